@@ -1,0 +1,56 @@
+//! Dense X while growing: one contiguous slice for each feature.
+
+use std::borrow::Cow;
+
+use ndarray::ArrayView2;
+
+use crate::error::{Result, try_with_capacity};
+
+/// Column-major float32 values; borrowed when the caller's array is Fortran-contiguous, else one copy.
+#[derive(Debug)]
+pub(crate) struct DenseColumns<'a> {
+    values: Cow<'a, [f32]>,
+    n_samples: usize,
+    n_features: usize,
+}
+
+/// Rows per tile of the transposing copy: a tile's rows stay in the cache while its columns are written.
+const TILE: usize = 64;
+
+impl<'a> DenseColumns<'a> {
+    pub(crate) fn new(x: ArrayView2<'a, f32>) -> Result<Self> {
+        let (n_samples, n_features) = x.dim();
+        let columns = x.reversed_axes();
+        let values = match columns.to_slice() {
+            Some(slice) => Cow::Borrowed(slice),
+            None => {
+                let mut values = try_with_capacity("the column-major copy of X", n_samples * n_features)?;
+                values.resize(n_samples * n_features, 0.0);
+                for start in (0..n_samples).step_by(TILE) {
+                    let end = (start + TILE).min(n_samples);
+                    for (j, column) in columns.rows().into_iter().enumerate() {
+                        let out = &mut values[j * n_samples + start..j * n_samples + end];
+                        for (out, i) in out.iter_mut().zip(start..end) {
+                            *out = column[i];
+                        }
+                    }
+                }
+                Cow::Owned(values)
+            }
+        };
+        Ok(DenseColumns { values, n_samples, n_features })
+    }
+
+    pub(crate) fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    pub(crate) fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    pub(crate) fn column(&self, feature: u32) -> &[f32] {
+        let start = feature as usize * self.n_samples;
+        &self.values[start..start + self.n_samples]
+    }
+}

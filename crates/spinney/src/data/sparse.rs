@@ -1,0 +1,129 @@
+//! Sparse X: a validated view in either orientation, and the form in which growth uses it.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, ErrorKind, Result, try_filled};
+
+/// A compressed sparse matrix: slice `ptr[i]..ptr[i + 1]` of `indices` and `values` holds the entries of major `i`
+/// (a row of CSR, a column of CSC). Indices rise strictly inside a slice. Values are finite or not as the caller's;
+/// explicit zeros are allowed and mean zero.
+#[derive(Clone, Debug)]
+pub struct SparseView<'a> {
+    ptr: Cow<'a, [usize]>,
+    indices: Cow<'a, [u32]>,
+    values: Cow<'a, [f32]>,
+    n_minor: usize,
+}
+
+impl<'a> SparseView<'a> {
+    /// Checks the three arrays against each other and against `n_minor` (columns of CSR, rows of CSC).
+    ///
+    /// # Errors
+    /// [`ErrorKind::SparseFormat`] when offsets do not start at 0, fall, or do not end at the number of values; when
+    /// indices are not strictly rising inside a slice or not below `n_minor`.
+    pub fn try_new(
+        ptr: impl Into<Cow<'a, [usize]>>,
+        indices: impl Into<Cow<'a, [u32]>>,
+        values: impl Into<Cow<'a, [f32]>>,
+        n_minor: usize,
+    ) -> Result<Self> {
+        let (ptr, indices, values) = (ptr.into(), indices.into(), values.into());
+        check_pattern("X", &ptr, &indices, n_minor)?;
+        if values.len() != indices.len() {
+            return Err(Error::shape("values of X", indices.len(), values.len()));
+        }
+        Ok(SparseView { ptr, indices, values, n_minor })
+    }
+
+    /// Number of slices: rows of CSR, columns of CSC.
+    pub fn n_major(&self) -> usize {
+        self.ptr.len() - 1
+    }
+
+    /// Range of the indices.
+    pub fn n_minor(&self) -> usize {
+        self.n_minor
+    }
+
+    /// Stored values, slice after slice.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// Indices and values stored for `major`.
+    pub fn slice(&self, major: usize) -> (&[u32], &[f32]) {
+        let range = self.ptr[major]..self.ptr[major + 1];
+        (&self.indices[range.clone()], &self.values[range])
+    }
+
+    /// Offsets of the slices, `n_major() + 1` of them.
+    pub fn ptr(&self) -> &[usize] {
+        &self.ptr
+    }
+
+    /// Stored indices, slice after slice.
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// The same matrix in the other orientation: one counting sort, O(stored entries + majors + minors).
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn transposed(&self) -> Result<SparseView<'static>> {
+        let nnz = self.indices.len();
+        let mut ptr = try_filled("the transposed X", 0usize, self.n_minor + 1)?;
+        for &i in self.indices.iter() {
+            ptr[i as usize + 1] += 1;
+        }
+        for i in 0..self.n_minor {
+            ptr[i + 1] += ptr[i];
+        }
+        let mut indices = try_filled("the transposed X", 0u32, nnz)?;
+        let mut values = try_filled("the transposed X", 0f32, nnz)?;
+        for major in 0..self.n_major() {
+            let (minor, slice) = self.slice(major);
+            for (&i, &v) in minor.iter().zip(slice) {
+                // ptr[i] is the next free place of slice i; afterwards it is the end of slice i.
+                let at = ptr[i as usize];
+                indices[at] = major as u32;
+                values[at] = v;
+                ptr[i as usize] += 1;
+            }
+        }
+        ptr.rotate_right(1);
+        ptr[0] = 0;
+        Ok(SparseView { ptr: ptr.into(), indices: indices.into(), values: values.into(), n_minor: self.n_major() })
+    }
+}
+
+/// Proves the index structure of a compressed sparse matrix named `what`.
+pub(crate) fn check_pattern(what: &'static str, ptr: &[usize], indices: &[u32], n_minor: usize) -> Result<()> {
+    let broken = |rule| Err(ErrorKind::SparseFormat { what, rule }.into());
+    if ptr.first() != Some(&0) {
+        return broken("indptr starts with 0");
+    }
+    if ptr.last() != Some(&indices.len()) {
+        return broken("indptr ends with the number of stored entries");
+    }
+    if ptr.windows(2).any(|w| w[0] > w[1]) {
+        return broken("indptr never falls");
+    }
+    for w in ptr.windows(2) {
+        let slice = &indices[w[0]..w[1]];
+        if slice.windows(2).any(|w| w[0] >= w[1]) {
+            return broken("indices rise strictly inside each row or column (sorted, no duplicates)");
+        }
+        if slice.last().is_some_and(|&i| i as usize >= n_minor) {
+            return broken("indices are below the number of columns or rows");
+        }
+    }
+    Ok(())
+}
+
+/// Sparse X while growing: by column always, by row where a partitioner gathers rows.
+#[derive(Debug)]
+pub(crate) struct SparseColumns<'a> {
+    pub(crate) by_column: SparseView<'a>,
+    pub(crate) by_row: SparseView<'a>,
+}

@@ -1,0 +1,71 @@
+//! Sample weights as exact integers.
+//!
+//! Sums of floats depend on the order of addition. Here every weight is a whole number of *units*, so sums of weights
+//! and of class counts are exact, whatever the order: the same for every layout and number of threads; a row of weight 2 is
+//! exactly two rows, and a row of weight 0 is no row.
+
+use crate::error::{Error, Result};
+
+/// Weights of all rows, in units.
+#[derive(Clone, Debug)]
+pub(crate) struct Weights {
+    /// Units of each row; `None` when every row weighs one unit.
+    units: Option<Vec<u64>>,
+    /// Weight of one unit: a power of two.
+    pub(crate) unit: f64,
+    /// All weights are multiples of the unit as given; otherwise they were rounded to it.
+    pub(crate) exact: bool,
+}
+
+/// Total units of exact weights stay below 2³¹: squares of counts fit 64 bits.
+const EXACT_TOTAL: f64 = (1u64 << 31) as f64;
+/// Total units of rounded weights stay below 2⁵²: sums of units are exact as float64.
+const ROUNDED_TOTAL: f64 = (1u64 << 52) as f64;
+/// Extra low bits that exact weights may have below one: 1/64, as products with targets share 52 bits.
+const MAX_FRACTION_BITS: i32 = 6;
+
+impl Weights {
+    /// `draws` is the largest total number of times that rows are drawn for one tree (the number of rows without
+    /// bootstrap).
+    pub(crate) fn new(weights: Option<&[f64]>, n_samples: usize, draws: usize) -> Result<Self> {
+        let Some(w) = weights else {
+            return Ok(Weights { units: None, unit: 1.0, exact: (draws as f64) < EXACT_TOTAL });
+        };
+        if w.len() != n_samples {
+            return Err(Error::shape("sample_weight", n_samples, w.len()));
+        }
+        if let Some(bad) = w.iter().find(|w| !w.is_finite() || **w < 0.0) {
+            return Err(Error::invalid("sample_weight", bad, "finite numbers, none negative"));
+        }
+        let largest = w.iter().copied().fold(0.0, f64::max);
+        if largest == 0.0 {
+            return Err(Error::invalid("sample_weight", "zero for every sample", "at least one positive weight"));
+        }
+        let draws = draws.max(n_samples) as f64;
+        for bits in 0..=MAX_FRACTION_BITS {
+            let scale = f64::from(1u32 << bits);
+            if largest * scale * draws < EXACT_TOTAL && w.iter().all(|w| (w * scale).fract() == 0.0) {
+                let units = w.iter().map(|w| (w * scale) as u64).collect();
+                return Ok(Weights { units: Some(units), unit: 1.0 / scale, exact: true });
+            }
+        }
+        // The power of two that puts the largest possible total just below the limit. A positive weight keeps at
+        // least one unit, so that no row is lost.
+        let exponent = ((ROUNDED_TOTAL / draws).log2().floor() as i32 - exponent_above(largest)).min(1000);
+        let (half, rest) = (exponent / 2, exponent - exponent / 2);
+        let scaled = |w: f64| w * 2f64.powi(half) * 2f64.powi(rest);
+        let units = w.iter().map(|&w| if w == 0.0 { 0 } else { (scaled(w).round() as u64).max(1) }).collect();
+        Ok(Weights { units: Some(units), unit: 2f64.powi(-exponent), exact: false })
+    }
+
+    pub(crate) fn units(&self, row: usize) -> u64 {
+        self.units.as_ref().map_or(1, |u| u[row])
+    }
+}
+
+/// The least e with |x| < 2^e, for finite x ≠ 0.
+pub(crate) fn exponent_above(x: f64) -> i32 {
+    let bits = x.abs().to_bits();
+    let biased = (bits >> 52) as i32;
+    if biased > 0 { biased - 1022 } else { -1010 - bits.leading_zeros() as i32 }
+}

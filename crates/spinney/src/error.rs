@@ -1,0 +1,130 @@
+//! One opaque error for the whole crate; its kind says what went wrong, with the numbers.
+
+use std::fmt;
+
+/// What went wrong, with the argument's name and the figures.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A length or a width does not fit the other inputs.
+    Shape {
+        /// Argument at fault.
+        what: &'static str,
+        /// Length that the other inputs ask for.
+        expected: usize,
+        /// Length that came.
+        got: usize,
+    },
+    /// A value or a parameter outside what is accepted.
+    Invalid {
+        /// Argument at fault.
+        what: &'static str,
+        /// What came.
+        got: String,
+        /// What is accepted.
+        accepted: &'static str,
+    },
+    /// A sparse matrix whose arrays contradict each other.
+    SparseFormat {
+        /// Argument at fault.
+        what: &'static str,
+        /// The rule that is broken.
+        rule: &'static str,
+    },
+    /// More items than 32-bit indices can name.
+    TooMany {
+        /// The items.
+        what: &'static str,
+        /// The largest number accepted.
+        limit: usize,
+    },
+    /// An allocation failed; nothing was changed.
+    OutOfMemory {
+        /// What the memory was for.
+        what: &'static str,
+        /// Bytes asked for.
+        bytes: usize,
+    },
+    /// The stop flag was raised while the work was under way.
+    Interrupted,
+    /// Bytes that are not a valid model.
+    Corrupt {
+        /// The proof that failed.
+        why: String,
+    },
+}
+
+/// Error of every fallible function of this crate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    kind: ErrorKind,
+}
+
+/// Result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    pub(crate) fn shape(what: &'static str, expected: usize, got: usize) -> Self {
+        ErrorKind::Shape { what, expected, got }.into()
+    }
+
+    pub(crate) fn invalid(what: &'static str, got: impl ToString, accepted: &'static str) -> Self {
+        ErrorKind::Invalid { what, got: got.to_string(), accepted }.into()
+    }
+
+    pub(crate) fn corrupt(why: impl Into<String>) -> Self {
+        ErrorKind::Corrupt { why: why.into() }.into()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error { kind }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ErrorKind::Shape { what, expected, got } => {
+                write!(f, "{what} has length {got}, expected {expected}")
+            }
+            ErrorKind::Invalid { what, got, accepted } => {
+                write!(f, "{what} is {got}, accepted: {accepted}")
+            }
+            ErrorKind::SparseFormat { what, rule } => {
+                write!(f, "{what} is not a valid sparse matrix: {rule}")
+            }
+            ErrorKind::TooMany { what, limit } => write!(f, "more than {limit} {what}"),
+            ErrorKind::OutOfMemory { what, bytes } => {
+                write!(f, "cannot allocate {bytes} bytes for {what}")
+            }
+            ErrorKind::Interrupted => write!(f, "interrupted"),
+            ErrorKind::Corrupt { why } => write!(f, "not a valid spinney model: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A vector of `len` copies of `value`, or [`ErrorKind::OutOfMemory`]: for sizes that come from data.
+pub(crate) fn try_filled<T: Clone>(what: &'static str, value: T, len: usize) -> Result<Vec<T>> {
+    let mut v = try_with_capacity(what, len)?;
+    v.resize(len, value);
+    Ok(v)
+}
+
+/// An empty vector with room for `len` values, or [`ErrorKind::OutOfMemory`].
+pub(crate) fn try_with_capacity<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
+    let mut v = Vec::new();
+    v.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory {
+        what,
+        bytes: len.saturating_mul(size_of::<T>()),
+    })?;
+    Ok(v)
+}

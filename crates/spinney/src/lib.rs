@@ -1,0 +1,15 @@
+//! Trees and tree ensembles for data that is wide on both sides.
+mod config;
+mod control;
+pub mod data;
+mod error;
+pub mod forest;
+mod rng;
+pub mod tree;
+
+pub use config::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
+pub use control::Control;
+pub use data::{LabelView, Matrix, SparseView, Targets, targets::Outputs};
+pub use error::{Error, ErrorKind, Result};
+pub use forest::Forest;
+pub use tree::{LeafTable, Node, Tree};
