@@ -1,10 +1,13 @@
 //! Trees and tree ensembles for data that is wide on both sides.
 mod config;
 mod control;
+mod criterion;
 pub mod data;
 mod error;
 pub mod forest;
+mod partition;
 mod rng;
+mod split;
 pub mod tree;
 
 pub use config::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};

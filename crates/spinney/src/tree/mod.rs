@@ -1,5 +1,8 @@
 //! One fitted tree: an immutable structure of arrays in pre-order, and the table of its leaves.
 
+pub(crate) mod fill;
+mod frontier;
+pub(crate) mod grow;
 pub(crate) mod leaves;
 
 pub use leaves::LeafTable;
