@@ -27,7 +27,7 @@ enum Offsets<'a> {
 
 impl<'a> Slots<'a> {
     /// `None` for numbers.
-    pub(crate) fn new(y: &'a Targets<'a>) -> Result<Option<Self>> {
+    pub(crate) fn new(y: &'a Targets<'_>) -> Result<Option<Self>> {
         let width = y.outputs().width();
         if width > u32::MAX as usize {
             return Err(ErrorKind::TooMany { what: "classes of all outputs", limit: u32::MAX as usize }.into());

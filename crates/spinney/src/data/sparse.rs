@@ -66,16 +66,6 @@ impl<'a> SparseView<'a> {
         &self.indices
     }
 
-    /// A view of this view.
-    pub(crate) fn borrowed(&self) -> SparseView<'_> {
-        SparseView {
-            ptr: Cow::Borrowed(&self.ptr),
-            indices: Cow::Borrowed(&self.indices),
-            values: Cow::Borrowed(&self.values),
-            n_minor: self.n_minor,
-        }
-    }
-
     /// The same matrix in the other orientation: one counting sort, O(stored entries + majors + minors).
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::{Forest, bootstrap};
-use crate::config::{Criterion, ForestConfig, Sampling, TreeConfig};
+use crate::config::{ForestConfig, Sampling, TreeConfig};
 use crate::control::Control;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::RealTargets;
@@ -37,7 +37,7 @@ impl TreeConfig {
     ) -> Result<Tree> {
         let outputs = y.outputs();
         self.check(&outputs)?;
-        let data = TrainingSet::new(self, x, y, sample_weight, Sampling::All, 1)?;
+        let data = TrainingSet::new(self, x, y, sample_weight, Sampling::All)?;
         data.grow(self, Sampling::All, Key::from_seed(self.seed), control)
     }
 }
@@ -69,7 +69,7 @@ impl ForestConfig {
         if trees.is_empty() {
             return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
         }
-        let data = TrainingSet::new(&self.tree, x, y, sample_weight, self.sampling, trees.len())?;
+        let data = TrainingSet::new(&self.tree, x, y, sample_weight, self.sampling)?;
         let grow = |i: usize| {
             let tree = data.grow(&self.tree, self.sampling, bootstrap::tree_key(self.seed, i), control)?;
             control.one_more_done();
@@ -79,7 +79,7 @@ impl ForestConfig {
         let trees: Result<Vec<Arc<Tree>>> = if n_threads == 1 {
             trees.map(grow).collect()
         } else {
-            crate::pool::install(n_threads, || trees.into_par_iter().map(grow).collect())
+            crate::pool::install(n_threads, || trees.into_par_iter().map(grow).collect())?
         };
         Ok(Forest { n_features: x.n_features(), outputs, trees: trees? })
     }
@@ -105,11 +105,10 @@ const CARRY_SHARE: f64 = 0.3;
 impl<'a> TrainingSet<'a> {
     fn new(
         config: &TreeConfig,
-        x: &'a Matrix<'a>,
-        y: &'a Targets<'a>,
+        x: &'a Matrix<'_>,
+        y: &'a Targets<'_>,
         sample_weight: Option<&[f64]>,
         sampling: Sampling,
-        n_trees: usize,
     ) -> Result<Self> {
         let (n_samples, n_features) = (x.n_samples(), x.n_features());
         if n_samples == 0 {
@@ -136,7 +135,7 @@ impl<'a> TrainingSet<'a> {
         let drawn = config.max_features.resolve(n_features)?;
         let carry = config.carries_columns(drawn, n_features);
         Ok(TrainingSet {
-            x: train_x(x, carry, n_trees)?,
+            x: train_x(x, carry)?,
             y: split_y(y)?,
             outputs: y.outputs(),
             weights,
@@ -215,10 +214,10 @@ impl TreeConfig {
     }
 }
 
-fn train_x<'a>(x: &'a Matrix<'a>, carry: bool, _n_trees: usize) -> Result<TrainX<'a>> {
+fn train_x<'a>(x: &'a Matrix<'_>, carry: bool) -> Result<TrainX<'a>> {
     Ok(match x {
         Matrix::Dense(x) => {
-            let columns = DenseColumns::new(*x)?;
+            let columns = DenseColumns::new(x.view())?;
             if carry {
                 let order = SortedOrder::new(&columns)?;
                 TrainX::DenseSorted(columns, order)
@@ -226,14 +225,14 @@ fn train_x<'a>(x: &'a Matrix<'a>, carry: bool, _n_trees: usize) -> Result<TrainX
                 TrainX::Dense(columns)
             }
         }
-        Matrix::Csc(x) if carry => TrainX::SparseSorted(x.borrowed()),
+        Matrix::Csc(x) if carry => TrainX::SparseSorted(x.view()),
         Matrix::Csr(x) if carry => TrainX::SparseSorted(x.transposed()?),
-        Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.transposed()?, by_column: x.borrowed() }),
-        Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.transposed()?, by_row: x.borrowed() }),
+        Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.transposed()?, by_column: x.view() }),
+        Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.transposed()?, by_row: x.view() }),
     })
 }
 
-fn split_y<'a>(y: &'a Targets<'a>) -> Result<SplitY<'a>> {
+fn split_y<'a>(y: &'a Targets<'_>) -> Result<SplitY<'a>> {
     if let Some(slots) = Slots::new(y)? {
         return Ok(SplitY::Slots(slots));
     }

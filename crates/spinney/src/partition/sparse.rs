@@ -38,6 +38,8 @@ pub(crate) struct Columns<'a> {
     buffer: Vec<Entry>,
     gather: RowGather,
     goes_right: BitSet,
+    #[cfg(test)]
+    pub(crate) force_gather: Option<bool>,
 }
 
 /// Scratch of the row gather. Between nodes all sets are empty.
@@ -68,12 +70,18 @@ impl<'a> Columns<'a> {
                 ends: Vec::new(),
             },
             goes_right: BitSet::new(n_samples),
+            #[cfg(test)]
+            force_gather: None,
         })
     }
 
     /// Whether gathering rows costs less than extracting `n_drawn` columns one by one, with columns and rows of mean
     /// length.
     fn gathers_rows(&self, n_node: u32, n_drawn: u32) -> bool {
+        #[cfg(test)]
+        if let Some(forced) = self.force_gather {
+            return forced;
+        }
         let stored = self.x.by_column.values().len() as f64;
         let per_column = stored / self.x.by_column.n_major() as f64;
         let per_row = stored / self.x.by_column.n_minor() as f64;

@@ -11,6 +11,8 @@ mod best;
 pub(crate) mod dispatch;
 pub(crate) mod features;
 mod random;
+#[cfg(test)]
+mod tests;
 
 use crate::config::Splitter;
 use crate::criterion::{Criterion, NodeStats};
