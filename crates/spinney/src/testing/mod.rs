@@ -1,0 +1,1 @@
+//! Naive twins and random data, for tests only.
