@@ -352,3 +352,161 @@ pub(super) fn try_matrix<T: Clone>(what: &'static str, value: T, rows: usize, co
 pub(super) fn into_array<T>(values: Vec<T>, rows: usize, columns: usize) -> Array2<T> {
     Array2::from_shape_vec((rows, columns), values).expect("the vector was made with rows * columns values")
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Axis;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{models, naive};
+
+    fn bits(a: &Array2<f64>) -> Vec<u64> {
+        a.iter().map(|v| v.to_bits()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn every_layout_and_number_of_threads_gives_the_naive_bits(seed in 0u64..10_000, n in 0usize..90) {
+            let forest = models::some_forest(seed);
+            let rows = models::rows(seed, n, forest.n_features);
+            let expected = naive::predict(&forest, &rows.c_order, |_, _| true);
+            for x in rows.layouts() {
+                for n_threads in [1, 2, 8] {
+                    let control = Control::with_threads(n_threads);
+                    let got = forest.predict(&x, &control).unwrap();
+                    prop_assert_eq!(got.dim(), expected.dim());
+                    prop_assert_eq!(bits(&got), bits(&expected));
+                }
+            }
+        }
+
+        #[test]
+        fn leaves_and_paths_are_the_naive_ones(seed in 0u64..10_000, n in 1usize..60) {
+            let forest = models::some_forest(seed);
+            let rows = models::rows(seed, n, forest.n_features);
+            for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 1]) {
+                let control = Control::with_threads(n_threads);
+                let leaves = forest.apply(&x, &control).unwrap();
+                let paths = forest.decision_path(&x, &control).unwrap();
+                prop_assert_eq!(paths.ptr.len(), n + 1);
+                for (i, row) in rows.c_order.rows().into_iter().enumerate() {
+                    let mut passed = Vec::new();
+                    for (t, tree) in forest.trees.iter().enumerate() {
+                        let path = naive::path(tree, row);
+                        prop_assert_eq!(leaves[[i, t]] as usize, *path.last().unwrap());
+                        passed.extend(path.iter().map(|node| (paths.tree_offsets[t] + node) as u32));
+                    }
+                    prop_assert_eq!(&paths.nodes[paths.ptr[i]..paths.ptr[i + 1]], &passed[..]);
+                }
+            }
+        }
+
+        #[test]
+        fn topk_is_the_head_of_a_full_sort(seed in 0u64..10_000, n in 1usize..40, k in 1usize..20) {
+            let forest = models::some_forest(seed);
+            let rows = models::rows(seed, n, forest.n_features);
+            let k = k.min(forest.outputs.width());
+            let expected = naive::topk(&naive::predict(&forest, &rows.c_order, |_, _| true), k);
+            for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 1]) {
+                let best = forest.predict_topk(&x, k, &Control::with_threads(n_threads)).unwrap();
+                for (i, expected) in expected.iter().enumerate() {
+                    let got: Vec<_> = best.indices.row(i).iter().copied().zip(best.scores.row(i).iter().copied()).collect();
+                    prop_assert_eq!(&got, expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_tree_is_a_forest_of_one() {
+        for seed in 0..40 {
+            let forest = models::some_forest(seed);
+            let rows = models::rows(seed, 30, forest.n_features);
+            let control = Control::default();
+            let tree = forest.tree(0);
+            let one = Forest::from(Tree::clone(tree));
+            for x in rows.layouts() {
+                assert_eq!(tree.predict(&x, &control), one.predict(&x, &control));
+                assert_eq!(tree.apply(&x, &control).unwrap(), one.apply(&x, &control).unwrap().index_axis(Axis(1), 0));
+                assert_eq!(tree.decision_path(&x, &control), one.decision_path(&x, &control));
+                assert_eq!(tree.predict_topk(&x, 1, &control), one.predict_topk(&x, 1, &control));
+            }
+        }
+    }
+
+    #[test]
+    fn many_rows_and_trees_cross_blocks_and_chunks() {
+        for kind in [2, 5] {
+            let outputs = models::some_outputs(kind);
+            let shape = models::Shape { n_features: 5, outputs, max_leaves: 30, unit: 1.0 };
+            let forest = models::forest(9, 150, &shape);
+            let rows = models::rows(9, 1200, 5);
+            let expected = bits(&naive::predict(&forest, &rows.c_order, |_, _| true));
+            for x in rows.layouts() {
+                assert_eq!(bits(&forest.predict(&x, &Control::with_threads(2)).unwrap()), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_tree_may_be_a_long_chain() {
+        const DEPTH: usize = 100_000;
+        let forest = Forest::from(models::chain(DEPTH));
+        let tree = forest.tree(0);
+        let x = ndarray::arr2(&[[1.0], [-49_999.5], [-1e9]]);
+        assert_eq!(tree.max_depth(), DEPTH);
+        assert_eq!((tree.n_nodes(), tree.n_leaves()), (2 * DEPTH + 1, DEPTH + 1));
+        let csr = crate::SparseView::try_new(vec![0, 1, 2, 3], vec![0, 0, 0], vec![1.0, -49_999.5, -1e9], 1).unwrap();
+        for x in [Matrix::from(x.view()), Matrix::Csr(csr)] {
+            let control = Control::default();
+            let leaves = tree.apply(&x, &control).unwrap();
+            assert_eq!(leaves.to_vec(), [2 * DEPTH as u32, (2 * DEPTH - 50_000) as u32, DEPTH as u32]);
+            let predicted = tree.predict(&x, &control).unwrap();
+            assert_eq!(predicted.sum_axis(Axis(1)).to_vec(), [1.0, 1.0, 1.0]);
+            assert_eq!(tree.decision_path(&x, &control).unwrap().nodes.len(), 2 + 50_002 + DEPTH + 1);
+        }
+        let value = tree.value().unwrap();
+        assert_eq!(value[[0, 1, 1]], 50_000.0 / (DEPTH + 1) as f64);
+    }
+
+    #[test]
+    fn wrong_input_is_refused_with_its_name() {
+        let shape = models::Shape { n_features: 3, outputs: models::some_outputs(4), max_leaves: 9, unit: 1.0 };
+        let forest = models::forest(1, 3, &shape);
+        let control = Control::default();
+        let narrow = Array2::<f32>::zeros((2, 2));
+        let error = forest.predict(&narrow.view().into(), &control).unwrap_err();
+        assert_eq!(error.to_string(), "each row of X has length 2, expected 3");
+        for bad in [f32::NAN, f32::INFINITY] {
+            let x = Array2::from_elem((2, 3), bad);
+            let error = forest.apply(&x.view().into(), &control).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Invalid { what: "X", .. }));
+        }
+        let x = Array2::zeros((2, 3));
+        let x = Matrix::from(x.view());
+        for k in [0, 4] {
+            assert!(matches!(
+                forest.predict_topk(&x, k, &control).unwrap_err().kind(),
+                ErrorKind::Invalid { what: "k", .. }
+            ));
+        }
+        let empty = Forest { trees: Vec::new(), ..forest.clone() };
+        assert!(matches!(empty.predict(&x, &control).unwrap_err().kind(), ErrorKind::Invalid { .. }));
+        control.stop();
+        assert_eq!(forest.predict(&x, &control).unwrap_err().kind(), &ErrorKind::Interrupted);
+        assert_eq!(forest.predict_topk(&x, 1, &control).unwrap_err().kind(), &ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn results_that_do_not_fit_memory_are_an_error() {
+        let outputs = crate::Outputs::Labels { n_labels: usize::MAX / 4 };
+        let mut tree = models::chain(1);
+        (tree.outputs, tree.leaves.width) = (outputs, usize::MAX / 4);
+        let x = Array2::zeros((9, 1));
+        let error = Forest::from(tree).predict(&x.view().into(), &Control::default()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::OutOfMemory { .. }));
+    }
+}
