@@ -52,11 +52,16 @@ pub(crate) trait Criterion {
 }
 
 /// Weight of samples in one tree: units as narrow as exactness allows.
-pub(crate) trait Units: Copy + Default + PartialEq + std::fmt::Debug + std::ops::AddAssign + Send + 'static {
+pub(crate) trait Units:
+    Copy + Default + PartialEq + std::fmt::Debug + std::ops::AddAssign + Send + 'static
+{
     /// Wide enough for the square of a total.
-    type Square: Copy + Default + std::fmt::Debug + std::ops::Add<Output = Self::Square> + std::ops::Sub<Output = Self::Square>;
+    type Square: Copy
+        + Default
+        + std::fmt::Debug
+        + std::ops::Add<Output = Self::Square>
+        + std::ops::Sub<Output = Self::Square>;
 
-    fn from_units(units: u64) -> Self;
     fn to_f64(self) -> f64;
     fn times(self, other: Self) -> Self::Square;
     fn square_to_f64(square: Self::Square) -> f64;
@@ -65,10 +70,6 @@ pub(crate) trait Units: Copy + Default + PartialEq + std::fmt::Debug + std::ops:
 /// Totals below 2³¹.
 impl Units for u32 {
     type Square = i64;
-
-    fn from_units(units: u64) -> Self {
-        u32::try_from(units).expect("exact weights: totals are below 2^31")
-    }
 
     fn to_f64(self) -> f64 {
         f64::from(self)
@@ -86,10 +87,6 @@ impl Units for u32 {
 /// Totals below 2⁵².
 impl Units for u64 {
     type Square = i128;
-
-    fn from_units(units: u64) -> Self {
-        units
-    }
 
     fn to_f64(self) -> f64 {
         self as f64

@@ -144,11 +144,8 @@ impl<U: Units, Q: Width> Criterion for Variance<'_, U, Q> {
             for j in 0..q {
                 let z = y[j] - self.center[j];
                 let scaled = z * up * up_again;
-                let t = if self.exact_weights {
-                    weight * round_to_grid(scaled)
-                } else {
-                    round_to_grid(weight * scaled)
-                };
+                let t =
+                    if self.exact_weights { weight * round_to_grid(scaled) } else { round_to_grid(weight * scaled) };
                 out[j + 1] = t;
                 self.total[j] += t;
                 let z = z * square * square_again;
@@ -159,8 +156,7 @@ impl<U: Units, Q: Width> Criterion for Variance<'_, U, Q> {
         self.grid = down * down_again;
         let (unsquare, unsquare_again) = two_to(-(30 - exponent_above(reach)));
         let mean_square = squares as f64 / self.weight * unsquare * unsquare_again * unsquare * unsquare_again;
-        let square_mean: f64 =
-            self.total[..q].iter().map(|s| (s / self.weight * down * down_again).powi(2)).sum();
+        let square_mean: f64 = self.total[..q].iter().map(|s| (s / self.weight * down * down_again).powi(2)).sum();
         let impurity = ((mean_square - square_mean) / q as f64).max(0.0);
         NodeStats { weight: self.weight, impurity, pure: false }
     }

@@ -153,13 +153,7 @@ impl<'a> Columns<'a> {
         found
     }
 
-    fn visit_rows(
-        &mut self,
-        span: &Span,
-        lottery: &Lottery,
-        n_drawn: u32,
-        visit: &mut impl FnMut(Column<'_>),
-    ) -> bool {
+    fn visit_rows(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: &mut impl FnMut(Column<'_>)) -> bool {
         let RowGather { drawn, position, found, ends } = &mut self.gather;
         for i in 0..n_drawn {
             let feature = lottery.feature(i);

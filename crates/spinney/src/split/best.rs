@@ -24,12 +24,7 @@ impl<C: Criterion> Scan<'_, C> {
     /// Moves entries from the outermost value inwards and offers the cut after each distinct value. `inner` is the value
     /// in the node that comes after the last entry, if any.
     #[inline]
-    fn move_inwards<'e>(
-        &mut self,
-        feature: u32,
-        mut entries: impl Iterator<Item = &'e Entry>,
-        inner: Option<f32>,
-    ) {
+    fn move_inwards<'e>(&mut self, feature: u32, mut entries: impl Iterator<Item = &'e Entry>, inner: Option<f32>) {
         let Some(mut outer) = entries.next() else { return };
         self.criterion.reset();
         let mut n_moved = 0;

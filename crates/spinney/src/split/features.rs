@@ -60,8 +60,7 @@ impl Network {
     fn new(key: Key, n: u32) -> Self {
         let bits = 32 - n.saturating_sub(1).leading_zeros();
         let rounds = if bits < STRONG_BELOW { MAX_ROUNDS } else { 4 };
-        let mut network =
-            Network { low_bits: bits / 2, high_bits: bits - bits / 2, rounds, ..Network::default() };
+        let mut network = Network { low_bits: bits / 2, high_bits: bits - bits / 2, rounds, ..Network::default() };
         for r in 0..rounds {
             network.multiply[r] = key.child(2 * r as u64).bits();
             network.add[r] = key.child(2 * r as u64 + 1).bits();

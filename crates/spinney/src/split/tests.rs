@@ -4,8 +4,8 @@ use ndarray::Array2;
 use proptest::prelude::*;
 
 use super::best::threshold_between;
-use super::dispatch::{RowUnits, SplitY};
 use super::*;
+use crate::Control;
 use crate::criterion::Units;
 use crate::criterion::counts::Gini;
 use crate::criterion::entropy::Entropy;
@@ -14,7 +14,6 @@ use crate::criterion::variance::{One, RealTargets, Variance};
 use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
 use crate::partition::{dense, sparse};
 use crate::tree::grow::{Structure, grow};
-use crate::{Control, Criterion as Tag, Sampling};
 
 /// Values that break careless code: ties, both signs, neighbouring floats, denormals, large ratios.
 fn hostile_value() -> impl Strategy<Value = f32> {
@@ -165,10 +164,8 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
             None => {
                 let Targets::Real(y) = targets else { unreachable!() };
                 let q = y.ncols();
-                let y: &'static RealTargets<'static> = Box::leak(Box::new(RealTargets {
-                    values: y.to_slice().unwrap().to_vec().into(),
-                    n_outputs: q,
-                }));
+                let y: &'static RealTargets<'static> =
+                    Box::leak(Box::new(RealTargets { values: y.to_slice().unwrap().to_vec().into(), n_outputs: q }));
                 let exact = data.exact;
                 body("variance", &mut || Box::new(Variance::new(y, units, exact, q).unwrap()));
                 if q == 1 {
@@ -261,7 +258,13 @@ fn naive_impurity(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f6
 }
 
 /// Decrease of impurity by every admissible cut of every feature among `features`.
-fn exhaustive(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], features: &[u32]) -> Vec<(u32, f32, f64)> {
+fn exhaustive(
+    problem: &Problem,
+    criterion: &str,
+    rows: &[u32],
+    weight: &[f64],
+    features: &[u32],
+) -> Vec<(u32, f32, f64)> {
     let x = |i: u32, j: u32| problem.x[i as usize * problem.p + j as usize];
     let of = |rows: &[u32]| -> f64 {
         let w: f64 = rows.iter().map(|&i| weight[i as usize]).sum();
@@ -301,7 +304,12 @@ fn examined(problem: &Problem, rows: &[u32], lottery: &Lottery) -> Vec<u32> {
 }
 
 /// Walks a grown structure down from the root and checks every node against the exhaustive search.
-fn check_against_exhaustive(problem: &Problem, data: &Prepared, criterion: &str, s: &Structure) -> Result<(), TestCaseError> {
+fn check_against_exhaustive(
+    problem: &Problem,
+    data: &Prepared,
+    criterion: &str,
+    s: &Structure,
+) -> Result<(), TestCaseError> {
     let weight: Vec<f64> = data.units.iter().map(|&u| u as f64).collect();
     let mut stack = vec![(0usize, data.rows.clone(), Key::from_seed(problem.seed))];
     while let Some((node, rows, key)) = stack.pop() {

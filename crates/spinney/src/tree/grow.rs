@@ -45,7 +45,7 @@ pub(crate) fn grow(
         Some(_) => Frontier::BestFirst(Default::default()),
     };
     let mut nodes: Vec<Growing> = Vec::new();
-    let mut add = |task: Task, nodes: &mut Vec<Growing>, frontier: &mut Frontier| {
+    let add = |task: Task, nodes: &mut Vec<Growing>, frontier: &mut Frontier| {
         let node = nodes.len() as u32;
         if let Some(split) = task.split {
             frontier.push(Candidate { node, task: task.clone(), split });
