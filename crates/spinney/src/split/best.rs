@@ -12,6 +12,16 @@ impl<C: Criterion> Scan<'_, C> {
         if !column.sorted {
             sort_by_value(column.entries);
         }
+        if let ([entry], true) = (&*column.entries, column.n_zeros > 0) {
+            // One sample against zeros: most columns of wide sparse data, deep in the tree.
+            if entry.key() != Entry::ZERO_KEY {
+                let score = self.criterion.score_one(entry.row());
+                if self.admits(1) {
+                    self.offer_score(column.feature, score, || threshold_between(entry.value(), 0.0));
+                }
+            }
+            return;
+        }
         let (negative, positive) = Self::nonzero(&column);
         let has_zeros = column.n_zeros > 0 || negative.len() + positive.len() < column.entries.len();
         let zero = has_zeros.then_some(0.0);
