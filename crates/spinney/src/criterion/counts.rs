@@ -60,17 +60,12 @@ impl<U: Units> Occupancy<U> for Many<'_, U> {
     }
 }
 
-/// Weight of one slot in the node and in the moved side, side by side in memory.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot<U> {
-    total: U,
-    moved: U,
-}
-
 #[derive(Debug)]
 pub(crate) struct Gini<U: Units, Y> {
     y: Y,
-    slots: Vec<Slot<U>>,
+    /// Weight of each slot in the node, and in the moved side.
+    total: Vec<U>,
+    moved: Vec<U>,
     /// Slots with a total.
     present: Vec<u32>,
     /// Slots with something moved; not kept for so few slots that clearing all is quicker.
@@ -93,7 +88,8 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
     pub(crate) fn new(y: Y, slots: &Slots<'_>) -> Self {
         Gini {
             y,
-            slots: vec![Slot::default(); slots.width],
+            total: vec![U::default(); slots.width],
+            moved: vec![U::default(); slots.width],
             present: Vec::new(),
             touched: Vec::new(),
             few_slots: slots.width <= FEW_SLOTS,
@@ -122,14 +118,14 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
         self.reset();
         for slot in self.present.drain(..) {
-            self.slots[slot as usize].total = U::default();
+            self.total[slot as usize] = U::default();
         }
         let mut weight = U::default();
         for &row in rows {
             let w = self.y.weight(row);
             weight += w;
             self.y.for_each_slot(row, |slot| {
-                let total = &mut self.slots[slot as usize].total;
+                let total = &mut self.total[slot as usize];
                 if *total == U::default() {
                     self.present.push(slot);
                 }
@@ -142,7 +138,7 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
         // Σ t, which is exact: with Σ t² it gives the impurity.
         let mut occupied = 0u64;
         for &slot in &self.present {
-            let total = self.slots[slot as usize].total;
+            let total = self.total[slot as usize];
             pure &= total == weight;
             self.total_squares = self.total_squares + total.times(total);
             occupied += total.to_f64() as u64;
@@ -159,10 +155,10 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
     #[inline]
     fn reset(&mut self) {
         if self.few_slots {
-            self.slots.iter_mut().for_each(|slot| slot.moved = U::default());
+            self.moved.fill(U::default());
         } else {
             for slot in self.touched.drain(..) {
-                self.slots[slot as usize].moved = U::default();
+                self.moved[slot as usize] = U::default();
             }
         }
         self.moved_weight = U::default();
@@ -171,22 +167,25 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
     }
 
     #[inline]
-    fn move_sample(&mut self, row: u32) {
-        let w = self.y.weight(row);
-        self.moved_weight += w;
-        let (mut squares, mut products) = (self.moved_squares, self.products);
-        self.y.for_each_slot(row, |index| {
-            let slot = &mut self.slots[index as usize];
-            if !self.few_slots && slot.moved == U::default() {
-                self.touched.push(index);
-            }
-            squares = squares + w.times(slot.moved);
-            slot.moved += w;
-            // w m before and w m after add up to w (2 m + w).
-            squares = squares + w.times(slot.moved);
-            products = products + w.times(slot.total);
-        });
-        (self.moved_squares, self.products) = (squares, products);
+    fn move_samples(&mut self, rows: impl Iterator<Item = u32>) {
+        let (mut weight, mut squares, mut products) = (self.moved_weight, self.moved_squares, self.products);
+        let (total, moved) = (&self.total[..], &mut self.moved[..self.total.len()]);
+        for row in rows {
+            let w = self.y.weight(row);
+            weight += w;
+            self.y.for_each_slot(row, |slot| {
+                let m = &mut moved[slot as usize];
+                if !self.few_slots && *m == U::default() {
+                    self.touched.push(slot);
+                }
+                squares = squares + w.times(*m);
+                *m += w;
+                // w m before and w m after add up to w (2 m + w).
+                squares = squares + w.times(*m);
+                products = products + w.times(total[slot as usize]);
+            });
+        }
+        (self.moved_weight, self.moved_squares, self.products) = (weight, squares, products);
     }
 
     fn moved_weight(&self) -> f64 {
@@ -204,7 +203,7 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
         let (mut squares, mut products) = (U::Square::default(), U::Square::default());
         self.y.for_each_slot(row, |index| {
             squares = squares + w.times(w);
-            products = products + w.times(self.slots[index as usize].total);
+            products = products + w.times(self.total[index as usize]);
         });
         self.moved_weight = w;
         self.score_of(w, squares, products)

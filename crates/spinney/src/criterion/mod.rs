@@ -38,8 +38,8 @@ pub(crate) trait Criterion {
     /// Moves every sample back to the rest.
     fn reset(&mut self);
 
-    /// Moves one sample.
-    fn move_sample(&mut self, row: u32);
+    /// Moves samples: a run of equal values at a time, so that sums stay in registers.
+    fn move_samples(&mut self, rows: impl Iterator<Item = u32>);
 
     /// Weight moved so far, in units.
     fn moved_weight(&self) -> f64;
@@ -51,7 +51,7 @@ pub(crate) trait Criterion {
     /// must follow before anything else is moved. Wide sparse data ask for little else in deep nodes.
     fn score_one(&mut self, row: u32) -> f64 {
         self.reset();
-        self.move_sample(row);
+        self.move_samples(std::iter::once(row));
         self.score()
     }
 

@@ -184,35 +184,69 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
     with_units(data, data.units.clone().leak(), &mut body);
 }
 
-trait AnyCriterion: Criterion {}
-impl<C: Criterion> AnyCriterion for C {}
+/// [`Criterion`] behind a pointer, sample by sample.
+trait AnyCriterion {
+    fn enter(&mut self, rows: &[u32]) -> NodeStats;
+    fn reset(&mut self);
+    fn move_one(&mut self, row: u32);
+    fn moved_weight(&self) -> f64;
+    fn score(&self) -> f64;
+    fn score_one(&mut self, row: u32) -> f64;
+    fn decrease(&self, score: f64) -> f64;
+}
 
-impl Criterion for Box<dyn AnyCriterion> {
+impl<C: Criterion> AnyCriterion for C {
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
-        (**self).enter(rows)
+        self.enter(rows)
     }
     fn reset(&mut self) {
-        (**self).reset();
+        self.reset();
     }
-    fn move_sample(&mut self, row: u32) {
-        (**self).move_sample(row);
+    fn move_one(&mut self, row: u32) {
+        self.move_samples(std::iter::once(row));
     }
     fn moved_weight(&self) -> f64 {
-        (**self).moved_weight()
+        self.moved_weight()
     }
     fn score(&self) -> f64 {
-        (**self).score()
+        self.score()
     }
     fn score_one(&mut self, row: u32) -> f64 {
-        (**self).score_one(row)
+        self.score_one(row)
     }
     fn decrease(&self, score: f64) -> f64 {
-        (**self).decrease(score)
+        self.decrease(score)
+    }
+}
+
+struct Boxed(Box<dyn AnyCriterion>);
+
+impl Criterion for Boxed {
+    fn enter(&mut self, rows: &[u32]) -> NodeStats {
+        self.0.enter(rows)
+    }
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+    fn move_samples(&mut self, rows: impl Iterator<Item = u32>) {
+        rows.for_each(|row| self.0.move_one(row));
+    }
+    fn moved_weight(&self) -> f64 {
+        self.0.moved_weight()
+    }
+    fn score(&self) -> f64 {
+        self.0.score()
+    }
+    fn score_one(&mut self, row: u32) -> f64 {
+        self.0.score_one(row)
+    }
+    fn decrease(&self, score: f64) -> f64 {
+        self.0.decrease(score)
     }
 }
 
 fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, rules: &Rules, seed: u64) -> Structure {
-    let mut search = NodeSearch::new(partitioner, criterion, rules.clone());
+    let mut search = NodeSearch::new(partitioner, Boxed(criterion), rules.clone());
     grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
