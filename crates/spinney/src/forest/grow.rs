@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::{Forest, bootstrap};
-use crate::config::{ForestConfig, Sampling, TreeConfig};
+use crate::config::{ForestConfig, Sampling, Splitter, TreeConfig};
 use crate::control::Control;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::RealTargets;
@@ -133,7 +133,7 @@ impl<'a> TrainingSet<'a> {
             _ => {}
         }
         let drawn = config.max_features.resolve(n_features)?;
-        let carry = config.carries_columns(drawn, n_features);
+        let carry = config.carries_columns(x, drawn);
         Ok(TrainingSet {
             x: train_x(x, carry)?,
             y: split_y(y)?,
@@ -209,8 +209,11 @@ impl<'a> TrainingSet<'a> {
 const GROWTH: u64 = 1;
 
 impl TreeConfig {
-    fn carries_columns(&self, n_drawn: usize, n_features: usize) -> bool {
-        n_drawn as f64 >= CARRY_SHARE * n_features as f64 && n_features > 1
+    /// Whether columns are sorted once and carried down. Random thresholds need no order, so only sparse columns gain
+    /// from being carried: they are found at no cost.
+    fn carries_columns(&self, x: &Matrix<'_>, n_drawn: usize) -> bool {
+        let gains = self.splitter == Splitter::Best || !matches!(x, Matrix::Dense(_));
+        gains && n_drawn as f64 >= CARRY_SHARE * x.n_features() as f64
     }
 }
 
