@@ -183,16 +183,11 @@ impl<'a> Columns<'a> {
 
     /// Shows the first feature that varies after the first `n_drawn`, if any. A feature that no row of the node stores is
     /// zero in all of them.
-    fn visit_first_after(
-        &mut self,
-        span: &Span,
-        lottery: &Lottery,
-        n_drawn: u32,
-        visit: &mut impl FnMut(Column<'_>),
-    ) {
+    fn visit_first_after(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: &mut impl FnMut(Column<'_>)) {
         let rows = self.samples.rows(span.samples.clone());
         let stored = rows.iter().flat_map(|&row| self.x.by_row.slice(row as usize).0);
-        let mut later: Vec<u32> = stored.map(|&feature| lottery.position(feature)).filter(|&at| at >= n_drawn).collect();
+        let mut later: Vec<u32> =
+            stored.map(|&feature| lottery.position(feature)).filter(|&at| at >= n_drawn).collect();
         // Nearly always the first one varies, so the least is looked for again and again instead of sorting all.
         while let Some(&first) = later.iter().min() {
             if let Some(column) = self.column(span, lottery.feature(first)) {

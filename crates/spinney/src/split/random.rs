@@ -15,12 +15,17 @@ impl<C: Criterion> Scan<'_, C> {
         let drawn = (f64::from(low) + share * (f64::from(high) - f64::from(low))) as f32;
         // Rounding to float32 may land on the upper value, which separates nothing.
         let threshold = if drawn >= high { low } else { drawn };
-        self.criterion.reset();
-        let mut n_moved = 0;
         let zero_goes_left = threshold >= 0.0;
         let key = Entry::new(threshold, 0).key();
-        let moved = column.entries.iter().filter(|e| (e.key() > key) == zero_goes_left);
-        self.criterion.move_samples(moved.map(|e| e.row()).inspect(|_| n_moved += 1));
-        self.offer(column.feature, n_moved, || threshold);
+        // Picked without a branch: which side an entry takes cannot be foretold.
+        self.picked.resize(column.entries.len(), 0);
+        let mut n_moved = 0;
+        for entry in column.entries.iter() {
+            self.picked[n_moved] = entry.row();
+            n_moved += usize::from((entry.key() > key) == zero_goes_left);
+        }
+        let mut moved = self.criterion.reset();
+        self.criterion.move_samples(&mut moved, self.picked[..n_moved].iter().copied());
+        self.offer(column.feature, n_moved as u32, &moved, || threshold);
     }
 }
