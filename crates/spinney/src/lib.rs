@@ -4,6 +4,7 @@ mod control;
 pub mod data;
 mod error;
 pub mod forest;
+mod model_file;
 mod pool;
 mod rng;
 #[cfg(test)]
