@@ -177,6 +177,15 @@ impl<'a> Ensemble<'a> {
         }
     }
 
+    /// Adds the values of tree `tree` to `sums`: as [`Ensemble::add_block`] with one tree.
+    fn add_tree(&self, x: &Rows<'_>, rows: Range<usize>, tree: usize, worker: &mut Worker, sums: &mut [f64]) {
+        let trees = &self.trees[tree..tree + 1];
+        worker.ids.resize(rows.len(), 0);
+        x.walk(rows, trees, &mut worker.rows, &mut worker.ids);
+        let nodes = &trees[0].nodes;
+        trees[0].leaves.add_each(worker.ids.iter().map(|&id| nodes[id as usize].right as usize), sums);
+    }
+
     fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
         let rows = self.rows(x)?;
         let n = rows.n_samples();
@@ -197,7 +206,11 @@ impl<'a> Ensemble<'a> {
                 for first in (0..self.trees.len()).step_by(at_once) {
                     control.check()?;
                     let trees = first..(first + at_once).min(self.trees.len());
-                    self.add_block(&rows, range.clone(), trees, worker, sums, |_, _| false);
+                    if at_once == 1 {
+                        self.add_tree(&rows, range.clone(), first, worker, sums);
+                    } else {
+                        self.add_block(&rows, range.clone(), trees, worker, sums, |_, _| false);
+                    }
                 }
                 let n_trees = self.trees.len() as f64;
                 sums.iter_mut().for_each(|sum| *sum /= n_trees);

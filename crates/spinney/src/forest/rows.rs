@@ -10,7 +10,7 @@ use ndarray::{ArrayView2, Axis, Slice};
 use crate::data::{Matrix, SparseView};
 use crate::error::{Error, Result, try_filled};
 use crate::tree::Tree;
-use crate::tree::traverse::{walk_rows, walk_trees};
+use crate::tree::traverse::{leaf_node, walk_rows};
 
 /// Rows of X, checked against the model.
 #[derive(Debug)]
@@ -87,7 +87,8 @@ impl<'a> Rows<'a> {
             Rows::Sparse(_) => {
                 let mut ids = ids.chunks_exact_mut(trees.len());
                 self.for_each(rows, scratch, |row| {
-                    walk_trees(trees, row, ids.next().expect("one chunk of ids for each row"));
+                    let ids = ids.next().expect("one chunk of ids for each row");
+                    trees.iter().zip(ids).for_each(|(tree, id)| *id = leaf_node(tree, row));
                 });
             }
         }
