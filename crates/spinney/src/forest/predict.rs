@@ -190,13 +190,13 @@ impl<'a> Ensemble<'a> {
         let rows = self.rows(x)?;
         let n = rows.n_samples();
         let mut sums = try_matrix("predictions", 0.0, n, self.width)?;
-        let block = rows.block_rows(self.trees.len(), control.n_threads());
         // A sparse row is scattered once for all trees; dense rows may come back for each tree.
         let at_once = match rows {
             Rows::Sparse(_) => self.trees.len(),
             Rows::Dense(_) if self.width <= NARROW => 1,
             Rows::Dense(_) => TREES_AT_ONCE,
         };
+        let block = rows.block_rows(at_once, control.n_threads());
         pool::for_each(
             control.n_threads(),
             sums.chunks_mut((block * self.width).max(1)).enumerate(),
@@ -224,7 +224,8 @@ impl<'a> Ensemble<'a> {
         let rows = self.rows(x)?;
         let (n, n_trees) = (rows.n_samples(), self.trees.len());
         let mut ids = try_matrix("leaf indices", 0, n, n_trees)?;
-        let block = rows.block_rows(n_trees, control.n_threads());
+        // The leaves are the result: no more of them are held for larger blocks.
+        let block = rows.block_rows(1, control.n_threads());
         pool::for_each(
             control.n_threads(),
             ids.chunks_mut(block * n_trees).enumerate(),

@@ -56,14 +56,18 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Number of rows of a block, at least one. Results do not depend on it.
-    pub(super) fn block_rows(&self, n_trees: usize, n_threads: usize) -> usize {
+    /// Number of rows of a block, at least one, where the leaves of `ids_per_row` trees are held for each row. Results do
+    /// not depend on it.
+    pub(super) fn block_rows(&self, ids_per_row: usize, n_threads: usize) -> usize {
         let by_values = match self {
-            Rows::Dense(x) => BLOCK_VALUES / x.ncols().max(1),
+            Rows::Dense(x) => (BLOCK_VALUES / x.ncols().max(1)).clamp(16, BLOCK_ROWS),
             Rows::Sparse(_) => BLOCK_ROWS,
         };
-        let by_threads = self.n_samples().div_ceil(BLOCKS_PER_THREAD * n_threads);
-        by_values.clamp(16, BLOCK_ROWS).min(by_threads).min(BLOCK_IDS / n_trees.max(1)).max(1)
+        let by_threads = match n_threads {
+            1 => self.n_samples(),
+            n => self.n_samples().div_ceil(BLOCKS_PER_THREAD * n),
+        };
+        by_values.min(by_threads).min(BLOCK_IDS / ids_per_row.max(1)).max(1)
     }
 
     /// An empty scratch for one thread.

@@ -256,7 +256,7 @@ mod tests {
             }
             let n_outputs = tree.outputs.n_outputs();
             let chosen: Vec<usize> =
-                (0..n_outputs).rev().filter(|o| *o == 0 || (o * 7 + seed as usize) % 3 != 0).collect();
+                (0..n_outputs).rev().filter(|o| *o == 0 || !(o * 7 + seed as usize).is_multiple_of(3)).collect();
             let mut expected = vec![0.0; tree.n_features];
             for &o in &chosen {
                 tree.impurity = naive_impurity(&tree, o);

@@ -229,7 +229,6 @@ impl Outputs {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::testing::{models, naive};
 
     #[test]
