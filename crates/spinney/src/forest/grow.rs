@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::{Forest, bootstrap};
 use crate::config::{ForestConfig, Sampling, Splitter, TreeConfig};
 use crate::control::Control;
@@ -70,18 +68,14 @@ impl ForestConfig {
             return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
         }
         let data = TrainingSet::new(&self.tree, x, y, sample_weight, self.sampling)?;
-        let grow = |i: usize| {
-            let tree = data.grow(&self.tree, self.sampling, bootstrap::tree_key(self.seed, i), control)?;
+        let first = trees.start;
+        let trees = crate::pool::map(control.n_threads(), trees.len(), |i| {
+            let key = bootstrap::tree_key(self.seed, first + i);
+            let tree = data.grow(&self.tree, self.sampling, key, control)?;
             control.one_more_done();
             Ok(Arc::new(tree))
-        };
-        let n_threads = control.n_threads().min(trees.len());
-        let trees: Result<Vec<Arc<Tree>>> = if n_threads == 1 {
-            trees.map(grow).collect()
-        } else {
-            crate::pool::install(n_threads, || trees.into_par_iter().map(grow).collect())?
-        };
-        Ok(Forest { n_features: x.n_features(), outputs, trees: trees? })
+        })?;
+        Ok(Forest { n_features: x.n_features(), outputs, trees })
     }
 }
 

@@ -10,7 +10,7 @@ use super::permutation::Permutation;
 use super::sort::sort_by_value;
 use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span};
 use crate::data::{SparseColumns, SparseView};
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_with_capacity};
 use crate::split::features::Lottery;
 
 /// Costs in nanoseconds of one step of each way, measured by `benches/rust/extraction.rs`. They decide speed only:
