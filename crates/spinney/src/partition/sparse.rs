@@ -379,12 +379,14 @@ impl<'a> SortedEntries<'a> {
         }
     }
 
-    /// Keeps the entries for which `goes` does not hold, in front; returns how many.
+    /// Keeps the entries of the rows that `goes` does not name, in front; returns how many.
     fn compact(&mut self, span: &Span, goes: impl Fn(u32) -> bool) -> usize {
         let features = &mut self.features[span.entries.clone()];
-        let entries = &mut self.entries[span.entries.clone()];
-        let mut kept = 0;
-        for i in 0..entries.len() {
+        let entries = &mut self.entries[span.entries.clone()][..features.len()];
+        // Often few entries go: nothing moves before the first of them.
+        let first = entries.iter().position(|e| goes(e.row())).unwrap_or(entries.len());
+        let mut kept = first;
+        for i in first..features.len() {
             let (feature, entry) = (features[i], entries[i]);
             features[kept] = feature;
             entries[kept] = entry;

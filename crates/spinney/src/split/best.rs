@@ -25,14 +25,21 @@ impl<C: Criterion> Scan<'_, C> {
         let zero = has_zeros.then_some(0.0);
         // Without zeros the cut between the signs is offered by the positive side alone.
         let below_positive = zero.or_else(|| negative.last().map(|e| e.value()));
-        self.move_inwards(column.feature, positive.iter().rev(), below_positive);
-        self.move_inwards(column.feature, negative.iter(), zero);
+        // Counts and flags repeat their small values, continuous features nothing: one look tells, and only speed hangs on it.
+        if let [first, second, ..] = positive
+            && first.key() == second.key()
+        {
+            self.move_runs(column.feature, Runs(positive), below_positive);
+        } else {
+            self.move_entries(column.feature, positive.iter().rev(), below_positive);
+        }
+        self.move_entries(column.feature, negative.iter(), zero);
     }
 
     /// Moves entries from the outermost value inwards and offers the cut after each distinct value. `inner` is the value in
     /// the node that comes after the last entry, if any.
     #[inline]
-    fn move_inwards<'e>(
+    fn move_entries<'e>(
         &mut self,
         feature: u32,
         mut entries: impl ExactSizeIterator<Item = &'e Entry>,
@@ -52,6 +59,50 @@ impl<C: Criterion> Scan<'_, C> {
             self.criterion.move_sample(&mut moved, outer.row());
             self.offer(feature, n_entries, &moved, || threshold_between(outer.value(), inner));
         }
+    }
+
+    /// The same, a run of equal values at a time.
+    #[inline]
+    fn move_runs(&mut self, feature: u32, mut runs: Runs<'_>, inner: Option<f32>) {
+        let mut moved = self.criterion.reset();
+        let mut n_moved = 0;
+        while let Some(run) = runs.next() {
+            if run.len() < LONG_RUN {
+                run.iter().for_each(|entry| self.criterion.move_sample(&mut moved, entry.row()));
+            } else {
+                self.criterion.move_run(&mut moved, run.iter().map(|entry| entry.row()));
+            }
+            n_moved += run.len() as u32;
+            let value = run[0].value();
+            if let Some(next) = runs.peek().map(|e| e.value()).or(inner) {
+                self.offer(feature, n_moved, &moved, || threshold_between(value, next));
+            }
+        }
+    }
+}
+
+/// Runs of at least so many samples are moved as one.
+const LONG_RUN: usize = 24;
+
+/// Runs of equal values in sorted entries, from the last.
+struct Runs<'a>(&'a [Entry]);
+
+impl<'a> Runs<'a> {
+    fn peek(&self) -> Option<&'a Entry> {
+        self.0.last()
+    }
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = &'a [Entry];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [Entry]> {
+        let key = self.peek()?.key();
+        let start = self.0.iter().rposition(|e| e.key() != key).map_or(0, |i| i + 1);
+        let (inner, run) = self.0.split_at(start);
+        self.0 = inner;
+        Some(run)
     }
 }
 
