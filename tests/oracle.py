@@ -1,9 +1,9 @@
 """A slow, obvious, exact twin of the splitter, and the proof that a fitted tree is what the rules allow.
 
-It enumerates every feature and every cut of a node. Sums are Python integers (weights and targets are scaled by a
-power of two first), impurities are fractions, so Gini and variance carry no rounding at all; entropy uses float64.
-Vocabulary: a *cut* lies between two neighbouring distinct values present in the node; the *decrease* of a cut is the
-total impurity (weight x impurity) of the node minus that of its two sides.
+It enumerates every feature and every cut of a node. Sums are Python integers (weights and targets are scaled
+by a power of two first) and impurities are fractions, so Gini and variance carry no rounding at all; entropy
+uses float64. Vocabulary: a *cut* lies between two neighbouring distinct values present in the node; the
+*decrease* of a cut is the total impurity (weight x impurity) of the node minus that of its two sides.
 """
 
 from __future__ import annotations
@@ -100,7 +100,11 @@ class Oracle:
             whole = float(w * self.w_unit)
             return math.fsum(-c * math.log2(c / whole) for c in counts if c > 0) / self.n_outputs
         # Gini is the same expression: the squares of one-hot targets sum to the weight of each output.
-        return Fraction(int(squares * w - (sums**2).sum()), int(w) * self.n_outputs) * self.w_unit * self.y_unit**2
+        return (
+            Fraction(int(squares * w - (sums**2).sum()), int(w) * self.n_outputs)
+            * self.w_unit
+            * self.y_unit**2
+        )
 
     def total_impurity(self, rows: np.ndarray) -> Number:
         return self._total_impurity(self.w[rows].sum(), self.sums[rows].sum(axis=0), self.squares[rows].sum())
@@ -111,7 +115,9 @@ class Oracle:
     def mean(self, rows: np.ndarray) -> np.ndarray:
         """Mean of the numeric targets, exact up to the last rounding."""
         weight = self.w[rows].sum()
-        return np.array([float(Fraction(int(s), int(weight)) * self.y_unit) for s in self.sums[rows].sum(axis=0)])
+        return np.array(
+            [float(Fraction(int(s), int(weight)) * self.y_unit) for s in self.sums[rows].sum(axis=0)]
+        )
 
     def frequency(self, rows: np.ndarray, output: int, value: Any) -> float:
         hit = self.w[rows][self.y[rows, output] == value].sum()
@@ -180,8 +186,8 @@ class Arrays:
         return depth
 
 
-# Relative slack of a chosen decrease against the best one, and the share of the node's impurity that rounding of
-# float64 sums may hide where the best decrease is itself next to nothing.
+# Relative slack of a chosen decrease against the best one, and the share of the node's impurity that
+# rounding of float64 sums may hide where the best decrease is itself next to nothing.
 RELATIVE, ROUNDING = 1e-9, 1e-13
 
 
@@ -190,7 +196,7 @@ def close(chosen: Number, best: Number, scale: Number) -> bool:
 
 
 def check_tree(estimator: Any, oracle: Oracle, limits: Limits = Limits(), splitter: str = "best") -> Arrays:
-    """Proves every node of a tree grown with `max_features=None`: statistics, splits and reasons for leaves."""
+    """Proves every node of a tree grown with `max_features=None`: statistics, splits, reasons for leaves."""
     tree = Arrays.of(estimator)
     rows, depths = tree.rows_of_nodes(oracle.X), tree.depths()
     n_leaves = int((tree.children_left == -1).sum())
@@ -198,11 +204,13 @@ def check_tree(estimator: Any, oracle: Oracle, limits: Limits = Limits(), splitt
         where = f"node {node} of {len(rows)}"
         assert len(here) > 0, f"{where}: no sample reaches it"
         assert tree.n_node_samples[node] == len(here), where
-        assert math.isclose(tree.weighted_n_node_samples[node], oracle.total_weight(here), rel_tol=1e-12), where
-        expected = oracle.impurity(here)
-        assert math.isclose(tree.impurity[node], expected, rel_tol=1e-9, abs_tol=1e-13 * oracle.impurity(rows[0])), (
-            f"{where}: impurity {tree.impurity[node]!r}, exact {expected!r}"
+        assert math.isclose(tree.weighted_n_node_samples[node], oracle.total_weight(here), rel_tol=1e-12), (
+            where
         )
+        expected = oracle.impurity(here)
+        assert math.isclose(
+            tree.impurity[node], expected, rel_tol=1e-9, abs_tol=1e-13 * oracle.impurity(rows[0])
+        ), f"{where}: impurity {tree.impurity[node]!r}, exact {expected!r}"
         if tree.is_leaf(node):
             check_leaf(oracle, here, depths[node], n_leaves, limits, splitter, where)
         else:
@@ -232,9 +240,8 @@ def check_leaf(
     if not cuts or limits.min_impurity_decrease > 0 and splitter == "random":
         return
     best = max(c.decrease for c in cuts)
-    assert share_of_total(oracle, best) < limits.min_impurity_decrease + 1e-12 and limits.min_impurity_decrease > 0, (
-        f"{where}: an impure leaf of {len(here)} samples at depth {depth} although {len(cuts)} cuts are admissible"
-    )
+    too_little = 0 < limits.min_impurity_decrease > share_of_total(oracle, best) - 1e-12
+    assert too_little, f"{where}: an impure leaf of {len(here)} samples, {len(cuts)} cuts are admissible"
 
 
 def check_split(
@@ -261,7 +268,9 @@ def check_split(
     chosen = oracle.decrease(here, left)
     assert share_of_total(oracle, chosen) >= limits.min_impurity_decrease - 1e-12, where
     if splitter == "random":
-        assert x.min() <= threshold < x.max(), f"{where}: threshold {threshold!r} outside [{x.min()!r}, {x.max()!r})"
+        assert x.min() <= threshold < x.max(), (
+            f"{where}: threshold {threshold!r} outside [{x.min()!r}, {x.max()!r})"
+        )
         return
     expected = Cut(feature, x[left].max(), x[~left].min(), chosen).threshold
     assert threshold == expected, f"{where}: threshold {threshold!r}, half way is {expected!r}"
@@ -273,7 +282,7 @@ def check_split(
 
 
 def check_best_first(oracle: Oracle, tree: Arrays, rows: list[np.ndarray], limits: Limits) -> None:
-    """Replays best-first growth: whatever was split had no better rival among the nodes that stayed leaves."""
+    """Replays best-first growth: whatever was split had no better rival among the final leaves."""
     depths = tree.depths()
 
     def potential(node: int) -> Number:
@@ -281,7 +290,9 @@ def check_best_first(oracle: Oracle, tree: Arrays, rows: list[np.ndarray], limit
         here = rows[node]
         if not tree.is_leaf(node):
             return oracle.decrease(here, oracle.X[here, tree.feature[node]] <= tree.threshold[node])
-        stops = oracle.is_pure(here) or depths[node] == limits.max_depth or len(here) < limits.min_samples_split
+        stops = (
+            oracle.is_pure(here) or depths[node] == limits.max_depth or len(here) < limits.min_samples_split
+        )
         return -1.0 if stops else max((c.decrease for c in oracle.cuts(here, limits)), default=-1.0)
 
     def replay(frontier: dict[int, Number]) -> bool:

@@ -1,4 +1,4 @@
-"""Where the real data sets lie: the one place that knows. Tests skip, and benchmarks say so, where they are absent."""
+"""Where the real data sets lie: the one place that knows. Tests skip where they are absent."""
 
 from __future__ import annotations
 

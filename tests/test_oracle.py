@@ -227,7 +227,9 @@ def test_one_tree_whatever_the_layout(kind: str, criterion: str, splitter: str, 
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
 @SETTINGS
 @given(data=st.data())
-def test_weight_zero_is_no_row_and_weight_two_is_two_rows(kind: str, criterion: str, data: st.DataObject) -> None:
+def test_weight_zero_is_no_row_and_weight_two_is_two_rows(
+    kind: str, criterion: str, data: st.DataObject
+) -> None:
     X, y, _ = data.draw(problems(kind))
     n = len(X)
     count = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
@@ -255,7 +257,8 @@ def test_purity_is_equality_of_values() -> None:
     tree = grow(X, y, None, "squared_error")
     np.testing.assert_array_equal(tree.predict(X), y)
     same = grow(X, np.full(4, 0.1), None, "squared_error")
-    assert same.tree_.node_count == 1 and same.predict(X)[0] == 0.1
+    assert same.tree_.node_count == 1
+    assert same.predict(X)[0] == 0.1
 
 
 def test_midpoint_never_reaches_the_upper_value() -> None:

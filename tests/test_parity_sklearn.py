@@ -1,8 +1,8 @@
 """Side by side with scikit-learn: the same trees where nothing is random, the same scores where something is.
 
-Two cuts of equal decrease may be resolved either way, so exact comparisons hold on nodes without ties. Whether a node
-is tied is computed, never assumed: the first test asks for limits under which no node is, the second one grows trees
-to the end and compares every node that no tied node hides.
+Two cuts of equal decrease may be resolved either way, so exact comparisons hold on nodes without ties.
+Whether a node is tied is computed, never assumed: the first test asks for limits under which no node is, the
+second one grows trees to the end and compares every node that no tied node hides.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import sklearn.tree
 import spinney
 from spinney.datasets import load_npz_folder
 
-# Decreases nearer to each other than this share of the larger one count as tied: what float64 sums over thousands of
-# samples can blur, and far below the gaps of the data sets used here.
+# Decreases nearer to each other than this share of the larger one count as tied: what float64 sums over
+# thousands of samples can blur, and far below the gaps of the data sets used here.
 TIE = 1e-6
 
 
@@ -95,7 +95,7 @@ def margin(X: np.ndarray, Y: np.ndarray, w: np.ndarray, min_samples_leaf: int) -
 def compare(
     name: str, ours: Any, theirs: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray, min_samples_leaf: int
 ) -> tuple[int, int]:
-    """Walks both trees from the root; below tied nodes they may differ. Numbers of nodes compared and of tied ones."""
+    """Walks both trees down to tied nodes. Returns how many nodes were compared and how many were tied."""
     y = y.reshape(len(y), -1)
     if hasattr(theirs, "classes_"):
         one_hot = [y[:, j] == c for j in range(y.shape[1]) for c in np.unique(y[:, j])]
@@ -111,7 +111,9 @@ def compare(
         assert a.n_node_samples == b.n_node_samples == len(rows), where
         assert a.weighted_n_node_samples == pytest.approx(b.weighted_n_node_samples), where
         # scikit-learn's variance is a difference of large sums; the root's impurity is its scale.
-        assert a.impurity == pytest.approx(b.impurity, rel=1e-6, abs=1e-9 * float(theirs.tree_.impurity[0])), where
+        assert a.impurity == pytest.approx(
+            b.impurity, rel=1e-6, abs=1e-9 * float(theirs.tree_.impurity[0])
+        ), where
         if a.is_leaf:
             continue
         if margin(X[rows], y[rows].astype(float), w[rows], min_samples_leaf) < TIE:
@@ -120,7 +122,10 @@ def compare(
         assert a.feature == b.feature, where
         assert a.threshold == pytest.approx(b.threshold, rel=1e-6, abs=1e-7 * float(spread[a.feature])), where
         left = X[rows, b.feature] <= b.threshold
-        todo += [(*sides, rows[side]) for *sides, side in zip(a.children(), b.children(), (left, ~left), strict=True)]
+        todo += [
+            (*sides, rows[side])
+            for *sides, side in zip(a.children(), b.children(), (left, ~left), strict=True)
+        ]
     return compared, tied
 
 
@@ -146,7 +151,9 @@ def test_same_tree_and_predictions_without_ties(
 ) -> None:
     X, y, X_test, _ = data(name)
     w = weights_for(len(X)) if weighted else None
-    ours, theirs = pair("DecisionTree", y, max_depth=max_depth, min_samples_leaf=min_samples_leaf, random_state=0)
+    ours, theirs = pair(
+        "DecisionTree", y, max_depth=max_depth, min_samples_leaf=min_samples_leaf, random_state=0
+    )
     ours.fit(X, y, sample_weight=w), theirs.fit(X, y, sample_weight=w)
     compared, tied = compare(name, ours, theirs, X, y, np.ones(len(X)) if w is None else w, min_samples_leaf)
     assert tied == 0, f"{name} has {tied} tied nodes under these limits: choose others"
@@ -160,7 +167,9 @@ def test_same_tree_and_predictions_without_ties(
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", ["diabetes", "breast_cancer", "wine", "digits", "jura", "wq", "scm20d", "scene"])
+@pytest.mark.parametrize(
+    "name", ["diabetes", "breast_cancer", "wine", "digits", "jura", "wq", "scm20d", "scene"]
+)
 def test_same_nodes_down_to_the_first_tie(name: str, weighted: bool) -> None:
     X, y, _, _ = data(name)
     w = weights_for(len(X)) if weighted else None
@@ -195,8 +204,12 @@ def test_scores_within_noise(name: str, params: dict[str, Any], kind: str) -> No
     X, y, X_test, y_test = data(name)
     if kind != "ExtraTree":
         params = {"n_estimators": 20, **params}
-    scores = np.array([[m.fit(X, y).score(X_test, y_test) for m in pair(kind, y, random_state=s, **params)] for s in SEEDS])
+    scores = np.array(
+        [[m.fit(X, y).score(X_test, y_test) for m in pair(kind, y, random_state=s, **params)] for s in SEEDS]
+    )
     ours, theirs = scores.mean(axis=0)
     error = np.sqrt((scores.var(axis=0, ddof=1) / len(SEEDS)).sum())
-    sys.stdout.write(f"{name} {kind}: spinney {ours:.4f}, scikit-learn {theirs:.4f}, standard error {error:.4f}\n")
+    sys.stdout.write(
+        f"{name} {kind}: spinney {ours:.4f}, scikit-learn {theirs:.4f}, standard error {error:.4f}\n"
+    )
     assert abs(ours - theirs) <= 3 * error
