@@ -1,15 +1,21 @@
 //! Trees and tree ensembles for data that is wide on both sides.
 mod config;
 mod control;
+mod criterion;
 pub mod data;
 mod error;
 pub mod forest;
+mod partition;
+mod pool;
 mod rng;
+mod split;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod tree;
 
 pub use config::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
 pub use control::Control;
 pub use data::{LabelView, Matrix, SparseView, Targets, targets::Outputs};
 pub use error::{Error, ErrorKind, Result};
-pub use forest::Forest;
+pub use forest::{DecisionPath, Forest, Oob, TopK};
 pub use tree::{LeafTable, Node, Tree};
