@@ -122,9 +122,6 @@ pub(crate) fn try_filled<T: Clone>(what: &'static str, value: T, len: usize) -> 
 /// An empty vector with room for `len` values, or [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_with_capacity<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
     let mut v = Vec::new();
-    v.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory {
-        what,
-        bytes: len.saturating_mul(size_of::<T>()),
-    })?;
+    v.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { what, bytes: len.saturating_mul(size_of::<T>()) })?;
     Ok(v)
 }

@@ -13,3 +13,4 @@ pub use data::{LabelView, Matrix, SparseView, Targets, targets::Outputs};
 pub use error::{Error, ErrorKind, Result};
 pub use forest::Forest;
 pub use tree::{LeafTable, Node, Tree};
+mod stub;

@@ -9,8 +9,8 @@ pub mod targets;
 pub(crate) mod weights;
 
 pub(crate) use dense::DenseColumns;
-pub use sparse::SparseView;
 pub(crate) use sparse::SparseColumns;
+pub use sparse::SparseView;
 pub use targets::{LabelView, Outputs, Targets};
 pub(crate) use weights::Weights;
 

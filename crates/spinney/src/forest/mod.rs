@@ -15,19 +15,38 @@ pub struct Forest {
 
 impl crate::TreeConfig {
     /// Grows one tree.
-    pub fn fit(&self, _x: &crate::Matrix<'_>, _y: &crate::Targets<'_>, _sample_weight: Option<&[f64]>, _control: &crate::Control) -> crate::Result<Tree> {
+    pub fn fit(
+        &self,
+        _x: &crate::Matrix<'_>,
+        _y: &crate::Targets<'_>,
+        _sample_weight: Option<&[f64]>,
+        _control: &crate::Control,
+    ) -> crate::Result<Tree> {
         todo!()
     }
 }
 
 impl crate::ForestConfig {
     /// Grows the forest.
-    pub fn fit(&self, x: &crate::Matrix<'_>, y: &crate::Targets<'_>, sample_weight: Option<&[f64]>, control: &crate::Control) -> crate::Result<Forest> {
+    pub fn fit(
+        &self,
+        x: &crate::Matrix<'_>,
+        y: &crate::Targets<'_>,
+        sample_weight: Option<&[f64]>,
+        control: &crate::Control,
+    ) -> crate::Result<Forest> {
         self.fit_trees(0..self.n_trees, x, y, sample_weight, control)
     }
 
     /// Grows trees `trees` of the forest: parts grown apart and merged equal the forest grown at once.
-    pub fn fit_trees(&self, _trees: std::ops::Range<usize>, _x: &crate::Matrix<'_>, _y: &crate::Targets<'_>, _sample_weight: Option<&[f64]>, _control: &crate::Control) -> crate::Result<Forest> {
+    pub fn fit_trees(
+        &self,
+        _trees: std::ops::Range<usize>,
+        _x: &crate::Matrix<'_>,
+        _y: &crate::Targets<'_>,
+        _sample_weight: Option<&[f64]>,
+        _control: &crate::Control,
+    ) -> crate::Result<Forest> {
         todo!()
     }
 }
