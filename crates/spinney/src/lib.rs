@@ -4,13 +4,16 @@ mod control;
 pub mod data;
 mod error;
 pub mod forest;
+mod pool;
 mod rng;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod tree;
 
 pub use config::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
 pub use control::Control;
 pub use data::{LabelView, Matrix, SparseView, Targets, targets::Outputs};
 pub use error::{Error, ErrorKind, Result};
-pub use forest::Forest;
+pub use forest::{DecisionPath, Forest, Oob, TopK};
 pub use tree::{LeafTable, Node, Tree};
 mod stub;

@@ -35,6 +35,12 @@ impl<'a> SparseView<'a> {
         Ok(SparseView { ptr, indices, values, n_minor })
     }
 
+    /// The same matrix, lent.
+    pub(crate) fn view(&self) -> SparseView<'_> {
+        let (ptr, indices, values) = (&self.ptr[..], &self.indices[..], &self.values[..]);
+        SparseView { ptr: ptr.into(), indices: indices.into(), values: values.into(), n_minor: self.n_minor }
+    }
+
     /// Number of slices: rows of CSR, columns of CSC.
     pub fn n_major(&self) -> usize {
         self.ptr.len() - 1

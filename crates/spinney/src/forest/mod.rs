@@ -1,8 +1,31 @@
 //! Forests: trees that are functions of (data, parameters, seed, index), grown in parallel and averaged.
+//!
+//! Vocabulary: a prediction is the *mean over trees*; the sum runs in the order of the trees and is divided by their
+//! number at the end, so that it is bit for bit the same for any number of threads, block of rows and layout of X.
+//! A row is *out of bag* for a tree that did not draw it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `bootstrap` | the rows that each tree draws |
+//! | `rows` | X as prediction reads it: blocks of dense rows, or sparse rows scattered one by one |
+//! | `predict` | means over trees, leaves, paths, the best k columns |
+//! | `oob` | means over the trees that have not seen a row |
+//!
+//! Cost of a prediction: O(n · trees · depth) steps and the cells of the leaves that are reached; memory is that of the
+//! result and of one scratch for each thread. Not here: the growth of a tree.
+
+pub(crate) mod bootstrap;
+mod oob;
+mod predict;
+mod rows;
+
+pub use oob::Oob;
+pub use predict::{DecisionPath, TopK};
 
 use std::sync::Arc;
 
 use crate::data::Outputs;
+use crate::error::{Error, Result, try_with_capacity};
 use crate::tree::Tree;
 
 /// A fitted forest. Immutable; trees are shared, so that a forest of more trees costs only the new ones.
@@ -11,6 +34,68 @@ pub struct Forest {
     pub(crate) n_features: usize,
     pub(crate) outputs: Outputs,
     pub(crate) trees: Vec<Arc<Tree>>,
+}
+
+impl From<Tree> for Forest {
+    /// A forest of one tree.
+    fn from(tree: Tree) -> Self {
+        Forest { n_features: tree.n_features, outputs: tree.outputs.clone(), trees: vec![Arc::new(tree)] }
+    }
+}
+
+impl Forest {
+    /// Number of trees.
+    pub fn n_trees(&self) -> usize {
+        self.trees.len()
+    }
+
+    /// Number of features that rows must have.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Meaning of the columns of predictions.
+    pub fn outputs(&self) -> &Outputs {
+        &self.outputs
+    }
+
+    /// Tree `i`.
+    ///
+    /// # Panics
+    /// When `i` is not below [`Forest::n_trees`].
+    pub fn tree(&self, i: usize) -> &Arc<Tree> {
+        &self.trees[i]
+    }
+
+    /// All trees, in order.
+    pub fn trees(&self) -> &[Arc<Tree>] {
+        &self.trees
+    }
+
+    /// One forest of the trees of all `parts`, in order; trees are shared, not copied.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] without parts, or when parts differ in features, outputs or criterion.
+    pub fn merge(parts: &[&Forest]) -> Result<Forest> {
+        const WHAT: &str = "forests to merge";
+        let first = parts.first().ok_or_else(|| Error::invalid(WHAT, "none", "at least one"))?;
+        let mut trees = try_with_capacity("the merged forest", parts.iter().map(|part| part.n_trees()).sum())?;
+        for part in parts {
+            if part.n_features != first.n_features {
+                let got = format!("{} and {} features", first.n_features, part.n_features);
+                return Err(Error::invalid(WHAT, got, "the same number of features"));
+            }
+            if part.outputs != first.outputs {
+                return Err(Error::invalid(WHAT, "of different outputs", "the same outputs and classes"));
+            }
+            trees.extend(part.trees.iter().cloned());
+        }
+        let mut criteria = trees.windows(2).map(|pair: &[Arc<Tree>]| (pair[0].criterion, pair[1].criterion));
+        if let Some((a, b)) = criteria.find(|(a, b)| a != b) {
+            return Err(Error::invalid(WHAT, format!("of criteria {a:?} and {b:?}"), "the same criterion"));
+        }
+        Ok(Forest { n_features: first.n_features, outputs: first.outputs.clone(), trees })
+    }
 }
 
 impl crate::TreeConfig {

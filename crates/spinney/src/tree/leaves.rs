@@ -2,12 +2,54 @@
 //!
 //! Frequencies are kept as exact amounts (units of weight) over the leaf's total, so a count takes one or two bytes and the
 //! predicted value is the correctly rounded quotient. Means of numbers are kept as they are.
+//!
+//! A *cell* is a stored pair of column and amount. In: the cells of each leaf, in the order of the leaves. Out: a
+//! [`LeafTable`]. Cost: O(cells) while building; the dense layout is only written when it is the smaller one.
+
+use std::ops::Range;
+
+use crate::error::{ErrorKind, Result, try_filled};
 
 /// Column indices of a sparse table, as narrow as its width allows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Indices {
     U16(Vec<u16>),
     U32(Vec<u32>),
+}
+
+impl Indices {
+    /// No indices yet, of the narrowest type for columns below `width`.
+    pub(crate) fn for_width(width: usize) -> Self {
+        if width <= 1 << 16 { Indices::U16(Vec::new()) } else { Indices::U32(Vec::new()) }
+    }
+
+    pub(crate) fn push(&mut self, column: u32) {
+        match self {
+            Indices::U16(v) => v.push(column as u16),
+            Indices::U32(v) => v.push(column),
+        }
+    }
+
+    pub(crate) fn at(&self, i: usize) -> u32 {
+        match self {
+            Indices::U16(v) => u32::from(v[i]),
+            Indices::U32(v) => v[i],
+        }
+    }
+
+    fn item_bytes(&self) -> usize {
+        match self {
+            Indices::U16(_) => 2,
+            Indices::U32(_) => 4,
+        }
+    }
+
+    fn shrink(&mut self) {
+        match self {
+            Indices::U16(v) => v.shrink_to_fit(),
+            Indices::U32(v) => v.shrink_to_fit(),
+        }
+    }
 }
 
 /// Stored amounts, as narrow as the largest allows.
@@ -17,6 +59,86 @@ pub(crate) enum Amounts {
     U16(Vec<u16>),
     U32(Vec<u32>),
     F64(Vec<f64>),
+}
+
+impl Amounts {
+    /// Adds a count; all amounts are widened when it does not fit.
+    pub(crate) fn push(&mut self, amount: u64) {
+        loop {
+            match self {
+                Amounts::U8(v) if amount <= u64::from(u8::MAX) => v.push(amount as u8),
+                Amounts::U16(v) if amount <= u64::from(u16::MAX) => v.push(amount as u16),
+                Amounts::U32(v) if amount <= u64::from(u32::MAX) => v.push(amount as u32),
+                Amounts::F64(v) => v.push(amount as f64),
+                Amounts::U8(v) => {
+                    *self = Amounts::U16(v.iter().map(|&a| a.into()).collect());
+                    continue;
+                }
+                Amounts::U16(v) => {
+                    *self = Amounts::U32(v.iter().map(|&a| a.into()).collect());
+                    continue;
+                }
+                Amounts::U32(v) => {
+                    *self = Amounts::F64(v.iter().map(|&a| a.into()).collect());
+                    continue;
+                }
+            }
+            return;
+        }
+    }
+
+    pub(crate) fn at(&self, i: usize) -> f64 {
+        match self {
+            Amounts::U8(v) => v[i].into(),
+            Amounts::U16(v) => v[i].into(),
+            Amounts::U32(v) => v[i].into(),
+            Amounts::F64(v) => v[i],
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Amounts::U8(v) => v.len(),
+            Amounts::U16(v) => v.len(),
+            Amounts::U32(v) => v.len(),
+            Amounts::F64(v) => v.len(),
+        }
+    }
+
+    fn item_bytes(&self) -> usize {
+        match self {
+            Amounts::U8(_) => 1,
+            Amounts::U16(_) => 2,
+            Amounts::U32(_) => 4,
+            Amounts::F64(_) => 8,
+        }
+    }
+
+    /// The same amounts at `place(cell)` of a vector of `len`, zeros elsewhere.
+    fn spread(&self, len: usize, place: impl Fn(usize) -> usize) -> Result<Self> {
+        fn spread<T: Copy + Default>(from: &[T], len: usize, place: impl Fn(usize) -> usize) -> Result<Vec<T>> {
+            let mut to = try_filled("the table of leaf values", T::default(), len)?;
+            for (cell, &amount) in from.iter().enumerate() {
+                to[place(cell)] = amount;
+            }
+            Ok(to)
+        }
+        Ok(match self {
+            Amounts::U8(v) => Amounts::U8(spread(v, len, place)?),
+            Amounts::U16(v) => Amounts::U16(spread(v, len, place)?),
+            Amounts::U32(v) => Amounts::U32(spread(v, len, place)?),
+            Amounts::F64(v) => Amounts::F64(spread(v, len, place)?),
+        })
+    }
+
+    fn shrink(&mut self) {
+        match self {
+            Amounts::U8(v) => v.shrink_to_fit(),
+            Amounts::U16(v) => v.shrink_to_fit(),
+            Amounts::U32(v) => v.shrink_to_fit(),
+            Amounts::F64(v) => v.shrink_to_fit(),
+        }
+    }
 }
 
 /// Where the amounts of a leaf lie.
@@ -37,4 +159,289 @@ pub struct LeafTable {
     pub(crate) amounts: Amounts,
     /// Divisor of each leaf; `None` for means.
     pub(crate) totals: Option<Vec<f64>>,
+}
+
+impl LeafTable {
+    /// Number of leaves: rows of the table.
+    pub fn n_leaves(&self) -> usize {
+        self.n_leaves
+    }
+
+    /// Number of columns: that of predictions.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Number of stored amounts; the dense layout stores zeros too.
+    pub fn n_stored(&self) -> usize {
+        self.amounts.len()
+    }
+
+    /// Whether only the columns that differ from zero are stored.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self.layout, Layout::Sparse { .. })
+    }
+
+    /// Bytes of memory that the table holds.
+    pub fn n_bytes(&self) -> usize {
+        let layout = match &self.layout {
+            Layout::Dense => 0,
+            Layout::Sparse { ptr, columns } => 4 * ptr.len() + columns.item_bytes() * self.n_stored(),
+        };
+        layout + self.amounts.item_bytes() * self.n_stored() + 8 * self.totals.as_ref().map_or(0, Vec::len)
+    }
+
+    /// The values of `leaf` that differ from zero, with their columns, which rise.
+    pub fn value(&self, leaf: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let total = self.total(leaf).unwrap_or(1.0);
+        self.cells(leaf).map(move |(column, amount)| (column, amount / total))
+    }
+
+    /// Adds the values of `leaf` to a row of `width` numbers.
+    pub(crate) fn add_to(&self, leaf: usize, row: &mut [f64]) {
+        let total = self.totals.as_ref().map(|totals| totals[leaf]);
+        let range = self.range(leaf);
+        match &self.layout {
+            Layout::Dense => match &self.amounts {
+                Amounts::U8(v) => add_dense(&v[range], total, row),
+                Amounts::U16(v) => add_dense(&v[range], total, row),
+                Amounts::U32(v) => add_dense(&v[range], total, row),
+                Amounts::F64(v) => add_dense(&v[range], total, row),
+            },
+            Layout::Sparse { columns: Indices::U16(columns), .. } => {
+                self.add_sparse(&columns[range.clone()], range, total, row);
+            }
+            Layout::Sparse { columns: Indices::U32(columns), .. } => {
+                self.add_sparse(&columns[range.clone()], range, total, row);
+            }
+        }
+    }
+
+    fn add_sparse<C: Column>(&self, columns: &[C], range: Range<usize>, total: Option<f64>, row: &mut [f64]) {
+        match &self.amounts {
+            Amounts::U8(v) => add_sparse(columns, &v[range], total, row),
+            Amounts::U16(v) => add_sparse(columns, &v[range], total, row),
+            Amounts::U32(v) => add_sparse(columns, &v[range], total, row),
+            Amounts::F64(v) => add_sparse(columns, &v[range], total, row),
+        }
+    }
+
+    /// Columns and amounts of `leaf` that differ from zero, before the division by the total.
+    pub(crate) fn cells(&self, leaf: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let range = self.range(leaf);
+        let start = range.start;
+        range
+            .map(move |cell| {
+                let column = match &self.layout {
+                    Layout::Dense => (cell - start) as u32,
+                    Layout::Sparse { columns, .. } => columns.at(cell),
+                };
+                (column, self.amounts.at(cell))
+            })
+            .filter(|&(_, amount)| amount != 0.0)
+    }
+
+    /// Divisor of `leaf`; `None` when the table holds means.
+    pub(crate) fn total(&self, leaf: usize) -> Option<f64> {
+        self.totals.as_ref().map(|totals| totals[leaf])
+    }
+
+    /// Where the cells of `leaf` lie.
+    pub(crate) fn range(&self, leaf: usize) -> Range<usize> {
+        match &self.layout {
+            Layout::Dense => leaf * self.width..(leaf + 1) * self.width,
+            Layout::Sparse { ptr, .. } => ptr[leaf] as usize..ptr[leaf + 1] as usize,
+        }
+    }
+}
+
+/// A column index of either width.
+trait Column: Copy {
+    fn column(self) -> usize;
+}
+
+impl Column for u16 {
+    fn column(self) -> usize {
+        self.into()
+    }
+}
+
+impl Column for u32 {
+    fn column(self) -> usize {
+        self as usize
+    }
+}
+
+fn add_dense<A: Copy + Into<f64>>(amounts: &[A], total: Option<f64>, row: &mut [f64]) {
+    match total {
+        Some(total) => row.iter_mut().zip(amounts).for_each(|(sum, &a)| *sum += a.into() / total),
+        None => row.iter_mut().zip(amounts).for_each(|(sum, &a)| *sum += a.into()),
+    }
+}
+
+fn add_sparse<C: Column, A: Copy + Into<f64>>(columns: &[C], amounts: &[A], total: Option<f64>, row: &mut [f64]) {
+    let cells = columns.iter().zip(amounts);
+    match total {
+        Some(total) => cells.for_each(|(&c, &a)| row[c.column()] += a.into() / total),
+        None => cells.for_each(|(&c, &a)| row[c.column()] += a.into()),
+    }
+}
+
+/// Collects the leaves of a tree, in pre-order; holds stored cells only.
+#[derive(Debug)]
+pub(crate) struct LeafTableBuilder {
+    width: usize,
+    /// End of each leaf's cells, after a leading zero. Wraps beyond `u32::MAX` cells, which `finish` refuses.
+    ptr: Vec<u32>,
+    columns: Indices,
+    amounts: Amounts,
+    totals: Vec<f64>,
+}
+
+impl LeafTableBuilder {
+    pub(crate) fn new(width: usize) -> Self {
+        LeafTableBuilder {
+            width,
+            ptr: vec![0],
+            columns: Indices::for_width(width),
+            amounts: Amounts::U8(Vec::new()),
+            totals: Vec::new(),
+        }
+    }
+
+    /// The next leaf, as counts: strictly rising columns with their positive units, and the units of the whole leaf.
+    pub(crate) fn push_counts(&mut self, cells: &[(u32, u64)], total_units: u64) {
+        debug_assert!(cells.windows(2).all(|w| w[0].0 < w[1].0));
+        debug_assert!(cells.iter().all(|&(c, units)| (c as usize) < self.width && units > 0));
+        for &(column, units) in cells {
+            self.columns.push(column);
+            self.amounts.push(units);
+        }
+        self.ptr.push(self.amounts.len() as u32);
+        self.totals.push(total_units as f64);
+    }
+
+    /// The next leaf, as means of all columns. A table holds counts or means, not both.
+    pub(crate) fn push_means(&mut self, means: &[f64]) {
+        debug_assert!(means.len() == self.width && self.totals.is_empty());
+        if self.ptr.len() == 1 {
+            self.amounts = Amounts::F64(Vec::new());
+        }
+        let Amounts::F64(amounts) = &mut self.amounts else { unreachable!("set to F64 by the first leaf of means") };
+        for (column, &mean) in means.iter().enumerate().filter(|(_, mean)| **mean != 0.0) {
+            self.columns.push(column as u32);
+            amounts.push(mean);
+        }
+        self.ptr.push(self.amounts.len() as u32);
+    }
+
+    /// The table, in the layout that takes fewer bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooMany`] beyond 2³² − 1 stored cells, [`ErrorKind::OutOfMemory`].
+    pub(crate) fn finish(mut self) -> Result<LeafTable> {
+        let n_stored = self.amounts.len();
+        let limit = u32::MAX as usize;
+        if n_stored > limit {
+            return Err(ErrorKind::TooMany { what: "values in the leaves of a tree", limit }.into());
+        }
+        let n_leaves = self.ptr.len() - 1;
+        let amount = self.amounts.item_bytes();
+        let dense_bytes = amount as u128 * n_leaves as u128 * self.width as u128;
+        let sparse_bytes = (amount + self.columns.item_bytes()) * n_stored + 4 * self.ptr.len();
+        let totals = (self.totals.len() == n_leaves && n_leaves > 0).then_some(self.totals);
+        if dense_bytes > sparse_bytes as u128 {
+            self.amounts.shrink();
+            self.columns.shrink();
+            self.ptr.shrink_to_fit();
+            let layout = Layout::Sparse { ptr: self.ptr, columns: self.columns };
+            return Ok(LeafTable { n_leaves, width: self.width, layout, amounts: self.amounts, totals });
+        }
+        let mut leaf_of = try_filled("the table of leaf values", 0u32, n_stored)?;
+        for (leaf, ends) in self.ptr.windows(2).enumerate() {
+            leaf_of[ends[0] as usize..ends[1] as usize].fill(leaf as u32);
+        }
+        let place = |cell: usize| leaf_of[cell] as usize * self.width + self.columns.at(cell) as usize;
+        let amounts = self.amounts.spread(n_leaves * self.width, place)?;
+        Ok(LeafTable { n_leaves, width: self.width, layout: Layout::Dense, amounts, totals })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dense_rows(table: &LeafTable) -> Vec<Vec<f64>> {
+        (0..table.n_leaves())
+            .map(|leaf| {
+                let mut row = vec![0.0; table.width()];
+                table.add_to(leaf, &mut row);
+                let mut by_value = vec![0.0; table.width()];
+                table.value(leaf).for_each(|(c, v)| by_value[c as usize] = v);
+                assert_eq!(row, by_value);
+                row
+            })
+            .collect()
+    }
+
+    #[test]
+    fn counts_are_exact_quotients_in_both_layouts() {
+        let mut dense = LeafTableBuilder::new(3);
+        dense.push_counts(&[(0, 1), (2, 2)], 3);
+        dense.push_counts(&[(1, 7)], 7);
+        let dense = dense.finish().unwrap();
+        assert!(!dense.is_sparse());
+        assert_eq!(dense_rows(&dense), [[1.0 / 3.0, 0.0, 2.0 / 3.0], [0.0, 1.0, 0.0]]);
+
+        let mut sparse = LeafTableBuilder::new(1000);
+        sparse.push_counts(&[(0, 1), (999, 2)], 3);
+        sparse.push_counts(&[], 5);
+        sparse.push_counts(&[(500, 5)], 5);
+        let sparse = sparse.finish().unwrap();
+        assert!(sparse.is_sparse());
+        assert_eq!((sparse.n_stored(), sparse.n_bytes()), (3, 3 * 3 + 4 * 4 + 3 * 8));
+        let rows = dense_rows(&sparse);
+        assert_eq!((rows[0][999], rows[2][500]), (2.0 / 3.0, 1.0));
+        assert!(rows[1].iter().all(|&v| v == 0.0));
+    }
+
+    #[test]
+    fn amounts_and_columns_are_as_narrow_as_they_can_be() {
+        let narrow = |units: u64| {
+            let mut b = LeafTableBuilder::new(1);
+            b.push_counts(&[(0, 1)], 1);
+            b.push_counts(&[(0, units)], units);
+            let table = b.finish().unwrap();
+            assert_eq!((table.amounts.at(0), table.amounts.at(1)), (1.0, units as f64));
+            table.amounts.item_bytes()
+        };
+        assert_eq!([narrow(255), narrow(256), narrow(65535), narrow(65536)], [1, 2, 2, 4]);
+        assert_eq!([narrow(u32::MAX.into()), narrow(1 << 32), narrow(1 << 51)], [4, 8, 8]);
+        for (width, bytes) in [(65536, 2), (65537, 4)] {
+            let mut b = LeafTableBuilder::new(width);
+            b.push_counts(&[(width as u32 - 1, 1)], 1);
+            let table = b.finish().unwrap();
+            let Layout::Sparse { columns, .. } = &table.layout else { panic!("sparse is smaller") };
+            assert_eq!(columns.item_bytes(), bytes);
+            assert_eq!(table.value(0).collect::<Vec<_>>(), [(width as u32 - 1, 1.0)]);
+        }
+    }
+
+    #[test]
+    fn means_are_kept_as_they_are() {
+        let mut b = LeafTableBuilder::new(2);
+        b.push_means(&[0.1, -3.0]);
+        b.push_means(&[0.0, 1e-300]);
+        let table = b.finish().unwrap();
+        assert!(table.totals.is_none());
+        assert_eq!(dense_rows(&table), [[0.1, -3.0], [0.0, 1e-300]]);
+
+        let mut b = LeafTableBuilder::new(100);
+        let mut means = vec![0.0; 100];
+        means[7] = -2.5;
+        b.push_means(&means);
+        let table = b.finish().unwrap();
+        assert!(table.is_sparse());
+        assert_eq!(dense_rows(&table), [means]);
+    }
 }

@@ -1,11 +1,28 @@
 //! One fitted tree: an immutable structure of arrays in pre-order, and the table of its leaves.
+//!
+//! Vocabulary: *nodes* are numbered in pre-order, so the left child of node i is i + 1 and children come after their
+//! parents; *leaves* are numbered among themselves, in the same order, and name the rows of the [`LeafTable`].
+//!
+//! In: what growth or a model file made. Out: predictions, and the arrays that scikit-learn's tools read, computed when
+//! asked for. Every pass over nodes is a loop, never a recursion: trees on sparse data are as deep as they please.
+//!
+//! | file | what |
+//! |---|---|
+//! | `leaves` | the table of leaf values, dense or sparse |
+//! | `traverse` | walking rows to their leaves |
+//! | `importance` | which features reduced the impurity, of all or of chosen outputs |
 
+pub(crate) mod importance;
 pub(crate) mod leaves;
+pub(crate) mod traverse;
 
 pub use leaves::LeafTable;
 
+use ndarray::Array3;
+
 use crate::config::Criterion;
 use crate::data::Outputs;
+use crate::error::{ErrorKind, Result, try_filled};
 
 /// A node in 12 bytes, as prediction walks it. Nodes are in pre-order: the left child of node i is i + 1.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -44,4 +61,168 @@ pub struct Tree {
     /// Total weight in each node.
     pub(crate) weighted_n_node_samples: Vec<f64>,
     pub(crate) leaves: LeafTable,
+}
+
+/// Feature that scikit-learn writes in leaves.
+const NO_FEATURE: i64 = -2;
+/// Child that scikit-learn writes in leaves.
+const NO_CHILD: i64 = -1;
+/// Threshold that scikit-learn writes in leaves.
+const NO_THRESHOLD: f64 = -2.0;
+
+impl Tree {
+    /// Number of features that rows must have.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Meaning of the columns of predictions.
+    pub fn outputs(&self) -> &Outputs {
+        &self.outputs
+    }
+
+    /// Impurity that the splits reduced.
+    pub fn criterion(&self) -> Criterion {
+        self.criterion
+    }
+
+    /// Nodes in pre-order.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Values of the leaves.
+    pub fn leaves(&self) -> &LeafTable {
+        &self.leaves
+    }
+
+    /// Number of nodes, leaves included.
+    pub fn n_nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Number of leaves.
+    pub fn n_leaves(&self) -> usize {
+        self.leaves.n_leaves
+    }
+
+    /// Number of splits on the longest path: 0 for a single leaf. O(n_nodes).
+    pub fn max_depth(&self) -> usize {
+        let mut depth = vec![0u32; self.nodes.len()];
+        // Parents come before their children, so a node's depth is known when it is reached.
+        for (i, node) in self.nodes.iter().enumerate().filter(|(_, node)| !node.is_leaf()) {
+            depth[i + 1] = depth[i] + 1;
+            depth[node.right as usize] = depth[i] + 1;
+        }
+        depth.into_iter().max().unwrap_or(0) as usize
+    }
+
+    /// Left child of each node, −1 in leaves.
+    pub fn children_left(&self) -> Vec<i64> {
+        self.per_node(NO_CHILD, |i, _| i as i64 + 1)
+    }
+
+    /// Right child of each node, −1 in leaves.
+    pub fn children_right(&self) -> Vec<i64> {
+        self.per_node(NO_CHILD, |_, node| node.right.into())
+    }
+
+    /// Feature that each node tests, −2 in leaves.
+    pub fn feature(&self) -> Vec<i64> {
+        self.per_node(NO_FEATURE, |_, node| node.feature.into())
+    }
+
+    /// Threshold of each node, −2 in leaves: `x[feature] <= threshold` goes left.
+    pub fn threshold(&self) -> Vec<f64> {
+        self.per_node(NO_THRESHOLD, |_, node| node.threshold.into())
+    }
+
+    /// Impurity of each node: mean over outputs.
+    pub fn impurity(&self) -> &[f64] {
+        &self.impurity
+    }
+
+    /// Distinct samples of positive weight in each node.
+    pub fn n_node_samples(&self) -> &[u32] {
+        &self.n_node_samples
+    }
+
+    /// Total weight in each node.
+    pub fn weighted_n_node_samples(&self) -> &[f64] {
+        &self.weighted_n_node_samples
+    }
+
+    fn per_node<T: Copy>(&self, in_leaves: T, split: impl Fn(usize, &Node) -> T) -> Vec<T> {
+        self.nodes.iter().enumerate().map(|(i, node)| if node.is_leaf() { in_leaves } else { split(i, node) }).collect()
+    }
+
+    /// What each node would predict as a leaf, of shape (n_nodes, n_outputs, max_n_classes): means of numbers (one
+    /// "class"), frequencies of the classes (zeros beyond an output's own), or of 0 and 1 for labels.
+    ///
+    /// Internal nodes have the weighted mean of their leaves. O(n_nodes · width), time and memory: this is for
+    /// looking at trees, nothing else needs it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn value(&self) -> Result<Array3<f64>> {
+        const WHAT: &str = "the values of all nodes";
+        let max_n_classes = match &self.outputs {
+            Outputs::Real { .. } => 1,
+            Outputs::Classes { n_classes } => n_classes.iter().copied().max().unwrap_or(0) as usize,
+            Outputs::Labels { .. } => 2,
+        };
+        let (n_nodes, n_outputs) = (self.n_nodes(), self.outputs.n_outputs());
+        let stride = n_outputs * max_n_classes;
+        let out_of_memory = ErrorKind::OutOfMemory { what: WHAT, bytes: usize::MAX };
+        let mut value = try_filled(WHAT, 0.0, n_nodes.checked_mul(stride).ok_or(out_of_memory)?)?;
+        let mut totals = try_filled(WHAT, 0.0, n_nodes)?;
+        let places = self.outputs.places(max_n_classes);
+        // Bottom-up: first sums over the leaves below each node, then quotients, so counts stay exact to the end.
+        for (i, node) in self.nodes.iter().enumerate().rev() {
+            if node.is_leaf() {
+                let leaf = node.right as usize;
+                let (scale, total) = self.leaf_scale(i);
+                totals[i] = total;
+                for (column, amount) in self.leaves.cells(leaf) {
+                    value[i * stride + places[column as usize]] = amount * scale;
+                }
+            } else {
+                let (left, right) = (i + 1, node.right as usize);
+                totals[i] = totals[left] + totals[right];
+                for at in 0..stride {
+                    value[i * stride + at] = value[left * stride + at] + value[right * stride + at];
+                }
+            }
+        }
+        if stride > 0 {
+            for (node, total) in value.chunks_exact_mut(stride).zip(&totals) {
+                node.iter_mut().for_each(|v| *v /= total);
+                if let Outputs::Labels { .. } = self.outputs {
+                    node.chunks_exact_mut(2).for_each(|v| v[0] = 1.0 - v[1]);
+                }
+            }
+        }
+        Ok(Array3::from_shape_vec((n_nodes, n_outputs, max_n_classes), value).expect("length is the product above"))
+    }
+
+    /// For the leaf at node `i`: the factor that turns its amounts into summable ones, and the divisor of such sums.
+    /// Counts are summed as they are; means are summed with their leaf's weight.
+    fn leaf_scale(&self, i: usize) -> (f64, f64) {
+        let weight = self.weighted_n_node_samples[i];
+        self.leaves.total(self.nodes[i].right as usize).map_or((weight, weight), |total| (1.0, total))
+    }
+}
+
+impl Outputs {
+    /// Where each column of predictions lies in a node of shape (n_outputs, max_n_classes).
+    fn places(&self, max_n_classes: usize) -> Vec<usize> {
+        match self {
+            Outputs::Real { n_outputs } => (0..*n_outputs).collect(),
+            Outputs::Labels { n_labels } => (0..*n_labels).map(|label| 2 * label + 1).collect(),
+            Outputs::Classes { n_classes } => {
+                let of_output = |(o, &k): (usize, &u32)| (0..k as usize).map(move |c| o * max_n_classes + c);
+                n_classes.iter().enumerate().flat_map(of_output).collect()
+            }
+        }
+    }
 }

@@ -1,0 +1,135 @@
+//! X as prediction reads it: by row, in blocks.
+//!
+//! A block of dense rows is lent as it lies when X is in C order, else copied into scratch. A sparse row is scattered
+//! into a scratch of length p, walked through all trees, and cleared by its own entries: O(entries) a row, never O(p).
+
+use std::ops::Range;
+
+use ndarray::{ArrayView2, Axis, Slice};
+
+use crate::data::{Matrix, SparseView};
+use crate::error::{Error, Result, try_filled};
+use crate::tree::Tree;
+use crate::tree::traverse::{walk_rows, walk_trees};
+
+/// Rows of X, checked against the model.
+#[derive(Debug)]
+pub(super) enum Rows<'a> {
+    Dense(ArrayView2<'a, f32>),
+    Sparse(SparseView<'a>),
+}
+
+/// Values of a dense block: it shares the second-level cache with the tree that is walked.
+const BLOCK_VALUES: usize = 1 << 15;
+/// Most rows of a block: enough that a tree stays in the cache while they pass, few enough to answer a stop soon.
+const BLOCK_ROWS: usize = 512;
+/// Node ids held for one block.
+const BLOCK_IDS: usize = 1 << 17;
+/// Blocks for each thread, so that the last one is not waited for long.
+const BLOCKS_PER_THREAD: usize = 4;
+
+impl<'a> Rows<'a> {
+    /// Checks X against the number of features of the model; a CSC X is transposed once.
+    pub(super) fn new(x: &'a Matrix<'_>, n_features: usize) -> Result<Self> {
+        if x.n_features() != n_features {
+            return Err(Error::shape("each row of X", n_features, x.n_features()));
+        }
+        x.check()?;
+        Ok(match x {
+            Matrix::Dense(x) => Rows::Dense(x.view()),
+            Matrix::Csr(x) => Rows::Sparse(x.view()),
+            Matrix::Csc(x) => Rows::Sparse(x.transposed()?),
+        })
+    }
+
+    pub(super) fn n_samples(&self) -> usize {
+        match self {
+            Rows::Dense(x) => x.nrows(),
+            Rows::Sparse(x) => x.n_major(),
+        }
+    }
+
+    fn n_features(&self) -> usize {
+        match self {
+            Rows::Dense(x) => x.ncols(),
+            Rows::Sparse(x) => x.n_minor(),
+        }
+    }
+
+    /// Number of rows of a block, at least one. Results do not depend on it.
+    pub(super) fn block_rows(&self, n_trees: usize, n_threads: usize) -> usize {
+        let by_values = match self {
+            Rows::Dense(x) => BLOCK_VALUES / x.ncols().max(1),
+            Rows::Sparse(_) => BLOCK_ROWS,
+        };
+        let by_threads = self.n_samples().div_ceil(BLOCKS_PER_THREAD * n_threads);
+        by_values.clamp(16, BLOCK_ROWS).min(by_threads).min(BLOCK_IDS / n_trees.max(1)).max(1)
+    }
+
+    /// An empty scratch for one thread.
+    pub(super) fn scratch(&self) -> Result<Scratch> {
+        let values = match self {
+            Rows::Dense(_) => Vec::new(),
+            Rows::Sparse(_) => try_filled("a row of X", 0.0, self.n_features())?,
+        };
+        Ok(Scratch { values })
+    }
+
+    /// The leaves' nodes that `rows` reach: of row r on tree t at `ids[r * trees.len() + t]`.
+    pub(super) fn walk(&self, rows: Range<usize>, trees: &[&Tree], scratch: &mut Scratch, ids: &mut [u32]) {
+        match self {
+            Rows::Dense(_) => {
+                let block = self.dense_block(rows, scratch);
+                for (t, tree) in trees.iter().enumerate() {
+                    walk_rows(tree, block, &mut ids[t..], trees.len());
+                }
+            }
+            Rows::Sparse(_) => {
+                let mut ids = ids.chunks_exact_mut(trees.len());
+                self.for_each(rows, scratch, |row| {
+                    walk_trees(trees, row, ids.next().expect("one chunk of ids for each row"));
+                });
+            }
+        }
+    }
+
+    /// Calls `visit` with each of `rows` as a dense slice.
+    pub(super) fn for_each(&self, rows: Range<usize>, scratch: &mut Scratch, mut visit: impl FnMut(&[f32])) {
+        match self {
+            Rows::Dense(x) if x.ncols() == 0 => rows.for_each(|_| visit(&[])),
+            Rows::Dense(x) => self.dense_block(rows, scratch).chunks_exact(x.ncols()).for_each(visit),
+            Rows::Sparse(x) => {
+                // Invariant: scratch is zero everywhere between two rows.
+                for row in rows {
+                    let (indices, values) = x.slice(row);
+                    indices.iter().zip(values).for_each(|(&j, &v)| scratch.values[j as usize] = v);
+                    visit(&scratch.values);
+                    indices.iter().for_each(|&j| scratch.values[j as usize] = 0.0);
+                }
+            }
+        }
+    }
+
+    /// `rows` of a dense X, row-major: lent where they are contiguous, else copied.
+    fn dense_block<'b>(&'b self, rows: Range<usize>, scratch: &'b mut Scratch) -> &'b [f32] {
+        let Rows::Dense(x) = self else { unreachable!("called for dense X only") };
+        let p = x.ncols();
+        let block = x.slice_axis(Axis(0), Slice::from(rows));
+        if let Some(values) = block.to_slice() {
+            return values;
+        }
+        scratch.values.resize(block.len(), 0.0);
+        for (j, column) in block.columns().into_iter().enumerate() {
+            for (i, &v) in column.iter().enumerate() {
+                scratch.values[i * p + j] = v;
+            }
+        }
+        &scratch.values
+    }
+}
+
+/// Buffer of one thread: a copied dense block, or one scattered row (zero between rows).
+#[derive(Debug)]
+pub(super) struct Scratch {
+    values: Vec<f32>,
+}

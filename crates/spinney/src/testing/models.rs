@@ -1,0 +1,214 @@
+//! Random trees, forests and rows: not grown on data, but with every invariant of grown ones.
+
+use std::sync::Arc;
+
+use ndarray::{Array2, ShapeBuilder};
+
+use crate::config::Criterion;
+use crate::data::{Matrix, Outputs, SparseView};
+use crate::forest::Forest;
+use crate::rng::{Key, Stream};
+use crate::tree::leaves::LeafTableBuilder;
+use crate::tree::{Node, Tree};
+
+/// What a random tree is like.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) n_features: usize,
+    pub(crate) outputs: Outputs,
+    pub(crate) max_leaves: usize,
+    /// Weight of one unit.
+    pub(crate) unit: f64,
+}
+
+/// Outputs of every kind, narrow and wide.
+pub(crate) fn some_outputs(kind: u64) -> Outputs {
+    match kind % 6 {
+        0 => Outputs::Real { n_outputs: 1 },
+        1 => Outputs::Real { n_outputs: 12 },
+        2 => Outputs::Classes { n_classes: vec![2] },
+        3 => Outputs::Classes { n_classes: vec![3, 1, 5] },
+        4 => Outputs::Labels { n_labels: 3 },
+        _ => Outputs::Labels { n_labels: 90 },
+    }
+}
+
+/// Values in quarters from −1 to 1, zero most often: rows often lie right on a threshold.
+fn quarter(rng: &mut Stream) -> f32 {
+    if rng.below(2) == 0 { 0.0 } else { rng.below(9) as f32 / 4.0 - 1.0 }
+}
+
+pub(crate) fn tree(rng: &mut Stream, shape: &Shape) -> Tree {
+    let n_leaves = if shape.n_features == 0 { 1 } else { 1 + rng.below(shape.max_leaves as u64) as usize };
+    let mut tree = Tree {
+        n_features: shape.n_features,
+        outputs: shape.outputs.clone(),
+        criterion: match shape.outputs {
+            Outputs::Real { .. } => Criterion::Variance,
+            _ => Criterion::Gini,
+        },
+        nodes: Vec::new(),
+        impurity: Vec::new(),
+        n_node_samples: Vec::new(),
+        weighted_n_node_samples: Vec::new(),
+        leaves: LeafTableBuilder::new(0).finish().unwrap(),
+    };
+    let mut leaves = LeafTableBuilder::new(shape.outputs.width());
+    let mut leaf = 0;
+    // Pre-order with the number of leaves below each node still to place, and the split that it is the right child of.
+    let mut todo = vec![(n_leaves, None)];
+    while let Some((n_below, right_of)) = todo.pop() {
+        let at = tree.nodes.len();
+        if let Some(parent) = right_of {
+            let parent: &mut Node = &mut tree.nodes[parent];
+            parent.right = at as u32;
+        }
+        tree.impurity.push(if n_below == 1 && rng.below(2) == 0 { 0.0 } else { rng.below(1000) as f64 / 999.0 });
+        let mut weight = 0.0;
+        if n_below == 1 {
+            let units = push_leaf(rng, &shape.outputs, &mut leaves);
+            weight = units as f64 * shape.unit;
+            tree.nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: leaf });
+            leaf += 1;
+        } else {
+            let n_left = 1 + rng.below(n_below as u64 - 1) as usize;
+            let feature = rng.below(shape.n_features as u64) as u32;
+            tree.nodes.push(Node { feature, threshold: quarter(rng), right: 0 });
+            todo.push((n_below - n_left, Some(at)));
+            todo.push((n_left, None));
+        }
+        tree.weighted_n_node_samples.push(weight);
+        tree.n_node_samples.push(if n_below == 1 { 1 + rng.below(3) as u32 } else { 0 });
+    }
+    sum_statistics(&mut tree);
+    tree.leaves = leaves.finish().unwrap();
+    tree
+}
+
+/// Fills the statistics of internal nodes from their leaves'.
+fn sum_statistics(tree: &mut Tree) {
+    for i in (0..tree.nodes.len()).rev() {
+        let node = tree.nodes[i];
+        if !node.is_leaf() {
+            let right = node.right as usize;
+            tree.n_node_samples[i] = tree.n_node_samples[i + 1] + tree.n_node_samples[right];
+            tree.weighted_n_node_samples[i] = tree.weighted_n_node_samples[i + 1] + tree.weighted_n_node_samples[right];
+        }
+    }
+}
+
+fn push_leaf(rng: &mut Stream, outputs: &Outputs, leaves: &mut LeafTableBuilder) -> u64 {
+    let total = 1 + rng.below(300);
+    match outputs {
+        Outputs::Real { n_outputs } => {
+            let mut mean = || if rng.below(3) == 0 { 0.0 } else { (rng.next_u64() as f64 / 2f64.powi(64)) * 8.0 - 4.0 };
+            leaves.push_means(&(0..*n_outputs).map(|_| mean()).collect::<Vec<_>>());
+        }
+        Outputs::Labels { n_labels } => {
+            let mut cells = Vec::new();
+            for label in 0..*n_labels as u32 {
+                if rng.below(10) == 0 {
+                    cells.push((label, 1 + rng.below(total)));
+                }
+            }
+            leaves.push_counts(&cells, total);
+        }
+        Outputs::Classes { n_classes } => {
+            let (mut cells, mut start) = (Vec::new(), 0);
+            for &k in n_classes {
+                let (a, b, units) = (rng.below(k.into()) as u32, rng.below(k.into()) as u32, rng.below(total + 1));
+                let mut counts = vec![0; k as usize];
+                counts[a as usize] += units;
+                counts[b as usize] += total - units;
+                cells.extend((start..).zip(counts).filter(|(_, units)| *units > 0));
+                start += k;
+            }
+            leaves.push_counts(&cells, total);
+        }
+    }
+    total
+}
+
+pub(crate) fn forest(seed: u64, n_trees: usize, shape: &Shape) -> Forest {
+    let mut rng = Stream::new(Key::from_seed(seed));
+    let trees = (0..n_trees).map(|_| Arc::new(tree(&mut rng, shape))).collect();
+    Forest { n_features: shape.n_features, outputs: shape.outputs.clone(), trees }
+}
+
+/// A forest of any kind of outputs, one to ten trees.
+pub(crate) fn some_forest(seed: u64) -> Forest {
+    let unit = [1.0, 0.25, 2f64.powi(-60)][seed as usize % 3];
+    let shape = Shape { n_features: seed as usize % 7, outputs: some_outputs(seed / 7), max_leaves: 60, unit };
+    forest(seed, 1 + seed as usize % 10, &shape)
+}
+
+/// A tree whose every right child is a leaf, `depth` splits deep: two labels, feature 0, thresholds falling from zero.
+pub(crate) fn chain(depth: usize) -> Tree {
+    let mut leaves = LeafTableBuilder::new(2);
+    let (mut nodes, mut impurity) = (Vec::new(), Vec::new());
+    for i in 0..depth {
+        nodes.push(Node { feature: 0, threshold: -(i as f32), right: (2 * depth - i) as u32 });
+        impurity.push(0.5);
+    }
+    for leaf in 0..=depth {
+        nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: leaf as u32 });
+        impurity.push(0.0);
+        leaves.push_counts(&[(leaf as u32 % 2, 1)], 1);
+    }
+    let mut tree = Tree {
+        n_features: 1,
+        outputs: Outputs::Labels { n_labels: 2 },
+        criterion: Criterion::Gini,
+        n_node_samples: vec![1; nodes.len()],
+        weighted_n_node_samples: vec![1.0; nodes.len()],
+        nodes,
+        impurity,
+        leaves: leaves.finish().unwrap(),
+    };
+    sum_statistics(&mut tree);
+    tree
+}
+
+/// Rows in every layout.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    pub(crate) c_order: Array2<f32>,
+    fortran: Array2<f32>,
+    strided: Array2<f32>,
+    csr: SparseView<'static>,
+    csc: SparseView<'static>,
+}
+
+pub(crate) fn rows(seed: u64, n: usize, p: usize) -> Rows {
+    let mut rng = Stream::new(Key::from_seed(seed));
+    let c_order = Array2::from_shape_simple_fn((n, p), || quarter(&mut rng));
+    let fortran = Array2::from_shape_fn((n, p).f(), |at| c_order[at]);
+    let strided = Array2::from_shape_fn((2 * n, p + 3), |(i, j)| if j < p { c_order[[i / 2, j]] } else { f32::NAN });
+    let (mut ptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in c_order.rows() {
+        // Some zeros are stored.
+        for (j, &v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0 || rng.below(8) == 0) {
+            indices.push(j as u32);
+            values.push(v);
+        }
+        ptr.push(indices.len());
+    }
+    let csr = SparseView::try_new(ptr, indices, values, p).unwrap();
+    let csc = csr.transposed().unwrap();
+    Rows { c_order, fortran, strided, csr, csc }
+}
+
+impl Rows {
+    pub(crate) fn layouts(&self) -> Vec<Matrix<'_>> {
+        let mut strided = self.strided.view();
+        strided.slice_axis_inplace(ndarray::Axis(0), ndarray::Slice::new(0, None, 2));
+        strided.slice_axis_inplace(ndarray::Axis(1), ndarray::Slice::from(..self.c_order.ncols()));
+        vec![
+            self.c_order.view().into(),
+            self.fortran.view().into(),
+            strided.into(),
+            Matrix::Csr(self.csr.clone()),
+            Matrix::Csc(self.csc.clone()),
+        ]
+    }
+}

@@ -1,0 +1,60 @@
+//! The same results by the shortest way that could be right.
+
+use ndarray::{Array2, ArrayView1};
+
+use crate::forest::Forest;
+use crate::tree::Tree;
+
+/// Nodes on the path of `row`.
+pub(crate) fn path(tree: &Tree, row: ArrayView1<'_, f32>) -> Vec<usize> {
+    fn walk(tree: &Tree, row: ArrayView1<'_, f32>, at: usize, passed: &mut Vec<usize>) {
+        passed.push(at);
+        let node = tree.nodes[at];
+        if !node.is_leaf() {
+            let goes_left = row[node.feature as usize] <= node.threshold;
+            walk(tree, row, if goes_left { at + 1 } else { node.right as usize }, passed);
+        }
+    }
+    let mut passed = Vec::new();
+    walk(tree, row, 0, &mut passed);
+    passed
+}
+
+pub(crate) fn apply(tree: &Tree, row: ArrayView1<'_, f32>) -> usize {
+    *path(tree, row).last().unwrap()
+}
+
+/// Values of all leaves, (n_leaves, width).
+pub(crate) fn leaf_values(tree: &Tree) -> Array2<f64> {
+    let mut values = Array2::zeros((tree.n_leaves(), tree.leaves.width()));
+    for leaf in 0..tree.n_leaves() {
+        tree.leaves.value(leaf).for_each(|(column, v)| values[[leaf, column as usize]] = v);
+    }
+    values
+}
+
+/// Mean over the trees for which `votes(row, tree)`; NaN without any.
+pub(crate) fn predict(forest: &Forest, x: &Array2<f32>, votes: impl Fn(usize, usize) -> bool) -> Array2<f64> {
+    let tables: Vec<_> = forest.trees.iter().map(|tree| leaf_values(tree)).collect();
+    let mut out = Array2::zeros((x.nrows(), forest.outputs.width()));
+    for (i, mut out) in out.rows_mut().into_iter().enumerate() {
+        let mut n = 0;
+        for (t, tree) in forest.trees.iter().enumerate().filter(|(t, _)| votes(i, *t)) {
+            out += &tables[t].row(tree.nodes[apply(tree, x.row(i))].right as usize);
+            n += 1;
+        }
+        out.mapv_inplace(|v| v / f64::from(n));
+    }
+    out
+}
+
+/// The best k columns of each row of full predictions.
+pub(crate) fn topk(scores: &Array2<f64>, k: usize) -> Vec<Vec<(u32, f64)>> {
+    let best = |row: ArrayView1<'_, f64>| {
+        let mut columns: Vec<(u32, f64)> = (0..).zip(row.iter().copied()).collect();
+        columns.sort_by(|a, b| b.1.partial_cmp(&a.1).unwrap().then(a.0.cmp(&b.0)));
+        columns.truncate(k);
+        columns
+    };
+    scores.rows().into_iter().map(best).collect()
+}

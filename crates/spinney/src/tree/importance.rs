@@ -1,0 +1,206 @@
+//! Which features reduced the impurity: mean decrease of impurity, of all outputs together or of chosen ones.
+//!
+//! A split of node t into l and r decreases the impurity by (W_t·I_t − W_l·I_l − W_r·I_r) / W_root. For all outputs
+//! the impurities are those stored in the tree. For chosen outputs they are computed anew from the leaves: the
+//! frequencies (or means) of a node are the weighted means of its leaves', so no data is needed. Columns go in
+//! chunks of [`CHUNK`], each one pass over the nodes from the last to the first with a stack: O(stored cells) a chunk,
+//! memory O(depth · CHUNK), never nodes × width.
+
+use super::Tree;
+use crate::config::Criterion;
+use crate::data::Outputs;
+use crate::error::{Error, Result, try_filled};
+use crate::forest::Forest;
+
+/// Columns whose statistics go through the tree together.
+const CHUNK: usize = 64;
+
+impl Tree {
+    /// Decrease of impurity by the splits on each feature, as shares that sum to 1 (or zeros when nothing decreased).
+    ///
+    /// `outputs` chooses some of the outputs, `None` takes all.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] for an output out of range or named twice.
+    pub fn feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
+        let mut importances = self.unnormalized_feature_importances(outputs)?;
+        normalize(&mut importances);
+        Ok(importances)
+    }
+
+    /// Decrease of impurity by the splits on each feature, in units of impurity.
+    ///
+    /// # Errors
+    /// As [`Tree::feature_importances`].
+    pub fn unnormalized_feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
+        let decreases = match outputs {
+            None => self.stored_decreases(),
+            Some(outputs) => self.decreases_of(outputs)?,
+        };
+        let mut importances = try_filled("feature importances", 0.0, self.n_features)?;
+        for (node, decrease) in self.nodes.iter().zip(decreases).filter(|(node, _)| !node.is_leaf()) {
+            importances[node.feature as usize] += decrease;
+        }
+        Ok(importances)
+    }
+
+    /// Decrease of the stored impurity by each split.
+    fn stored_decreases(&self) -> Vec<f64> {
+        let weighted = |i: usize| self.weighted_n_node_samples[i] * self.impurity[i];
+        let root = self.weighted_n_node_samples[0];
+        let decrease = |(i, node): (usize, &super::Node)| {
+            if node.is_leaf() { 0.0 } else { (weighted(i) - weighted(i + 1) - weighted(node.right as usize)) / root }
+        };
+        self.nodes.iter().enumerate().map(decrease).collect()
+    }
+
+    /// Decrease of the mean impurity of `outputs` by each split.
+    fn decreases_of(&self, outputs: &[usize]) -> Result<Vec<f64>> {
+        let groups = self.columns_of(outputs)?;
+        let mut decreases = try_filled("decreases of impurity", 0.0, self.n_nodes())?;
+        let mut first = 0;
+        while first < groups.len() {
+            // As many whole outputs as fit the chunk, at least one.
+            let mut last = first + 1;
+            let mut n_columns = groups[first].len();
+            while last < groups.len() && n_columns + groups[last].len() <= CHUNK {
+                n_columns += groups[last].len();
+                last += 1;
+            }
+            self.add_decreases(&groups[first..last], n_columns, &mut decreases)?;
+            first = last;
+        }
+        let root = self.weighted_n_node_samples[0];
+        decreases.iter_mut().for_each(|d| *d /= root * groups.len() as f64);
+        Ok(decreases)
+    }
+
+    /// Columns of each of the chosen outputs.
+    fn columns_of(&self, outputs: &[usize]) -> Result<Vec<std::ops::Range<usize>>> {
+        const ACCEPTED: &str = "at least one output, each below n_outputs and named once";
+        let n_outputs = self.outputs.n_outputs();
+        let mut chosen = outputs.to_vec();
+        chosen.sort_unstable();
+        if chosen.is_empty() {
+            return Err(Error::invalid("outputs", "empty", ACCEPTED));
+        }
+        if let Some(bad) = chosen.iter().find(|o| **o >= n_outputs) {
+            return Err(Error::invalid("outputs", bad, ACCEPTED));
+        }
+        if let Some(twice) = chosen.windows(2).find(|w| w[0] == w[1]) {
+            return Err(Error::invalid("outputs", format!("{} twice", twice[0]), ACCEPTED));
+        }
+        Ok(match &self.outputs {
+            Outputs::Real { .. } | Outputs::Labels { .. } => chosen.into_iter().map(|o| o..o + 1).collect(),
+            Outputs::Classes { n_classes } => {
+                let mut starts = vec![0];
+                starts.extend(n_classes.iter().scan(0, |end, &k| {
+                    *end += k as usize;
+                    Some(*end)
+                }));
+                chosen.into_iter().map(|o| starts[o]..starts[o + 1]).collect()
+            }
+        })
+    }
+
+    /// Adds the decreases of the sum of the impurities of outputs `groups`, weighted by the nodes' weights.
+    fn add_decreases(&self, groups: &[std::ops::Range<usize>], n_columns: usize, decreases: &mut [f64]) -> Result<()> {
+        const NOT_CHOSEN: u32 = u32::MAX;
+        let mut place = try_filled("the map of chosen outputs", NOT_CHOSEN, self.leaves.width)?;
+        (0..).zip(groups.iter().cloned().flatten()).for_each(|(at, column)| place[column] = at);
+        let widths: Vec<usize> = groups.iter().map(ExactSizeIterator::len).collect();
+        // Invariant: the stack holds the sums of the subtrees seen whose parents are not: going backwards, a node finds its left
+        // child's on top and its right child's below.
+        let (mut stack, mut totals): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+        for (i, node) in self.nodes.iter().enumerate().rev() {
+            if node.is_leaf() {
+                let (scale, total) = self.leaf_scale(i);
+                let at = stack.len();
+                stack.resize(at + n_columns, 0.0);
+                for (column, amount) in self.leaves.cells(node.right as usize) {
+                    if let Some(sum) = stack[at..].get_mut(place[column as usize] as usize) {
+                        *sum = amount * scale;
+                    }
+                }
+                totals.push(total);
+                continue;
+            }
+            let left_at = stack.len() - n_columns;
+            let (below, left) = stack.split_at_mut(left_at);
+            let right_at = left_at - n_columns;
+            let right = &mut below[right_at..];
+            let left_total = totals.pop().expect("two subtrees below every split");
+            let right_total = totals.pop().expect("two subtrees below every split");
+            let total = left_total + right_total;
+            let (w_left, w_right) =
+                (self.weighted_n_node_samples[i + 1], self.weighted_n_node_samples[node.right as usize]);
+            let children = match self.criterion {
+                Criterion::Variance => {
+                    -between(left, left_total, right, right_total) * w_left * w_right / (w_left + w_right)
+                }
+                _ => {
+                    w_left * self.impurity_of(left, &widths, left_total)
+                        + w_right * self.impurity_of(right, &widths, right_total)
+                }
+            };
+            right.iter_mut().zip(left.iter()).for_each(|(r, l)| *r += l);
+            let parent = match self.criterion {
+                Criterion::Variance => 0.0,
+                _ => (w_left + w_right) * self.impurity_of(right, &widths, total),
+            };
+            decreases[i] += parent - children;
+            totals.push(total);
+            stack.truncate(left_at);
+        }
+        Ok(())
+    }
+
+    /// Sum over outputs, `widths[o]` columns each, of the Gini index or the entropy of the frequencies `sums / total`.
+    fn impurity_of(&self, sums: &[f64], widths: &[usize], total: f64) -> f64 {
+        let entropy = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
+        let is_labels = matches!(self.outputs, Outputs::Labels { .. });
+        let mut impurity = 0.0;
+        let mut rest = sums;
+        for &width in widths {
+            let (output, after) = rest.split_at(width);
+            rest = after;
+            impurity += match (is_labels, self.criterion) {
+                (true, Criterion::Entropy) => entropy(output[0] / total) + entropy(1.0 - output[0] / total),
+                (true, _) => 2.0 * (output[0] / total) * (1.0 - output[0] / total),
+                (false, Criterion::Entropy) => output.iter().map(|s| entropy(s / total)).sum::<f64>(),
+                (false, _) => 1.0 - output.iter().map(|s| (s / total).powi(2)).sum::<f64>(),
+            };
+        }
+        impurity
+    }
+}
+
+impl Forest {
+    /// Mean over trees of their feature importances, as shares that sum to 1 (or zeros when nothing decreased).
+    ///
+    /// Trees of a single leaf have no say, as in scikit-learn.
+    ///
+    /// # Errors
+    /// As [`Tree::feature_importances`].
+    pub fn feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
+        let mut sums = try_filled("feature importances", 0.0, self.n_features)?;
+        for tree in self.trees.iter().filter(|tree| tree.n_nodes() > 1) {
+            let of_tree = tree.feature_importances(outputs)?;
+            sums.iter_mut().zip(of_tree).for_each(|(sum, v)| *sum += v);
+        }
+        normalize(&mut sums);
+        Ok(sums)
+    }
+}
+
+/// Sum over columns of the squared distance between the means of two children.
+fn between(left: &[f64], left_total: f64, right: &[f64], right_total: f64) -> f64 {
+    left.iter().zip(right).map(|(l, r)| (l / left_total - r / right_total).powi(2)).sum()
+}
+
+fn normalize(importances: &mut [f64]) {
+    let sum: f64 = importances.iter().sum();
+    if sum > 0.0 {
+        importances.iter_mut().for_each(|v| *v /= sum);
+    }
+}
