@@ -145,17 +145,43 @@ def classes(y: Any, weights: Float | None, n_samples: int, name: str, *, warn_co
 
 
 def class_weights(class_weight: Any, target: Target, weights: Float | None) -> Float:
-    """Weight of each row by its class, over the rows of positive weight; zero elsewhere."""
-    y = target.original
-    if target.kind == "labels":
-        y = y.astype(np.int8).tocsc() if sparse.issparse(y) else y
-    if weights is None:
-        return np.asarray(compute_sample_weight(class_weight, y), dtype=np.float64)
-    kept = np.flatnonzero(weights)
-    expanded = np.zeros(len(weights))
-    rows = y.tocsr()[kept].tocsc() if sparse.issparse(y) else y[kept]
-    expanded[kept] = compute_sample_weight(class_weight, rows)
+    """Weight of each row by its classes: the product over outputs.
+
+    "balanced" makes the classes of an output weigh the same in sum, sample weights counted, so that a row of weight 2
+    still is two rows.
+    """
+    n = target.original.shape[0]
+    w = np.ones(n) if weights is None else weights
+    if isinstance(class_weight, str):
+        return _balanced_labels(target.original, w) if target.kind == "labels" else _balanced_classes(target, w)
+    kept = np.flatnonzero(w)
+    y = target.original[kept]
+    expanded = np.zeros(n)
+    expanded[kept] = compute_sample_weight(class_weight, y.astype(np.int8).tocsc() if sparse.issparse(y) else y)
     return expanded
+
+
+def _balanced_classes(target: Target, w: Float) -> Float:
+    codes, _ = target.engine
+    expanded = np.ones(len(w))
+    for j, classes in enumerate(target.classes):
+        totals = np.bincount(codes[:, j], w, len(classes))
+        expanded *= (w.sum() / (len(classes) * totals))[codes[:, j]]
+    return expanded
+
+
+def _balanced_labels(labels: sparse.csr_array, w: Float) -> Float:
+    """Without a dense row: the product when all labels are 0, corrected for those that are 1."""
+    ones = labels.T @ w
+    zeros = w.sum() - ones
+    varies = (ones > 0) & (zeros > 0)
+    # Logarithms, as a product over thousands of labels has no room in a float64.
+    log_half = np.log(w.sum() / 2)
+    log_zero = np.where(varies, log_half - np.log(np.where(varies, zeros, 1)), 0.0)
+    log_one = np.where(varies, log_half - np.log(np.where(varies, ones, 1)), 0.0)
+    logs = log_zero.sum() + labels @ (log_one - log_zero)
+    # A common factor changes no tree: take the one that leaves the largest weight at 1 when it would overflow.
+    return np.asarray(np.exp(logs - max(0.0, logs.max() - 500.0)))
 
 
 def _dense(y: Any, dtype: Any, n_samples: int, name: str, *, warn_column: bool) -> NDArray[Any]:

@@ -16,18 +16,11 @@ pub(crate) struct PyTreeConfig {
     min_samples_split: usize,
     min_samples_leaf: usize,
     min_weight_fraction_leaf: f64,
-    max_features: Option<PyMaxFeatures>,
+    /// Features drawn at each node.
+    max_features: usize,
     max_leaf_nodes: Option<usize>,
     min_impurity_decrease: f64,
     seed: u64,
-}
-
-/// `"sqrt"` or `"log2"`, a number or a share of features.
-#[derive(Debug, FromPyObject)]
-enum PyMaxFeatures {
-    Rule(String),
-    Count(usize),
-    Fraction(f64),
 }
 
 impl PyTreeConfig {
@@ -48,16 +41,7 @@ impl PyTreeConfig {
             min_samples_split: self.min_samples_split,
             min_samples_leaf: self.min_samples_leaf,
             min_weight_fraction_leaf: self.min_weight_fraction_leaf,
-            max_features: match &self.max_features {
-                None => MaxFeatures::All,
-                Some(PyMaxFeatures::Count(count)) => MaxFeatures::Count(*count),
-                Some(PyMaxFeatures::Fraction(share)) => MaxFeatures::Fraction(*share),
-                Some(PyMaxFeatures::Rule(rule)) => match rule.as_str() {
-                    "sqrt" => MaxFeatures::Sqrt,
-                    "log2" => MaxFeatures::Log2,
-                    other => return Err(unknown("max_features", other)),
-                },
-            },
+            max_features: MaxFeatures::Count(self.max_features),
             max_leaf_nodes: self.max_leaf_nodes,
             min_impurity_decrease: self.min_impurity_decrease,
             seed: self.seed,

@@ -6,6 +6,7 @@ use numpy::{PyArray1, PyArray3};
 use pyo3::prelude::*;
 use spinney::Tree;
 
+use crate::error::raise;
 use crate::output;
 
 /// A fitted tree. Each array is made anew when asked for, O(nodes); `value` is O(nodes × outputs × classes).
@@ -59,7 +60,7 @@ impl PyTree {
     }
 
     /// (n_nodes, n_outputs, max_n_classes): means of numbers, frequencies of classes.
-    fn value<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
-        output::array(py, self.0.value())
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        Ok(output::array(py, self.0.value().map_err(raise)?))
     }
 }

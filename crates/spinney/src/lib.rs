@@ -16,4 +16,3 @@ pub use data::{LabelView, Matrix, SparseView, Targets, targets::Outputs};
 pub use error::{Error, ErrorKind, Result};
 pub use forest::{DecisionPath, Forest, Oob, TopK};
 pub use tree::{LeafTable, Node, Tree};
-mod stub;
