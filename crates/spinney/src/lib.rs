@@ -1,11 +1,14 @@
 //! Trees and tree ensembles for data that is wide on both sides.
 mod config;
 mod control;
+mod criterion;
 pub mod data;
 mod error;
 pub mod forest;
+mod partition;
 mod pool;
 mod rng;
+mod split;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tree;

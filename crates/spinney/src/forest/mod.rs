@@ -15,6 +15,7 @@
 //! result and of one scratch for each thread. Not here: the growth of a tree.
 
 pub(crate) mod bootstrap;
+mod grow;
 mod oob;
 mod predict;
 mod rows;
@@ -102,43 +103,5 @@ impl Forest {
             return Err(Error::invalid(WHAT, format!("of criteria {a:?} and {b:?}"), "the same criterion"));
         }
         Ok(Forest { n_features: first.n_features, outputs: first.outputs.clone(), trees })
-    }
-}
-
-impl crate::TreeConfig {
-    /// Grows one tree.
-    pub fn fit(
-        &self,
-        _x: &crate::Matrix<'_>,
-        _y: &crate::Targets<'_>,
-        _sample_weight: Option<&[f64]>,
-        _control: &crate::Control,
-    ) -> crate::Result<Tree> {
-        todo!()
-    }
-}
-
-impl crate::ForestConfig {
-    /// Grows the forest.
-    pub fn fit(
-        &self,
-        x: &crate::Matrix<'_>,
-        y: &crate::Targets<'_>,
-        sample_weight: Option<&[f64]>,
-        control: &crate::Control,
-    ) -> crate::Result<Forest> {
-        self.fit_trees(0..self.n_trees, x, y, sample_weight, control)
-    }
-
-    /// Grows trees `trees` of the forest: parts grown apart and merged equal the forest grown at once.
-    pub fn fit_trees(
-        &self,
-        _trees: std::ops::Range<usize>,
-        _x: &crate::Matrix<'_>,
-        _y: &crate::Targets<'_>,
-        _sample_weight: Option<&[f64]>,
-        _control: &crate::Control,
-    ) -> crate::Result<Forest> {
-        todo!()
     }
 }

@@ -12,6 +12,9 @@
 //! | `traverse` | walking rows to their leaves |
 //! | `importance` | which features reduced the impurity, of all or of chosen outputs |
 
+pub(crate) mod fill;
+mod frontier;
+pub(crate) mod grow;
 pub(crate) mod importance;
 pub(crate) mod leaves;
 pub(crate) mod traverse;

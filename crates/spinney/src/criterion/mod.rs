@@ -1,0 +1,102 @@
+//! Impurity statistics of one node and of the two sides of a cut. A criterion sees y and never x.
+//!
+//! Vocabulary: a scan *moves* samples, one after another, from the *rest* of the node to the *moved* side; which of the two
+//! ends up left is the search's business. The *score* of a cut grows with the decrease of impurity.
+//!
+//! **Sums are exact.** Weights are whole numbers of units (see `data::weights`), class counts are integers, and the
+//! variance criterion rounds the targets of each node to a grid so fine that all its sums are exact integers below
+//! 2⁵². Exact sums do not depend on the order of addition; so neither the layout of x, nor the way entries are found, nor
+//! the number of threads can change a tree, and "rest = node − moved" loses nothing.
+//!
+//! | file | targets | cost of moving a sample | cost of a score |
+//! |---|---|---|---|
+//! | [`counts`] | Gini of classes and labels | its labels (one for each class output) | 1 |
+//! | [`entropy`] | entropy of classes and labels | its labels | labels present in the node |
+//! | [`variance`] | numbers | outputs | outputs |
+
+pub(crate) mod counts;
+pub(crate) mod entropy;
+pub(crate) mod slots;
+pub(crate) mod variance;
+
+/// What a node is, before any split.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct NodeStats {
+    /// Total weight, in units.
+    pub(crate) weight: f64,
+    /// Mean impurity over outputs.
+    pub(crate) impurity: f64,
+    /// All targets of the node are equal, as values.
+    pub(crate) pure: bool,
+}
+
+/// Statistics of one node while its splits are searched.
+pub(crate) trait Criterion {
+    /// Takes the samples of a node. Everything below speaks of this node until the next call.
+    fn enter(&mut self, rows: &[u32]) -> NodeStats;
+
+    /// Moves every sample back to the rest.
+    fn reset(&mut self);
+
+    /// Moves one sample.
+    fn move_sample(&mut self, row: u32);
+
+    /// Weight moved so far, in units.
+    fn moved_weight(&self) -> f64;
+
+    /// Score of the cut between moved and rest; both have positive weight.
+    fn score(&self) -> f64;
+
+    /// Decrease of the node's mean impurity by a cut of this score.
+    fn decrease(&self, score: f64) -> f64;
+}
+
+/// Weight of samples in one tree: units as narrow as exactness allows.
+pub(crate) trait Units:
+    Copy + Default + PartialEq + std::fmt::Debug + std::ops::AddAssign + Send + 'static
+{
+    /// Wide enough for the square of a total.
+    type Square: Copy
+        + Default
+        + std::fmt::Debug
+        + std::ops::Add<Output = Self::Square>
+        + std::ops::Sub<Output = Self::Square>;
+
+    fn to_f64(self) -> f64;
+    fn times(self, other: Self) -> Self::Square;
+    fn square_to_f64(square: Self::Square) -> f64;
+}
+
+/// Totals below 2³¹.
+impl Units for u32 {
+    type Square = i64;
+
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+
+    fn times(self, other: Self) -> i64 {
+        i64::from(self) * i64::from(other)
+    }
+
+    fn square_to_f64(square: i64) -> f64 {
+        square as f64
+    }
+}
+
+/// Totals below 2⁵².
+impl Units for u64 {
+    type Square = i128;
+
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+
+    fn times(self, other: Self) -> i128 {
+        i128::from(self) * i128::from(other)
+    }
+
+    fn square_to_f64(square: i128) -> f64 {
+        square as f64
+    }
+}

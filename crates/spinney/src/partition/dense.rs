@@ -1,0 +1,188 @@
+//! Dense X: columns gathered and sorted at each node, or sorted once and carried down.
+
+use super::permutation::Permutation;
+use super::sort::sort_by_value;
+use super::{Column, Entry, KnownConstants, Partitioner, Span};
+use crate::data::DenseColumns;
+use crate::error::{Result, try_filled, try_with_capacity};
+use crate::split::features::Lottery;
+
+/// Gathers the node's rows of each drawn column: drawn features × samples of the node.
+#[derive(Debug)]
+pub(crate) struct Columns<'a> {
+    x: &'a DenseColumns<'a>,
+    samples: Permutation,
+    constants: KnownConstants,
+    buffer: Vec<Entry>,
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn new(x: &'a DenseColumns<'a>, rows: &[u32]) -> Result<Self> {
+        Ok(Columns {
+            x,
+            samples: Permutation::new(rows, x.n_samples())?,
+            constants: KnownConstants::new(x.n_features()),
+            buffer: try_filled("a column of X", Entry::default(), rows.len())?,
+        })
+    }
+
+    /// Entries of `feature` among `rows`, zeros left out.
+    fn gather<'b>(buffer: &'b mut [Entry], column: &[f32], rows: &[u32]) -> &'b mut [Entry] {
+        let mut n = 0;
+        for &row in rows {
+            let value = column[row as usize];
+            buffer[n] = Entry::new(value, row);
+            n += usize::from(value != 0.0);
+        }
+        &mut buffer[..n]
+    }
+}
+
+impl Partitioner for Columns<'_> {
+    fn root(&self) -> Span {
+        Span { samples: 0..self.buffer.len() as u32, entries: 0..0 }
+    }
+
+    fn rows(&self, span: &Span) -> &[u32] {
+        self.samples.rows(span.samples.clone())
+    }
+
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, mut visit: impl FnMut(Column<'_>)) {
+        let rows = self.samples.rows(span.samples.clone());
+        let mut found = false;
+        for position in 0..lottery.n_features() {
+            if position >= n_drawn && found {
+                break;
+            }
+            let feature = lottery.feature(position);
+            if self.constants.contains(feature, &span.samples) {
+                continue;
+            }
+            let entries = Columns::gather(&mut self.buffer, self.x.column(feature), rows);
+            let n_zeros = (rows.len() - entries.len()) as u32;
+            match Column::varying(feature, entries, false, n_zeros) {
+                Some(column) => {
+                    found = true;
+                    visit(column);
+                }
+                None => self.constants.insert(feature, &span.samples),
+            }
+        }
+    }
+
+    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
+        let column = self.x.column(feature);
+        self.samples.split(span.samples.clone(), |row| column[row as usize] > threshold)
+    }
+}
+
+/// Every column of the whole data set sorted by value: made once, shared by all trees of a forest.
+#[derive(Debug)]
+pub(crate) struct SortedOrder {
+    entries: Vec<Entry>,
+    n_samples: usize,
+}
+
+impl SortedOrder {
+    pub(crate) fn new(x: &DenseColumns<'_>) -> Result<Self> {
+        let (n, p) = (x.n_samples(), x.n_features());
+        let mut entries = try_with_capacity("the sorted columns of X", n * p)?;
+        for feature in 0..p as u32 {
+            let start = entries.len();
+            entries.extend(x.column(feature).iter().enumerate().map(|(i, &v)| Entry::new(v, i as u32)));
+            sort_by_value(&mut entries[start..]);
+        }
+        Ok(SortedOrder { entries, n_samples: n })
+    }
+}
+
+/// Carries every column down, sorted, split stably at each node: nothing is sorted twice.
+///
+/// Invariant: for every feature j and every node, `lists[j * n..][samples of the node]` holds the node's samples, sorted
+/// by the value of j.
+#[derive(Debug)]
+pub(crate) struct SortedColumns<'a> {
+    x: &'a DenseColumns<'a>,
+    samples: Permutation,
+    n: usize,
+    lists: Vec<Entry>,
+    scratch: Vec<Entry>,
+    goes_right: Vec<bool>,
+}
+
+impl<'a> SortedColumns<'a> {
+    pub(crate) fn new(x: &'a DenseColumns<'a>, order: &SortedOrder, rows: &[u32]) -> Result<Self> {
+        let mut lists = try_with_capacity("the sorted columns of a tree", rows.len() * x.n_features())?;
+        if rows.len() == x.n_samples() {
+            lists.extend_from_slice(&order.entries);
+        } else {
+            let mut inside = vec![false; x.n_samples()];
+            rows.iter().for_each(|&row| inside[row as usize] = true);
+            lists.extend(order.entries.iter().filter(|e| inside[e.row() as usize]));
+        }
+        Ok(SortedColumns {
+            x,
+            samples: Permutation::new(rows, order.n_samples)?,
+            n: rows.len(),
+            lists,
+            scratch: try_filled("a column of X", Entry::default(), rows.len())?,
+            goes_right: try_filled("the sides of samples", false, order.n_samples)?,
+        })
+    }
+}
+
+impl Partitioner for SortedColumns<'_> {
+    fn root(&self) -> Span {
+        Span { samples: 0..self.n as u32, entries: 0..0 }
+    }
+
+    fn rows(&self, span: &Span) -> &[u32] {
+        self.samples.rows(span.samples.clone())
+    }
+
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, mut visit: impl FnMut(Column<'_>)) {
+        let mut found = false;
+        for position in 0..lottery.n_features() {
+            if position >= n_drawn && found {
+                break;
+            }
+            // All features: any order will do, and this one is not computed.
+            let feature = if n_drawn == lottery.n_features() { position } else { lottery.feature(position) };
+            let start = feature as usize * self.n;
+            let list = &mut self.lists[start + span.samples.start as usize..start + span.samples.end as usize];
+            if let Some(column) = Column::varying(feature, list, true, 0) {
+                found = true;
+                visit(column);
+            }
+        }
+    }
+
+    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
+        let column = self.x.column(feature);
+        let goes_right = &mut self.goes_right;
+        for &row in self.samples.rows(span.samples.clone()) {
+            goes_right[row as usize] = column[row as usize] > threshold;
+        }
+        self.samples.split(span.samples.clone(), |row| goes_right[row as usize])
+    }
+
+    const CARRIES_COLUMNS: bool = true;
+
+    fn split_columns(&mut self, span: &Span, mid: u32) -> [Span; 2] {
+        for list in self.lists.chunks_exact_mut(self.n) {
+            let list = &mut list[span.samples.start as usize..span.samples.end as usize];
+            let scratch = &mut self.scratch[..list.len()];
+            let (mut n_left, mut n_right) = (0, 0);
+            for i in 0..list.len() {
+                let entry = list[i];
+                let right = self.goes_right[entry.row() as usize];
+                list[n_left] = entry;
+                scratch[n_right] = entry;
+                n_left += usize::from(!right);
+                n_right += usize::from(right);
+            }
+            list[n_left..].copy_from_slice(&scratch[..n_right]);
+        }
+        [span.samples.start..mid, mid..span.samples.end].map(|samples| Span { samples, entries: 0..0 })
+    }
+}

@@ -1,0 +1,128 @@
+//! Who is in a node, and in what order along a feature. A partitioner sees x and never y.
+//!
+//! Vocabulary: the *entries* of a column in a node are its stored values that are not zero, each with its row; the other
+//! samples of the node are its *zeros*, which nobody visits. A feature *varies* in a node when it has two values there.
+//!
+//! | partitioner | entries of a column come from | cost of a node |
+//! |---|---|---|
+//! | [`dense::Columns`] | the node's rows in a dense column, then sorted | drawn features × samples × log |
+//! | [`dense::SortedColumns`] | lists sorted once, split stably at each node | all features × samples |
+//! | [`sparse::Columns`] | mapping, binary search or row gather, then sorted | see there |
+//! | [`sparse::SortedEntries`] | entries sorted once by (feature, value), split stably | stored entries of the samples |
+//!
+//! Sums over entries are exact (see [`crate::criterion`]), so every partitioner leads to the same tree.
+
+pub(crate) mod dense;
+pub(crate) mod permutation;
+pub(crate) mod sort;
+pub(crate) mod sparse;
+
+use std::ops::Range;
+
+use crate::split::features::Lottery;
+pub(crate) use sort::Entry;
+
+/// A node's samples (a range of the permutation), and its entries where a partitioner carries them down.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Span {
+    pub(crate) samples: Range<u32>,
+    pub(crate) entries: Range<usize>,
+}
+
+impl Span {
+    pub(crate) fn n_samples(&self) -> u32 {
+        self.samples.end - self.samples.start
+    }
+}
+
+/// One feature in one node, where it varies.
+#[derive(Debug)]
+pub(crate) struct Column<'a> {
+    pub(crate) feature: u32,
+    /// Entries; may hold zeros too. Samples of the node that are not listed are zeros.
+    pub(crate) entries: &'a mut [Entry],
+    pub(crate) sorted: bool,
+    /// Samples of the node that are not listed.
+    pub(crate) n_zeros: u32,
+}
+
+impl<'a> Column<'a> {
+    /// The column, if it varies.
+    fn varying(feature: u32, entries: &'a mut [Entry], sorted: bool, n_zeros: u32) -> Option<Self> {
+        let (first, last) = (entries.first()?.key(), entries.last()?.key());
+        let varies = first != last
+            || (n_zeros > 0 && first != Entry::ZERO_KEY)
+            || (!sorted && entries.iter().any(|e| e.key() != first));
+        varies.then_some(Column { feature, entries, sorted, n_zeros })
+    }
+}
+
+/// Sample ids and columns of the nodes of one tree.
+pub(crate) trait Partitioner {
+    fn root(&self) -> Span;
+
+    /// Samples of the node, rising.
+    fn rows(&self, span: &Span) -> &[u32];
+
+    /// Shows `visit` every feature that varies among the first `n_drawn` of the lottery; if none does, the first later
+    /// one that does, if any. In any order, each once.
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: impl FnMut(Column<'_>));
+
+    /// Moves the samples with `x[feature] > threshold` behind the others; returns where they start.
+    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32;
+
+    /// Whether columns are carried from node to node: then [`Partitioner::split_columns`] follows every
+    /// [`Partitioner::split_samples`] of a node that has a child to be searched.
+    const CARRIES_COLUMNS: bool = false;
+
+    /// Splits what is carried; returns the two children.
+    fn split_columns(&mut self, span: &Span, mid: u32) -> [Span; 2] {
+        [span.samples.start..mid, mid..span.samples.end].map(|samples| Span { samples, entries: 0..0 })
+    }
+}
+
+/// Ranges of samples inside which features are known to be constant, inherited by the whole subtree.
+///
+/// A range of the permutation always holds the samples of one node, whatever happens inside it, so one range for each
+/// feature is enough: a newer one overwrites an older one, which costs time and never truth.
+#[derive(Debug)]
+pub(crate) struct KnownConstants {
+    ranges: Vec<(u32, u32)>,
+}
+
+impl KnownConstants {
+    pub(crate) fn new(n_features: usize) -> Self {
+        KnownConstants { ranges: vec![(0, 0); n_features] }
+    }
+
+    pub(crate) fn contains(&self, feature: u32, node: &Range<u32>) -> bool {
+        let (start, end) = self.ranges[feature as usize];
+        start <= node.start && node.end <= end
+    }
+
+    pub(crate) fn insert(&mut self, feature: u32, node: &Range<u32>) {
+        self.ranges[feature as usize] = (node.start, node.end);
+    }
+}
+
+/// A set of rows or features, cleared by its own members.
+#[derive(Debug)]
+pub(crate) struct BitSet(Vec<u64>);
+
+impl BitSet {
+    pub(crate) fn new(len: usize) -> Self {
+        BitSet(vec![0; len.div_ceil(64)])
+    }
+
+    pub(crate) fn insert(&mut self, i: u32) {
+        self.0[i as usize / 64] |= 1 << (i % 64);
+    }
+
+    pub(crate) fn remove(&mut self, i: u32) {
+        self.0[i as usize / 64] &= !(1 << (i % 64));
+    }
+
+    pub(crate) fn contains(&self, i: u32) -> bool {
+        self.0[i as usize / 64] >> (i % 64) & 1 == 1
+    }
+}

@@ -1,0 +1,101 @@
+//! Which samples are in a node: one array of sample ids in which every node owns a range, and its inverse.
+
+use std::ops::Range;
+
+use crate::error::{Result, try_filled};
+
+/// `order` lists the samples of the tree; `mapping` is its inverse.
+///
+/// Invariants: `mapping[order[i]] == i` for every i; `mapping[row] == OUT` for rows that are not in the tree; inside
+/// every node rows rise.
+#[derive(Debug)]
+pub(crate) struct Permutation {
+    order: Vec<u32>,
+    mapping: Vec<u32>,
+    scratch: Vec<u32>,
+}
+
+/// Mapping of rows outside the tree: larger than any position.
+const OUT: u32 = u32::MAX;
+
+impl Permutation {
+    /// `rows` rise strictly and are below `n_samples`.
+    pub(crate) fn new(rows: &[u32], n_samples: usize) -> Result<Self> {
+        let mut mapping = try_filled("the mapping of samples", OUT, n_samples)?;
+        for (i, &row) in rows.iter().enumerate() {
+            mapping[row as usize] = i as u32;
+        }
+        let scratch = try_filled("the order of samples", 0, rows.len())?;
+        Ok(Permutation { order: rows.to_vec(), mapping, scratch })
+    }
+
+    pub(crate) fn rows(&self, node: Range<u32>) -> &[u32] {
+        &self.order[node.start as usize..node.end as usize]
+    }
+
+    pub(crate) fn contains(&self, node: &Range<u32>, row: u32) -> bool {
+        // One comparison for both bounds: positions before the node wrap around.
+        self.mapping[row as usize].wrapping_sub(node.start) < node.end - node.start
+    }
+
+    /// Moves the rows for which `goes_right` holds behind the others, both sides in rising order; returns the place of the
+    /// first of them.
+    pub(crate) fn split(&mut self, node: Range<u32>, goes_right: impl Fn(u32) -> bool) -> u32 {
+        let range = node.start as usize..node.end as usize;
+        let rows = &mut self.order[range.clone()];
+        let (mut n_left, mut n_right) = (0, 0);
+        for i in 0..rows.len() {
+            let row = rows[i];
+            let right = goes_right(row);
+            // Branch-free: write to both places, advance one.
+            rows[n_left] = row;
+            self.scratch[n_right] = row;
+            n_left += usize::from(!right);
+            n_right += usize::from(right);
+        }
+        rows[n_left..].copy_from_slice(&self.scratch[..n_right]);
+        for (i, &row) in self.order[range.clone()].iter().enumerate() {
+            self.mapping[row as usize] = (range.start + i) as u32;
+        }
+        node.start + n_left as u32
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_consistent(&self) -> bool {
+        let inside = self.order.iter().enumerate().all(|(i, &row)| self.mapping[row as usize] == i as u32);
+        inside && self.mapping.iter().filter(|&&m| m != OUT).count() == self.order.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn mapping_stays_the_inverse_of_order(
+            keep in prop::collection::vec(any::<bool>(), 1..60), cuts in prop::collection::vec((any::<u64>(), 0u32..60), 0..20),
+        ) {
+            let rows: Vec<u32> = (0..keep.len() as u32).filter(|&i| keep[i as usize]).collect();
+            let mut p = Permutation::new(&rows, keep.len()).unwrap();
+            let mut nodes = vec![0..rows.len() as u32];
+            for (mask, pick) in cuts {
+                let node = nodes.swap_remove(pick as usize % nodes.len());
+                let mut before = p.rows(node.clone()).to_vec();
+                let mid = p.split(node.clone(), |row| mask >> row & 1 == 1);
+                prop_assert!(p.is_consistent());
+                let (left, right) = (p.rows(node.start..mid), p.rows(mid..node.end));
+                prop_assert!(left.iter().all(|r| mask >> r & 1 == 0) && right.iter().all(|r| mask >> r & 1 == 1));
+                prop_assert!(left.is_sorted() && right.is_sorted());
+                prop_assert!(left.iter().all(|&r| p.contains(&(node.start..mid), r) && !p.contains(&(mid..node.end), r)));
+                let mut after = [left, right].concat();
+                before.sort();
+                after.sort();
+                prop_assert_eq!(before, after);
+                nodes.extend([node.start..mid, mid..node.end]);
+            }
+            prop_assert!((0..keep.len() as u32).all(|r| keep[r as usize] || !p.contains(&(0..rows.len() as u32), r)));
+        }
+    }
+}

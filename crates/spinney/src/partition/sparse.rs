@@ -1,0 +1,435 @@
+//! Sparse X: three ways to find a column's entries inside a node, or entries sorted once and carried down.
+//!
+//! Thesis ch. 8 gives the first two; its switch rule is printed the wrong way round.
+//! * *mapping*: walk the column, keep the rows that the permutation places in the node: O(stored entries of the column);
+//! * *binary search* of each sample of the node in the column: O(samples × log stored entries);
+//! * *row gather*: walk the node's rows and keep the entries of drawn columns, all columns at once:
+//!   O(stored entries of the node's rows).
+
+use super::permutation::Permutation;
+use super::sort::sort_by_value;
+use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span};
+use crate::data::{SparseColumns, SparseView};
+use crate::error::{Result, try_filled, try_with_capacity};
+use crate::split::features::Lottery;
+
+/// Costs in nanoseconds of one step of each way, measured by `benches/rust/extraction.rs`. They decide speed only:
+/// every way finds the same entries.
+mod cost {
+    /// One stored entry of a column, looked up in the mapping.
+    pub(super) const MAPPING: f64 = 1.0;
+    /// One halving of a binary search.
+    pub(super) const BISECTION: f64 = 2.0;
+    /// A drawn column, whatever it holds: a jump to its place in memory.
+    pub(super) const COLUMN: f64 = 12.0;
+    /// One stored entry of a row, looked up in the set of drawn features.
+    pub(super) const GATHER: f64 = 1.0;
+    /// A drawn feature put into that set.
+    pub(super) const MARK: f64 = 4.0;
+}
+
+/// Finds the entries of drawn columns at each node, each node in the way that costs least.
+#[derive(Debug)]
+pub(crate) struct Columns<'a> {
+    x: &'a SparseColumns<'a>,
+    samples: Permutation,
+    n: u32,
+    constants: KnownConstants,
+    buffer: Vec<Entry>,
+    gather: RowGather,
+    goes_right: BitSet,
+    #[cfg(test)]
+    pub(crate) force_gather: Option<bool>,
+}
+
+/// Scratch of the row gather. Between nodes all sets are empty.
+#[derive(Debug)]
+struct RowGather {
+    drawn: BitSet,
+    /// Place of a drawn feature in the lottery, where `drawn` holds it.
+    position: Vec<u32>,
+    /// (place in the lottery, entry) of every entry found.
+    found: Vec<(u32, Entry)>,
+    /// End of each place's entries in the buffer.
+    ends: Vec<u32>,
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn new(x: &'a SparseColumns<'a>, rows: &[u32]) -> Result<Self> {
+        let (n_features, n_samples) = (x.by_column.n_major(), x.by_column.n_minor());
+        Ok(Columns {
+            x,
+            samples: Permutation::new(rows, n_samples)?,
+            n: rows.len() as u32,
+            constants: KnownConstants::new(n_features),
+            buffer: Vec::new(),
+            gather: RowGather {
+                drawn: BitSet::new(n_features),
+                position: try_filled("the drawn features", 0, n_features)?,
+                found: Vec::new(),
+                ends: Vec::new(),
+            },
+            goes_right: BitSet::new(n_samples),
+            #[cfg(test)]
+            force_gather: None,
+        })
+    }
+
+    /// Whether gathering rows costs less than extracting `n_drawn` columns one by one, with columns and rows of mean
+    /// length.
+    fn gathers_rows(&self, n_node: u32, n_drawn: u32) -> bool {
+        #[cfg(test)]
+        if let Some(forced) = self.force_gather {
+            return forced;
+        }
+        let stored = self.x.by_column.values().len() as f64;
+        let per_column = stored / self.x.by_column.n_major() as f64;
+        let per_row = stored / self.x.by_column.n_minor() as f64;
+        let (n_node, n_drawn) = (f64::from(n_node), f64::from(n_drawn));
+        let bisection = cost::BISECTION * n_node * per_column.max(2.0).log2();
+        let columns = n_drawn * (cost::COLUMN + bisection.min(cost::MAPPING * per_column));
+        let rows = n_drawn * cost::MARK + n_node * per_row * cost::GATHER;
+        rows < columns
+    }
+
+    /// Entries of one column in the node, by mapping or binary search, appended to `out`.
+    fn extract(column: (&[u32], &[f32]), samples: &Permutation, span: &Span, mut keep: impl FnMut(u32, f32)) {
+        let (rows, values) = column;
+        let halvings = f64::from(usize::BITS - rows.len().leading_zeros());
+        if f64::from(span.n_samples()) * halvings * cost::BISECTION < rows.len() as f64 * cost::MAPPING {
+            let mut from = 0;
+            for &row in samples.rows(span.samples.clone()) {
+                // Samples rise inside a node, so the search goes on where the last one ended.
+                match rows[from..].binary_search(&row) {
+                    Ok(i) => {
+                        keep(row, values[from + i]);
+                        from += i + 1;
+                    }
+                    Err(i) => from += i,
+                }
+            }
+        } else {
+            for (&row, &value) in rows.iter().zip(values) {
+                if samples.contains(&span.samples, row) {
+                    keep(row, value);
+                }
+            }
+        }
+    }
+
+    fn visit_columns(
+        &mut self,
+        span: &Span,
+        lottery: &Lottery,
+        positions: impl Iterator<Item = u32>,
+        n_drawn: u32,
+        visit: &mut impl FnMut(Column<'_>),
+    ) -> bool {
+        let mut found = false;
+        for (i, position) in positions.enumerate() {
+            if i as u32 >= n_drawn && found {
+                break;
+            }
+            let feature = lottery.feature(position);
+            if self.constants.contains(feature, &span.samples) {
+                continue;
+            }
+            self.buffer.clear();
+            let buffer = &mut self.buffer;
+            Columns::extract(self.x.by_column.slice(feature as usize), &self.samples, span, |row, value| {
+                if value != 0.0 {
+                    buffer.push(Entry::new(value, row));
+                }
+            });
+            let n_zeros = span.n_samples() - self.buffer.len() as u32;
+            match Column::varying(feature, &mut self.buffer, false, n_zeros) {
+                Some(column) => {
+                    found = true;
+                    visit(column);
+                }
+                None => self.constants.insert(feature, &span.samples),
+            }
+        }
+        found
+    }
+
+    fn visit_rows(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: &mut impl FnMut(Column<'_>)) -> bool {
+        let RowGather { drawn, position, found, ends } = &mut self.gather;
+        for i in 0..n_drawn {
+            let feature = lottery.feature(i);
+            drawn.insert(feature);
+            position[feature as usize] = i;
+        }
+        found.clear();
+        ends.clear();
+        ends.resize(n_drawn as usize + 1, 0);
+        for &row in self.samples.rows(span.samples.clone()) {
+            let (features, values) = self.x.by_row.slice(row as usize);
+            for (i, &feature) in features.iter().enumerate() {
+                if drawn.contains(feature) && values[i] != 0.0 {
+                    let at = position[feature as usize];
+                    found.push((at, Entry::new(values[i], row)));
+                    ends[at as usize + 1] += 1;
+                }
+            }
+        }
+        for i in 0..n_drawn {
+            drawn.remove(lottery.feature(i));
+        }
+        // Counting sort by place in the lottery. ends[i] runs from the start of place i to its end.
+        for i in 0..n_drawn as usize {
+            ends[i + 1] += ends[i];
+        }
+        self.buffer.resize(found.len(), Entry::default());
+        for &(at, entry) in found.iter() {
+            self.buffer[ends[at as usize] as usize] = entry;
+            ends[at as usize] += 1;
+        }
+        let mut any = false;
+        let mut start = 0;
+        for i in 0..n_drawn {
+            let end = ends[i as usize] as usize;
+            if end > start {
+                let n_zeros = span.n_samples() - (end - start) as u32;
+                let entries = &mut self.buffer[start..end];
+                if let Some(column) = Column::varying(lottery.feature(i), entries, false, n_zeros) {
+                    any = true;
+                    visit(column);
+                }
+            }
+            start = end;
+        }
+        any
+    }
+
+    /// Places in the lottery, rising, of the features stored in the node's rows that come after the first `n_drawn`.
+    fn later_positions(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32) -> Vec<u32> {
+        let seen = &mut self.gather.drawn;
+        let mut positions = Vec::new();
+        for &row in self.samples.rows(span.samples.clone()) {
+            for &feature in self.x.by_row.slice(row as usize).0 {
+                if !seen.contains(feature) {
+                    seen.insert(feature);
+                    positions.push(lottery.position(feature));
+                }
+            }
+        }
+        positions.iter().for_each(|&at| seen.remove(lottery.feature(at)));
+        positions.retain(|&at| at >= n_drawn);
+        positions.sort_unstable();
+        positions
+    }
+}
+
+impl Partitioner for Columns<'_> {
+    fn root(&self) -> Span {
+        Span { samples: 0..self.n, entries: 0..0 }
+    }
+
+    fn rows(&self, span: &Span) -> &[u32] {
+        self.samples.rows(span.samples.clone())
+    }
+
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, mut visit: impl FnMut(Column<'_>)) {
+        if self.gathers_rows(span.n_samples(), n_drawn) {
+            if !self.visit_rows(span, lottery, n_drawn, &mut visit) {
+                let later = self.later_positions(span, lottery, n_drawn);
+                self.visit_columns(span, lottery, later.into_iter(), 0, &mut visit);
+            }
+        } else {
+            self.visit_columns(span, lottery, 0..lottery.n_features(), n_drawn, &mut visit);
+        }
+    }
+
+    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
+        let goes_right = &mut self.goes_right;
+        split_by_column(self.x.by_column.slice(feature as usize), &mut self.samples, span, threshold, goes_right)
+    }
+}
+
+/// Splits the samples of a node by one sparse column. Only the entries on the side of the threshold away from zero are
+/// marked. `goes_right` is empty before and after.
+fn split_by_column(
+    column: (&[u32], &[f32]),
+    samples: &mut Permutation,
+    span: &Span,
+    threshold: f32,
+    marked: &mut BitSet,
+) -> u32 {
+    let zeros_go_right = 0.0 > threshold;
+    Columns::extract(column, samples, span, |row, value| {
+        if (value > threshold) != zeros_go_right {
+            marked.insert(row);
+        }
+    });
+    let mid = samples.split(span.samples.clone(), |row| marked.contains(row) != zeros_go_right);
+    let others = if zeros_go_right { span.samples.start..mid } else { mid..span.samples.end };
+    samples.rows(others).iter().for_each(|&row| marked.remove(row));
+    mid
+}
+
+/// An entry with its feature.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FeatureEntry {
+    feature: u32,
+    /// Key and row of the [`Entry`], apart, so that a triple takes 12 bytes.
+    key: u32,
+    row: u32,
+}
+
+/// All entries of a tree, sorted by feature, then value, and split stably at each node: a node costs the stored entries of
+/// its samples, nothing is sorted twice, and features that are zero everywhere in the node are never met.
+#[derive(Debug)]
+pub(crate) struct SortedEntries<'a> {
+    x: &'a SparseView<'a>,
+    samples: Permutation,
+    n: u32,
+    entries: Vec<FeatureEntry>,
+    scratch: Vec<FeatureEntry>,
+    column: Vec<Entry>,
+    drawn: BitSet,
+    goes_right: BitSet,
+}
+
+impl<'a> SortedEntries<'a> {
+    pub(crate) fn new(x: &'a SparseView<'a>, rows: &[u32]) -> Result<Self> {
+        let (n_features, n_samples) = (x.n_major(), x.n_minor());
+        let samples = Permutation::new(rows, n_samples)?;
+        let root = Span { samples: 0..rows.len() as u32, entries: 0..0 };
+        let inside = |row: u32| samples.contains(&root.samples, row);
+        let stored = if rows.len() == n_samples {
+            x.values().len()
+        } else {
+            x.indices().iter().filter(|&&row| inside(row)).count()
+        };
+        let mut entries: Vec<FeatureEntry> = try_with_capacity("the sorted entries of X", stored)?;
+        let mut column: Vec<Entry> = Vec::new();
+        for feature in 0..n_features {
+            let (rows, values) = x.slice(feature);
+            column.clear();
+            let kept = rows.iter().zip(values).filter(|&(&row, &value)| value != 0.0 && inside(row));
+            column.extend(kept.map(|(&row, &value)| Entry::new(value, row)));
+            sort_by_value(&mut column);
+            let feature = feature as u32;
+            entries.extend(column.iter().map(|e| FeatureEntry { feature, key: e.key(), row: e.row() }));
+        }
+        Ok(SortedEntries {
+            x,
+            samples,
+            n: rows.len() as u32,
+            entries,
+            scratch: Vec::new(),
+            column,
+            drawn: BitSet::new(n_features),
+            goes_right: BitSet::new(n_samples),
+        })
+    }
+
+    /// Shows the varying columns whose feature `wanted` accepts.
+    fn visit_groups(&mut self, span: &Span, wanted: impl Fn(&BitSet, u32) -> bool, mut visit: impl FnMut(Column<'_>)) {
+        let entries = &self.entries[span.entries.clone()];
+        for group in entries.chunk_by(|a, b| a.feature == b.feature) {
+            let feature = group[0].feature;
+            if !wanted(&self.drawn, feature) {
+                continue;
+            }
+            self.column.clear();
+            self.column.extend(group.iter().map(|e| Entry::from_parts(e.key, e.row)));
+            let n_zeros = span.n_samples() - group.len() as u32;
+            if let Some(column) = Column::varying(feature, &mut self.column, true, n_zeros) {
+                visit(column);
+            }
+        }
+    }
+}
+
+impl Partitioner for SortedEntries<'_> {
+    fn root(&self) -> Span {
+        Span { samples: 0..self.n, entries: 0..self.entries.len() }
+    }
+
+    fn rows(&self, span: &Span) -> &[u32] {
+        self.samples.rows(span.samples.clone())
+    }
+
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, mut visit: impl FnMut(Column<'_>)) {
+        if n_drawn == lottery.n_features() {
+            return self.visit_groups(span, |_, _| true, visit);
+        }
+        (0..n_drawn).for_each(|i| self.drawn.insert(lottery.feature(i)));
+        let mut found = false;
+        self.visit_groups(
+            span,
+            |drawn, feature| drawn.contains(feature),
+            |column| {
+                found = true;
+                visit(column);
+            },
+        );
+        (0..n_drawn).for_each(|i| self.drawn.remove(lottery.feature(i)));
+        if !found {
+            let mut earliest: Option<(u32, u32)> = None;
+            self.visit_groups(
+                span,
+                |_, _| true,
+                |column| {
+                    let candidate = (lottery.position(column.feature), column.feature);
+                    earliest = Some(earliest.map_or(candidate, |e| e.min(candidate)));
+                },
+            );
+            if let Some((_, feature)) = earliest {
+                self.visit_groups(span, |_, f| f == feature, visit);
+            }
+        }
+    }
+
+    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
+        let column = self.x.slice(feature as usize);
+        split_by_column(column, &mut self.samples, span, threshold, &mut self.goes_right)
+    }
+
+    const CARRIES_COLUMNS: bool = true;
+
+    fn split_columns(&mut self, span: &Span, mid: u32) -> [Span; 2] {
+        let sides = [span.samples.start..mid, mid..span.samples.end];
+        let right = &sides[1];
+        let entries = &mut self.entries[span.entries.clone()];
+        // The scratch holds the entries of the smaller side: at most half as many as the node has.
+        let n_right = entries.iter().filter(|e| self.samples.contains(right, e.row)).count();
+        let n_left = entries.len() - n_right;
+        self.scratch.resize(self.scratch.len().max(n_left.min(n_right) + 1), FeatureEntry::default());
+        if n_right <= n_left {
+            let (mut kept, mut moved) = (0, 0);
+            for i in 0..entries.len() {
+                let entry = entries[i];
+                let goes = self.samples.contains(right, entry.row);
+                entries[kept] = entry;
+                self.scratch[moved] = entry;
+                kept += usize::from(!goes);
+                moved += usize::from(goes);
+            }
+            entries[n_left..].copy_from_slice(&self.scratch[..n_right]);
+        } else {
+            let (mut kept, mut moved) = (entries.len(), n_left);
+            for i in (0..entries.len()).rev() {
+                let entry = entries[i];
+                let stays = self.samples.contains(right, entry.row);
+                // Walking backwards, the next free places are just below `kept` and `moved`.
+                if stays {
+                    kept -= 1;
+                    entries[kept] = entry;
+                } else {
+                    moved -= 1;
+                    self.scratch[moved] = entry;
+                }
+            }
+            entries[..n_left].copy_from_slice(&self.scratch[..n_left]);
+        }
+        let cut = span.entries.start + n_left;
+        let [left, right] = sides;
+        [
+            Span { samples: left, entries: span.entries.start..cut },
+            Span { samples: right, entries: cut..span.entries.end },
+        ]
+    }
+}

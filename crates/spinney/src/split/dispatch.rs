@@ -1,0 +1,89 @@
+//! The one place where runtime tags become concrete types: partitioner × criterion.
+
+use super::{NodeSearch, Rules, SplitSearch};
+use crate::config::Criterion as Tag;
+use crate::criterion::counts::Gini;
+use crate::criterion::entropy::Entropy;
+use crate::criterion::slots::Slots;
+use crate::criterion::variance::{One, RealTargets, Variance};
+use crate::criterion::{Criterion, Units};
+use crate::data::{DenseColumns, SparseColumns};
+use crate::error::Result;
+use crate::partition::{Partitioner, dense, sparse};
+
+/// X as growth uses it.
+#[derive(Debug)]
+pub(crate) enum TrainX<'a> {
+    /// Columns gathered and sorted at each node.
+    Dense(DenseColumns<'a>),
+    /// Columns sorted once and carried down.
+    DenseSorted(DenseColumns<'a>, dense::SortedOrder),
+    /// Entries found at each node.
+    Sparse(SparseColumns<'a>),
+    /// Entries sorted once and carried down. Needs columns only.
+    SparseSorted(crate::SparseView<'a>),
+}
+
+/// y as criteria use it.
+#[derive(Debug)]
+pub(crate) enum SplitY<'a> {
+    Slots(Slots<'a>),
+    Real(RealTargets<'a>),
+}
+
+/// Units of each row in one tree: sample weight × times drawn.
+#[derive(Debug)]
+pub(crate) enum RowUnits {
+    Narrow(Vec<u32>),
+    Wide(Vec<u64>),
+}
+
+/// Everything that one tree is searched with.
+#[derive(Debug)]
+pub(crate) struct SearchData<'a> {
+    pub(crate) x: &'a TrainX<'a>,
+    pub(crate) y: &'a SplitY<'a>,
+    pub(crate) units: &'a RowUnits,
+    /// Units are whole multiples of samples (see `data::weights`).
+    pub(crate) exact_weights: bool,
+    /// Rows of positive weight, rising.
+    pub(crate) rows: &'a [u32],
+    pub(crate) criterion: Tag,
+    pub(crate) rules: Rules,
+}
+
+impl<'a> SearchData<'a> {
+    /// The search that fits the data.
+    pub(crate) fn into_search(self) -> Result<Box<dyn SplitSearch + 'a>> {
+        match self.units {
+            RowUnits::Narrow(units) => self.with_units(units),
+            RowUnits::Wide(units) => self.with_units(units),
+        }
+    }
+
+    fn with_units<U: Units>(self, units: &'a [U]) -> Result<Box<dyn SplitSearch + 'a>> {
+        let exact = self.exact_weights;
+        match (self.y, self.criterion) {
+            (SplitY::Slots(y), Tag::Gini | Tag::Variance) => self.with_criterion(Gini::new(y, units)),
+            (SplitY::Slots(y), Tag::Entropy) => {
+                let total = self.rules.total_weight;
+                self.with_criterion(Entropy::new(y, units, total))
+            }
+            (SplitY::Real(y), _) if y.n_outputs == 1 => self.with_criterion(Variance::new(y, units, exact, One)?),
+            (SplitY::Real(y), _) => self.with_criterion(Variance::new(y, units, exact, y.n_outputs)?),
+        }
+    }
+
+    fn with_criterion<C: Criterion + 'a>(self, criterion: C) -> Result<Box<dyn SplitSearch + 'a>> {
+        fn boxed<'a, P: Partitioner + 'a, C: Criterion + 'a>(p: P, c: C, rules: Rules) -> Box<dyn SplitSearch + 'a> {
+            Box::new(NodeSearch::new(p, c, rules))
+        }
+        let (rows, rules) = (self.rows, self.rules);
+        Ok(match self.x {
+            TrainX::Dense(x) => boxed(dense::Columns::new(x, rows)?, criterion, rules),
+            TrainX::DenseSorted(x, order) => boxed(dense::SortedColumns::new(x, order, rows)?, criterion, rules),
+            TrainX::Sparse(x) => boxed(sparse::Columns::new(x, rows)?, criterion, rules),
+            TrainX::SparseSorted(x) => boxed(sparse::SortedEntries::new(x, rows)?, criterion, rules),
+        })
+    }
+}

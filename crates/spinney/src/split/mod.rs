@@ -1,0 +1,262 @@
+//! Search of the best split of one node.
+//!
+//! Vocabulary: a *cut* is a place between two neighbouring values of a feature in the node; a *split* is a feature with a
+//! threshold. The partitioner shows the drawn features that vary, in any order; the search keeps the split of the largest
+//! score. Equal scores: the feature drawn first wins, then the lowest threshold. So the outcome is a function of (data,
+//! parameters, key of the node) alone.
+//!
+//! Cost: entries of the drawn columns × cost of moving a sample, plus one score for each cut.
+
+mod best;
+pub(crate) mod dispatch;
+pub(crate) mod features;
+mod random;
+#[cfg(test)]
+mod tests;
+
+use crate::config::Splitter;
+use crate::criterion::{Criterion, NodeStats};
+use crate::partition::{Column, Partitioner, Span};
+use crate::rng::Key;
+use features::Lottery;
+
+/// The chosen split of a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Split {
+    pub(crate) feature: u32,
+    /// Samples with `x <= threshold` go left.
+    pub(crate) threshold: f32,
+    /// Decrease of the node's mean impurity.
+    pub(crate) decrease: f64,
+}
+
+/// Limits that hold for every node of a tree, in the engine's units.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    pub(crate) splitter: Splitter,
+    pub(crate) max_depth: usize,
+    pub(crate) min_samples_split: usize,
+    pub(crate) min_samples_leaf: usize,
+    /// In units of weight.
+    pub(crate) min_weight_leaf: f64,
+    pub(crate) min_impurity_decrease: f64,
+    pub(crate) n_drawn: u32,
+    pub(crate) n_features: usize,
+    /// Weight of the root, in units.
+    pub(crate) total_weight: f64,
+}
+
+impl Rules {
+    /// Whether a node is worth searching.
+    fn may_split(&self, node: &NodeStats, n_samples: usize, depth: usize) -> bool {
+        !node.pure
+            && depth < self.max_depth
+            && n_samples >= self.min_samples_split
+            && n_samples / 2 >= self.min_samples_leaf
+            && node.weight >= 2.0 * self.min_weight_leaf
+    }
+
+    fn accepts_decrease(&self, node: &NodeStats, decrease: f64) -> bool {
+        node.weight / self.total_weight * decrease >= self.min_impurity_decrease
+    }
+}
+
+/// A node as growth sees it: who is in it, what it is, how it would be split.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub(crate) span: Span,
+    pub(crate) depth: usize,
+    /// Source of the node's randomness: a function of the tree's key and the path from the root.
+    pub(crate) key: Key,
+    pub(crate) stats: NodeStats,
+    /// `None`: the node is a leaf.
+    pub(crate) split: Option<Split>,
+}
+
+/// All that growth asks of a search; called a few times a node, so behind one virtual call.
+pub(crate) trait SplitSearch {
+    fn root(&mut self, key: Key) -> Task;
+
+    /// Splits a node that has a split: moves its samples and searches both children.
+    fn expand(&mut self, parent: &Task, split: &Split) -> [Task; 2];
+
+    /// Samples of a node, rising.
+    fn rows(&self, span: &Span) -> &[u32];
+}
+
+/// The search for one partitioner and one criterion, compiled together.
+#[derive(Debug)]
+pub(crate) struct NodeSearch<P, C> {
+    partitioner: P,
+    criterion: C,
+    rules: Rules,
+}
+
+impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
+    pub(crate) fn new(partitioner: P, criterion: C, rules: Rules) -> Self {
+        NodeSearch { partitioner, criterion, rules }
+    }
+
+    fn enter(&mut self, span: &Span) -> NodeStats {
+        self.criterion.enter(self.partitioner.rows(span))
+    }
+
+    fn may_split(&self, task: &Task) -> bool {
+        self.rules.may_split(&task.stats, task.span.n_samples() as usize, task.depth)
+    }
+
+    /// Best split of the node that the criterion has entered.
+    fn search(&mut self, task: &Task) -> Option<Split> {
+        let lottery = Lottery::new(task.key.child(LOTTERY), self.rules.n_features);
+        let mut scan = Scan {
+            criterion: &mut self.criterion,
+            rules: &self.rules,
+            lottery: &lottery,
+            thresholds: task.key.child(THRESHOLDS),
+            n_samples: task.span.n_samples(),
+            weight: task.stats.weight,
+            best: None,
+        };
+        let splitter = self.rules.splitter;
+        self.partitioner.visit(&task.span, &lottery, self.rules.n_drawn, |column| match splitter {
+            Splitter::Best => scan.best_cut(column),
+            Splitter::Random => scan.random_cut(column),
+        });
+        let best = scan.best?;
+        let decrease = self.criterion.decrease(best.score);
+        let split = Split { feature: best.feature, threshold: best.threshold, decrease };
+        self.rules.accepts_decrease(&task.stats, decrease).then_some(split)
+    }
+}
+
+/// Purposes of a node's key.
+const LOTTERY: u64 = 0;
+const THRESHOLDS: u64 = 1;
+const LEFT: u64 = 2;
+const RIGHT: u64 = 3;
+
+impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
+    fn root(&mut self, key: Key) -> Task {
+        let span = self.partitioner.root();
+        let stats = self.enter(&span);
+        let mut task = Task { span, depth: 0, key, stats, split: None };
+        if self.may_split(&task) {
+            task.split = self.search(&task);
+        }
+        task
+    }
+
+    fn expand(&mut self, parent: &Task, split: &Split) -> [Task; 2] {
+        let mid = self.partitioner.split_samples(&parent.span, split.feature, split.threshold);
+        let samples = [parent.span.samples.start..mid, mid..parent.span.samples.end];
+        let mut children = [(0, LEFT), (1, RIGHT)].map(|(side, key): (usize, u64)| Task {
+            span: Span { samples: samples[side].clone(), entries: 0..0 },
+            depth: parent.depth + 1,
+            key: parent.key.child(key),
+            stats: NodeStats { weight: 0.0, impurity: 0.0, pure: true },
+            split: None,
+        });
+        // The larger child is entered last, so that where columns are split in between (which is not worth it for two
+        // leaves) only the smaller one is entered again.
+        let larger = usize::from(children[1].span.n_samples() > children[0].span.n_samples());
+        if P::CARRIES_COLUMNS {
+            for side in [1 - larger, larger] {
+                children[side].stats = self.enter(&children[side].span);
+            }
+            let searched = [0, 1].map(|side: usize| self.may_split(&children[side]));
+            if searched[0] || searched[1] {
+                let spans = self.partitioner.split_columns(&parent.span, mid);
+                for (child, span) in children.iter_mut().zip(spans) {
+                    child.span = span;
+                }
+            }
+            if searched[larger] {
+                children[larger].split = self.search(&children[larger]);
+            }
+            let smaller = 1 - larger;
+            if searched[smaller] {
+                self.enter(&children[smaller].span);
+                children[smaller].split = self.search(&children[smaller]);
+            }
+        } else {
+            for child in &mut children {
+                child.stats = self.enter(&child.span);
+                if self.may_split(child) {
+                    child.split = self.search(child);
+                }
+            }
+        }
+        children
+    }
+
+    fn rows(&self, span: &Span) -> &[u32] {
+        self.partitioner.rows(span)
+    }
+}
+
+/// State of the search of one node.
+#[derive(Debug)]
+struct Scan<'a, C> {
+    criterion: &'a mut C,
+    rules: &'a Rules,
+    lottery: &'a Lottery,
+    thresholds: Key,
+    n_samples: u32,
+    weight: f64,
+    best: Option<Candidate>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    score: f64,
+    feature: u32,
+    threshold: f32,
+}
+
+impl<C: Criterion> Scan<'_, C> {
+    /// Whether a cut with so many samples moved leaves enough on both sides.
+    fn admits(&self, n_moved: u32) -> bool {
+        let least = self.rules.min_samples_leaf;
+        if (n_moved as usize) < least || ((self.n_samples - n_moved) as usize) < least {
+            return false;
+        }
+        let least = self.rules.min_weight_leaf;
+        let moved = self.criterion.moved_weight();
+        least == 0.0 || (moved >= least && self.weight - moved >= least)
+    }
+
+    /// Takes the cut between moved and rest if it is better than the best so far. `threshold` is computed only then.
+    #[inline]
+    fn offer(&mut self, feature: u32, n_moved: u32, threshold: impl FnOnce() -> f32) {
+        if !self.admits(n_moved) {
+            return;
+        }
+        let score = self.criterion.score();
+        let Some(best) = self.best else {
+            self.best = Some(Candidate { score, feature, threshold: threshold() });
+            return;
+        };
+        if score < best.score {
+            return;
+        }
+        let threshold = threshold();
+        let wins = score > best.score
+            || if feature == best.feature {
+                threshold < best.threshold
+            } else {
+                self.lottery.position(feature) < self.lottery.position(best.feature)
+            };
+        if wins {
+            self.best = Some(Candidate { score, feature, threshold });
+        }
+    }
+
+    /// The entries of a column whose values are negative, and those whose values are positive; sorted.
+    fn nonzero<'c>(column: &'c Column<'_>) -> (&'c [crate::partition::Entry], &'c [crate::partition::Entry]) {
+        use crate::partition::Entry;
+        let entries = &*column.entries;
+        let negative = entries.partition_point(|e| e.key() < Entry::ZERO_KEY);
+        let positive = negative + entries[negative..].partition_point(|e| e.key() == Entry::ZERO_KEY);
+        (&entries[..negative], &entries[positive..])
+    }
+}

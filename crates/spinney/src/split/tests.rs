@@ -1,0 +1,386 @@
+//! Every partitioner and criterion against an exhaustive search in plain loops, on small hostile data.
+
+use ndarray::Array2;
+use proptest::prelude::*;
+
+use super::best::threshold_between;
+use super::*;
+use crate::Control;
+use crate::criterion::Units;
+use crate::criterion::counts::Gini;
+use crate::criterion::entropy::Entropy;
+use crate::criterion::slots::Slots;
+use crate::criterion::variance::{One, RealTargets, Variance};
+use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
+use crate::partition::{dense, sparse};
+use crate::tree::grow::{Structure, grow};
+
+/// Values that break careless code: ties, both signs, neighbouring floats, denormals, large ratios.
+fn hostile_value() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        4 => Just(0.0f32),
+        4 => (-3i8..4).prop_map(f32::from),
+        1 => prop::sample::select(vec![1.0f32.next_up(), 1.0f32.next_down(), -0.0, 1e-45, -1e-45, 3e38, -3e38, 1e-30]),
+    ]
+}
+
+#[derive(Clone, Debug)]
+struct Problem {
+    n: usize,
+    p: usize,
+    x: Vec<f32>,
+    y: Y,
+    weights: Option<Vec<f64>>,
+    n_drawn: u32,
+    min_samples_leaf: usize,
+    splitter: Splitter,
+    seed: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Y {
+    Real(Vec<f64>, usize),
+    Classes(Vec<u32>, Vec<u32>),
+    Labels(Vec<bool>, usize),
+}
+
+fn problem() -> impl Strategy<Value = Problem> {
+    (2usize..14, 1usize..6, 1usize..4).prop_flat_map(|(n, p, q)| {
+        let y = prop_oneof![
+            prop::collection::vec(prop_oneof![-4i8..4].prop_map(f64::from), n * q).prop_map(move |y| Y::Real(y, q)),
+            prop::collection::vec(-1e3f64..1e3, n * q).prop_map(move |y| Y::Real(y, q)),
+            prop::collection::vec(0u32..3, n * q).prop_map(move |y| Y::Classes(y, vec![3; q])),
+            prop::collection::vec(any::<bool>(), n * q).prop_map(move |y| Y::Labels(y, q)),
+        ];
+        let weight = prop_oneof![Just(0.0f64), Just(1.0), Just(2.0), Just(0.5), 0.1f64..3.0];
+        let weights = prop_oneof![Just(None), prop::collection::vec(weight, n).prop_map(Some)];
+        let splitter = prop_oneof![2 => Just(Splitter::Best), 1 => Just(Splitter::Random)];
+        (
+            prop::collection::vec(hostile_value(), n * p),
+            y,
+            weights.prop_filter("some weight", |w| w.as_ref().is_none_or(|w| w.iter().any(|&w| w > 0.0))),
+            1..=p as u32,
+            1usize..3,
+            splitter,
+            any::<u64>(),
+        )
+            .prop_map(move |(x, y, weights, n_drawn, min_samples_leaf, splitter, seed)| Problem {
+                n,
+                p,
+                x,
+                y,
+                weights,
+                n_drawn,
+                min_samples_leaf,
+                splitter,
+                seed,
+            })
+    })
+}
+
+/// Owns what the engine borrows.
+struct Prepared {
+    x: Array2<f32>,
+    by_row: SparseView<'static>,
+    by_column: SparseView<'static>,
+    targets: Targets<'static>,
+    rows: Vec<u32>,
+    units: Vec<u64>,
+    exact: bool,
+    rules: Rules,
+}
+
+impl Problem {
+    fn prepare(&self) -> Prepared {
+        let x = Array2::from_shape_vec((self.n, self.p), self.x.clone()).unwrap();
+        let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
+        for row in x.rows() {
+            for (j, &v) in row.iter().enumerate() {
+                // Every third zero is stored: explicit zeros are zeros.
+                if v != 0.0 || (j + indices.len()) % 3 == 0 {
+                    indices.push(j as u32);
+                    values.push(v);
+                }
+            }
+            ptr.push(indices.len());
+        }
+        let by_row = SparseView::try_new(ptr, indices, values, self.p).unwrap();
+        let targets = match &self.y {
+            Y::Real(y, q) => Targets::Real(leak(y.clone(), *q)),
+            Y::Classes(y, k) => Targets::Classes { codes: leak(y.clone(), k.len()), n_classes: k.clone() },
+            Y::Labels(y, q) => {
+                let rows: Vec<Vec<u32>> =
+                    y.chunks(*q).map(|row| (0..*q as u32).filter(|&j| row[j as usize]).collect()).collect();
+                let ptr: Vec<usize> =
+                    std::iter::once(0).chain(rows.iter().scan(0, |n, r| Some((*n += r.len(), *n).1))).collect();
+                Targets::Labels(LabelView::try_new(ptr, rows.concat(), *q).unwrap())
+            }
+        };
+        let weights = Weights::new(self.weights.as_deref(), self.n, self.n).unwrap();
+        let units: Vec<u64> = (0..self.n).map(|i| weights.units(i)).collect();
+        Prepared {
+            by_column: by_row.transposed().unwrap(),
+            by_row,
+            x,
+            targets,
+            rows: (0..self.n as u32).filter(|&i| units[i as usize] > 0).collect(),
+            exact: weights.exact,
+            rules: Rules {
+                splitter: self.splitter,
+                max_depth: usize::MAX,
+                min_samples_split: 2,
+                min_samples_leaf: self.min_samples_leaf,
+                min_weight_leaf: 0.0,
+                min_impurity_decrease: 0.0,
+                n_drawn: self.n_drawn,
+                n_features: self.p,
+                total_weight: units.iter().sum::<u64>() as f64,
+            },
+            units,
+        }
+    }
+}
+
+fn leak<T>(values: Vec<T>, width: usize) -> ndarray::ArrayView2<'static, T> {
+    let n = values.len() / width;
+    ndarray::ArrayView2::from_shape((n, width), values.leak()).unwrap()
+}
+
+/// Calls `body` with each criterion that fits the targets, for each width of units.
+fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut() -> Box<dyn AnyCriterion>)) {
+    fn with_units<U: Units>(
+        data: &Prepared,
+        units: &'static [U],
+        body: &mut impl FnMut(&str, &mut dyn FnMut() -> Box<dyn AnyCriterion>),
+    ) {
+        let targets: &'static Targets<'static> = Box::leak(Box::new(data.targets.clone()));
+        let total = data.rules.total_weight;
+        match Slots::new(targets).unwrap() {
+            Some(slots) => {
+                let slots: &'static Slots<'static> = Box::leak(Box::new(slots));
+                body("gini", &mut || Box::new(Gini::new(slots, units)));
+                body("entropy", &mut || Box::new(Entropy::new(slots, units, total)));
+            }
+            None => {
+                let Targets::Real(y) = targets else { unreachable!() };
+                let q = y.ncols();
+                let y: &'static RealTargets<'static> =
+                    Box::leak(Box::new(RealTargets { values: y.to_slice().unwrap().to_vec().into(), n_outputs: q }));
+                let exact = data.exact;
+                body("variance", &mut || Box::new(Variance::new(y, units, exact, q).unwrap()));
+                if q == 1 {
+                    body("variance of one", &mut || Box::new(Variance::new(y, units, exact, One).unwrap()));
+                }
+            }
+        }
+    }
+    if data.rules.total_weight < (1u64 << 31) as f64 {
+        with_units(data, data.units.iter().map(|&u| u as u32).collect::<Vec<_>>().leak(), &mut body);
+    }
+    with_units(data, data.units.clone().leak(), &mut body);
+}
+
+trait AnyCriterion: Criterion {}
+impl<C: Criterion> AnyCriterion for C {}
+
+impl Criterion for Box<dyn AnyCriterion> {
+    fn enter(&mut self, rows: &[u32]) -> NodeStats {
+        (**self).enter(rows)
+    }
+    fn reset(&mut self) {
+        (**self).reset();
+    }
+    fn move_sample(&mut self, row: u32) {
+        (**self).move_sample(row);
+    }
+    fn moved_weight(&self) -> f64 {
+        (**self).moved_weight()
+    }
+    fn score(&self) -> f64 {
+        (**self).score()
+    }
+    fn decrease(&self, score: f64) -> f64 {
+        (**self).decrease(score)
+    }
+}
+
+fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, rules: &Rules, seed: u64) -> Structure {
+    let mut search = NodeSearch::new(partitioner, criterion, rules.clone());
+    grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
+}
+
+/// Everything that growth decides, with floats as bits.
+fn fingerprint(s: &Structure) -> (Vec<(u32, u32, u32)>, Vec<u64>, Vec<u64>, Vec<u32>) {
+    let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect();
+    (
+        s.nodes.iter().map(|n| (n.feature, n.threshold.to_bits(), n.right)).collect(),
+        bits(&s.impurity),
+        bits(&s.weight),
+        s.order.clone(),
+    )
+}
+
+/// Mean impurity over outputs of some rows, in plain floats.
+fn naive_impurity(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64]) -> f64 {
+    let total: f64 = rows.iter().map(|&i| weight[i as usize]).sum();
+    let share = |test: &dyn Fn(usize) -> bool| -> f64 {
+        rows.iter().filter(|&&i| test(i as usize)).map(|&i| weight[i as usize]).sum::<f64>() / total
+    };
+    let of_shares = |shares: Vec<f64>| -> f64 {
+        match criterion {
+            "gini" => 1.0 - shares.iter().map(|p| p * p).sum::<f64>(),
+            _ => shares.iter().filter(|&&p| p > 0.0).map(|p| -p * p.log2()).sum(),
+        }
+    };
+    let (sum, q): (f64, usize) = match &problem.y {
+        Y::Real(y, q) => {
+            let variance = |j: usize| {
+                let value = |i: u32| y[i as usize * q + j];
+                let mean = rows.iter().map(|&i| weight[i as usize] * value(i)).sum::<f64>() / total;
+                rows.iter().map(|&i| weight[i as usize] * (value(i) - mean).powi(2)).sum::<f64>() / total
+            };
+            ((0..*q).map(variance).sum(), *q)
+        }
+        Y::Classes(y, k) => {
+            let q = k.len();
+            let output = |j: usize| of_shares((0..k[j]).map(|c| share(&|i| y[i * q + j] == c)).collect());
+            ((0..q).map(output).sum(), q)
+        }
+        Y::Labels(y, q) => {
+            let output = |j: usize| {
+                let p = share(&|i| y[i * q + j]);
+                of_shares(vec![p, 1.0 - p])
+            };
+            ((0..*q).map(output).sum(), *q)
+        }
+    };
+    sum / q as f64
+}
+
+/// Decrease of impurity by every admissible cut of every feature among `features`.
+fn exhaustive(
+    problem: &Problem,
+    criterion: &str,
+    rows: &[u32],
+    weight: &[f64],
+    features: &[u32],
+) -> Vec<(u32, f32, f64)> {
+    let x = |i: u32, j: u32| problem.x[i as usize * problem.p + j as usize];
+    let of = |rows: &[u32]| -> f64 {
+        let w: f64 = rows.iter().map(|&i| weight[i as usize]).sum();
+        w * naive_impurity(problem, criterion, rows, weight)
+    };
+    let total: f64 = rows.iter().map(|&i| weight[i as usize]).sum();
+    let mut cuts = vec![];
+    for &j in features {
+        let mut values: Vec<f32> = rows.iter().map(|&i| x(i, j)).collect();
+        values.sort_by(f32::total_cmp);
+        values.dedup_by(|a, b| a == b);
+        for pair in values.windows(2) {
+            let t = threshold_between(pair[0], pair[1]);
+            let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&i| x(i, j) <= t);
+            if left.len().min(right.len()) >= problem.min_samples_leaf {
+                cuts.push((j, t, (of(rows) - of(&left) - of(&right)) / total));
+            }
+        }
+    }
+    cuts
+}
+
+/// The features that the lottery makes a node examine.
+fn examined(problem: &Problem, rows: &[u32], lottery: &Lottery) -> Vec<u32> {
+    let varies = |j: u32| {
+        let x = |i: u32| problem.x[i as usize * problem.p + j as usize];
+        rows.iter().any(|&i| x(i) != x(rows[0]))
+    };
+    let mut drawn = vec![];
+    for position in 0..problem.p as u32 {
+        if position >= problem.n_drawn && drawn.iter().any(|&j| varies(j)) {
+            break;
+        }
+        drawn.push(lottery.feature(position));
+    }
+    drawn
+}
+
+/// Walks a grown structure down from the root and checks every node against the exhaustive search.
+fn check_against_exhaustive(
+    problem: &Problem,
+    data: &Prepared,
+    criterion: &str,
+    s: &Structure,
+) -> Result<(), TestCaseError> {
+    let weight: Vec<f64> = data.units.iter().map(|&u| u as f64).collect();
+    let mut stack = vec![(0usize, data.rows.clone(), Key::from_seed(problem.seed))];
+    while let Some((node, rows, key)) = stack.pop() {
+        prop_assert_eq!(s.n_node_samples[node] as usize, rows.len());
+        prop_assert_eq!(s.weight[node], rows.iter().map(|&i| weight[i as usize]).sum::<f64>());
+        let impurity = naive_impurity(problem, criterion, &rows, &weight);
+        let scale = naive_impurity(problem, criterion, &data.rows, &weight).max(1e-9);
+        prop_assert!((s.impurity[node] - impurity).abs() <= 1e-9 * scale, "{} {impurity}", s.impurity[node]);
+        let lottery = Lottery::new(key.child(LOTTERY), problem.p);
+        let features = examined(problem, &rows, &lottery);
+        let cuts = exhaustive(problem, criterion, &rows, &weight, &features);
+        let pure = impurity <= 1e-12 * scale;
+        let n = &s.nodes[node];
+        if n.is_leaf() {
+            // A random threshold may leave too few samples on a side although another would not.
+            let forced = problem.splitter == Splitter::Random && problem.min_samples_leaf > 1;
+            prop_assert!(pure || cuts.is_empty() || forced || rows.len() / 2 < problem.min_samples_leaf, "{cuts:?}");
+            continue;
+        }
+        let x = |i: u32| problem.x[i as usize * problem.p + n.feature as usize];
+        let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&i| x(i) <= n.threshold);
+        prop_assert!(left.len().min(right.len()) >= problem.min_samples_leaf);
+        if problem.splitter == Splitter::Best {
+            let chosen = cuts.iter().find(|c| c.0 == n.feature && c.1 == n.threshold);
+            let best = cuts.iter().map(|c| c.2).fold(f64::NEG_INFINITY, f64::max);
+            prop_assert!(chosen.is_some_and(|c| c.2 >= best - 1e-9 * scale), "{chosen:?} {best}");
+        } else {
+            prop_assert!(features.contains(&n.feature));
+        }
+        stack.push((node + 1, left, key.child(LEFT)));
+        stack.push((n.right as usize, right, key.child(RIGHT)));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn every_partitioner_grows_the_same_optimal_tree(problem in problem()) {
+        let data = problem.prepare();
+        let dense_x = DenseColumns::new(data.x.view()).unwrap();
+        let order = dense::SortedOrder::new(&dense_x).unwrap();
+        let sparse_x = SparseColumns { by_column: data.by_column.clone(), by_row: data.by_row.clone() };
+        let (rules, rows, seed) = (&data.rules, &data.rows[..], problem.seed);
+        let mut outcome = Ok(());
+        let mut narrow: Vec<(String, _)> = vec![];
+        for_each_criterion(&data, |name, criterion| {
+            let dense = structure(dense::Columns::new(&dense_x, rows).unwrap(), criterion(), rules, seed);
+            let mut others = vec![
+                ("sorted columns", structure(dense::SortedColumns::new(&dense_x, &order, rows).unwrap(), criterion(), rules, seed)),
+                ("sorted entries", structure(sparse::SortedEntries::new(&sparse_x.by_column, rows).unwrap(), criterion(), rules, seed)),
+            ];
+            for (way, force) in [("gathered rows", Some(true)), ("columns", Some(false)), ("chosen", None)] {
+                let mut partitioner = sparse::Columns::new(&sparse_x, rows).unwrap();
+                partitioner.force_gather = force;
+                others.push((way, structure(partitioner, criterion(), rules, seed)));
+            }
+            for (way, other) in &others {
+                assert_eq!(fingerprint(&dense), fingerprint(other), "{name}, {way}");
+            }
+            // Narrow and wide units, one output or many: the same arithmetic.
+            let print = fingerprint(&dense);
+            match narrow.iter().find(|(other, _)| *other == name) {
+                Some((_, other)) => assert_eq!(other, &print, "{name}: narrow and wide units"),
+                None => narrow.push((name.to_string(), print)),
+            }
+            if outcome.is_ok() {
+                outcome = check_against_exhaustive(&problem, &data, name.split(' ').next().unwrap(), &dense);
+            }
+        });
+        outcome?;
+    }
+}

@@ -1,0 +1,67 @@
+//! Nodes that wait to be split, and who is next.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::split::{Split, Task};
+
+/// A node with a split, and its place in the growing tree.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) node: u32,
+    pub(crate) task: Task,
+    pub(crate) split: Split,
+}
+
+/// Depth-first: the newest node; best-first: the node whose split decreases the total impurity most.
+#[derive(Debug)]
+pub(crate) enum Frontier {
+    DepthFirst(Vec<Candidate>),
+    BestFirst(BinaryHeap<Ranked>),
+}
+
+impl Frontier {
+    pub(crate) fn push(&mut self, candidate: Candidate) {
+        match self {
+            Frontier::DepthFirst(stack) => stack.push(candidate),
+            Frontier::BestFirst(heap) => heap.push(Ranked(candidate)),
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Candidate> {
+        match self {
+            Frontier::DepthFirst(stack) => stack.pop(),
+            Frontier::BestFirst(heap) => heap.pop().map(|ranked| ranked.0),
+        }
+    }
+}
+
+/// Ordered by weight × decrease; equal ones: the older node first.
+#[derive(Debug)]
+pub(crate) struct Ranked(Candidate);
+
+impl Ranked {
+    fn rank(&self) -> f64 {
+        self.0.task.stats.weight * self.0.split.decrease
+    }
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().total_cmp(&other.rank()).then(other.0.node.cmp(&self.0.node))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Ranked {}

@@ -1,0 +1,142 @@
+//! Growth of one tree: structure first, leaf values afterwards.
+
+use std::ops::Range;
+
+use super::frontier::{Candidate, Frontier};
+use super::leaves::LeafTable;
+use super::{Node, Tree};
+use crate::config::Criterion;
+use crate::control::Control;
+use crate::data::Outputs;
+use crate::error::{ErrorKind, Result};
+use crate::rng::Key;
+use crate::split::{SplitSearch, Task};
+
+/// A tree without leaf values.
+#[derive(Debug, Default)]
+pub(crate) struct Structure {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) impurity: Vec<f64>,
+    pub(crate) n_node_samples: Vec<u32>,
+    /// In units.
+    pub(crate) weight: Vec<f64>,
+    /// Samples of each leaf, leaves in pre-order: ranges of [`Structure::order`].
+    pub(crate) leaf_samples: Vec<Range<u32>>,
+    /// Samples of the tree; each leaf owns a range, rising inside it.
+    pub(crate) order: Vec<u32>,
+}
+
+/// A node while the tree grows: its task, and its left child once it is split (the right one follows it).
+#[derive(Debug)]
+struct Growing {
+    task: Task,
+    left: Option<u32>,
+}
+
+/// Grows the structure. `max_leaves` asks for best-first growth.
+pub(crate) fn grow(
+    search: &mut dyn SplitSearch,
+    key: Key,
+    max_leaves: Option<usize>,
+    control: &Control,
+) -> Result<Structure> {
+    let mut frontier = match max_leaves {
+        None => Frontier::DepthFirst(Vec::new()),
+        Some(_) => Frontier::BestFirst(Default::default()),
+    };
+    let mut nodes: Vec<Growing> = Vec::new();
+    let add = |task: Task, nodes: &mut Vec<Growing>, frontier: &mut Frontier| {
+        let node = nodes.len() as u32;
+        if let Some(split) = task.split {
+            frontier.push(Candidate { node, task: task.clone(), split });
+        }
+        nodes.push(Growing { task, left: None });
+    };
+    let root = search.root(key);
+    let whole = root.span.clone();
+    add(root, &mut nodes, &mut frontier);
+    let mut n_leaves = 1;
+    while let Some(Candidate { node, task, split }) = frontier.pop() {
+        control.check()?;
+        if max_leaves.is_some_and(|m| n_leaves >= m) {
+            break;
+        }
+        let [left, right] = search.expand(&task, &split);
+        nodes[node as usize].left = Some(nodes.len() as u32);
+        add(left, &mut nodes, &mut frontier);
+        add(right, &mut nodes, &mut frontier);
+        n_leaves += 1;
+        if nodes.len() > (u32::MAX - 2) as usize {
+            return Err(ErrorKind::TooMany { what: "nodes in a tree", limit: u32::MAX as usize - 2 }.into());
+        }
+    }
+    let mut structure = in_pre_order(&nodes);
+    structure.order = search.rows(&whole).to_vec();
+    Ok(structure)
+}
+
+/// Renumbers nodes in pre-order, so that a left child always follows its parent.
+fn in_pre_order(grown: &[Growing]) -> Structure {
+    enum Visit {
+        Node(u32),
+        /// The right child of this (renumbered) node comes next.
+        RightOf(u32),
+    }
+    let mut out = Structure::default();
+    let mut stack = vec![Visit::Node(0)];
+    while let Some(visit) = stack.pop() {
+        let old = match visit {
+            Visit::RightOf(parent) => {
+                out.nodes[parent as usize].right = out.nodes.len() as u32;
+                continue;
+            }
+            Visit::Node(old) => old,
+        };
+        let Growing { task, left } = &grown[old as usize];
+        let new = out.nodes.len() as u32;
+        match (left, &task.split) {
+            (Some(left), Some(split)) => {
+                out.nodes.push(Node { feature: split.feature, threshold: split.threshold, right: 0 });
+                stack.extend([Visit::Node(left + 1), Visit::RightOf(new), Visit::Node(*left)]);
+            }
+            _ => {
+                let leaf = out.leaf_samples.len() as u32;
+                out.nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: leaf });
+                out.leaf_samples.push(task.span.samples.clone());
+            }
+        }
+        out.impurity.push(task.stats.impurity);
+        out.n_node_samples.push(task.span.n_samples());
+        out.weight.push(task.stats.weight);
+    }
+    out
+}
+
+impl Structure {
+    /// Samples of leaf `leaf`.
+    pub(crate) fn leaf_rows(&self, leaf: usize) -> &[u32] {
+        let range = &self.leaf_samples[leaf];
+        &self.order[range.start as usize..range.end as usize]
+    }
+
+    /// The finished tree. `unit` is the weight of one unit.
+    pub(crate) fn into_tree(
+        self,
+        leaves: LeafTable,
+        unit: f64,
+        n_features: usize,
+        outputs: Outputs,
+        criterion: Criterion,
+    ) -> Tree {
+        Tree {
+            n_features,
+            outputs,
+            criterion,
+            nodes: self.nodes,
+            impurity: self.impurity,
+            n_node_samples: self.n_node_samples,
+            weighted_n_node_samples: self.weight.into_iter().map(|w| w * unit).collect(),
+            leaves,
+        }
+    }
+}
