@@ -5,6 +5,7 @@ mod criterion;
 pub mod data;
 mod error;
 pub mod forest;
+mod model_file;
 mod partition;
 mod pool;
 mod rng;

@@ -23,6 +23,16 @@ impl Indices {
         if width <= 1 << 16 { Indices::U16(Vec::new()) } else { Indices::U32(Vec::new()) }
     }
 
+    /// Room for `n` more indices.
+    pub(crate) fn try_reserve(&mut self, what: &'static str, n: usize) -> Result<()> {
+        let reserved = match self {
+            Indices::U16(v) => v.try_reserve_exact(n),
+            Indices::U32(v) => v.try_reserve_exact(n),
+        };
+        let bytes = n.saturating_mul(self.item_bytes());
+        reserved.map_err(|_| ErrorKind::OutOfMemory { what, bytes }.into())
+    }
+
     pub(crate) fn push(&mut self, column: u32) {
         match self {
             Indices::U16(v) => v.push(column as u16),

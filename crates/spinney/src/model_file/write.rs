@@ -1,0 +1,177 @@
+//! Writing: the tensors of a forest, each in the narrowest type that holds all of its numbers exactly.
+
+use safetensors::Dtype;
+use safetensors::tensor::{Metadata, TensorInfo};
+
+use super::{COUNTS, Header, SPARSE};
+use crate::error::{Error, Result, try_with_capacity};
+use crate::forest::Forest;
+use crate::tree::Tree;
+use crate::tree::leaves::Layout;
+
+const WHAT: &str = "the bytes of the model";
+
+/// A named array in little-endian bytes.
+#[derive(Debug)]
+struct Tensor {
+    name: &'static str,
+    dtype: Dtype,
+    bytes: Vec<u8>,
+}
+
+impl Forest {
+    /// The forest as a safetensors file. Equal forests give equal bytes.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] for a forest without trees, [`crate::ErrorKind::OutOfMemory`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "without trees", "at least one tree"))?;
+        let (n_features, outputs) = (self.n_features, self.outputs.clone());
+        file(&Header { n_features, outputs, criterion: first.criterion }, self.tensors()?)
+    }
+
+    fn tensors(&self) -> Result<Vec<Tensor>> {
+        let trees = || self.trees.iter().map(|tree| &**tree);
+        let sparse = || trees().filter(|tree| tree.leaves.is_sparse());
+        let mut tensors = vec![
+            narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
+            features(self)?,
+            floats("thresholds", || trees().flat_map(splits).map(|(tree, i)| tree.nodes[i].threshold))?,
+            narrowest("split_impurity", || trees().flat_map(splits).map(|(tree, i)| tree.impurity[i]))?,
+            narrowest("leaf_layout", || trees().map(|tree| layout(tree).into()))?,
+            narrowest("leaf_sizes", || {
+                sparse().flat_map(|tree| (0..tree.n_leaves()).map(|leaf| tree.leaves.range(leaf).len() as f64))
+            })?,
+            narrowest("leaf_columns", || sparse().flat_map(columns))?,
+            narrowest("leaf_amounts", || {
+                trees().flat_map(|tree| (0..tree.leaves.n_stored()).map(|cell| tree.leaves.amounts.at(cell)))
+            })?,
+        ];
+        if trees().flat_map(leaves).any(|(tree, i)| tree.impurity[i] != 0.0) {
+            tensors.push(narrowest("leaf_impurity", || trees().flat_map(leaves).map(|(tree, i)| tree.impurity[i]))?);
+        }
+        let n_samples = |tree: &Tree, i: usize| f64::from(tree.n_node_samples[i]);
+        let weight = |tree: &Tree, i: usize| tree.weighted_n_node_samples[i];
+        tensors.push(self.statistic("n_node_samples", n_samples)?);
+        if trees().any(|tree| (0..tree.n_nodes()).any(|i| n_samples(tree, i) != weight(tree, i))) {
+            tensors.push(self.statistic("weights", weight)?);
+        }
+        let totals = || {
+            let with_total = |(tree, i): (&'_ Tree, usize)| {
+                tree.leaves.total(tree.nodes[i].right as usize).map(|total| (total, weight(tree, i)))
+            };
+            trees().flat_map(leaves).filter_map(with_total)
+        };
+        if totals().any(|(total, weight)| total != weight) {
+            tensors.push(narrowest("leaf_totals", || totals().map(|(total, _)| total))?);
+        }
+        Ok(tensors)
+    }
+
+    /// A number of each leaf, or of each node where splits are not the sums of their children.
+    fn statistic(&self, name: &'static str, of: impl Fn(&Tree, usize) -> f64) -> Result<Tensor> {
+        let is_sum = |tree: &Tree| {
+            splits(tree).all(|(_, i)| of(tree, i + 1) + of(tree, tree.nodes[i].right as usize) == of(tree, i))
+        };
+        let trees = || self.trees.iter().map(|tree| &**tree);
+        if trees().all(is_sum) {
+            narrowest(name, || trees().flat_map(leaves).map(|(tree, i)| of(tree, i)))
+        } else {
+            narrowest(name, || {
+                trees().flat_map(|tree| (0..tree.n_nodes()).map(move |i| (tree, i))).map(|(tree, i)| of(tree, i))
+            })
+        }
+    }
+}
+
+/// Nodes of `tree` that are splits, in order.
+fn splits(tree: &Tree) -> impl Iterator<Item = (&Tree, usize)> {
+    (0..tree.n_nodes()).filter(|&i| !tree.nodes[i].is_leaf()).map(move |i| (tree, i))
+}
+
+/// Nodes of `tree` that are leaves, in order.
+fn leaves(tree: &Tree) -> impl Iterator<Item = (&Tree, usize)> {
+    (0..tree.n_nodes()).filter(|&i| tree.nodes[i].is_leaf()).map(move |i| (tree, i))
+}
+
+fn layout(tree: &Tree) -> u8 {
+    let sparse = if tree.leaves.is_sparse() { SPARSE } else { 0 };
+    sparse | if tree.leaves.totals.is_some() { COUNTS } else { 0 }
+}
+
+fn columns(tree: &Tree) -> impl Iterator<Item = f64> {
+    let stored = 0..tree.leaves.n_stored();
+    stored.filter_map(|cell| match &tree.leaves.layout {
+        Layout::Dense => None,
+        Layout::Sparse { columns, .. } => Some(columns.at(cell).into()),
+    })
+}
+
+/// Features of all nodes, the largest number of the type in leaves: 16 bits where that is no feature.
+fn features(forest: &Forest) -> Result<Tensor> {
+    let nodes = || forest.trees.iter().flat_map(|tree| &tree.nodes);
+    if forest.n_features <= usize::from(u16::MAX) {
+        // The mark of leaves, 2³² − 1, is cut to 2¹⁶ − 1.
+        bytes("features", Dtype::U16, nodes().map(|node| (node.feature as u16).to_le_bytes()))
+    } else {
+        bytes("features", Dtype::U32, nodes().map(|node| node.feature.to_le_bytes()))
+    }
+}
+
+fn floats<I: Iterator<Item = f32>>(name: &'static str, values: impl Fn() -> I) -> Result<Tensor> {
+    bytes(name, Dtype::F32, values().map(f32::to_le_bytes))
+}
+
+/// `values` in the narrowest of u8, u16, u32, f32 and f64 that holds all of them exactly.
+fn narrowest<I: Iterator<Item = f64>>(name: &'static str, values: impl Fn() -> I) -> Result<Tensor> {
+    let mut largest = 0.0f64;
+    let (mut whole, mut single) = (true, true);
+    for v in values() {
+        largest = largest.max(v);
+        whole &= v >= 0.0 && v.fract() == 0.0;
+        single &= f64::from(v as f32) == v;
+    }
+    match largest {
+        l if whole && l <= u8::MAX.into() => bytes(name, Dtype::U8, values().map(|v| (v as u8).to_le_bytes())),
+        l if whole && l <= u16::MAX.into() => bytes(name, Dtype::U16, values().map(|v| (v as u16).to_le_bytes())),
+        l if whole && l <= u32::MAX.into() => bytes(name, Dtype::U32, values().map(|v| (v as u32).to_le_bytes())),
+        _ if single => bytes(name, Dtype::F32, values().map(|v| (v as f32).to_le_bytes())),
+        _ => bytes(name, Dtype::F64, values().map(f64::to_le_bytes)),
+    }
+}
+
+fn bytes<const N: usize>(name: &'static str, dtype: Dtype, values: impl Iterator<Item = [u8; N]>) -> Result<Tensor> {
+    let mut bytes: Vec<u8> = Vec::new();
+    for value in values {
+        if bytes.len() + N > bytes.capacity() {
+            // Doubles, so that growing costs little, and reports failure, unlike pushing.
+            let more = bytes.len().max(4096);
+            bytes.try_reserve_exact(more).map_err(|_| crate::ErrorKind::OutOfMemory { what: WHAT, bytes: more })?;
+        }
+        bytes.extend_from_slice(&value);
+    }
+    Ok(Tensor { name, dtype, bytes })
+}
+
+/// The file: length of the header, header, tensors; wide types first, so that every tensor is aligned.
+fn file(header: &Header, mut tensors: Vec<Tensor>) -> Result<Vec<u8>> {
+    tensors.sort_by_key(|tensor| (std::cmp::Reverse(tensor.dtype.bitsize()), tensor.name));
+    let mut end = 0;
+    let mut infos = Vec::with_capacity(tensors.len());
+    for tensor in &tensors {
+        let start = end;
+        end += tensor.bytes.len();
+        let shape = vec![tensor.bytes.len() * 8 / tensor.dtype.bitsize()];
+        let info = TensorInfo { dtype: tensor.dtype, shape, data_offsets: (start, end) };
+        infos.push((tensor.name.to_owned(), info));
+    }
+    let metadata = Metadata::new(Some(header.encode()), infos).expect("offsets follow each other and fit the shapes");
+    let mut text = serde_json::to_vec(&metadata).expect("names and numbers are always JSON");
+    // The data begin at a multiple of 8 bytes.
+    text.resize(text.len().next_multiple_of(8), b' ');
+    let mut file = try_with_capacity(WHAT, 8 + text.len() + end)?;
+    file.extend_from_slice(&(text.len() as u64).to_le_bytes());
+    file.extend_from_slice(&text);
+    tensors.iter().for_each(|tensor| file.extend_from_slice(&tensor.bytes));
+    Ok(file)
+}
