@@ -43,9 +43,10 @@ class Cut:
 
     @property
     def threshold(self) -> np.float32:
-        """Half way, rounded to float32; the lower value where that rounds onto the upper one."""
-        middle = np.float32(float(self.below) / 2 + float(self.above) / 2)
-        return self.below if middle >= self.above else middle
+        """The largest float32 not above the midpoint: every float32 goes where the midpoint would send it."""
+        middle = float(self.below) / 2 + float(self.above) / 2
+        nearest = np.float32(middle)
+        return np.nextafter(nearest, np.float32(-np.inf)) if float(nearest) > middle else nearest
 
 
 def as_integers(values: np.ndarray) -> tuple[np.ndarray, Fraction]:
