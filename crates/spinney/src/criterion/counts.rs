@@ -12,79 +12,133 @@
 use super::slots::Slots;
 use super::{Criterion, NodeStats, Units};
 
-/// Weight of one slot in the node and in the moved side, side by side in memory.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot<U> {
-    total: U,
-    moved: U,
+/// Who occupies what: slots and weight of every sample, in the layout that suits the targets.
+pub(crate) trait Occupancy<U: Units>: std::fmt::Debug {
+    fn weight(&self, row: u32) -> U;
+    fn for_each_slot(&self, row: u32, visit: impl FnMut(u32));
+}
+
+/// One class output: weight and slot of a sample side by side, one load. On 20newsgroup a tree takes 0.8 of the time that
+/// it takes with [`Many`].
+#[derive(Debug)]
+pub(crate) struct One<U>(Vec<(U, u32)>);
+
+impl<U: Units> One<U> {
+    pub(crate) fn new(y: &Slots<'_>, weights: &[U]) -> Self {
+        One(weights.iter().enumerate().map(|(row, &w)| (w, y.of(row as u32)[0])).collect())
+    }
+}
+
+impl<U: Units> Occupancy<U> for One<U> {
+    #[inline]
+    fn weight(&self, row: u32) -> U {
+        self.0[row as usize].0
+    }
+
+    #[inline]
+    fn for_each_slot(&self, row: u32, mut visit: impl FnMut(u32)) {
+        visit(self.0[row as usize].1);
+    }
+}
+
+/// Any number of labels or class outputs.
+#[derive(Debug)]
+pub(crate) struct Many<'a, U> {
+    pub(crate) y: &'a Slots<'a>,
+    pub(crate) weights: &'a [U],
+}
+
+impl<U: Units> Occupancy<U> for Many<'_, U> {
+    #[inline]
+    fn weight(&self, row: u32) -> U {
+        self.weights[row as usize]
+    }
+
+    #[inline]
+    fn for_each_slot(&self, row: u32, visit: impl FnMut(u32)) {
+        self.y.of(row).iter().copied().for_each(visit);
+    }
 }
 
 #[derive(Debug)]
-pub(crate) struct Gini<'a, U: Units> {
-    y: &'a Slots<'a>,
-    weights: &'a [U],
-    slots: Vec<Slot<U>>,
-    /// Slots with a total, and slots with something moved.
+pub(crate) struct Gini<U: Units, Y> {
+    y: Y,
+    /// Weight of each slot in the node, and in the moved side.
+    total: Vec<U>,
+    moved: Vec<U>,
+    /// Slots with a total.
     present: Vec<u32>,
+    /// Slots with something moved; not kept for so few slots that clearing all is quicker.
     touched: Vec<u32>,
+    few_slots: bool,
     weight: U,
     moved_weight: U,
     total_squares: U::Square,
     moved_squares: U::Square,
     /// Σ t m.
     products: U::Square,
+    /// Impurity per unit of Σ p²: two for a label, one for a class output, over the number of outputs.
+    scale: f64,
 }
 
-impl<'a, U: Units> Gini<'a, U> {
-    pub(crate) fn new(y: &'a Slots<'a>, weights: &'a [U]) -> Self {
+const FEW_SLOTS: usize = 32;
+
+impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
+    /// `slots` tells the meaning of the slots that `y` occupies.
+    pub(crate) fn new(y: Y, slots: &Slots<'_>) -> Self {
         Gini {
             y,
-            weights,
-            slots: vec![Slot::default(); y.width],
+            total: vec![U::default(); slots.width],
+            moved: vec![U::default(); slots.width],
             present: Vec::new(),
             touched: Vec::new(),
+            few_slots: slots.width <= FEW_SLOTS,
             weight: U::default(),
             moved_weight: U::default(),
             total_squares: U::Square::default(),
             moved_squares: U::Square::default(),
             products: U::Square::default(),
+            scale: match slots.n_class_outputs {
+                Some(n) => 1.0 / n as f64,
+                None => 2.0 / slots.width as f64,
+            },
         }
     }
 
-    /// Impurity per unit of Σ p²: two for a label, one for a class output, over the number of outputs.
-    fn scale(&self) -> f64 {
-        match self.y.n_class_outputs {
-            Some(n) => 1.0 / n as f64,
-            None => 2.0 / self.y.width as f64,
-        }
+    #[inline]
+    fn score_of(&self, moved: U, moved_squares: U::Square, products: U::Square) -> f64 {
+        let moved = moved.to_f64();
+        let rest = self.weight.to_f64() - moved;
+        let rest_squares = self.total_squares + moved_squares - products - products;
+        U::square_to_f64(moved_squares) / moved + U::square_to_f64(rest_squares) / rest
     }
 }
 
-impl<U: Units> Criterion for Gini<'_, U> {
+impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
         self.reset();
         for slot in self.present.drain(..) {
-            self.slots[slot as usize].total = U::default();
+            self.total[slot as usize] = U::default();
         }
         let mut weight = U::default();
         for &row in rows {
-            let w = self.weights[row as usize];
+            let w = self.y.weight(row);
             weight += w;
-            for &slot in self.y.of(row) {
-                let total = &mut self.slots[slot as usize].total;
+            self.y.for_each_slot(row, |slot| {
+                let total = &mut self.total[slot as usize];
                 if *total == U::default() {
                     self.present.push(slot);
                 }
                 *total += w;
-            }
+            });
         }
         self.weight = weight;
         self.total_squares = U::Square::default();
         let mut pure = true;
-        // Σ p, which is exact: with Σ p² it gives the impurity.
+        // Σ t, which is exact: with Σ t² it gives the impurity.
         let mut occupied = 0u64;
         for &slot in &self.present {
-            let total = self.slots[slot as usize].total;
+            let total = self.total[slot as usize];
             pure &= total == weight;
             self.total_squares = self.total_squares + total.times(total);
             occupied += total.to_f64() as u64;
@@ -93,14 +147,19 @@ impl<U: Units> Criterion for Gini<'_, U> {
         let impurity = if pure {
             0.0
         } else {
-            (occupied as f64 / w - U::square_to_f64(self.total_squares) / (w * w)) * self.scale()
+            (occupied as f64 / w - U::square_to_f64(self.total_squares) / (w * w)) * self.scale
         };
         NodeStats { weight: w, impurity: impurity.max(0.0), pure }
     }
 
+    #[inline]
     fn reset(&mut self) {
-        for slot in self.touched.drain(..) {
-            self.slots[slot as usize].moved = U::default();
+        if self.few_slots {
+            self.moved.fill(U::default());
+        } else {
+            for slot in self.touched.drain(..) {
+                self.moved[slot as usize] = U::default();
+            }
         }
         self.moved_weight = U::default();
         self.moved_squares = U::Square::default();
@@ -108,22 +167,25 @@ impl<U: Units> Criterion for Gini<'_, U> {
     }
 
     #[inline]
-    fn move_sample(&mut self, row: u32) {
-        let w = self.weights[row as usize];
-        self.moved_weight += w;
-        let (mut squares, mut products) = (self.moved_squares, self.products);
-        for &index in self.y.of(row) {
-            let slot = &mut self.slots[index as usize];
-            if slot.moved == U::default() {
-                self.touched.push(index);
-            }
-            squares = squares + w.times(slot.moved);
-            slot.moved += w;
-            // w m before and w m after add up to w (2 m + w).
-            squares = squares + w.times(slot.moved);
-            products = products + w.times(slot.total);
+    fn move_samples(&mut self, rows: impl Iterator<Item = u32>) {
+        let (mut weight, mut squares, mut products) = (self.moved_weight, self.moved_squares, self.products);
+        let (total, moved) = (&self.total[..], &mut self.moved[..self.total.len()]);
+        for row in rows {
+            let w = self.y.weight(row);
+            weight += w;
+            self.y.for_each_slot(row, |slot| {
+                let m = &mut moved[slot as usize];
+                if !self.few_slots && *m == U::default() {
+                    self.touched.push(slot);
+                }
+                squares = squares + w.times(*m);
+                *m += w;
+                // w m before and w m after add up to w (2 m + w).
+                squares = squares + w.times(*m);
+                products = products + w.times(total[slot as usize]);
+            });
         }
-        (self.moved_squares, self.products) = (squares, products);
+        (self.moved_weight, self.moved_squares, self.products) = (weight, squares, products);
     }
 
     fn moved_weight(&self) -> f64 {
@@ -132,14 +194,23 @@ impl<U: Units> Criterion for Gini<'_, U> {
 
     #[inline]
     fn score(&self) -> f64 {
-        let moved = self.moved_weight.to_f64();
-        let rest = self.weight.to_f64() - moved;
-        let rest_squares = self.total_squares + self.moved_squares - self.products - self.products;
-        U::square_to_f64(self.moved_squares) / moved + U::square_to_f64(rest_squares) / rest
+        self.score_of(self.moved_weight, self.moved_squares, self.products)
+    }
+
+    #[inline]
+    fn score_one(&mut self, row: u32) -> f64 {
+        let w = self.y.weight(row);
+        let (mut squares, mut products) = (U::Square::default(), U::Square::default());
+        self.y.for_each_slot(row, |index| {
+            squares = squares + w.times(w);
+            products = products + w.times(self.total[index as usize]);
+        });
+        self.moved_weight = w;
+        self.score_of(w, squares, products)
     }
 
     fn decrease(&self, score: f64) -> f64 {
         let w = self.weight.to_f64();
-        ((score - U::square_to_f64(self.total_squares) / w) / w * self.scale()).max(0.0)
+        ((score - U::square_to_f64(self.total_squares) / w) / w * self.scale).max(0.0)
     }
 }

@@ -99,11 +99,13 @@ impl<U: Units> Criterion for Entropy<'_, U> {
         self.moved_weight = 0.0;
     }
 
-    fn move_sample(&mut self, row: u32) {
-        let w = self.weights[row as usize].to_f64();
-        self.moved_weight += w;
-        for &slot in self.y.of(row) {
-            self.moved[slot as usize] += w;
+    fn move_samples(&mut self, rows: impl Iterator<Item = u32>) {
+        for row in rows {
+            let w = self.weights[row as usize].to_f64();
+            self.moved_weight += w;
+            for &slot in self.y.of(row) {
+                self.moved[slot as usize] += w;
+            }
         }
     }
 

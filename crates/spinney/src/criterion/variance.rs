@@ -168,12 +168,15 @@ impl<U: Units, Q: Width> Criterion for Variance<'_, U, Q> {
     }
 
     #[inline]
-    fn move_sample(&mut self, row: u32) {
+    fn move_samples(&mut self, rows: impl Iterator<Item = u32>) {
         let q = self.width.get();
-        let sample = &self.rounded[row as usize * (q + 1)..][..q + 1];
-        self.moved_weight += sample[0];
-        for (moved, t) in self.moved[..q].iter_mut().zip(&sample[1..]) {
-            *moved += t;
+        let moved = &mut self.moved[..q];
+        for row in rows {
+            let sample = &self.rounded[row as usize * (q + 1)..][..q + 1];
+            self.moved_weight += sample[0];
+            for (moved, t) in moved.iter_mut().zip(&sample[1..]) {
+                *moved += t;
+            }
         }
     }
 

@@ -168,7 +168,7 @@ impl Partitioner for SortedColumns<'_> {
 
     const CARRIES_COLUMNS: bool = true;
 
-    fn split_columns(&mut self, span: &Span, mid: u32) -> [Span; 2] {
+    fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> [Span; 2] {
         for list in self.lists.chunks_exact_mut(self.n) {
             let list = &mut list[span.samples.start as usize..span.samples.end as usize];
             let scratch = &mut self.scratch[..list.len()];

@@ -48,6 +48,7 @@ pub(crate) struct Column<'a> {
 
 impl<'a> Column<'a> {
     /// The column, if it varies.
+    #[inline]
     fn varying(feature: u32, entries: &'a mut [Entry], sorted: bool, n_zeros: u32) -> Option<Self> {
         let (first, last) = (entries.first()?.key(), entries.last()?.key());
         let varies = first != last
@@ -75,8 +76,8 @@ pub(crate) trait Partitioner {
     /// [`Partitioner::split_samples`] of a node that has a child to be searched.
     const CARRIES_COLUMNS: bool = false;
 
-    /// Splits what is carried; returns the two children.
-    fn split_columns(&mut self, span: &Span, mid: u32) -> [Span; 2] {
+    /// Splits what is carried, for the children that will be searched; returns both children.
+    fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> [Span; 2] {
         [span.samples.start..mid, mid..span.samples.end].map(|samples| Span { samples, entries: 0..0 })
     }
 }

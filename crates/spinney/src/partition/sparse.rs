@@ -268,25 +268,20 @@ fn split_by_column(
     mid
 }
 
-/// An entry with its feature.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FeatureEntry {
-    feature: u32,
-    /// Key and row of the [`Entry`], apart, so that a triple takes 12 bytes.
-    key: u32,
-    row: u32,
-}
-
 /// All entries of a tree, sorted by feature, then value, and split stably at each node: a node costs the stored entries of
 /// its samples, nothing is sorted twice, and features that are zero everywhere in the node are never met.
+///
+/// Invariants: `features[i]` is the feature of `entries[i]`; every node that may still be searched owns a range in which
+/// they rise by (feature, value).
 #[derive(Debug)]
 pub(crate) struct SortedEntries<'a> {
     x: &'a SparseView<'a>,
     samples: Permutation,
     n: u32,
-    entries: Vec<FeatureEntry>,
-    scratch: Vec<FeatureEntry>,
-    column: Vec<Entry>,
+    features: Vec<u32>,
+    entries: Vec<Entry>,
+    /// Entries of the smaller side of a node.
+    scratch: Vec<(u32, Entry)>,
     drawn: BitSet,
     goes_right: BitSet,
 }
@@ -302,44 +297,107 @@ impl<'a> SortedEntries<'a> {
         } else {
             x.indices().iter().filter(|&&row| inside(row)).count()
         };
-        let mut entries: Vec<FeatureEntry> = try_with_capacity("the sorted entries of X", stored)?;
-        let mut column: Vec<Entry> = Vec::new();
+        let mut features: Vec<u32> = try_with_capacity("the sorted entries of X", stored)?;
+        let mut entries: Vec<Entry> = try_with_capacity("the sorted entries of X", stored)?;
         for feature in 0..n_features {
             let (rows, values) = x.slice(feature);
-            column.clear();
+            let start = entries.len();
             let kept = rows.iter().zip(values).filter(|&(&row, &value)| value != 0.0 && inside(row));
-            column.extend(kept.map(|(&row, &value)| Entry::new(value, row)));
-            sort_by_value(&mut column);
-            let feature = feature as u32;
-            entries.extend(column.iter().map(|e| FeatureEntry { feature, key: e.key(), row: e.row() }));
+            entries.extend(kept.map(|(&row, &value)| Entry::new(value, row)));
+            sort_by_value(&mut entries[start..]);
+            features.resize(entries.len(), feature as u32);
         }
         Ok(SortedEntries {
             x,
             samples,
             n: rows.len() as u32,
+            features,
             entries,
             scratch: Vec::new(),
-            column,
             drawn: BitSet::new(n_features),
             goes_right: BitSet::new(n_samples),
         })
     }
 
     /// Shows the varying columns whose feature `wanted` accepts.
+    #[inline]
     fn visit_groups(&mut self, span: &Span, wanted: impl Fn(&BitSet, u32) -> bool, mut visit: impl FnMut(Column<'_>)) {
-        let entries = &self.entries[span.entries.clone()];
-        for group in entries.chunk_by(|a, b| a.feature == b.feature) {
-            let feature = group[0].feature;
-            if !wanted(&self.drawn, feature) {
-                continue;
+        let features = &self.features[span.entries.clone()];
+        let mut rest = &mut self.entries[span.entries.clone()];
+        let mut at = 0;
+        while let Some(&feature) = features.get(at) {
+            let mut len = 1;
+            while features.get(at + len) == Some(&feature) {
+                len += 1;
             }
-            self.column.clear();
-            self.column.extend(group.iter().map(|e| Entry::from_parts(e.key, e.row)));
-            let n_zeros = span.n_samples() - group.len() as u32;
-            if let Some(column) = Column::varying(feature, &mut self.column, true, n_zeros) {
-                visit(column);
+            at += len;
+            let group;
+            (group, rest) = std::mem::take(&mut rest).split_at_mut(len);
+            if wanted(&self.drawn, feature) {
+                let n_zeros = span.n_samples() - len as u32;
+                if let Some(column) = Column::varying(feature, group, true, n_zeros) {
+                    visit(column);
+                }
             }
         }
+    }
+
+    /// Moves the entries of marked rows behind the others; returns the number of the others. The side with fewer samples
+    /// waits in the scratch meanwhile.
+    fn separate(&mut self, span: &Span, marked: &BitSet, mid: u32) -> usize {
+        let features = &mut self.features[span.entries.clone()];
+        let entries = &mut self.entries[span.entries.clone()];
+        self.scratch.clear();
+        if span.samples.end - mid <= mid - span.samples.start {
+            let mut kept = 0;
+            for i in 0..entries.len() {
+                let (feature, entry) = (features[i], entries[i]);
+                if marked.contains(entry.row()) {
+                    self.scratch.push((feature, entry));
+                } else {
+                    features[kept] = feature;
+                    entries[kept] = entry;
+                    kept += 1;
+                }
+            }
+            for (i, &(feature, entry)) in self.scratch.iter().enumerate() {
+                features[kept + i] = feature;
+                entries[kept + i] = entry;
+            }
+            kept
+        } else {
+            // Backwards, the places just below `kept` are free.
+            let mut kept = entries.len();
+            for i in (0..entries.len()).rev() {
+                let (feature, entry) = (features[i], entries[i]);
+                if marked.contains(entry.row()) {
+                    kept -= 1;
+                    features[kept] = feature;
+                    entries[kept] = entry;
+                } else {
+                    self.scratch.push((feature, entry));
+                }
+            }
+            for (i, &(feature, entry)) in self.scratch.iter().rev().enumerate() {
+                features[i] = feature;
+                entries[i] = entry;
+            }
+            kept
+        }
+    }
+
+    /// Keeps the entries for which `goes` does not hold, in front; returns how many.
+    fn compact(&mut self, span: &Span, goes: impl Fn(u32) -> bool) -> usize {
+        let features = &mut self.features[span.entries.clone()];
+        let entries = &mut self.entries[span.entries.clone()];
+        let mut kept = 0;
+        for i in 0..entries.len() {
+            let (feature, entry) = (features[i], entries[i]);
+            features[kept] = feature;
+            entries[kept] = entry;
+            kept += usize::from(!goes(entry.row()));
+        }
+        kept
     }
 }
 
@@ -390,46 +448,30 @@ impl Partitioner for SortedEntries<'_> {
 
     const CARRIES_COLUMNS: bool = true;
 
-    fn split_columns(&mut self, span: &Span, mid: u32) -> [Span; 2] {
+    fn split_columns(&mut self, span: &Span, mid: u32, searched: [bool; 2]) -> [Span; 2] {
         let sides = [span.samples.start..mid, mid..span.samples.end];
-        let right = &sides[1];
-        let entries = &mut self.entries[span.entries.clone()];
-        // The scratch holds the entries of the smaller side: at most half as many as the node has.
-        let n_right = entries.iter().filter(|e| self.samples.contains(right, e.row)).count();
-        let n_left = entries.len() - n_right;
-        self.scratch.resize(self.scratch.len().max(n_left.min(n_right) + 1), FeatureEntry::default());
-        if n_right <= n_left {
-            let (mut kept, mut moved) = (0, 0);
-            for i in 0..entries.len() {
-                let entry = entries[i];
-                let goes = self.samples.contains(right, entry.row);
-                entries[kept] = entry;
-                self.scratch[moved] = entry;
-                kept += usize::from(!goes);
-                moved += usize::from(goes);
+        let right = sides[1].clone();
+        let mut marked = std::mem::replace(&mut self.goes_right, BitSet::new(0));
+        self.samples.rows(right.clone()).iter().for_each(|&row| marked.insert(row));
+        let spans = match searched {
+            // The entries of a leaf are not needed any more: they are overwritten.
+            [true, false] | [false, true] => {
+                let [stays_left, _] = searched;
+                let n = self.compact(span, |row| marked.contains(row) == stays_left);
+                let kept = span.entries.start..span.entries.start + n;
+                let gone = kept.end..kept.end;
+                if stays_left { [kept, gone] } else { [gone, kept] }
             }
-            entries[n_left..].copy_from_slice(&self.scratch[..n_right]);
-        } else {
-            let (mut kept, mut moved) = (entries.len(), n_left);
-            for i in (0..entries.len()).rev() {
-                let entry = entries[i];
-                let stays = self.samples.contains(right, entry.row);
-                // Walking backwards, the next free places are just below `kept` and `moved`.
-                if stays {
-                    kept -= 1;
-                    entries[kept] = entry;
-                } else {
-                    moved -= 1;
-                    self.scratch[moved] = entry;
-                }
+            _ => {
+                let n_left = self.separate(span, &marked, mid);
+                let cut = span.entries.start + n_left;
+                [span.entries.start..cut, cut..span.entries.end]
             }
-            entries[..n_left].copy_from_slice(&self.scratch[..n_left]);
-        }
-        let cut = span.entries.start + n_left;
-        let [left, right] = sides;
-        [
-            Span { samples: left, entries: span.entries.start..cut },
-            Span { samples: right, entries: cut..span.entries.end },
-        ]
+        };
+        self.samples.rows(right).iter().for_each(|&row| marked.remove(row));
+        self.goes_right = marked;
+        let [left, right] = spans;
+        let [left_samples, right_samples] = sides;
+        [Span { samples: left_samples, entries: left }, Span { samples: right_samples, entries: right }]
     }
 }

@@ -12,35 +12,45 @@ impl<C: Criterion> Scan<'_, C> {
         if !column.sorted {
             sort_by_value(column.entries);
         }
+        if let ([entry], true) = (&*column.entries, column.n_zeros > 0) {
+            // One sample against zeros: most columns of wide sparse data, deep in the tree.
+            if entry.key() != Entry::ZERO_KEY {
+                let score = self.criterion.score_one(entry.row());
+                if self.admits(1) {
+                    self.offer_score(column.feature, score, || threshold_between(entry.value(), 0.0));
+                }
+            }
+            return;
+        }
         let (negative, positive) = Self::nonzero(&column);
         let has_zeros = column.n_zeros > 0 || negative.len() + positive.len() < column.entries.len();
         let zero = has_zeros.then_some(0.0);
         // Without zeros the cut between the signs is offered by the positive side alone.
         let below_positive = zero.or_else(|| negative.last().map(|e| e.value()));
-        self.move_inwards(column.feature, positive.iter().rev(), below_positive);
-        self.move_inwards(column.feature, negative.iter(), zero);
+        let runs = |entries| <[Entry]>::chunk_by(entries, |a: &Entry, b: &Entry| a.key() == b.key());
+        self.move_inwards(column.feature, runs(positive).rev(), below_positive);
+        self.move_inwards(column.feature, runs(negative), zero);
     }
 
-    /// Moves entries from the outermost value inwards and offers the cut after each distinct value. `inner` is the value
-    /// in the node that comes after the last entry, if any.
+    /// Moves runs of equal values from the outermost inwards and offers the cut after each. `inner` is the value in the
+    /// node that comes after the last run, if any.
     #[inline]
-    fn move_inwards<'e>(&mut self, feature: u32, mut entries: impl Iterator<Item = &'e Entry>, inner: Option<f32>) {
-        let Some(mut outer) = entries.next() else { return };
+    fn move_inwards<'e>(&mut self, feature: u32, mut runs: impl Iterator<Item = &'e [Entry]>, inner: Option<f32>) {
+        let Some(mut run) = runs.next() else { return };
         self.criterion.reset();
         let mut n_moved = 0;
         loop {
-            self.criterion.move_sample(outer.row());
-            n_moved += 1;
-            match entries.next() {
-                Some(next) if next.key() == outer.key() => outer = next,
+            self.criterion.move_samples(run.iter().map(|e| e.row()));
+            n_moved += run.len() as u32;
+            let value = run[0].value();
+            match runs.next() {
                 Some(next) => {
-                    let values = (outer.value(), next.value());
-                    self.offer(feature, n_moved, || threshold_between(values.0, values.1));
-                    outer = next;
+                    let inwards = next[0].value();
+                    self.offer(feature, n_moved, || threshold_between(value, inwards));
+                    run = next;
                 }
                 None => {
                     if let Some(inner) = inner {
-                        let value = outer.value();
                         self.offer(feature, n_moved, || threshold_between(value, inner));
                     }
                     return;

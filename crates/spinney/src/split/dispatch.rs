@@ -2,7 +2,7 @@
 
 use super::{NodeSearch, Rules, SplitSearch};
 use crate::config::Criterion as Tag;
-use crate::criterion::counts::Gini;
+use crate::criterion::counts::{self, Gini};
 use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::{One, RealTargets, Variance};
@@ -64,7 +64,12 @@ impl<'a> SearchData<'a> {
     fn with_units<U: Units>(self, units: &'a [U]) -> Result<Box<dyn SplitSearch + 'a>> {
         let exact = self.exact_weights;
         match (self.y, self.criterion) {
-            (SplitY::Slots(y), Tag::Gini | Tag::Variance) => self.with_criterion(Gini::new(y, units)),
+            (SplitY::Slots(y), Tag::Gini | Tag::Variance) if y.n_class_outputs == Some(1) => {
+                self.with_criterion(Gini::new(counts::One::new(y, units), y))
+            }
+            (SplitY::Slots(y), Tag::Gini | Tag::Variance) => {
+                self.with_criterion(Gini::new(counts::Many { y, weights: units }, y))
+            }
             (SplitY::Slots(y), Tag::Entropy) => {
                 let total = self.rules.total_weight;
                 self.with_criterion(Entropy::new(y, units, total))

@@ -16,7 +16,7 @@ mod tests;
 
 use crate::config::Splitter;
 use crate::criterion::{Criterion, NodeStats};
-use crate::partition::{Column, Partitioner, Span};
+use crate::partition::{Column, Entry, Partitioner, Span};
 use crate::rng::Key;
 use features::Lottery;
 
@@ -165,7 +165,7 @@ impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
             }
             let searched = [0, 1].map(|side: usize| self.may_split(&children[side]));
             if searched[0] || searched[1] {
-                let spans = self.partitioner.split_columns(&parent.span, mid);
+                let spans = self.partitioner.split_columns(&parent.span, mid, searched);
                 for (child, span) in children.iter_mut().zip(spans) {
                     child.span = span;
                 }
@@ -228,33 +228,41 @@ impl<C: Criterion> Scan<'_, C> {
     /// Takes the cut between moved and rest if it is better than the best so far. `threshold` is computed only then.
     #[inline]
     fn offer(&mut self, feature: u32, n_moved: u32, threshold: impl FnOnce() -> f32) {
-        if !self.admits(n_moved) {
-            return;
+        if self.admits(n_moved) {
+            let score = self.criterion.score();
+            self.offer_score(feature, score, threshold);
         }
-        let score = self.criterion.score();
-        let Some(best) = self.best else {
-            self.best = Some(Candidate { score, feature, threshold: threshold() });
-            return;
+    }
+
+    #[inline]
+    fn offer_score(&mut self, feature: u32, score: f64, threshold: impl FnOnce() -> f32) {
+        match self.best {
+            Some(best) if score < best.score => {}
+            Some(best) if score == best.score => self.settle_tie(feature, threshold(), best),
+            _ => self.best = Some(Candidate { score, feature, threshold: threshold() }),
+        }
+    }
+
+    /// Equal scores: the feature drawn first, then the lowest threshold.
+    #[cold]
+    fn settle_tie(&mut self, feature: u32, threshold: f32, best: Candidate) {
+        let wins = if feature == best.feature {
+            threshold < best.threshold
+        } else {
+            self.lottery.position(feature) < self.lottery.position(best.feature)
         };
-        if score < best.score {
-            return;
-        }
-        let threshold = threshold();
-        let wins = score > best.score
-            || if feature == best.feature {
-                threshold < best.threshold
-            } else {
-                self.lottery.position(feature) < self.lottery.position(best.feature)
-            };
         if wins {
-            self.best = Some(Candidate { score, feature, threshold });
+            self.best = Some(Candidate { feature, threshold, ..best });
         }
     }
 
     /// The entries of a column whose values are negative, and those whose values are positive; sorted.
-    fn nonzero<'c>(column: &'c Column<'_>) -> (&'c [crate::partition::Entry], &'c [crate::partition::Entry]) {
-        use crate::partition::Entry;
+    #[inline]
+    fn nonzero<'c>(column: &'c Column<'_>) -> (&'c [Entry], &'c [Entry]) {
         let entries = &*column.entries;
+        if entries.first().is_some_and(|e| e.key() > Entry::ZERO_KEY) {
+            return (&[], entries);
+        }
         let negative = entries.partition_point(|e| e.key() < Entry::ZERO_KEY);
         let positive = negative + entries[negative..].partition_point(|e| e.key() == Entry::ZERO_KEY);
         (&entries[..negative], &entries[positive..])

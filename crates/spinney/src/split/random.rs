@@ -19,12 +19,8 @@ impl<C: Criterion> Scan<'_, C> {
         self.criterion.reset();
         let mut n_moved = 0;
         let zero_goes_left = threshold >= 0.0;
-        for entry in column.entries.iter() {
-            if (entry.value() > threshold) == zero_goes_left {
-                self.criterion.move_sample(entry.row());
-                n_moved += 1;
-            }
-        }
+        let moved = column.entries.iter().filter(|e| (e.value() > threshold) == zero_goes_left);
+        self.criterion.move_samples(moved.map(|e| e.row()).inspect(|_| n_moved += 1));
         self.offer(column.feature, n_moved, || threshold);
     }
 }

@@ -7,7 +7,8 @@ use super::best::threshold_between;
 use super::*;
 use crate::Control;
 use crate::criterion::Units;
-use crate::criterion::counts::Gini;
+use crate::criterion::counts;
+use crate::criterion::counts::{Gini, Many};
 use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::{One, RealTargets, Variance};
@@ -158,7 +159,10 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
         match Slots::new(targets).unwrap() {
             Some(slots) => {
                 let slots: &'static Slots<'static> = Box::leak(Box::new(slots));
-                body("gini", &mut || Box::new(Gini::new(slots, units)));
+                body("gini", &mut || Box::new(Gini::new(Many { y: slots, weights: units }, slots)));
+                if slots.n_class_outputs == Some(1) {
+                    body("gini of one", &mut || Box::new(Gini::new(counts::One::new(slots, units), slots)));
+                }
                 body("entropy", &mut || Box::new(Entropy::new(slots, units, total)));
             }
             None => {
@@ -180,32 +184,69 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
     with_units(data, data.units.clone().leak(), &mut body);
 }
 
-trait AnyCriterion: Criterion {}
-impl<C: Criterion> AnyCriterion for C {}
+/// [`Criterion`] behind a pointer, sample by sample.
+trait AnyCriterion {
+    fn enter(&mut self, rows: &[u32]) -> NodeStats;
+    fn reset(&mut self);
+    fn move_one(&mut self, row: u32);
+    fn moved_weight(&self) -> f64;
+    fn score(&self) -> f64;
+    fn score_one(&mut self, row: u32) -> f64;
+    fn decrease(&self, score: f64) -> f64;
+}
 
-impl Criterion for Box<dyn AnyCriterion> {
+impl<C: Criterion> AnyCriterion for C {
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
-        (**self).enter(rows)
+        self.enter(rows)
     }
     fn reset(&mut self) {
-        (**self).reset();
+        self.reset();
     }
-    fn move_sample(&mut self, row: u32) {
-        (**self).move_sample(row);
+    fn move_one(&mut self, row: u32) {
+        self.move_samples(std::iter::once(row));
     }
     fn moved_weight(&self) -> f64 {
-        (**self).moved_weight()
+        self.moved_weight()
     }
     fn score(&self) -> f64 {
-        (**self).score()
+        self.score()
+    }
+    fn score_one(&mut self, row: u32) -> f64 {
+        self.score_one(row)
     }
     fn decrease(&self, score: f64) -> f64 {
-        (**self).decrease(score)
+        self.decrease(score)
+    }
+}
+
+struct Boxed(Box<dyn AnyCriterion>);
+
+impl Criterion for Boxed {
+    fn enter(&mut self, rows: &[u32]) -> NodeStats {
+        self.0.enter(rows)
+    }
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+    fn move_samples(&mut self, rows: impl Iterator<Item = u32>) {
+        rows.for_each(|row| self.0.move_one(row));
+    }
+    fn moved_weight(&self) -> f64 {
+        self.0.moved_weight()
+    }
+    fn score(&self) -> f64 {
+        self.0.score()
+    }
+    fn score_one(&mut self, row: u32) -> f64 {
+        self.0.score_one(row)
+    }
+    fn decrease(&self, score: f64) -> f64 {
+        self.0.decrease(score)
     }
 }
 
 fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, rules: &Rules, seed: u64) -> Structure {
-    let mut search = NodeSearch::new(partitioner, criterion, rules.clone());
+    let mut search = NodeSearch::new(partitioner, Boxed(criterion), rules.clone());
     grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
@@ -357,28 +398,29 @@ proptest! {
         let (rules, rows, seed) = (&data.rules, &data.rows[..], problem.seed);
         let mut outcome = Ok(());
         let mut narrow: Vec<(String, _)> = vec![];
-        for_each_criterion(&data, |name, criterion| {
-            let dense = structure(dense::Columns::new(&dense_x, rows).unwrap(), criterion(), rules, seed);
+        for_each_criterion(&data, |name, make| {
+            let dense = structure(dense::Columns::new(&dense_x, rows).unwrap(), make(), rules, seed);
             let mut others = vec![
-                ("sorted columns", structure(dense::SortedColumns::new(&dense_x, &order, rows).unwrap(), criterion(), rules, seed)),
-                ("sorted entries", structure(sparse::SortedEntries::new(&sparse_x.by_column, rows).unwrap(), criterion(), rules, seed)),
+                ("sorted columns", structure(dense::SortedColumns::new(&dense_x, &order, rows).unwrap(), make(), rules, seed)),
+                ("sorted entries", structure(sparse::SortedEntries::new(&sparse_x.by_column, rows).unwrap(), make(), rules, seed)),
             ];
             for (way, force) in [("gathered rows", Some(true)), ("columns", Some(false)), ("chosen", None)] {
                 let mut partitioner = sparse::Columns::new(&sparse_x, rows).unwrap();
                 partitioner.force_gather = force;
-                others.push((way, structure(partitioner, criterion(), rules, seed)));
+                others.push((way, structure(partitioner, make(), rules, seed)));
             }
             for (way, other) in &others {
                 assert_eq!(fingerprint(&dense), fingerprint(other), "{name}, {way}");
             }
             // Narrow and wide units, one output or many: the same arithmetic.
             let print = fingerprint(&dense);
-            match narrow.iter().find(|(other, _)| *other == name) {
+            let criterion = name.split(' ').next().unwrap();
+            match narrow.iter().find(|(other, _)| other == criterion) {
                 Some((_, other)) => assert_eq!(other, &print, "{name}: narrow and wide units"),
-                None => narrow.push((name.to_string(), print)),
+                None => narrow.push((criterion.to_string(), print)),
             }
             if outcome.is_ok() {
-                outcome = check_against_exhaustive(&problem, &data, name.split(' ').next().unwrap(), &dense);
+                outcome = check_against_exhaustive(&problem, &data, criterion, &dense);
             }
         });
         outcome?;
