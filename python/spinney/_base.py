@@ -90,13 +90,10 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     # scikit-learn's forests say so when y is a column, its trees do not.
     _warn_column: ClassVar[bool] = False
 
+    # The fitted model; of a tree, a forest of one.
+    _forest: _spinney.Forest
     n_features_in_: int
     n_outputs_: int
-
-    @property
-    @abstractmethod
-    def _forest(self) -> _spinney.Forest:
-        """The fitted model."""
 
     def _n_threads(self) -> int:
         return 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -73,7 +74,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> Float | None:
     """One weight for each row, none negative, not all zero; a number stands for equal weights."""
     if sample_weight is None:
         return None
-    if np.ndim(sample_weight) == 0:
+    if isinstance(sample_weight, Real):
         sample_weight = np.full(n_samples, sample_weight, dtype=np.float64)
     w = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if w.shape != (n_samples,):

@@ -82,7 +82,6 @@ class BaseForest(BaseModel):
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
     _member_class: ClassVar[type[BaseTree]]
 
-    _forest: _spinney.Forest  # type: ignore[assignment]
     _seed: int
     # How the trees drew their rows: bootstrap, n_draws.
     _draws: tuple[bool, int | None]

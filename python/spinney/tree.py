@@ -38,7 +38,7 @@ class BaseTree(BaseModel):
     max_features_: int
 
     @property
-    def _forest(self) -> _spinney.Forest:
+    def _forest(self) -> _spinney.Forest:  # type: ignore[override]
         return self.tree_._forest
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
