@@ -50,7 +50,7 @@ lint: $(VENV)/built $(VENV)/extra-lint $(VENV)/extra-test  ## Check formatting, 
 
 .PHONY: bench
 bench: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the benchmarks
-	@set -e; for bench in benches/peers/*.py; do echo "== $$bench"; $(BIN)/python $$bench; done
+	$(BIN)/python benches/peers/run_all.py --quick
 
 .PHONY: clean
 clean:  ## Remove what the other targets made

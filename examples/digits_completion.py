@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import sklearn.ensemble
+import spinney
 from sklearn.datasets import load_digits
 from sklearn.metrics import (
     accuracy_score,
@@ -27,8 +28,6 @@ from sklearn.metrics import (
     mean_squared_error,
     r2_score,
 )
-
-import spinney
 from spinney.datasets import load_npz_folder
 from spinney.metrics import precision_at_k
 
@@ -120,9 +119,7 @@ def digits() -> None:
         ]
         for r in runs
     ]
-    print(
-        f"Lower half of a digit from its upper half: 1200 digits to learn from, {len(X[test])} to complete,"
-    )
+    print(f"Lower half of a digit from its upper half: 1200 digits to learn from, {len(X[test])} to complete,")
     print(f"{TREES} trees, n_jobs={JOBS}, median of {repeat} runs\n")
     print(table(["forest", "squared error", "R2", *COSTS], rows))
     print(f"\ncompleted digits: {picture(X[test], y[test], runs, classes[test])}")
@@ -220,9 +217,7 @@ def show_labels(r: Run, X_test: Any, y_test: Any) -> None:
     indices, scores = r.model.predict_topk(X_test[:5], 5)
     for i, (labels, values) in enumerate(zip(indices, scores, strict=True)):
         true = set(y_test[[i]].indices.tolist())
-        shown = "  ".join(
-            f"{j}{'*' if j in true else ''} ({v:.2f})" for j, v in zip(labels, values, strict=True)
-        )
+        shown = "  ".join(f"{j}{'*' if j in true else ''} ({v:.2f})" for j, v in zip(labels, values, strict=True))
         print(f"  row {i}: {shown}   true: {sorted(true)}")
 
 

@@ -101,11 +101,7 @@ class Oracle:
             whole = float(w * self.w_unit)
             return math.fsum(-c * math.log2(c / whole) for c in counts if c > 0) / self.n_outputs
         # Gini is the same expression: the squares of one-hot targets sum to the weight of each output.
-        return (
-            Fraction(int(squares * w - (sums**2).sum()), int(w) * self.n_outputs)
-            * self.w_unit
-            * self.y_unit**2
-        )
+        return Fraction(int(squares * w - (sums**2).sum()), int(w) * self.n_outputs) * self.w_unit * self.y_unit**2
 
     def total_impurity(self, rows: np.ndarray) -> Number:
         return self._total_impurity(self.w[rows].sum(), self.sums[rows].sum(axis=0), self.squares[rows].sum())
@@ -116,9 +112,7 @@ class Oracle:
     def mean(self, rows: np.ndarray) -> np.ndarray:
         """Mean of the numeric targets, exact up to the last rounding."""
         weight = self.w[rows].sum()
-        return np.array(
-            [float(Fraction(int(s), int(weight)) * self.y_unit) for s in self.sums[rows].sum(axis=0)]
-        )
+        return np.array([float(Fraction(int(s), int(weight)) * self.y_unit) for s in self.sums[rows].sum(axis=0)])
 
     def frequency(self, rows: np.ndarray, output: int, value: Any) -> float:
         hit = self.w[rows][self.y[rows, output] == value].sum()
@@ -205,13 +199,11 @@ def check_tree(estimator: Any, oracle: Oracle, limits: Limits = Limits(), splitt
         where = f"node {node} of {len(rows)}"
         assert len(here) > 0, f"{where}: no sample reaches it"
         assert tree.n_node_samples[node] == len(here), where
-        assert math.isclose(tree.weighted_n_node_samples[node], oracle.total_weight(here), rel_tol=1e-12), (
-            where
-        )
+        assert math.isclose(tree.weighted_n_node_samples[node], oracle.total_weight(here), rel_tol=1e-12), where
         expected = oracle.impurity(here)
-        assert math.isclose(
-            tree.impurity[node], expected, rel_tol=1e-9, abs_tol=1e-13 * oracle.impurity(rows[0])
-        ), f"{where}: impurity {tree.impurity[node]!r}, exact {expected!r}"
+        assert math.isclose(tree.impurity[node], expected, rel_tol=1e-9, abs_tol=1e-13 * oracle.impurity(rows[0])), (
+            f"{where}: impurity {tree.impurity[node]!r}, exact {expected!r}"
+        )
         if tree.is_leaf(node):
             check_leaf(oracle, here, depths[node], n_leaves, limits, splitter, where)
         else:
@@ -238,7 +230,7 @@ def check_leaf(
     cuts = oracle.cuts(here, limits)
     if splitter == "random" and (limits.min_samples_leaf > 1 or limits.min_weight_fraction_leaf > 0):
         return  # the one threshold drawn for each feature may have been inadmissible
-    if not cuts or limits.min_impurity_decrease > 0 and splitter == "random":
+    if not cuts or (limits.min_impurity_decrease > 0 and splitter == "random"):
         return
     best = max(c.decrease for c in cuts)
     too_little = 0 < limits.min_impurity_decrease > share_of_total(oracle, best) - 1e-12
@@ -269,9 +261,7 @@ def check_split(
     chosen = oracle.decrease(here, left)
     assert share_of_total(oracle, chosen) >= limits.min_impurity_decrease - 1e-12, where
     if splitter == "random":
-        assert x.min() <= threshold < x.max(), (
-            f"{where}: threshold {threshold!r} outside [{x.min()!r}, {x.max()!r})"
-        )
+        assert x.min() <= threshold < x.max(), f"{where}: threshold {threshold!r} outside [{x.min()!r}, {x.max()!r})"
         return
     expected = Cut(feature, x[left].max(), x[~left].min(), chosen).threshold
     assert threshold == expected, f"{where}: threshold {threshold!r}, half way is {expected!r}"
@@ -291,9 +281,7 @@ def check_best_first(oracle: Oracle, tree: Arrays, rows: list[np.ndarray], limit
         here = rows[node]
         if not tree.is_leaf(node):
             return oracle.decrease(here, oracle.X[here, tree.feature[node]] <= tree.threshold[node])
-        stops = (
-            oracle.is_pure(here) or depths[node] == limits.max_depth or len(here) < limits.min_samples_split
-        )
+        stops = oracle.is_pure(here) or depths[node] == limits.max_depth or len(here) < limits.min_samples_split
         return -1.0 if stops else max((c.decrease for c in oracle.cuts(here, limits)), default=-1.0)
 
     def replay(frontier: dict[int, Number]) -> bool:

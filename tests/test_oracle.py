@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import spinney
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import Arrays, Limits, Oracle, check_tree, dense32
-
-import spinney
 
 TINY = np.float32(1e-45)
 NEIGHBOURS = np.nextafter(np.float32(1), np.float32(2), dtype=np.float32)
@@ -225,9 +224,7 @@ def test_one_tree_whatever_the_layout(kind: str, criterion: str, splitter: str, 
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
 @SETTINGS
 @given(data=st.data())
-def test_weight_zero_is_no_row_and_weight_two_is_two_rows(
-    kind: str, criterion: str, data: st.DataObject
-) -> None:
+def test_weight_zero_is_no_row_and_weight_two_is_two_rows(kind: str, criterion: str, data: st.DataObject) -> None:
     X, y, _ = data.draw(problems(kind))
     n = len(X)
     count = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))

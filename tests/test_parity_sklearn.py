@@ -18,7 +18,6 @@ import real_data
 import sklearn.datasets
 import sklearn.ensemble
 import sklearn.tree
-
 import spinney
 from spinney.datasets import load_npz_folder
 
@@ -111,9 +110,7 @@ def compare(
         assert a.n_node_samples == b.n_node_samples == len(rows), where
         assert a.weighted_n_node_samples == pytest.approx(b.weighted_n_node_samples), where
         # scikit-learn's variance is a difference of large sums; the root's impurity is its scale.
-        assert a.impurity == pytest.approx(
-            b.impurity, rel=1e-6, abs=1e-9 * float(theirs.tree_.impurity[0])
-        ), where
+        assert a.impurity == pytest.approx(b.impurity, rel=1e-6, abs=1e-9 * float(theirs.tree_.impurity[0])), where
         if a.is_leaf:
             continue
         if margin(X[rows], y[rows].astype(float), w[rows], min_samples_leaf) < TIE:
@@ -122,10 +119,7 @@ def compare(
         assert a.feature == b.feature, where
         assert a.threshold == pytest.approx(b.threshold, rel=1e-6, abs=1e-7 * float(spread[a.feature])), where
         left = X[rows, b.feature] <= b.threshold
-        todo += [
-            (*sides, rows[side])
-            for *sides, side in zip(a.children(), b.children(), (left, ~left), strict=True)
-        ]
+        todo += [(*sides, rows[side]) for *sides, side in zip(a.children(), b.children(), (left, ~left), strict=True)]
     return compared, tied
 
 
@@ -151,9 +145,7 @@ def test_same_tree_and_predictions_without_ties(
 ) -> None:
     X, y, X_test, _ = data(name)
     w = weights_for(len(X)) if weighted else None
-    ours, theirs = pair(
-        "DecisionTree", y, max_depth=max_depth, min_samples_leaf=min_samples_leaf, random_state=0
-    )
+    ours, theirs = pair("DecisionTree", y, max_depth=max_depth, min_samples_leaf=min_samples_leaf, random_state=0)
     ours.fit(X, y, sample_weight=w), theirs.fit(X, y, sample_weight=w)
     compared, tied = compare(name, ours, theirs, X, y, np.ones(len(X)) if w is None else w, min_samples_leaf)
     assert tied == 0, f"{name} has {tied} tied nodes under these limits: choose others"
@@ -167,9 +159,7 @@ def test_same_tree_and_predictions_without_ties(
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    "name", ["diabetes", "breast_cancer", "wine", "digits", "jura", "wq", "scm20d", "scene"]
-)
+@pytest.mark.parametrize("name", ["diabetes", "breast_cancer", "wine", "digits", "jura", "wq", "scm20d", "scene"])
 def test_same_nodes_down_to_the_first_tie(name: str, weighted: bool) -> None:
     X, y, _, _ = data(name)
     w = weights_for(len(X)) if weighted else None
@@ -209,7 +199,5 @@ def test_scores_within_noise(name: str, params: dict[str, Any], kind: str) -> No
     )
     ours, theirs = scores.mean(axis=0)
     error = np.sqrt((scores.var(axis=0, ddof=1) / len(SEEDS)).sum())
-    sys.stdout.write(
-        f"{name} {kind}: spinney {ours:.4f}, scikit-learn {theirs:.4f}, standard error {error:.4f}\n"
-    )
+    sys.stdout.write(f"{name} {kind}: spinney {ours:.4f}, scikit-learn {theirs:.4f}, standard error {error:.4f}\n")
     assert abs(ours - theirs) <= 3 * error

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from _harness import Data
-
 from spinney.datasets import load_npz_folder
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
-import real_data  # noqa: E402  (the one place that knows where the data sets are)
+import real_data
 
 
 def named(name: str) -> Data:

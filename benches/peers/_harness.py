@@ -86,9 +86,7 @@ class Results:
 def options(description: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--repeat", type=int, help="measurements of each side (default 5, with --quick 1)")
-    parser.add_argument(
-        "--quick", action="store_true", help="fewer trees and one measurement: indicative only"
-    )
+    parser.add_argument("--quick", action="store_true", help="fewer trees and one measurement: indicative only")
     parser.add_argument("--trees", type=int, help="trees of each forest, the same on both sides")
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--no-peer", action="store_true", help="leave the peers out")
@@ -256,16 +254,12 @@ def report(case: Case, results: dict[str, Results]) -> str:
         for metric, aim in case.aims.items():
             middle, low, high = ratio(results, metric)
             verdict = "met" if middle >= aim else "MISSED"
-            lines.append(
-                f"  ratio of {metric}: {middle:.2f} [{low:.2f} .. {high:.2f}], aim {aim:g}: {verdict}"
-            )
+            lines.append(f"  ratio of {metric}: {middle:.2f} [{low:.2f} .. {high:.2f}], aim {aim:g}: {verdict}")
     if case.bound_memory:
         side = next(iter(results.values()))
         bound = 3 * side.median("input_bytes") + side.median("model_bytes")
         verdict = "met" if side.median("peak_bytes") <= bound else "MISSED"
-        lines.append(
-            f"  peak {side.median('peak_bytes') / 1e6:.1f} MB, bound {bound / 1e6:.1f} MB: {verdict}"
-        )
+        lines.append(f"  peak {side.median('peak_bytes') / 1e6:.1f} MB, bound {bound / 1e6:.1f} MB: {verdict}")
     return "\n".join(lines) + "\n"
 
 
@@ -274,7 +268,6 @@ def environment() -> dict[str, Any]:
     import numpy
     import scipy
     import sklearn
-
     import spinney
 
     cpu = next((s.split(":")[1].strip() for s in _lines("/proc/cpuinfo") if s.startswith("model name")), "?")

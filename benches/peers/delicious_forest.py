@@ -11,11 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 import sklearn.ensemble
+import spinney
 from _data import by_column, delicious, dense_x, dense_y
 from _harness import Case, Data, Side, main, n_trees
 from sklearn.metrics import label_ranking_average_precision_score
-
-import spinney
 
 
 def lrap(model: object, data: Data) -> float:

@@ -5,10 +5,9 @@ from functools import partial
 
 import sklearn.ensemble
 import sklearn.tree
+import spinney
 from _data import continuous, fortran
 from _harness import Case, Side, main, n_trees
-
-import spinney
 
 
 def cases(args: argparse.Namespace) -> list[Case]:
@@ -30,9 +29,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
                     sides={"spinney": side(spinney, kind + task), "scikit-learn": side(peer, kind + task)},
                     aims={"seconds": aim},
                     score=lambda model, data: model.score(data.X_test, data.y_test),
-                    notes="default parameters"
-                    if kind == "DecisionTree"
-                    else f"default parameters, {m} trees",
+                    notes="default parameters" if kind == "DecisionTree" else f"default parameters, {m} trees",
                 )
             )
     return found

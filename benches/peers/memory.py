@@ -4,10 +4,9 @@ import argparse
 from collections.abc import Callable
 
 import sklearn.ensemble
+import spinney
 from _data import by_column, delicious, dense_y, text
 from _harness import Case, Data, Side, main, n_trees
-
-import spinney
 
 
 def cases(args: argparse.Namespace) -> list[Case]:

@@ -3,10 +3,9 @@
 import argparse
 
 import sklearn.ensemble
+import spinney
 from _data import fortran, scm20d
 from _harness import Case, Side, main, n_trees
-
-import spinney
 
 
 def cases(args: argparse.Namespace) -> list[Case]:

@@ -7,10 +7,9 @@ import argparse
 from collections.abc import Callable
 
 import sklearn.ensemble
+import spinney
 from _data import by_column, continuous, delicious, dense_y, text
 from _harness import Case, Data, Side, main, n_trees
-
-import spinney
 
 
 def cases(args: argparse.Namespace) -> list[Case]:
@@ -18,9 +17,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
 
     def side(library: object, kind: str, m: int, arrange: Callable[[Data], Data], method: str) -> Side:
         make = getattr(library, kind)
-        return Side(
-            lambda: make(n_estimators=m, max_features="sqrt", random_state=0, n_jobs=1), arrange, method
-        )
+        return Side(lambda: make(n_estimators=m, max_features="sqrt", random_state=0, n_jobs=1), arrange, method)
 
     classifier, regressor = "RandomForestClassifier", "RandomForestRegressor"
     peers = sklearn.ensemble

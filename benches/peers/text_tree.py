@@ -3,10 +3,9 @@
 import argparse
 
 import sklearn.tree
+import spinney
 from _data import by_column, text
 from _harness import Case, Side, main
-
-import spinney
 
 
 def cases(_: argparse.Namespace) -> list[Case]:

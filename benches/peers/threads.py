@@ -3,10 +3,9 @@
 import argparse
 from collections.abc import Callable
 
+import spinney
 from _data import by_column, continuous, delicious, fortran, text
 from _harness import Case, Data, Side, main, n_trees
-
-import spinney
 
 
 def cases(args: argparse.Namespace) -> list[Case]:
