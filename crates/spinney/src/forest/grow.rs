@@ -4,10 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::{Forest, bootstrap};
-use crate::config::{ForestConfig, Sampling, TreeConfig};
+use crate::config::{ForestConfig, Sampling, Splitter, TreeConfig};
 use crate::control::Control;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::RealTargets;
@@ -70,18 +68,14 @@ impl ForestConfig {
             return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
         }
         let data = TrainingSet::new(&self.tree, x, y, sample_weight, self.sampling)?;
-        let grow = |i: usize| {
-            let tree = data.grow(&self.tree, self.sampling, bootstrap::tree_key(self.seed, i), control)?;
+        let first = trees.start;
+        let trees = crate::pool::map(control.n_threads(), trees.len(), |i| {
+            let key = bootstrap::tree_key(self.seed, first + i);
+            let tree = data.grow(&self.tree, self.sampling, key, control)?;
             control.one_more_done();
             Ok(Arc::new(tree))
-        };
-        let n_threads = control.n_threads().min(trees.len());
-        let trees: Result<Vec<Arc<Tree>>> = if n_threads == 1 {
-            trees.map(grow).collect()
-        } else {
-            crate::pool::install(n_threads, || trees.into_par_iter().map(grow).collect())?
-        };
-        Ok(Forest { n_features: x.n_features(), outputs, trees: trees? })
+        })?;
+        Ok(Forest { n_features: x.n_features(), outputs, trees })
     }
 }
 
@@ -133,7 +127,7 @@ impl<'a> TrainingSet<'a> {
             _ => {}
         }
         let drawn = config.max_features.resolve(n_features)?;
-        let carry = config.carries_columns(drawn, n_features);
+        let carry = config.carries_columns(x, drawn);
         Ok(TrainingSet {
             x: train_x(x, carry)?,
             y: split_y(y)?,
@@ -209,8 +203,11 @@ impl<'a> TrainingSet<'a> {
 const GROWTH: u64 = 1;
 
 impl TreeConfig {
-    fn carries_columns(&self, n_drawn: usize, n_features: usize) -> bool {
-        n_drawn as f64 >= CARRY_SHARE * n_features as f64 && n_features > 1
+    /// Whether columns are sorted once and carried down. Random thresholds need no order, so only sparse columns gain
+    /// from being carried: they are found at no cost.
+    fn carries_columns(&self, x: &Matrix<'_>, n_drawn: usize) -> bool {
+        let gains = self.splitter == Splitter::Best || !matches!(x, Matrix::Dense(_));
+        gains && n_drawn as f64 >= CARRY_SHARE * x.n_features() as f64
     }
 }
 
