@@ -111,6 +111,7 @@ def compare(
         assert a.weighted_n_node_samples == pytest.approx(b.weighted_n_node_samples), where
         # scikit-learn's variance is a difference of large sums; the root's impurity is its scale.
         assert a.impurity == pytest.approx(b.impurity, rel=1e-6, abs=1e-9 * float(theirs.tree_.impurity[0])), where
+        np.testing.assert_allclose(a.value, b.value, rtol=1e-6, atol=1e-9, err_msg=where)
         if a.is_leaf:
             continue
         if margin(X[rows], y[rows].astype(float), w[rows], min_samples_leaf) < TIE:
