@@ -145,6 +145,7 @@ impl<'a> TrainingSet<'a> {
         let count = |row: usize| counts.as_ref().map_or(1, |c| u64::from(c[row]));
         let units = |row: usize| self.weights.units(row) * count(row);
         let total: u64 = (0..self.n_samples).map(units).sum();
+        let largest = (0..self.n_samples).map(units).max().unwrap_or(0);
         let in_bag: Vec<u32>;
         let rows = if counts.is_some() {
             in_bag = self.rows.iter().copied().filter(|&row| count(row as usize) > 0).collect();
@@ -168,7 +169,7 @@ impl<'a> TrainingSet<'a> {
             exact_weights: self.weights.exact,
             rows,
             criterion: config.criterion,
-            rules: self.rules(config, total as f64)?,
+            rules: self.rules(config, total as f64, largest as f64)?,
         };
         let structure = grow::grow(&mut *search.into_search()?, key.child(GROWTH), config.max_leaf_nodes, control)?;
         let leaves = fill::leaf_values(&structure, &self.y, &row_units, self.outputs.width())?;
@@ -184,7 +185,7 @@ impl<'a> TrainingSet<'a> {
         total < 1 << 31 && u128::from(total) * u128::from(total) * per_sample < 1 << 61
     }
 
-    fn rules(&self, config: &TreeConfig, total_weight: f64) -> Result<Rules> {
+    fn rules(&self, config: &TreeConfig, total_weight: f64, largest_weight: f64) -> Result<Rules> {
         Ok(Rules {
             splitter: config.splitter,
             max_depth: config.max_depth.unwrap_or(usize::MAX),
@@ -195,6 +196,7 @@ impl<'a> TrainingSet<'a> {
             n_drawn: config.max_features.resolve(self.n_features)? as u32,
             n_features: self.n_features,
             total_weight,
+            largest_weight,
         })
     }
 }
