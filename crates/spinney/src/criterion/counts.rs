@@ -72,11 +72,8 @@ pub(crate) struct Gini<U: Units, Y> {
     touched: Vec<u32>,
     few_slots: bool,
     weight: U,
-    moved_weight: U,
-    total_squares: U::Square,
-    moved_squares: U::Square,
-    /// Σ t m.
-    products: U::Square,
+    /// Σ t².
+    squares: U::Square,
     /// Impurity per unit of Σ p²: two for a label, one for a class output, over the number of outputs.
     scale: f64,
 }
@@ -94,27 +91,40 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
             touched: Vec::new(),
             few_slots: slots.width <= FEW_SLOTS,
             weight: U::default(),
-            moved_weight: U::default(),
-            total_squares: U::Square::default(),
-            moved_squares: U::Square::default(),
-            products: U::Square::default(),
+            squares: U::Square::default(),
             scale: match slots.n_class_outputs {
                 Some(n) => 1.0 / n as f64,
                 None => 2.0 / slots.width as f64,
             },
         }
     }
+}
 
+/// Sums over the moved side.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sums<U: Units> {
+    weight: U,
+    /// Σ m².
+    squares: U::Square,
+    /// Σ t m.
+    products: U::Square,
+}
+
+impl<U: Units> Sums<U> {
+    /// Moves weight `w` of a slot that has `moved` there already.
     #[inline]
-    fn score_of(&self, moved: U, moved_squares: U::Square, products: U::Square) -> f64 {
-        let moved = moved.to_f64();
-        let rest = self.weight.to_f64() - moved;
-        let rest_squares = self.total_squares + moved_squares - products - products;
-        U::square_to_f64(moved_squares) / moved + U::square_to_f64(rest_squares) / rest
+    fn add(&mut self, w: U, total: U, moved: &mut U) {
+        self.squares = self.squares + w.times(*moved);
+        *moved += w;
+        // w m before and w m after add up to w (2 m + w).
+        self.squares = self.squares + w.times(*moved);
+        self.products = self.products + w.times(total);
     }
 }
 
 impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
+    type Moved = Sums<U>;
+
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
         self.reset();
         for slot in self.present.drain(..) {
@@ -133,27 +143,24 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
             });
         }
         self.weight = weight;
-        self.total_squares = U::Square::default();
+        self.squares = U::Square::default();
         let mut pure = true;
         // Σ t, which is exact: with Σ t² it gives the impurity.
         let mut occupied = 0u64;
         for &slot in &self.present {
             let total = self.total[slot as usize];
             pure &= total == weight;
-            self.total_squares = self.total_squares + total.times(total);
+            self.squares = self.squares + total.times(total);
             occupied += total.to_f64() as u64;
         }
         let w = weight.to_f64();
-        let impurity = if pure {
-            0.0
-        } else {
-            (occupied as f64 / w - U::square_to_f64(self.total_squares) / (w * w)) * self.scale
-        };
+        let impurity =
+            if pure { 0.0 } else { (occupied as f64 / w - U::square_to_f64(self.squares) / (w * w)) * self.scale };
         NodeStats { weight: w, impurity: impurity.max(0.0), pure }
     }
 
     #[inline]
-    fn reset(&mut self) {
+    fn reset(&mut self) -> Sums<U> {
         if self.few_slots {
             self.moved.fill(U::default());
         } else {
@@ -161,56 +168,48 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
                 self.moved[slot as usize] = U::default();
             }
         }
-        self.moved_weight = U::default();
-        self.moved_squares = U::Square::default();
-        self.products = U::Square::default();
+        Sums::default()
     }
 
     #[inline]
-    fn move_samples(&mut self, rows: impl Iterator<Item = u32>) {
-        let (mut weight, mut squares, mut products) = (self.moved_weight, self.moved_squares, self.products);
+    fn move_samples(&mut self, sums: &mut Sums<U>, rows: impl Iterator<Item = u32>) {
         let (total, moved) = (&self.total[..], &mut self.moved[..self.total.len()]);
         for row in rows {
             let w = self.y.weight(row);
-            weight += w;
+            sums.weight += w;
             self.y.for_each_slot(row, |slot| {
-                let m = &mut moved[slot as usize];
-                if !self.few_slots && *m == U::default() {
+                let moved = &mut moved[slot as usize];
+                if !self.few_slots && *moved == U::default() {
                     self.touched.push(slot);
                 }
-                squares = squares + w.times(*m);
-                *m += w;
-                // w m before and w m after add up to w (2 m + w).
-                squares = squares + w.times(*m);
-                products = products + w.times(total[slot as usize]);
+                sums.add(w, total[slot as usize], moved);
             });
         }
-        (self.moved_weight, self.moved_squares, self.products) = (weight, squares, products);
-    }
-
-    fn moved_weight(&self) -> f64 {
-        self.moved_weight.to_f64()
     }
 
     #[inline]
-    fn score(&self) -> f64 {
-        self.score_of(self.moved_weight, self.moved_squares, self.products)
+    fn moved_weight(&self, sums: &Sums<U>) -> f64 {
+        sums.weight.to_f64()
     }
 
     #[inline]
-    fn score_one(&mut self, row: u32) -> f64 {
+    fn score(&self, sums: &Sums<U>) -> f64 {
+        let moved = sums.weight.to_f64();
+        let rest = self.weight.to_f64() - moved;
+        let rest_squares = self.squares + sums.squares - sums.products - sums.products;
+        U::square_to_f64(sums.squares) / moved + U::square_to_f64(rest_squares) / rest
+    }
+
+    #[inline]
+    fn move_one(&mut self, row: u32) -> Sums<U> {
         let w = self.y.weight(row);
-        let (mut squares, mut products) = (U::Square::default(), U::Square::default());
-        self.y.for_each_slot(row, |index| {
-            squares = squares + w.times(w);
-            products = products + w.times(self.total[index as usize]);
-        });
-        self.moved_weight = w;
-        self.score_of(w, squares, products)
+        let mut sums = Sums { weight: w, ..Sums::default() };
+        self.y.for_each_slot(row, |slot| sums.add(w, self.total[slot as usize], &mut U::default()));
+        sums
     }
 
     fn decrease(&self, score: f64) -> f64 {
         let w = self.weight.to_f64();
-        ((score - U::square_to_f64(self.total_squares) / w) / w * self.scale).max(0.0)
+        ((score - U::square_to_f64(self.squares) / w) / w * self.scale).max(0.0)
     }
 }

@@ -22,7 +22,6 @@ pub(crate) struct Entropy<'a, U: Units> {
     /// Slots with a total, rising: scores add in this order.
     present: Vec<u32>,
     weight: f64,
-    moved_weight: f64,
     node_entropy: f64,
 }
 
@@ -38,7 +37,6 @@ impl<'a, U: Units> Entropy<'a, U> {
             moved: vec![0.0; y.width],
             present: Vec::new(),
             weight: 0.0,
-            moved_weight: 0.0,
             node_entropy: 0.0,
         }
     }
@@ -67,12 +65,14 @@ fn x_log2_x(x: f64) -> f64 {
 }
 
 impl<U: Units> Criterion for Entropy<'_, U> {
+    /// Weight moved.
+    type Moved = f64;
+
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
         for slot in self.present.drain(..) {
             self.total[slot as usize] = 0.0;
             self.moved[slot as usize] = 0.0;
         }
-        self.moved_weight = 0.0;
         self.weight = 0.0;
         for &row in rows {
             let w = self.weights[row as usize].to_f64();
@@ -92,32 +92,32 @@ impl<U: Units> Criterion for Entropy<'_, U> {
         NodeStats { weight: self.weight, impurity, pure }
     }
 
-    fn reset(&mut self) {
+    fn reset(&mut self) -> f64 {
         for &slot in &self.present {
             self.moved[slot as usize] = 0.0;
         }
-        self.moved_weight = 0.0;
+        0.0
     }
 
-    fn move_samples(&mut self, rows: impl Iterator<Item = u32>) {
+    fn move_samples(&mut self, moved: &mut f64, rows: impl Iterator<Item = u32>) {
         for row in rows {
             let w = self.weights[row as usize].to_f64();
-            self.moved_weight += w;
+            *moved += w;
             for &slot in self.y.of(row) {
                 self.moved[slot as usize] += w;
             }
         }
     }
 
-    fn moved_weight(&self) -> f64 {
-        self.moved_weight
+    fn moved_weight(&self, moved: &f64) -> f64 {
+        *moved
     }
 
-    fn score(&self) -> f64 {
+    fn score(&self, moved: &f64) -> f64 {
         // Adding the two sides commutes, so mirrored cuts tie exactly.
-        let moved = self.side(self.moved_weight, |slot| self.moved[slot]);
-        let rest = self.side(self.weight - self.moved_weight, |slot| self.total[slot] - self.moved[slot]);
-        -(moved + rest)
+        let moved_side = self.side(*moved, |slot| self.moved[slot]);
+        let rest = self.side(self.weight - moved, |slot| self.total[slot] - self.moved[slot]);
+        -(moved_side + rest)
     }
 
     fn decrease(&self, score: f64) -> f64 {

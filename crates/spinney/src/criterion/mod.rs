@@ -35,24 +35,27 @@ pub(crate) trait Criterion {
     /// Takes the samples of a node. Everything below speaks of this node until the next call.
     fn enter(&mut self, rows: &[u32]) -> NodeStats;
 
-    /// Moves every sample back to the rest.
-    fn reset(&mut self);
+    /// What of the moved side fits in registers; belongs to one scan, which starts with [`Criterion::reset`].
+    type Moved;
 
-    /// Moves samples: a run of equal values at a time, so that sums stay in registers.
-    fn move_samples(&mut self, rows: impl Iterator<Item = u32>);
+    /// Moves every sample back to the rest.
+    fn reset(&mut self) -> Self::Moved;
+
+    /// Moves samples: a run of equal values at a time.
+    fn move_samples(&mut self, moved: &mut Self::Moved, rows: impl Iterator<Item = u32>);
 
     /// Weight moved so far, in units.
-    fn moved_weight(&self) -> f64;
+    fn moved_weight(&self, moved: &Self::Moved) -> f64;
 
     /// Score of the cut between moved and rest; both have positive weight.
-    fn score(&self) -> f64;
+    fn score(&self, moved: &Self::Moved) -> f64;
 
-    /// Score of the cut that moves one sample alone; [`Criterion::moved_weight`] is that sample's afterwards; a reset
-    /// must follow before anything else is moved. Wide sparse data ask for little else in deep nodes.
-    fn score_one(&mut self, row: u32) -> f64 {
-        self.reset();
-        self.move_samples(std::iter::once(row));
-        self.score()
+    /// What moving one sample alone gives, without a reset before or after. Wide sparse data ask for little else in deep
+    /// nodes.
+    fn move_one(&mut self, row: u32) -> Self::Moved {
+        let mut moved = self.reset();
+        self.move_samples(&mut moved, std::iter::once(row));
+        moved
     }
 
     /// Decrease of the node's mean impurity by a cut of this score.

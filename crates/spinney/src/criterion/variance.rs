@@ -10,24 +10,108 @@ use std::borrow::Cow;
 use super::{Criterion, NodeStats, Units};
 use crate::data::weights::exponent_above;
 
-/// Number of outputs, known to the compiler when it is one. Measured on 50 000 × 30, one output: a tree takes 0.7 of the
-/// time with the constant.
-pub(crate) trait Width: Copy + std::fmt::Debug {
-    fn get(self) -> usize;
+/// Sums of the moved side. A sample is its weight, followed by weight × target of each output.
+pub(crate) trait MovedSums: std::fmt::Debug {
+    /// What is kept in registers during a scan; its first item is the weight.
+    type Local: Copy;
+
+    fn n_outputs(&self) -> usize;
+    fn reset(&mut self) -> Self::Local;
+    fn add(&mut self, local: &mut Self::Local, sample: &[f64]);
+    fn weight(local: &Self::Local) -> f64;
+    /// Σ_j m_j² and Σ_j (total_j − m_j)².
+    fn squares(&self, local: &Self::Local, total: &[f64]) -> (f64, f64);
 }
 
-#[derive(Clone, Copy, Debug)]
+/// One output: both sums in registers. 50 000 × 30: a tree takes 0.6 of the time that it takes with [`Many`].
+#[derive(Debug)]
 pub(crate) struct One;
 
-impl Width for One {
-    fn get(self) -> usize {
+impl MovedSums for One {
+    type Local = [f64; 2];
+
+    fn n_outputs(&self) -> usize {
         1
+    }
+
+    #[inline]
+    fn reset(&mut self) -> [f64; 2] {
+        [0.0; 2]
+    }
+
+    #[inline]
+    fn add(&mut self, local: &mut [f64; 2], sample: &[f64]) {
+        local[0] += sample[0];
+        local[1] += sample[1];
+    }
+
+    #[inline]
+    fn weight(local: &[f64; 2]) -> f64 {
+        local[0]
+    }
+
+    #[inline]
+    fn squares(&self, local: &[f64; 2], total: &[f64]) -> (f64, f64) {
+        let rest = total[0] - local[1];
+        (local[1] * local[1], rest * rest)
     }
 }
 
-impl Width for usize {
-    fn get(self) -> usize {
-        self
+/// Any number of outputs.
+#[derive(Debug)]
+pub(crate) struct Many(Vec<f64>);
+
+impl Many {
+    pub(crate) fn new(n_outputs: usize) -> Self {
+        Many(vec![0.0; n_outputs])
+    }
+}
+
+impl MovedSums for Many {
+    type Local = f64;
+
+    fn n_outputs(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn reset(&mut self) -> f64 {
+        self.0.fill(0.0);
+        0.0
+    }
+
+    #[inline]
+    fn add(&mut self, weight: &mut f64, sample: &[f64]) {
+        *weight += sample[0];
+        for (moved, t) in self.0.iter_mut().zip(&sample[1..]) {
+            *moved += t;
+        }
+    }
+
+    #[inline]
+    fn weight(weight: &f64) -> f64 {
+        *weight
+    }
+
+    #[inline]
+    fn squares(&self, _: &f64, total: &[f64]) -> (f64, f64) {
+        // Four partial sums each, in a fixed order: they fill the processor's vector registers.
+        let (mut moved_squares, mut rest_squares) = ([0.0; 4], [0.0; 4]);
+        let (moved, total) = (self.0.chunks_exact(4), total.chunks_exact(4));
+        let tail = moved.remainder().iter().zip(total.remainder());
+        for (moved, total) in moved.zip(total) {
+            for k in 0..4 {
+                let rest = total[k] - moved[k];
+                moved_squares[k] += moved[k] * moved[k];
+                rest_squares[k] += rest * rest;
+            }
+        }
+        for (k, (moved, total)) in tail.enumerate() {
+            moved_squares[k] += moved * moved;
+            rest_squares[k] += (total - moved) * (total - moved);
+        }
+        let sum = |s: [f64; 4]| (s[0] + s[1]) + (s[2] + s[3]);
+        (sum(moved_squares), sum(rest_squares))
     }
 }
 
@@ -46,52 +130,48 @@ impl RealTargets<'_> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Variance<'a, U, Q> {
+pub(crate) struct Variance<'a, U, M> {
     y: &'a RealTargets<'a>,
     weights: &'a [U],
     /// Weights are whole multiples of a sample: weight 2 is the sample twice.
     exact_weights: bool,
-    width: Q,
+    moved: M,
     /// For every row of the node: its weight, then weight × rounded target of each output.
     rounded: Vec<f64>,
     low: Vec<f64>,
     high: Vec<f64>,
     center: Vec<f64>,
     total: Vec<f64>,
-    moved: Vec<f64>,
     weight: f64,
-    moved_weight: f64,
     /// Size of the grid: 2^−s.
     grid: f64,
 }
 
-impl<'a, U: Units, Q: Width> Variance<'a, U, Q> {
+impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
     pub(crate) fn new(
         y: &'a RealTargets<'a>,
         weights: &'a [U],
         exact_weights: bool,
-        width: Q,
+        moved: M,
     ) -> crate::error::Result<Self> {
-        let q = width.get();
+        let q = moved.n_outputs();
         Ok(Variance {
             y,
             weights,
             exact_weights,
-            width,
+            moved,
             rounded: crate::error::try_filled("the rounded targets", 0.0, weights.len() * (q + 1))?,
             low: vec![0.0; q],
             high: vec![0.0; q],
             center: vec![0.0; q],
             total: vec![0.0; q],
-            moved: vec![0.0; q],
             weight: 0.0,
-            moved_weight: 0.0,
             grid: 1.0,
         })
     }
 
     fn find_range(&mut self, rows: &[u32]) {
-        let q = self.width.get();
+        let q = self.moved.n_outputs();
         self.low[..q].fill(f64::INFINITY);
         self.high[..q].fill(f64::NEG_INFINITY);
         for &row in rows {
@@ -114,10 +194,11 @@ fn two_to(e: i32) -> (f64, f64) {
     (2f64.powi(e / 2), 2f64.powi(e - e / 2))
 }
 
-impl<U: Units, Q: Width> Criterion for Variance<'_, U, Q> {
+impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
+    type Moved = M::Local;
+
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
-        let q = self.width.get();
-        self.reset();
+        let q = self.moved.n_outputs();
         self.weight = rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum();
         self.find_range(rows);
         let mut reach = 0f64;
@@ -157,47 +238,37 @@ impl<U: Units, Q: Width> Criterion for Variance<'_, U, Q> {
         let (unsquare, unsquare_again) = two_to(-(30 - exponent_above(reach)));
         let mean_square = squares as f64 / self.weight * unsquare * unsquare_again * unsquare * unsquare_again;
         let square_mean: f64 = self.total[..q].iter().map(|s| (s / self.weight * down * down_again).powi(2)).sum();
-        let impurity = ((mean_square - square_mean) / q as f64).max(0.0);
+        let impurity = ((mean_square - square_mean) / q as f64).clamp(0.0, f64::MAX);
         NodeStats { weight: self.weight, impurity, pure: false }
     }
 
     #[inline]
-    fn reset(&mut self) {
-        self.moved[..self.width.get()].fill(0.0);
-        self.moved_weight = 0.0;
+    fn reset(&mut self) -> M::Local {
+        self.moved.reset()
     }
 
     #[inline]
-    fn move_samples(&mut self, rows: impl Iterator<Item = u32>) {
-        let q = self.width.get();
-        let moved = &mut self.moved[..q];
+    fn move_samples(&mut self, moved: &mut M::Local, rows: impl Iterator<Item = u32>) {
+        let width = self.moved.n_outputs() + 1;
         for row in rows {
-            let sample = &self.rounded[row as usize * (q + 1)..][..q + 1];
-            self.moved_weight += sample[0];
-            for (moved, t) in moved.iter_mut().zip(&sample[1..]) {
-                *moved += t;
-            }
+            self.moved.add(moved, &self.rounded[row as usize * width..][..width]);
         }
-    }
-
-    fn moved_weight(&self) -> f64 {
-        self.moved_weight
     }
 
     #[inline]
-    fn score(&self) -> f64 {
-        let q = self.width.get();
-        let (mut moved_squares, mut rest_squares) = (0.0, 0.0);
-        for (moved, total) in self.moved[..q].iter().zip(&self.total[..q]) {
-            let rest = total - moved;
-            moved_squares += moved * moved;
-            rest_squares += rest * rest;
-        }
-        moved_squares / self.moved_weight + rest_squares / (self.weight - self.moved_weight)
+    fn moved_weight(&self, moved: &M::Local) -> f64 {
+        M::weight(moved)
+    }
+
+    #[inline]
+    fn score(&self, moved: &M::Local) -> f64 {
+        let (moved_squares, rest_squares) = self.moved.squares(moved, &self.total);
+        let weight = M::weight(moved);
+        moved_squares / weight + rest_squares / (self.weight - weight)
     }
 
     fn decrease(&self, score: f64) -> f64 {
-        let q = self.width.get();
+        let q = self.moved.n_outputs();
         let whole: f64 = self.total[..q].iter().map(|s| s * s).sum::<f64>() / self.weight;
         ((score - whole) / self.weight * self.grid * self.grid / q as f64).max(0.0)
     }

@@ -54,3 +54,34 @@ impl<'a> DenseColumns<'a> {
         &self.values[start..start + self.n_samples]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Matrix;
+    use crate::testing::models;
+
+    #[test]
+    fn columns_are_the_same_in_every_layout() {
+        for (n, p) in [(0, 3), (1, 1), (63, 5), (64, 2), (200, 7)] {
+            let rows = models::rows(1, n, p);
+            for x in rows.layouts() {
+                let Matrix::Dense(x) = x else { continue };
+                let columns = DenseColumns::new(x).unwrap();
+                assert_eq!((columns.n_samples(), columns.n_features()), (n, p));
+                for j in 0..p {
+                    assert_eq!(columns.column(j as u32), rows.c_order.column(j).to_vec());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fortran_order_is_borrowed() {
+        let rows = models::rows(1, 9, 4);
+        let t = rows.c_order.t();
+        let columns = DenseColumns::new(t).unwrap();
+        assert!(matches!(columns.values, Cow::Borrowed(_)));
+        assert!(matches!(DenseColumns::new(rows.c_order.view()).unwrap().values, Cow::Owned(_)));
+    }
+}

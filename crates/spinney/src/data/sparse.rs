@@ -133,3 +133,65 @@ pub(crate) struct SparseColumns<'a> {
     pub(crate) by_column: SparseView<'a>,
     pub(crate) by_row: SparseView<'a>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::models;
+
+    fn rule(ptr: Vec<usize>, indices: Vec<u32>) -> Result<(), ErrorKind> {
+        let values = vec![1.0; indices.len()];
+        SparseView::try_new(ptr, indices, values, 3).map(|_| ()).map_err(|e| e.kind().clone())
+    }
+
+    #[test]
+    fn arrays_that_contradict_each_other_are_refused() {
+        assert_eq!(rule(vec![0], vec![]), Ok(()));
+        assert_eq!(rule(vec![0, 0, 2], vec![0, 2]), Ok(()));
+        for (ptr, indices, part) in [
+            (vec![], vec![], "starts with 0"),
+            (vec![1, 1], vec![0], "starts with 0"),
+            (vec![0, 1], vec![0, 1], "ends with"),
+            (vec![0, 3], vec![0, 1], "ends with"),
+            (vec![0, 2, 1, 2], vec![0, 1], "never falls"),
+            (vec![0, 2], vec![1, 0], "rise strictly"),
+            (vec![0, 2], vec![1, 1], "rise strictly"),
+            (vec![0, 1], vec![3], "below"),
+        ] {
+            match rule(ptr.clone(), indices) {
+                Err(ErrorKind::SparseFormat { what: "X", rule }) => assert!(rule.contains(part), "{rule}, {part}"),
+                other => panic!("{ptr:?} gives {other:?}"),
+            }
+        }
+        let error = SparseView::try_new(vec![0, 1], vec![0], vec![], 3).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Shape { what: "values of X", expected: 1, got: 0 });
+    }
+
+    #[test]
+    fn transposing_moves_every_entry_and_twice_is_nothing() {
+        for (seed, (n, p)) in (0..).zip([(0, 0), (0, 4), (4, 0), (1, 1), (13, 7), (5, 90)]) {
+            for x in models::rows(seed, n, p).layouts() {
+                let crate::Matrix::Csr(x) = x else { continue };
+                let t = x.transposed().unwrap();
+                assert_eq!((t.n_major(), t.n_minor()), (p, n));
+                let entries = |x: &SparseView<'_>, flip: bool| {
+                    let mut entries = Vec::new();
+                    for major in 0..x.n_major() {
+                        let (indices, values) = x.slice(major);
+                        for (&minor, v) in indices.iter().zip(values) {
+                            let (i, j) = if flip { (minor, major as u32) } else { (major as u32, minor) };
+                            entries.push((i, j, v.to_bits()));
+                        }
+                    }
+                    entries.sort_unstable();
+                    entries
+                };
+                assert_eq!(entries(&x, false), entries(&t, true));
+                // Valid by its own check, and back again the same arrays.
+                SparseView::try_new(t.ptr().to_vec(), t.indices().to_vec(), t.values().to_vec(), n).unwrap();
+                let back = t.transposed().unwrap();
+                assert_eq!((back.ptr(), back.indices(), back.values()), (x.ptr(), x.indices(), x.values()));
+            }
+        }
+    }
+}

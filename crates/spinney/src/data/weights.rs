@@ -23,6 +23,8 @@ const EXACT_TOTAL: f64 = (1u64 << 31) as f64;
 const ROUNDED_TOTAL: f64 = (1u64 << 52) as f64;
 /// Extra low bits that exact weights may have below one: 1/64, as products with targets share 52 bits.
 const MAX_FRACTION_BITS: i32 = 6;
+/// The least positive float64 is 2⁻¹⁰⁷⁴: a finer unit has no weight of its own.
+const MOST_BITS: i32 = 1074;
 
 impl Weights {
     /// `draws` is the largest total number of times that rows are drawn for one tree (the number of rows without
@@ -44,11 +46,12 @@ impl Weights {
         }
         // The power of two that puts the largest possible total just below the limit. A positive weight keeps at
         // least one unit, so that no row is lost.
-        let exponent = ((ROUNDED_TOTAL / draws).log2().floor() as i32 - exponent_above(largest)).min(1000);
+        let exponent = ((ROUNDED_TOTAL / draws).log2().floor() as i32 - exponent_above(largest)).min(MOST_BITS);
         let (half, rest) = (exponent / 2, exponent - exponent / 2);
         let scaled = |w: f64| w * 2f64.powi(half) * 2f64.powi(rest);
         let units = w.iter().map(|&w| if w == 0.0 { 0 } else { (scaled(w).round() as u64).max(1) }).collect();
-        Ok(Weights { units: Some(units), unit: 2f64.powi(-exponent), exact: false })
+        // In two factors as well: the power itself may pass the largest float64.
+        Ok(Weights { units: Some(units), unit: 2f64.powi(-half) * 2f64.powi(-rest), exact: false })
     }
 
     /// Refuses a wrong number of weights, those that are negative or not finite, and none that is positive.
@@ -76,4 +79,81 @@ pub(crate) fn exponent_above(x: f64) -> i32 {
     let bits = x.abs().to_bits();
     let biased = (bits >> 52) as i32;
     if biased > 0 { biased - 1022 } else { -1010 - bits.leading_zeros() as i32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(w: &[f64]) -> Weights {
+        Weights::new(Some(w), w.len(), w.len()).unwrap()
+    }
+
+    #[test]
+    fn no_weights_are_one_unit_each() {
+        let w = Weights::new(None, 5, 5).unwrap();
+        assert_eq!((w.units(0), w.units(4), w.unit, w.exact), (1, 1, 1.0, true));
+    }
+
+    #[test]
+    fn whole_and_dyadic_weights_are_exact() {
+        for (weights, unit) in [
+            (vec![0.0, 1.0, 7.0], 1.0),
+            (vec![0.5, 2.0], 0.5),
+            (vec![0.25, 0.5, 1e6], 0.25),
+            (vec![1.0 / 64.0, 3.0], 1.0 / 64.0),
+        ] {
+            let w = units(&weights);
+            assert!(w.exact);
+            assert_eq!(w.unit, unit);
+            for (i, &weight) in weights.iter().enumerate() {
+                assert_eq!(w.units(i) as f64 * w.unit, weight);
+            }
+        }
+    }
+
+    #[test]
+    fn other_weights_are_rounded_to_a_power_of_two_far_below_them() {
+        for scale in [1.0, 1e-3, 1e300, 1e-300, f64::MAX / 4.0, 5e-324, 1e-310] {
+            let weights = [0.1 * scale, 0.3 * scale, scale, 0.0];
+            let w = units(&weights);
+            assert!(w.unit > 0.0 && w.unit.is_finite(), "{scale}");
+            let total: u64 = (0..4).map(|i| w.units(i)).sum();
+            assert!((total as f64) < ROUNDED_TOTAL, "{scale}: {total}");
+            assert_eq!(w.units(3), 0);
+            for (i, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+                assert!(w.units(i) >= 1, "{scale}");
+                let back = w.units(i) as f64 * w.unit;
+                assert!((back - weight).abs() <= scale * 1e-14 + 5e-324, "{scale}: {weight} became {back}");
+            }
+        }
+    }
+
+    #[test]
+    fn tiny_weights_beside_huge_ones_are_not_lost() {
+        let w = units(&[1e-300, 0.1, 1e300]);
+        assert_eq!((w.units(0), w.units(1)), (1, 1));
+        assert!(!w.exact);
+    }
+
+    #[test]
+    fn bad_weights_are_refused() {
+        for bad in [&[1.0, -1.0][..], &[f64::NAN, 1.0], &[f64::INFINITY, 1.0], &[0.0, 0.0]] {
+            let error = Weights::new(Some(bad), 2, 2).unwrap_err();
+            assert!(matches!(error.kind(), crate::ErrorKind::Invalid { what: "sample_weight", .. }));
+        }
+        let error = Weights::new(Some(&[1.0]), 2, 2).unwrap_err();
+        assert_eq!(error.kind(), &crate::ErrorKind::Shape { what: "sample_weight", expected: 2, got: 1 });
+    }
+
+    #[test]
+    fn exponents_are_the_least_above() {
+        for x in [1.0, 1.5, 2.0, 0.75, 1e300, f64::MAX, f64::MIN_POSITIVE, 1e-310, 3e-320, 5e-324] {
+            let e = exponent_above(x);
+            assert_eq!(e, exponent_above(-x));
+            let power = |e: i32| 2f64.powi(e / 2) * 2f64.powi(e - e / 2);
+            assert!(e == 1024 || x < power(e), "{x} {e}");
+            assert!(x >= power(e - 1), "{x} {e}");
+        }
+    }
 }

@@ -4,11 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::Forest;
 use super::bootstrap::{Urn, tree_key};
-use crate::config::{ForestConfig, Sampling, TreeConfig};
+use crate::config::{ForestConfig, Sampling, Splitter, TreeConfig};
 use crate::control::Control;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::RealTargets;
@@ -100,18 +98,14 @@ impl ForestConfig {
             return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
         }
         let data = TrainingSet::new(&self.tree, x, y, weights, self.sampling)?;
-        let grow = |i: usize| {
-            let tree = data.grow(&self.tree, self.sampling, tree_key(self.seed, i), control)?;
+        let first = trees.start;
+        let trees = crate::pool::map(control.n_threads(), trees.len(), |i| {
+            let key = tree_key(self.seed, first + i);
+            let tree = data.grow(&self.tree, self.sampling, key, control)?;
             control.one_more_done();
             Ok(Arc::new(tree))
-        };
-        let n_threads = control.n_threads().min(trees.len());
-        let trees: Result<Vec<Arc<Tree>>> = if n_threads == 1 {
-            trees.map(grow).collect()
-        } else {
-            crate::pool::install(n_threads, || trees.into_par_iter().map(grow).collect())?
-        };
-        Ok(Forest { n_features: x.n_features(), outputs, trees: trees? })
+        })?;
+        Ok(Forest { n_features: x.n_features(), outputs, trees })
     }
 }
 
@@ -202,7 +196,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let rebalance = rebalance.then(|| Rebalance { y, base: once.map(<[f64]>::to_vec), n_draws });
         let rows = urn.rows_rising();
         let drawn = config.max_features.resolve(n_features)?;
-        let carry = config.carries_columns(drawn, n_features);
+        let carry = config.carries_columns(x, drawn);
         Ok(TrainingSet {
             x: train_x(x, carry)?,
             y: split_y(y)?,
@@ -282,8 +276,11 @@ impl<'a, 't> TrainingSet<'a, 't> {
 const GROWTH: u64 = 1;
 
 impl TreeConfig {
-    fn carries_columns(&self, n_drawn: usize, n_features: usize) -> bool {
-        n_drawn as f64 >= CARRY_SHARE * n_features as f64 && n_features > 1
+    /// Whether columns are sorted once and carried down. Random thresholds need no order, so only sparse columns gain
+    /// from being carried: they are found at no cost.
+    fn carries_columns(&self, x: &Matrix<'_>, n_drawn: usize) -> bool {
+        let gains = self.splitter == Splitter::Best || !matches!(x, Matrix::Dense(_));
+        gains && n_drawn as f64 >= CARRY_SHARE * x.n_features() as f64
     }
 }
 

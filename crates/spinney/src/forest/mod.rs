@@ -19,6 +19,8 @@ mod grow;
 mod oob;
 mod predict;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 pub use oob::Oob;
 pub use predict::{DecisionPath, TopK};

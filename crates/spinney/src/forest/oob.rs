@@ -87,3 +87,71 @@ impl Forest {
         Ok(Oob { scores: into_array(scores, n, width), n_trees })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Criterion, Sampling};
+    use crate::error::ErrorKind;
+    use crate::testing::{models, naive};
+
+    #[test]
+    fn each_row_is_predicted_by_the_trees_that_did_not_draw_it() {
+        for (seed, sampling) in
+            (0..60).zip([Sampling::Bootstrap(None), Sampling::WithoutReplacement(12)].into_iter().cycle())
+        {
+            let n = 40;
+            let shape = models::Shape { n_features: 4, outputs: models::some_outputs(seed), max_leaves: 20, unit: 1.0 };
+            let forest = models::forest(seed, 1 + 11 * (seed as usize % 9), &shape);
+            let rows = models::rows(seed, n, 4);
+            let weights: Vec<f64> = (0..n).map(|i| (i % 5) as f64).collect();
+            let config = ForestConfig { sampling, seed, ..ForestConfig::random_forest(Criterion::Gini) };
+            for weights in [None, Some(&weights[..])] {
+                let urn = Urn::new(&rows.c_order.view().into(), weights, sampling).unwrap();
+                let draws: Vec<_> =
+                    (0..forest.n_trees()).map(|t| urn.draw(sampling, n, tree_key(seed, t)).unwrap().unwrap()).collect();
+                let expected = naive::predict(&forest, &rows.c_order, |i, t| draws[t][i] == 0);
+                for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 2]) {
+                    let oob = forest.oob_predict(&config, &x, weights, &Control::with_threads(n_threads)).unwrap();
+                    for i in 0..n {
+                        let votes = draws.iter().filter(|draw| draw[i] == 0).count();
+                        assert_eq!(oob.n_trees[i] as usize, votes);
+                        let bits = |a: &Array2<f64>| a.row(i).iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                        if votes == 0 {
+                            assert!(oob.scores.row(i).iter().all(|v| v.is_nan()));
+                        } else {
+                            assert_eq!(bits(&oob.scores), bits(&expected));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_draws_no_row_is_out_of_bag_but_those_without_weight() {
+        let forest = models::some_forest(4);
+        let rows = models::rows(4, 3, forest.n_features);
+        let config = ForestConfig::extra_trees(Criterion::Gini);
+        let x = rows.c_order.view().into();
+        let oob = forest.oob_predict(&config, &x, Some(&[1.0, 0.0, 2.0]), &Control::default()).unwrap();
+        assert_eq!(oob.n_trees, [0, forest.n_trees() as u32, 0]);
+        assert!(oob.scores[[0, 0]].is_nan() && oob.scores[[1, 0]].is_finite());
+    }
+
+    #[test]
+    fn weights_and_draws_must_fit_the_rows() {
+        let forest = models::some_forest(4);
+        let rows = models::rows(4, 3, forest.n_features);
+        let x = rows.c_order.view().into();
+        let mut config = ForestConfig::random_forest(Criterion::Gini);
+        let control = Control::default();
+        let error = forest.oob_predict(&config, &x, Some(&[1.0]), &control).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Shape { what: "sample_weight", expected: 3, got: 1 });
+        config.sampling = Sampling::WithoutReplacement(4);
+        assert!(matches!(
+            forest.oob_predict(&config, &x, None, &control).unwrap_err().kind(),
+            ErrorKind::Invalid { .. }
+        ));
+    }
+}

@@ -177,17 +177,26 @@ impl<'a> Ensemble<'a> {
         }
     }
 
+    /// Adds the values of tree `tree` to `sums`: as [`Ensemble::add_block`] with one tree.
+    fn add_tree(&self, x: &Rows<'_>, rows: Range<usize>, tree: usize, worker: &mut Worker, sums: &mut [f64]) {
+        let trees = &self.trees[tree..tree + 1];
+        worker.ids.resize(rows.len(), 0);
+        x.walk(rows, trees, &mut worker.rows, &mut worker.ids);
+        let nodes = &trees[0].nodes;
+        trees[0].leaves.add_each(worker.ids.iter().map(|&id| nodes[id as usize].right as usize), sums);
+    }
+
     fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
         let rows = self.rows(x)?;
         let n = rows.n_samples();
         let mut sums = try_matrix("predictions", 0.0, n, self.width)?;
-        let block = rows.block_rows(self.trees.len(), control.n_threads());
         // A sparse row is scattered once for all trees; dense rows may come back for each tree.
         let at_once = match rows {
             Rows::Sparse(_) => self.trees.len(),
             Rows::Dense(_) if self.width <= NARROW => 1,
             Rows::Dense(_) => TREES_AT_ONCE,
         };
+        let block = rows.block_rows(at_once, control.n_threads());
         pool::for_each(
             control.n_threads(),
             sums.chunks_mut((block * self.width).max(1)).enumerate(),
@@ -197,7 +206,11 @@ impl<'a> Ensemble<'a> {
                 for first in (0..self.trees.len()).step_by(at_once) {
                     control.check()?;
                     let trees = first..(first + at_once).min(self.trees.len());
-                    self.add_block(&rows, range.clone(), trees, worker, sums, |_, _| false);
+                    if at_once == 1 {
+                        self.add_tree(&rows, range.clone(), first, worker, sums);
+                    } else {
+                        self.add_block(&rows, range.clone(), trees, worker, sums, |_, _| false);
+                    }
                 }
                 let n_trees = self.trees.len() as f64;
                 sums.iter_mut().for_each(|sum| *sum /= n_trees);
@@ -211,7 +224,8 @@ impl<'a> Ensemble<'a> {
         let rows = self.rows(x)?;
         let (n, n_trees) = (rows.n_samples(), self.trees.len());
         let mut ids = try_matrix("leaf indices", 0, n, n_trees)?;
-        let block = rows.block_rows(n_trees, control.n_threads());
+        // The leaves are the result: no more of them are held for larger blocks.
+        let block = rows.block_rows(1, control.n_threads());
         pool::for_each(
             control.n_threads(),
             ids.chunks_mut(block * n_trees).enumerate(),

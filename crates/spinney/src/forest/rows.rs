@@ -10,7 +10,7 @@ use ndarray::{ArrayView2, Axis, Slice};
 use crate::data::{Matrix, SparseView};
 use crate::error::{Error, Result, try_filled};
 use crate::tree::Tree;
-use crate::tree::traverse::{walk_rows, walk_trees};
+use crate::tree::traverse::{leaf_node, walk_rows};
 
 /// Rows of X, checked against the model.
 #[derive(Debug)]
@@ -56,14 +56,18 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Number of rows of a block, at least one. Results do not depend on it.
-    pub(super) fn block_rows(&self, n_trees: usize, n_threads: usize) -> usize {
+    /// Number of rows of a block, at least one, where the leaves of `ids_per_row` trees are held for each row. Results do
+    /// not depend on it.
+    pub(super) fn block_rows(&self, ids_per_row: usize, n_threads: usize) -> usize {
         let by_values = match self {
-            Rows::Dense(x) => BLOCK_VALUES / x.ncols().max(1),
+            Rows::Dense(x) => (BLOCK_VALUES / x.ncols().max(1)).clamp(16, BLOCK_ROWS),
             Rows::Sparse(_) => BLOCK_ROWS,
         };
-        let by_threads = self.n_samples().div_ceil(BLOCKS_PER_THREAD * n_threads);
-        by_values.clamp(16, BLOCK_ROWS).min(by_threads).min(BLOCK_IDS / n_trees.max(1)).max(1)
+        let by_threads = match n_threads {
+            1 => self.n_samples(),
+            n => self.n_samples().div_ceil(BLOCKS_PER_THREAD * n),
+        };
+        by_values.min(by_threads).min(BLOCK_IDS / ids_per_row.max(1)).max(1)
     }
 
     /// An empty scratch for one thread.
@@ -87,7 +91,8 @@ impl<'a> Rows<'a> {
             Rows::Sparse(_) => {
                 let mut ids = ids.chunks_exact_mut(trees.len());
                 self.for_each(rows, scratch, |row| {
-                    walk_trees(trees, row, ids.next().expect("one chunk of ids for each row"));
+                    let ids = ids.next().expect("one chunk of ids for each row");
+                    trees.iter().zip(ids).for_each(|(tree, id)| *id = leaf_node(tree, row));
                 });
             }
         }

@@ -106,7 +106,7 @@ impl KnownConstants {
     }
 }
 
-/// A set of rows or features, cleared by its own members.
+/// A set of rows or features.
 #[derive(Debug)]
 pub(crate) struct BitSet(Vec<u64>);
 
@@ -125,5 +125,9 @@ impl BitSet {
 
     pub(crate) fn contains(&self, i: u32) -> bool {
         self.0[i as usize / 64] >> (i % 64) & 1 == 1
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.fill(0);
     }
 }

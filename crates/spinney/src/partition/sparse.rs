@@ -3,14 +3,14 @@
 //! Thesis ch. 8 gives the first two; its switch rule is printed the wrong way round.
 //! * *mapping*: walk the column, keep the rows that the permutation places in the node: O(stored entries of the column);
 //! * *binary search* of each sample of the node in the column: O(samples × log stored entries);
-//! * *row gather*: walk the node's rows and keep the entries of drawn columns, all columns at once:
+//! * *row gather*: walk the node's rows and keep the entries of drawn features, all columns at once:
 //!   O(stored entries of the node's rows).
 
 use super::permutation::Permutation;
 use super::sort::sort_by_value;
 use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span};
 use crate::data::{SparseColumns, SparseView};
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_with_capacity};
 use crate::split::features::Lottery;
 
 /// Costs in nanoseconds of one step of each way, measured by `benches/rust/extraction.rs`. They decide speed only:
@@ -20,12 +20,14 @@ mod cost {
     pub(super) const MAPPING: f64 = 1.0;
     /// One halving of a binary search.
     pub(super) const BISECTION: f64 = 2.0;
-    /// A drawn column, whatever it holds: a jump to its place in memory.
-    pub(super) const COLUMN: f64 = 12.0;
+    /// A drawn column, whatever it holds: drawing it and a jump to its place in memory.
+    pub(super) const COLUMN: f64 = 30.0;
     /// One stored entry of a row, looked up in the set of drawn features.
     pub(super) const GATHER: f64 = 1.0;
     /// A drawn feature put into that set.
-    pub(super) const MARK: f64 = 4.0;
+    pub(super) const MARK: f64 = 5.0;
+    /// The place in the lottery of a stored entry's feature.
+    pub(super) const POSITION: f64 = 5.0;
 }
 
 /// Finds the entries of drawn columns at each node, each node in the way that costs least.
@@ -36,22 +38,13 @@ pub(crate) struct Columns<'a> {
     n: u32,
     constants: KnownConstants,
     buffer: Vec<Entry>,
-    gather: RowGather,
+    /// Features drawn at the node under way; empty between nodes.
+    drawn: BitSet,
+    /// (feature, entry) of every entry found in the node's rows.
+    found: Vec<(u32, Entry)>,
     goes_right: BitSet,
     #[cfg(test)]
     pub(crate) force_gather: Option<bool>,
-}
-
-/// Scratch of the row gather. Between nodes all sets are empty.
-#[derive(Debug)]
-struct RowGather {
-    drawn: BitSet,
-    /// Place of a drawn feature in the lottery, where `drawn` holds it.
-    position: Vec<u32>,
-    /// (place in the lottery, entry) of every entry found.
-    found: Vec<(u32, Entry)>,
-    /// End of each place's entries in the buffer.
-    ends: Vec<u32>,
 }
 
 impl<'a> Columns<'a> {
@@ -63,16 +56,17 @@ impl<'a> Columns<'a> {
             n: rows.len() as u32,
             constants: KnownConstants::new(n_features),
             buffer: Vec::new(),
-            gather: RowGather {
-                drawn: BitSet::new(n_features),
-                position: try_filled("the drawn features", 0, n_features)?,
-                found: Vec::new(),
-                ends: Vec::new(),
-            },
+            drawn: BitSet::new(n_features),
+            found: Vec::new(),
             goes_right: BitSet::new(n_samples),
             #[cfg(test)]
             force_gather: None,
         })
+    }
+
+    /// Mean number of stored entries of a row.
+    fn per_row(&self) -> f64 {
+        self.x.by_column.values().len() as f64 / self.x.by_column.n_minor() as f64
     }
 
     /// Whether gathering rows costs less than extracting `n_drawn` columns one by one, with columns and rows of mean
@@ -82,13 +76,11 @@ impl<'a> Columns<'a> {
         if let Some(forced) = self.force_gather {
             return forced;
         }
-        let stored = self.x.by_column.values().len() as f64;
-        let per_column = stored / self.x.by_column.n_major() as f64;
-        let per_row = stored / self.x.by_column.n_minor() as f64;
+        let per_column = self.x.by_column.values().len() as f64 / self.x.by_column.n_major() as f64;
         let (n_node, n_drawn) = (f64::from(n_node), f64::from(n_drawn));
         let bisection = cost::BISECTION * n_node * per_column.max(2.0).log2();
         let columns = n_drawn * (cost::COLUMN + bisection.min(cost::MAPPING * per_column));
-        let rows = n_drawn * cost::MARK + n_node * per_row * cost::GATHER;
+        let rows = n_drawn * cost::MARK + n_node * self.per_row() * cost::GATHER;
         rows < columns
     }
 
@@ -117,32 +109,30 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn visit_columns(
-        &mut self,
-        span: &Span,
-        lottery: &Lottery,
-        positions: impl Iterator<Item = u32>,
-        n_drawn: u32,
-        visit: &mut impl FnMut(Column<'_>),
-    ) -> bool {
+    /// One column, if it varies in the node.
+    fn column(&mut self, span: &Span, feature: u32) -> Option<Column<'_>> {
+        self.buffer.clear();
+        let buffer = &mut self.buffer;
+        Columns::extract(self.x.by_column.slice(feature as usize), &self.samples, span, |row, value| {
+            if value != 0.0 {
+                buffer.push(Entry::new(value, row));
+            }
+        });
+        let n_zeros = span.n_samples() - self.buffer.len() as u32;
+        Column::varying(feature, &mut self.buffer, false, n_zeros)
+    }
+
+    fn visit_columns(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: &mut impl FnMut(Column<'_>)) {
         let mut found = false;
-        for (i, position) in positions.enumerate() {
-            if i as u32 >= n_drawn && found {
+        for position in 0..lottery.n_features() {
+            if position >= n_drawn && found {
                 break;
             }
             let feature = lottery.feature(position);
             if self.constants.contains(feature, &span.samples) {
                 continue;
             }
-            self.buffer.clear();
-            let buffer = &mut self.buffer;
-            Columns::extract(self.x.by_column.slice(feature as usize), &self.samples, span, |row, value| {
-                if value != 0.0 {
-                    buffer.push(Entry::new(value, row));
-                }
-            });
-            let n_zeros = span.n_samples() - self.buffer.len() as u32;
-            match Column::varying(feature, &mut self.buffer, false, n_zeros) {
+            match self.column(span, feature) {
                 Some(column) => {
                     found = true;
                     visit(column);
@@ -150,74 +140,61 @@ impl<'a> Columns<'a> {
                 None => self.constants.insert(feature, &span.samples),
             }
         }
-        found
     }
 
-    fn visit_rows(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: &mut impl FnMut(Column<'_>)) -> bool {
-        let RowGather { drawn, position, found, ends } = &mut self.gather;
-        for i in 0..n_drawn {
-            let feature = lottery.feature(i);
-            drawn.insert(feature);
-            position[feature as usize] = i;
-        }
-        found.clear();
-        ends.clear();
-        ends.resize(n_drawn as usize + 1, 0);
+    /// Collects the entries of the node's rows whose feature `wanted` accepts.
+    #[inline]
+    fn gather(&mut self, span: &Span, wanted: impl Fn(&BitSet, u32) -> bool) {
+        self.found.clear();
         for &row in self.samples.rows(span.samples.clone()) {
             let (features, values) = self.x.by_row.slice(row as usize);
-            for (i, &feature) in features.iter().enumerate() {
-                if drawn.contains(feature) && values[i] != 0.0 {
-                    let at = position[feature as usize];
-                    found.push((at, Entry::new(values[i], row)));
-                    ends[at as usize + 1] += 1;
+            for (&feature, value) in features.iter().zip(values) {
+                if wanted(&self.drawn, feature) && *value != 0.0 {
+                    self.found.push((feature, Entry::new(*value, row)));
                 }
             }
         }
-        for i in 0..n_drawn {
-            drawn.remove(lottery.feature(i));
-        }
-        // Counting sort by place in the lottery. ends[i] runs from the start of place i to its end.
-        for i in 0..n_drawn as usize {
-            ends[i + 1] += ends[i];
-        }
-        self.buffer.resize(found.len(), Entry::default());
-        for &(at, entry) in found.iter() {
-            self.buffer[ends[at as usize] as usize] = entry;
-            ends[at as usize] += 1;
-        }
-        let mut any = false;
-        let mut start = 0;
-        for i in 0..n_drawn {
-            let end = ends[i as usize] as usize;
-            if end > start {
-                let n_zeros = span.n_samples() - (end - start) as u32;
-                let entries = &mut self.buffer[start..end];
-                if let Some(column) = Column::varying(lottery.feature(i), entries, false, n_zeros) {
-                    any = true;
-                    visit(column);
-                }
-            }
-            start = end;
-        }
-        any
     }
 
-    /// Places in the lottery, rising, of the features stored in the node's rows that come after the first `n_drawn`.
-    fn later_positions(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32) -> Vec<u32> {
-        let seen = &mut self.gather.drawn;
-        let mut positions = Vec::new();
-        for &row in self.samples.rows(span.samples.clone()) {
-            for &feature in self.x.by_row.slice(row as usize).0 {
-                if !seen.contains(feature) {
-                    seen.insert(feature);
-                    positions.push(lottery.position(feature));
-                }
+    fn visit_rows(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: &mut impl FnMut(Column<'_>)) {
+        let stored = f64::from(span.n_samples()) * self.per_row();
+        if stored * (cost::POSITION - cost::GATHER) < f64::from(n_drawn) * cost::MARK {
+            self.gather(span, |_, feature| lottery.position(feature) < n_drawn);
+        } else {
+            (0..n_drawn).for_each(|i| self.drawn.insert(lottery.feature(i)));
+            self.gather(span, |drawn, feature| drawn.contains(feature));
+            self.drawn.clear();
+        }
+        self.found.sort_unstable();
+        let mut any = false;
+        for group in self.found.chunk_by(|a, b| a.0 == b.0) {
+            self.buffer.clear();
+            self.buffer.extend(group.iter().map(|(_, entry)| *entry));
+            let n_zeros = span.n_samples() - group.len() as u32;
+            if let Some(column) = Column::varying(group[0].0, &mut self.buffer, true, n_zeros) {
+                any = true;
+                visit(column);
             }
         }
-        positions.iter().for_each(|&at| seen.remove(lottery.feature(at)));
-        positions.retain(|&at| at >= n_drawn);
-        positions.sort_unstable();
-        positions
+        if !any {
+            self.visit_first_after(span, lottery, n_drawn, visit);
+        }
+    }
+
+    /// Shows the first feature that varies after the first `n_drawn`, if any. A feature that no row of the node stores is
+    /// zero in all of them.
+    fn visit_first_after(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: &mut impl FnMut(Column<'_>)) {
+        let rows = self.samples.rows(span.samples.clone());
+        let stored = rows.iter().flat_map(|&row| self.x.by_row.slice(row as usize).0);
+        let mut later: Vec<u32> =
+            stored.map(|&feature| lottery.position(feature)).filter(|&at| at >= n_drawn).collect();
+        // Nearly always the first one varies, so the least is looked for again and again instead of sorting all.
+        while let Some(&first) = later.iter().min() {
+            if let Some(column) = self.column(span, lottery.feature(first)) {
+                return visit(column);
+            }
+            later.retain(|&at| at != first);
+        }
     }
 }
 
@@ -232,12 +209,9 @@ impl Partitioner for Columns<'_> {
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, mut visit: impl FnMut(Column<'_>)) {
         if self.gathers_rows(span.n_samples(), n_drawn) {
-            if !self.visit_rows(span, lottery, n_drawn, &mut visit) {
-                let later = self.later_positions(span, lottery, n_drawn);
-                self.visit_columns(span, lottery, later.into_iter(), 0, &mut visit);
-            }
+            self.visit_rows(span, lottery, n_drawn, &mut visit);
         } else {
-            self.visit_columns(span, lottery, 0..lottery.n_features(), n_drawn, &mut visit);
+            self.visit_columns(span, lottery, n_drawn, &mut visit);
         }
     }
 

@@ -15,10 +15,8 @@ impl<C: Criterion> Scan<'_, C> {
         if let ([entry], true) = (&*column.entries, column.n_zeros > 0) {
             // One sample against zeros: most columns of wide sparse data, deep in the tree.
             if entry.key() != Entry::ZERO_KEY {
-                let score = self.criterion.score_one(entry.row());
-                if self.admits(1) {
-                    self.offer_score(column.feature, score, || threshold_between(entry.value(), 0.0));
-                }
+                let moved = self.criterion.move_one(entry.row());
+                self.offer(column.feature, 1, &moved, || threshold_between(entry.value(), 0.0));
             }
             return;
         }
@@ -37,21 +35,21 @@ impl<C: Criterion> Scan<'_, C> {
     #[inline]
     fn move_inwards<'e>(&mut self, feature: u32, mut runs: impl Iterator<Item = &'e [Entry]>, inner: Option<f32>) {
         let Some(mut run) = runs.next() else { return };
-        self.criterion.reset();
+        let mut moved = self.criterion.reset();
         let mut n_moved = 0;
         loop {
-            self.criterion.move_samples(run.iter().map(|e| e.row()));
+            self.criterion.move_samples(&mut moved, run.iter().map(|e| e.row()));
             n_moved += run.len() as u32;
             let value = run[0].value();
             match runs.next() {
                 Some(next) => {
                     let inwards = next[0].value();
-                    self.offer(feature, n_moved, || threshold_between(value, inwards));
+                    self.offer(feature, n_moved, &moved, || threshold_between(value, inwards));
                     run = next;
                 }
                 None => {
                     if let Some(inner) = inner {
-                        self.offer(feature, n_moved, || threshold_between(value, inner));
+                        self.offer(feature, n_moved, &moved, || threshold_between(value, inner));
                     }
                     return;
                 }

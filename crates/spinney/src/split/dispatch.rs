@@ -5,7 +5,7 @@ use crate::config::Criterion as Tag;
 use crate::criterion::counts::{self, Gini};
 use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
-use crate::criterion::variance::{One, RealTargets, Variance};
+use crate::criterion::variance::{self, RealTargets, Variance};
 use crate::criterion::{Criterion, Units};
 use crate::data::{DenseColumns, SparseColumns};
 use crate::error::Result;
@@ -74,8 +74,12 @@ impl<'a> SearchData<'a> {
                 let total = self.rules.total_weight;
                 self.with_criterion(Entropy::new(y, units, total))
             }
-            (SplitY::Real(y), _) if y.n_outputs == 1 => self.with_criterion(Variance::new(y, units, exact, One)?),
-            (SplitY::Real(y), _) => self.with_criterion(Variance::new(y, units, exact, y.n_outputs)?),
+            (SplitY::Real(y), _) if y.n_outputs == 1 => {
+                self.with_criterion(Variance::new(y, units, exact, variance::One)?)
+            }
+            (SplitY::Real(y), _) => {
+                self.with_criterion(Variance::new(y, units, exact, variance::Many::new(y.n_outputs))?)
+            }
         }
     }
 

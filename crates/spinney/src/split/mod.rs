@@ -90,11 +90,12 @@ pub(crate) struct NodeSearch<P, C> {
     partitioner: P,
     criterion: C,
     rules: Rules,
+    picked: Vec<u32>,
 }
 
 impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
     pub(crate) fn new(partitioner: P, criterion: C, rules: Rules) -> Self {
-        NodeSearch { partitioner, criterion, rules }
+        NodeSearch { partitioner, criterion, rules, picked: Vec::new() }
     }
 
     fn enter(&mut self, span: &Span) -> NodeStats {
@@ -110,12 +111,14 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
         let lottery = Lottery::new(task.key.child(LOTTERY), self.rules.n_features);
         let mut scan = Scan {
             criterion: &mut self.criterion,
-            rules: &self.rules,
+            min_samples_leaf: u32::try_from(self.rules.min_samples_leaf).unwrap_or(u32::MAX),
+            min_weight_leaf: self.rules.min_weight_leaf,
             lottery: &lottery,
             thresholds: task.key.child(THRESHOLDS),
             n_samples: task.span.n_samples(),
             weight: task.stats.weight,
             best: None,
+            picked: &mut self.picked,
         };
         let splitter = self.rules.splitter;
         self.partitioner.visit(&task.span, &lottery, self.rules.n_drawn, |column| match splitter {
@@ -198,12 +201,15 @@ impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
 #[derive(Debug)]
 struct Scan<'a, C> {
     criterion: &'a mut C,
-    rules: &'a Rules,
+    min_samples_leaf: u32,
+    min_weight_leaf: f64,
     lottery: &'a Lottery,
     thresholds: Key,
     n_samples: u32,
     weight: f64,
     best: Option<Candidate>,
+    /// Rows that a scan picks before it moves them.
+    picked: &'a mut Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -214,24 +220,22 @@ struct Candidate {
 }
 
 impl<C: Criterion> Scan<'_, C> {
-    /// Whether a cut with so many samples moved leaves enough on both sides.
-    fn admits(&self, n_moved: u32) -> bool {
-        let least = self.rules.min_samples_leaf;
-        if (n_moved as usize) < least || ((self.n_samples - n_moved) as usize) < least {
-            return false;
-        }
-        let least = self.rules.min_weight_leaf;
-        let moved = self.criterion.moved_weight();
-        least == 0.0 || (moved >= least && self.weight - moved >= least)
-    }
-
-    /// Takes the cut between moved and rest if it is better than the best so far. `threshold` is computed only then.
+    /// Takes the cut between moved and rest if it leaves enough on both sides and is better than the best so far.
+    /// `threshold` is computed only then.
     #[inline]
-    fn offer(&mut self, feature: u32, n_moved: u32, threshold: impl FnOnce() -> f32) {
-        if self.admits(n_moved) {
-            let score = self.criterion.score();
-            self.offer_score(feature, score, threshold);
+    fn offer(&mut self, feature: u32, n_moved: u32, moved: &C::Moved, threshold: impl FnOnce() -> f32) {
+        let n_rest = self.n_samples - n_moved;
+        if n_moved < self.min_samples_leaf || n_rest < self.min_samples_leaf {
+            return;
         }
+        if self.min_weight_leaf > 0.0 {
+            let weight = self.criterion.moved_weight(moved);
+            if weight < self.min_weight_leaf || self.weight - weight < self.min_weight_leaf {
+                return;
+            }
+        }
+        let score = self.criterion.score(moved);
+        self.offer_score(feature, score, threshold);
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use crate::criterion::counts;
 use crate::criterion::counts::{Gini, Many};
 use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
-use crate::criterion::variance::{One, RealTargets, Variance};
+use crate::criterion::variance::{self, RealTargets, Variance};
 use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
 use crate::partition::{dense, sparse};
 use crate::tree::grow::{Structure, grow};
@@ -159,11 +159,11 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
         match Slots::new(targets).unwrap() {
             Some(slots) => {
                 let slots: &'static Slots<'static> = Box::leak(Box::new(slots));
-                body("gini", &mut || Box::new(Gini::new(Many { y: slots, weights: units }, slots)));
+                body("gini", &mut || boxed(Gini::new(Many { y: slots, weights: units }, slots)));
                 if slots.n_class_outputs == Some(1) {
-                    body("gini of one", &mut || Box::new(Gini::new(counts::One::new(slots, units), slots)));
+                    body("gini of one", &mut || boxed(Gini::new(counts::One::new(slots, units), slots)));
                 }
-                body("entropy", &mut || Box::new(Entropy::new(slots, units, total)));
+                body("entropy", &mut || boxed(Entropy::new(slots, units, total)));
             }
             None => {
                 let Targets::Real(y) = targets else { unreachable!() };
@@ -171,9 +171,9 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
                 let y: &'static RealTargets<'static> =
                     Box::leak(Box::new(RealTargets { values: y.to_slice().unwrap().to_vec().into(), n_outputs: q }));
                 let exact = data.exact;
-                body("variance", &mut || Box::new(Variance::new(y, units, exact, q).unwrap()));
+                body("variance", &mut || boxed(Variance::new(y, units, exact, variance::Many::new(q)).unwrap()));
                 if q == 1 {
-                    body("variance of one", &mut || Box::new(Variance::new(y, units, exact, One).unwrap()));
+                    body("variance of one", &mut || boxed(Variance::new(y, units, exact, variance::One).unwrap()));
                 }
             }
         }
@@ -184,69 +184,76 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
     with_units(data, data.units.clone().leak(), &mut body);
 }
 
-/// [`Criterion`] behind a pointer, sample by sample.
+/// A criterion behind a pointer, sample by sample.
 trait AnyCriterion {
     fn enter(&mut self, rows: &[u32]) -> NodeStats;
     fn reset(&mut self);
+    fn add(&mut self, row: u32);
     fn move_one(&mut self, row: u32);
     fn moved_weight(&self) -> f64;
     fn score(&self) -> f64;
-    fn score_one(&mut self, row: u32) -> f64;
     fn decrease(&self, score: f64) -> f64;
 }
 
-impl<C: Criterion> AnyCriterion for C {
-    fn enter(&mut self, rows: &[u32]) -> NodeStats {
-        self.enter(rows)
-    }
-    fn reset(&mut self) {
-        self.reset();
-    }
-    fn move_one(&mut self, row: u32) {
-        self.move_samples(std::iter::once(row));
-    }
-    fn moved_weight(&self) -> f64 {
-        self.moved_weight()
-    }
-    fn score(&self) -> f64 {
-        self.score()
-    }
-    fn score_one(&mut self, row: u32) -> f64 {
-        self.score_one(row)
-    }
-    fn decrease(&self, score: f64) -> f64 {
-        self.decrease(score)
-    }
-}
+struct Scanned<C: Criterion>(C, C::Moved);
 
-struct Boxed(Box<dyn AnyCriterion>);
-
-impl Criterion for Boxed {
+impl<C: Criterion> AnyCriterion for Scanned<C> {
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
         self.0.enter(rows)
     }
     fn reset(&mut self) {
-        self.0.reset();
+        self.1 = self.0.reset();
     }
-    fn move_samples(&mut self, rows: impl Iterator<Item = u32>) {
-        rows.for_each(|row| self.0.move_one(row));
+    fn add(&mut self, row: u32) {
+        self.0.move_samples(&mut self.1, std::iter::once(row));
+    }
+    fn move_one(&mut self, row: u32) {
+        self.1 = self.0.move_one(row);
     }
     fn moved_weight(&self) -> f64 {
-        self.0.moved_weight()
+        self.0.moved_weight(&self.1)
     }
     fn score(&self) -> f64 {
-        self.0.score()
-    }
-    fn score_one(&mut self, row: u32) -> f64 {
-        self.0.score_one(row)
+        self.0.score(&self.1)
     }
     fn decrease(&self, score: f64) -> f64 {
         self.0.decrease(score)
     }
 }
 
+fn boxed<C: Criterion + 'static>(mut criterion: C) -> Box<dyn AnyCriterion> {
+    let moved = criterion.reset();
+    Box::new(Scanned(criterion, moved))
+}
+
+impl Criterion for Box<dyn AnyCriterion> {
+    type Moved = ();
+
+    fn enter(&mut self, rows: &[u32]) -> NodeStats {
+        (**self).enter(rows)
+    }
+    fn reset(&mut self) {
+        (**self).reset();
+    }
+    fn move_samples(&mut self, (): &mut (), rows: impl Iterator<Item = u32>) {
+        rows.for_each(|row| self.add(row));
+    }
+    fn move_one(&mut self, row: u32) {
+        (**self).move_one(row);
+    }
+    fn moved_weight(&self, (): &()) -> f64 {
+        (**self).moved_weight()
+    }
+    fn score(&self, (): &()) -> f64 {
+        (**self).score()
+    }
+    fn decrease(&self, score: f64) -> f64 {
+        (**self).decrease(score)
+    }
+}
+
 fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, rules: &Rules, seed: u64) -> Structure {
-    let mut search = NodeSearch::new(partitioner, Boxed(criterion), rules.clone());
+    let mut search = NodeSearch::new(partitioner, criterion, rules.clone());
     grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 

@@ -204,3 +204,93 @@ fn normalize(importances: &mut [f64]) {
         importances.iter_mut().for_each(|v| *v /= sum);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::testing::models;
+
+    /// Impurity of output `o` in every node, by its definition on the values of all nodes.
+    fn naive_impurity(tree: &Tree, o: usize) -> Vec<f64> {
+        let value = tree.value().unwrap();
+        let entropy = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
+        let frequencies =
+            |i: usize| value.slice_axis(ndarray::Axis(0), (i..i + 1).into()).index_axis(ndarray::Axis(1), o).to_owned();
+        let of_node = |i: usize| match tree.criterion {
+            Criterion::Gini => 1.0 - frequencies(i).iter().map(|p| p * p).sum::<f64>(),
+            Criterion::Entropy => frequencies(i).iter().map(|p| entropy(*p)).sum(),
+            Criterion::Variance => {
+                // Σ W (m − mean)² over the leaves below: the variance between leaves, which is all that splits change.
+                let end = if tree.nodes[i].is_leaf() { i + 1 } else { end_of(tree, i) };
+                let leaves = (i..end).filter(|&l| tree.nodes[l].is_leaf());
+                let squares =
+                    leaves.map(|l| tree.weighted_n_node_samples[l] * (value[[l, o, 0]] - value[[i, o, 0]]).powi(2));
+                squares.sum::<f64>() / tree.weighted_n_node_samples[i]
+            }
+        };
+        (0..tree.n_nodes()).map(of_node).collect()
+    }
+
+    /// One past the last node below node `i`.
+    fn end_of(tree: &Tree, i: usize) -> usize {
+        let mut last = i;
+        while !tree.nodes[last].is_leaf() {
+            last = tree.nodes[last].right as usize;
+        }
+        last + 1
+    }
+
+    fn assert_close(a: &[f64], b: &[f64]) {
+        let scale = b.iter().fold(1e-3f64, |m, v| m.max(v.abs()));
+        assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-11 * scale), "{a:?} {b:?}");
+    }
+
+    #[test]
+    fn chosen_outputs_agree_with_impurities_of_the_nodes_values() {
+        for seed in 0..200u64 {
+            let forest = models::some_forest(seed);
+            let mut tree = Tree::clone(forest.tree(0));
+            if tree.criterion == Criterion::Gini && seed % 2 == 0 {
+                tree.criterion = Criterion::Entropy;
+            }
+            let n_outputs = tree.outputs.n_outputs();
+            let chosen: Vec<usize> =
+                (0..n_outputs).rev().filter(|o| *o == 0 || !(o * 7 + seed as usize).is_multiple_of(3)).collect();
+            let mut expected = vec![0.0; tree.n_features];
+            for &o in &chosen {
+                tree.impurity = naive_impurity(&tree, o);
+                let of_output = tree.unnormalized_feature_importances(None).unwrap();
+                expected.iter_mut().zip(of_output).for_each(|(sum, v)| *sum += v / chosen.len() as f64);
+            }
+            assert_close(&tree.unnormalized_feature_importances(Some(&chosen)).unwrap(), &expected);
+        }
+    }
+
+    #[test]
+    fn shares_sum_to_one_and_single_leaves_have_no_say() {
+        let shape = models::Shape { n_features: 5, outputs: models::some_outputs(5), max_leaves: 40, unit: 1.0 };
+        let forest = models::forest(2, 9, &shape);
+        let mean = forest.feature_importances(Some(&[3, 1])).unwrap();
+        assert!((mean.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let stump = models::forest(2, 1, &models::Shape { max_leaves: 1, ..shape });
+        assert_eq!(stump.feature_importances(None).unwrap(), [0.0; 5]);
+        let both = Forest::merge(&[&stump, &forest]).unwrap();
+        assert_eq!(both.feature_importances(Some(&[3, 1])).unwrap(), mean);
+    }
+
+    #[test]
+    fn a_long_chain_is_no_deeper_than_the_heap() {
+        let tree = models::chain(100_000);
+        assert_eq!(tree.feature_importances(Some(&[0, 1])).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn outputs_must_exist_and_be_named_once() {
+        let tree = models::chain(2);
+        for bad in [&[2][..], &[0, 1, 0], &[], &[usize::MAX]] {
+            let error = tree.feature_importances(Some(bad)).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Invalid { what: "outputs", .. }));
+        }
+    }
+}

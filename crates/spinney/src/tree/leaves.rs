@@ -227,6 +227,20 @@ impl LeafTable {
         }
     }
 
+    /// Adds the values of `leaves`, one after the other, to as many `rows`.
+    pub(crate) fn add_each(&self, leaves: impl Iterator<Item = usize>, rows: &mut [f64]) {
+        let totals = self.totals.as_deref();
+        match (&self.layout, &self.amounts) {
+            (Layout::Dense, Amounts::U8(v)) => add_each_dense(v, totals, leaves, self.width, rows),
+            (Layout::Dense, Amounts::U16(v)) => add_each_dense(v, totals, leaves, self.width, rows),
+            (Layout::Dense, Amounts::U32(v)) => add_each_dense(v, totals, leaves, self.width, rows),
+            (Layout::Dense, Amounts::F64(v)) => add_each_dense(v, totals, leaves, self.width, rows),
+            (Layout::Sparse { .. }, _) => {
+                leaves.zip(rows.chunks_exact_mut(self.width)).for_each(|(leaf, row)| self.add_to(leaf, row));
+            }
+        }
+    }
+
     fn add_sparse<C: Column>(&self, columns: &[C], range: Range<usize>, total: Option<f64>, row: &mut [f64]) {
         match &self.amounts {
             Amounts::U8(v) => add_sparse(columns, &v[range], total, row),
@@ -286,6 +300,18 @@ fn add_dense<A: Copy + Into<f64>>(amounts: &[A], total: Option<f64>, row: &mut [
     match total {
         Some(total) => row.iter_mut().zip(amounts).for_each(|(sum, &a)| *sum += a.into() / total),
         None => row.iter_mut().zip(amounts).for_each(|(sum, &a)| *sum += a.into()),
+    }
+}
+
+fn add_each_dense<A: Copy + Into<f64>>(
+    amounts: &[A],
+    totals: Option<&[f64]>,
+    leaves: impl Iterator<Item = usize>,
+    width: usize,
+    rows: &mut [f64],
+) {
+    for (leaf, row) in leaves.zip(rows.chunks_exact_mut(width)) {
+        add_dense(&amounts[leaf * width..(leaf + 1) * width], totals.map(|totals| totals[leaf]), row);
     }
 }
 

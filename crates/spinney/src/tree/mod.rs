@@ -229,3 +229,53 @@ impl Outputs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{models, naive};
+
+    #[test]
+    fn arrays_are_those_of_scikit_learn() {
+        let tree = models::chain(2);
+        assert_eq!((tree.n_nodes(), tree.n_leaves(), tree.max_depth()), (5, 3, 2));
+        assert_eq!(tree.children_left(), [1, 2, -1, -1, -1]);
+        assert_eq!(tree.children_right(), [4, 3, -1, -1, -1]);
+        assert_eq!(tree.feature(), [0, 0, -2, -2, -2]);
+        assert_eq!(tree.threshold(), [0.0, -1.0, -2.0, -2.0, -2.0]);
+        assert_eq!(tree.n_node_samples(), [3, 2, 1, 1, 1]);
+        assert_eq!(tree.weighted_n_node_samples(), [3.0, 2.0, 1.0, 1.0, 1.0]);
+        let value = tree.value().unwrap();
+        assert_eq!(value.dim(), (5, 2, 2));
+        let positive: Vec<f64> = (0..5).map(|i| value[[i, 1, 1]]).collect();
+        assert_eq!(positive, [1.0 / 3.0, 0.5, 0.0, 1.0, 0.0]);
+        assert_eq!(value[[0, 1, 0]], 1.0 - 1.0 / 3.0);
+    }
+
+    #[test]
+    fn values_are_weighted_means_of_the_leaves_below() {
+        for seed in 0..150 {
+            let forest = models::some_forest(seed);
+            let tree = forest.tree(0);
+            let (value, leaves) = (tree.value().unwrap(), naive::leaf_values(tree));
+            let max_n_classes = value.dim().2;
+            let places = tree.outputs.places(max_n_classes);
+            for i in 0..tree.n_nodes() {
+                let mut end = i;
+                while !tree.nodes[end].is_leaf() {
+                    end = tree.nodes[end].right as usize;
+                }
+                for (column, &place) in places.iter().enumerate() {
+                    let below = (i..=end).filter(|&l| tree.nodes[l].is_leaf());
+                    let sum: f64 = below
+                        .map(|l| tree.weighted_n_node_samples[l] * leaves[[tree.nodes[l].right as usize, column]])
+                        .sum();
+                    let got = value[[i, place / max_n_classes, place % max_n_classes]];
+                    assert!((got - sum / tree.weighted_n_node_samples[i]).abs() < 1e-12);
+                    if tree.nodes[i].is_leaf() && tree.leaves.totals.is_some() {
+                        assert_eq!(got, leaves[[tree.nodes[i].right as usize, column]]);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,23 +1,18 @@
 //! Walking rows down trees.
 //!
 //! In: nodes and dense rows (a sparse row is scattered into a dense one beforehand). Out: the index of the leaf's
-//! node. A step waits for memory most of its time, so several rows on one tree, or one row on several trees, are
-//! walked in turn ([`LANES`] at once) and their waits overlap.
+//! node. A step down a tree waits for memory and guesses a branch. Dense rows guess badly, so [`LANES`] of them go down a
+//! tree in turn, without branches on the data: their waits overlap. Sparse rows are zero almost everywhere and guess well,
+//! so a plain loop, which the processor runs ahead of itself, is faster for them.
 //!
 //! Not here: what leaves predict, threads.
 
-use super::{Node, Tree};
+use std::hint::select_unpredictable;
 
-/// Walks under way at once.
+use super::Tree;
+
+/// Dense rows under way at once.
 const LANES: usize = 8;
-
-impl Node {
-    /// The node below this one, node `at`, on the path of `row`.
-    #[inline(always)]
-    fn next(&self, at: u32, row: &[f32]) -> u32 {
-        if row[self.feature as usize] <= self.threshold { at + 1 } else { self.right }
-    }
-}
 
 /// Calls `visit` with each node on the path of `row`, from the root to the leaf.
 pub(crate) fn path(tree: &Tree, row: &[f32], mut visit: impl FnMut(u32)) {
@@ -28,7 +23,7 @@ pub(crate) fn path(tree: &Tree, row: &[f32], mut visit: impl FnMut(u32)) {
         if node.is_leaf() {
             return;
         }
-        at = node.next(at, row);
+        at = if row[node.feature as usize] <= node.threshold { at + 1 } else { node.right };
     }
 }
 
@@ -39,54 +34,38 @@ pub(crate) fn leaf_node(tree: &Tree, row: &[f32]) -> u32 {
     leaf
 }
 
-/// Walks [`LANES`] rows, or one row on [`LANES`] trees, to their leaves' nodes.
-#[inline(always)]
-fn walk(nodes: [&[Node]; LANES], rows: [&[f32]; LANES]) -> [u32; LANES] {
+/// The leaves' nodes of all `rows` (row-major, `tree.n_features` wide): that of row r goes to `ids[r * stride]`.
+pub(crate) fn walk_rows(tree: &Tree, rows: &[f32], ids: &mut [u32], stride: usize) {
+    let mut ids = ids.iter_mut().step_by(stride);
+    if tree.nodes.len() == 1 {
+        return ids.for_each(|id| *id = 0);
+    }
+    let groups = rows.chunks_exact(LANES * tree.n_features);
+    let rest = groups.remainder();
+    for group in groups {
+        walk_group(tree, group).into_iter().zip(&mut ids).for_each(|(leaf, id)| *id = leaf);
+    }
+    for (row, id) in rest.chunks_exact(tree.n_features).zip(ids) {
+        *id = leaf_node(tree, row);
+    }
+}
+
+/// The leaves' nodes of [`LANES`] rows; lanes that have arrived stand still until the last one has.
+fn walk_group(tree: &Tree, rows: &[f32]) -> [u32; LANES] {
     let mut at = [0u32; LANES];
     loop {
         let mut moving = false;
-        for lane in 0..LANES {
-            let node = &nodes[lane][at[lane] as usize];
-            if !node.is_leaf() {
-                at[lane] = node.next(at[lane], rows[lane]);
-                moving = true;
-            }
+        for (lane, at) in at.iter_mut().enumerate() {
+            let node = tree.nodes[*at as usize];
+            let is_leaf = node.is_leaf();
+            let feature = if is_leaf { 0 } else { node.feature as usize };
+            let value = rows[lane * tree.n_features + feature];
+            let next = select_unpredictable(value <= node.threshold, *at + 1, node.right);
+            *at = select_unpredictable(is_leaf, *at, next);
+            moving |= !is_leaf;
         }
         if !moving {
             return at;
         }
-    }
-}
-
-/// The leaves' nodes of all `rows` (row-major, `tree.n_features` wide): that of row r goes to `ids[r * stride]`.
-pub(crate) fn walk_rows(tree: &Tree, rows: &[f32], ids: &mut [u32], stride: usize) {
-    if tree.nodes.len() == 1 {
-        ids.iter_mut().step_by(stride).for_each(|id| *id = 0);
-        return;
-    }
-    let p = tree.n_features;
-    let mut ids = ids.iter_mut().step_by(stride);
-    let groups = rows.chunks_exact(LANES * p);
-    let rest = groups.remainder();
-    for group in groups {
-        let rows = std::array::from_fn(|lane| &group[lane * p..(lane + 1) * p]);
-        walk([&tree.nodes; LANES], rows).into_iter().zip(&mut ids).for_each(|(leaf, id)| *id = leaf);
-    }
-    for (row, id) in rest.chunks_exact(p).zip(ids) {
-        *id = leaf_node(tree, row);
-    }
-}
-
-/// The leaves' nodes of one row on all `trees`.
-pub(crate) fn walk_trees(trees: &[&Tree], row: &[f32], ids: &mut [u32]) {
-    let n_grouped = trees.len() / LANES * LANES;
-    let (grouped, rest) = trees.split_at(n_grouped);
-    let (grouped_ids, rest_ids) = ids.split_at_mut(n_grouped);
-    for (trees, ids) in grouped.chunks_exact(LANES).zip(grouped_ids.chunks_exact_mut(LANES)) {
-        let nodes = std::array::from_fn(|lane| &trees[lane].nodes[..]);
-        ids.copy_from_slice(&walk(nodes, [row; LANES]));
-    }
-    for (tree, id) in rest.iter().zip(rest_ids) {
-        *id = leaf_node(tree, row);
     }
 }
