@@ -26,7 +26,8 @@ def make_data(name: str, n: int = 60, p: int = 12, seed: int = 0, outputs: str =
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p)).round(1)
     X[rng.random((n, p)) < 0.5] = 0
-    score = X[:, :4] @ rng.normal(size=(4, 3)) + rng.normal(scale=0.3, size=(n, 3))
+    k = min(4, p)
+    score = X[:, :k] @ rng.normal(size=(k, 3)) + rng.normal(scale=0.3, size=(n, 3))
     if name.endswith("Regressor"):
         return X, score[:, 0] if outputs == "single" else score
     if outputs == "labels":

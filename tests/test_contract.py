@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+from contextlib import contextmanager
 
 import joblib
 import numpy as np
@@ -23,14 +24,15 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 
 def variations():
     for name in ALL:
         yield make(name, random_state=None)
-        yield make(name, max_leaf_nodes=12)
-        yield make(name, max_depth=8, max_features=0.7)
+        yield make(name, max_leaf_nodes=60)
+        yield make(name, max_depth=12, max_features=0.7)
         if name in CLASSIFIERS:
             yield make(name, criterion="entropy")
             yield make(name, class_weight="balanced")
@@ -41,13 +43,31 @@ def variations():
         yield make(name, bootstrap=True, n_jobs=2)
         yield make(name, bootstrap=False)
         yield make(name, warm_start=True)
+        if name in CLASSIFIERS:
+            yield make(name, bootstrap=True, class_weight="balanced_subsample")
 
 
 # Fitted on the few rows that the checks use, most of them are drawn by all of five trees.
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+# Checks that fit twice give a warm start nothing to do.
+@pytest.mark.filterwarnings("ignore:Warm-start fitting without increasing")
 @parametrize_with_checks([*variations(), *(make(name, bootstrap=True, oob_score=True) for name in FORESTS)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+# scikit-learn runs these for the tag `multi_label` only, whose other check wants probabilities strictly between 0 and 1.
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_classifiers_multilabel_representation_invariance,
+        estimator_checks.check_classifiers_multilabel_output_format_predict,
+        estimator_checks.check_classifiers_multilabel_output_format_decision_function,
+    ],
+)
+def test_scikit_learn_checks_of_labels(name, check):
+    check(name, make(name))
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -150,20 +170,21 @@ def test_scikit_learn_plots_trees():
     matplotlib.pyplot.close("all")
 
 
-@pytest.mark.parametrize("name", ["DecisionTreeRegressor", "RandomForestRegressor"])
 @pytest.mark.parametrize("features", [[0], [0, 2]])
-def test_partial_dependence_by_recursion_is_that_of_scikit_learns_tree(name, features):
-    X, y = make_data(name)
+def test_partial_dependence_by_recursion_is_that_of_scikit_learn(features):
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 4))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.05, size=200)
     model = make("DecisionTreeRegressor", max_depth=4).fit(X, y)
-    theirs = sklearn.tree.DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, model.predict(X))
+    theirs = sklearn.tree.DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, y)
     np.testing.assert_allclose(theirs.predict(X), model.predict(X))
-    here, there = (partial_dependence(m, X, features, grid_resolution=5, method="recursion") for m in (model, theirs))
-    assert here["average"].shape == there["average"].shape
-    brute = partial_dependence(model, X[:, :], features, grid_resolution=5, method="brute")
-    assert np.corrcoef(here["average"].ravel(), brute["average"].ravel())[0, 1] > 0.9
-    if name == "RandomForestRegressor":
-        forest = make(name).fit(X, y)
-        assert partial_dependence(forest, X, features, grid_resolution=5)["average"].shape == here["average"].shape
+    grid = {"grid_resolution": 5, "method": "recursion"}
+    here, there = (partial_dependence(m, X, features, **grid)["average"] for m in (model, theirs))
+    np.testing.assert_allclose(here, there)
+    forest = make("RandomForestRegressor").fit(X, y)
+    by_forest = forest._compute_partial_dependence_recursion([[0.5] * len(features)], np.array(features))
+    by_tree = [t._compute_partial_dependence_recursion([[0.5] * len(features)], np.array(features)) for t in forest]
+    np.testing.assert_allclose(by_forest, np.mean(by_tree, axis=0))
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -239,9 +260,8 @@ def test_labels_come_back_as_they_were(name, dtype):
     assert predicted.shape == Y.shape
     proba = dense.predict_proba(X)
     np.testing.assert_array_equal(predicted, proba > 0.5)
-    np.testing.assert_array_equal(dense.decision_function(X), proba)
-    assert dense.n_classes_ == [2, 2, 2]
-    assert [classes.tolist() for classes in dense.classes_] == [[0, 1]] * 3
+    np.testing.assert_array_equal(dense.decision_function(X), proba - 0.5)
+    assert (dense.n_classes_, dense.n_outputs_, dense.classes_.tolist()) == (3, 3, [0, 1, 2])
     for container in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.lil_array, sparse.dok_matrix):
         model = make(name).fit(X, container(Y))
         assert model_bytes(model) == model_bytes(dense)
@@ -324,22 +344,32 @@ def test_column_y_in_trees(name):
     assert make(name).fit(X, y[:, None]).predict(X).shape == (len(X),)
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "ExtraTreesClassifier"])
 @pytest.mark.parametrize("outputs", ["single", "several", "labels"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_balanced_classes_weigh_the_same(name, outputs, weighted):
-    X, y = make_data(name, outputs=outputs)
-    w = np.arange(len(X)) % 3 if weighted else np.ones(len(X))
-    target = make(name)._check_y(y, w, len(X))
-    expanded = make(name, class_weight="balanced")._class_weights(target, w)
-    kept = w > 0
-    expected = w[kept].astype(float)
-    for column in y[kept].reshape(kept.sum(), -1).T:
+    X, y = make_data(name, outputs=outputs, n=400)
+    w = np.arange(len(X)) % 3 + 1.0 if weighted else np.ones(len(X))
+    expected = w.copy()
+    for column in y.reshape(len(X), -1).T:
         classes, codes = np.unique(column, return_inverse=True)
-        totals = np.bincount(codes, w[kept])
-        expected *= (w.sum() / (len(classes) * totals))[codes]
-    np.testing.assert_allclose(expanded[kept], expected, rtol=1e-10)
-    assert (expanded[~kept] == 0).all()
+        expected *= (w.sum() / (len(classes) * np.bincount(codes, w)))[codes]
+    params = {"max_depth": 3, "max_features": None}
+    for rule in ("balanced", *(["balanced_subsample"] if name in FORESTS else [])):
+        model = make(name, class_weight=rule, **params).fit(X, y, sample_weight=w if weighted else None)
+        same = make(name, **params).fit(X, y, sample_weight=expected)
+        np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), atol=1e-6)
+
+
+def test_balanced_subsample_is_balanced_in_every_tree():
+    X, y = make_data("RandomForestClassifier", n=300)
+    rare = np.flatnonzero(y != "a")[20:]
+    X, y = np.delete(X, rare, axis=0), np.delete(y, rare)
+    forest = make("RandomForestClassifier", n_estimators=50, class_weight="balanced_subsample").fit(X, y)
+    roots = np.array([tree.tree_.value[0, 0] for tree in forest])
+    np.testing.assert_allclose(roots, 1 / np.count_nonzero(roots, axis=1)[:, None] * (roots > 0), atol=1e-6)
+    whole = make("RandomForestClassifier", n_estimators=50, class_weight="balanced").fit(X, y)
+    assert np.std([tree.tree_.value[0, 0, 0] for tree in whole]) > 0.01
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -349,7 +379,7 @@ def test_class_weights_are_sample_weights(name):
     expected = make(name).fit(X, y, sample_weight=[by_class[c] for c in y])
     assert model_bytes(make(name, class_weight=by_class).fit(X, y)) == model_bytes(expected)
     Y = make_data(name, outputs="labels")[1]
-    by_label = [{0: 1, 1: 2}, {0: 2, 1: 1}, {0: 1, 1: 1}]
+    by_label = [{0: 1, 1: 2}, {0: 2, 1: 1}, {0: 1.5, 1: 1}]
     w = np.prod([[weights[c] for c in column] for weights, column in zip(by_label, Y.T, strict=True)], axis=0)
     for container in (np.asarray, sparse.csr_array):
         model = make(name, class_weight=by_label).fit(X, container(Y))
@@ -413,14 +443,22 @@ def test_inspection_by_outputs():
 def test_progress_reaches_the_number_of_trees(monkeypatch):
     X, y = make_data("RandomForestClassifier")
     seen = []
-    target = make("RandomForestClassifier")._check_y(y, None, len(X))
-    from spinney import _spinney
 
-    model = make("RandomForestClassifier").fit(X, y)
-    config = model._forest_config(X, None, (0, 5))
-    _spinney.fit_forest(X.astype(np.float32), target.engine, None, config, 1, seen.append)
-    assert seen[-1] == 5
+    @contextmanager
+    def record(n_trees, verbose, name):
+        yield seen.append
+
+    monkeypatch.setattr("spinney.forest.progress_bar", record)
+    make("RandomForestClassifier", n_estimators=2000).fit(X.repeat(20, axis=0), y.repeat(20))
+    assert seen[-1] == 2000
     assert seen == sorted(seen)
+    assert len(seen) > 2
+
+
+def test_verbose_is_silent_off_a_terminal(capfd):
+    X, y = make_data("RandomForestClassifier")
+    make("RandomForestClassifier", verbose=1).fit(X, y)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_build_info_says_which_build_this_is():

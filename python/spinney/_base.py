@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney, _validation
-from spinney._validation import Float, LabelFormat, Matrix, Target
+from spinney._validation import Float, LabelFormat, Matrix, RowWeights, Target
 
 if TYPE_CHECKING:
     from spinney._spinney import _TreeConfig
@@ -102,9 +102,9 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
         """y in the engine's form."""
 
-    def _class_weights(self, target: Target, weights: Float | None) -> Float | None:
-        """`weights` times the weights of classes."""
-        return weights
+    def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
+        """Sample weights and class weights."""
+        return weights, None
 
     def _set_outputs(self, target: Target) -> None:
         """Fitted attributes that describe y."""
@@ -214,12 +214,14 @@ def _ranks_columns(estimator: Any) -> bool:
     return estimator.n_outputs_ == 1 or estimator._label_format is not None
 
 
+# Labels are supported, yet scikit-learn's tag `multi_label` stays at its default: it calls for a check that an array of
+# probabilities is strictly between 0 and 1, and a frequency may be either.
 class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
     """Predictions of classes and labels.
 
-    `classes_` and `n_classes_` are an array and a number for one output, lists of them for several. A label's classes
-    are 0 and 1, whether or not both occur; all entries of the list are the same array, so that the list costs a pointer
-    for each label.
+    `classes_` and `n_classes_` are an array and a number for one output, lists of them for several. For labels they are
+    the numbers of the labels, 0 to d - 1, and d, as of `sklearn.multiclass.OneVsRestClassifier`, whose predictions have
+    the same form: a label keeps its column whether or not both 0 and 1 occur.
     """
 
     classes_: Any
@@ -229,16 +231,13 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
     def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
         return _validation.classes(y, weights, n_samples, type(self).__name__, warn_column=self._warn_column)
 
-    def _class_weights(self, target: Target, weights: Float | None) -> Float | None:
-        if self.class_weight is None:
-            return weights
-        by_class = _validation.class_weights(self.class_weight, target, weights)
-        return by_class if weights is None else weights * by_class
+    def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
+        return _validation.row_weights(self.class_weight, target, weights)
 
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)
         self._label_format = target.label_format
-        single = target.kind == "classes" and target.n_outputs == 1
+        single = target.kind == "labels" or target.n_outputs == 1
         self.classes_ = target.classes[0] if single else target.classes
         self.n_classes_ = len(self.classes_) if single else [len(classes) for classes in target.classes]
 
@@ -319,8 +318,11 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
     @available_if(_has_labels)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Float:
-        """Scores of labels, (n_samples, n_labels): the same as `predict_proba`. Only after fit on labels."""
-        return self._scores(X)
+        """Scores of labels, (n_samples, n_labels): probabilities less one half, positive for the labels predicted.
+
+        Only after fit on labels.
+        """
+        return self._scores(X) - 0.5
 
     @available_if(_ranks_columns)  # type: ignore[untyped-decorator]
     def predict_topk(self, X: Any, k: int) -> tuple[NDArray[np.int64], Float]:
@@ -351,9 +353,3 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
             raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {width}")
         indices, scores = self._forest.predict_topk(X, int(k), self._n_threads())
         return indices.astype(np.int64), scores
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-

@@ -1,7 +1,7 @@
 """The engine: conversions and compiled code. Private; names may change between any two versions."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NotRequired, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 _Targets: TypeAlias = (
     NDArray[np.float64] | tuple[NDArray[np.uint32], Sequence[int]] | tuple[_Indices, _Indices, int]
 )
+
+# Sample weights; class weights by row, or their rule.
+_RowWeights: TypeAlias = tuple[NDArray[np.float64] | None, NDArray[np.float64] | str | None]
 
 @type_check_only
 class _TreeConfig(TypedDict):
@@ -34,16 +37,16 @@ class _ForestConfig(TypedDict):
     tree: _TreeConfig
     trees: tuple[int, int]
     bootstrap: bool
-    n_draws: int | None
+    max_samples: float | None
 
 def build_info() -> dict[str, str | int]: ...
 def fit_tree(
-    x: _Matrix, y: _Targets, sample_weight: NDArray[np.float64] | None, config: _TreeConfig
+    x: _Matrix, y: _Targets, weights: _RowWeights, config: _TreeConfig
 ) -> Forest: ...
 def fit_forest(
     x: _Matrix,
     y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    weights: _RowWeights,
     config: _ForestConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,

@@ -21,6 +21,8 @@ from sklearn.utils.validation import validate_data
 Float: TypeAlias = NDArray[np.float64]
 # A float32 array of two dimensions, or a float32 CSR or CSC matrix in canonical form.
 Matrix: TypeAlias = Any
+# Sample weights; class weights by row, or their rule.
+RowWeights: TypeAlias = tuple[Float | None, Float | str | None]
 
 
 def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
@@ -109,7 +111,7 @@ class Target:
     # What `_spinney` takes.
     engine: Any
     n_outputs: int
-    # Classes of each output; empty for numbers.
+    # Classes of each output; the numbers of the labels; empty for numbers.
     classes: list[NDArray[Any]]
     # y as it came, checked: an array of (n_samples, n_outputs), or CSR labels.
     original: Any
@@ -145,44 +147,19 @@ def classes(y: Any, weights: Float | None, n_samples: int, name: str, *, warn_co
     return Target("classes", (codes, [len(values) for values in found]), y.shape[1], found, y)
 
 
-def class_weights(class_weight: Any, target: Target, weights: Float | None) -> Float:
-    """Weight of each row by its classes: the product over outputs.
-
-    "balanced" makes the classes of an output weigh the same in sum, sample weights counted, so that a row of weight 2
-    still is two rows.
-    """
-    n = target.original.shape[0]
-    w = np.ones(n) if weights is None else weights
-    if isinstance(class_weight, str):
-        return _balanced_labels(target.original, w) if target.kind == "labels" else _balanced_classes(target, w)
-    kept = np.flatnonzero(w)
+def row_weights(class_weight: Any, target: Target, weights: Float | None) -> RowWeights:
+    """Sample weights and class weights in the engine's form. Rows of classes of weight zero do not exist."""
+    if class_weight is None or isinstance(class_weight, str):
+        return weights, class_weight
+    kept = slice(None) if weights is None else np.flatnonzero(weights)
     y = target.original[kept]
-    expanded = np.zeros(n)
-    expanded[kept] = compute_sample_weight(class_weight, y.astype(np.int8).tocsc() if sparse.issparse(y) else y)
-    return expanded
-
-
-def _balanced_classes(target: Target, w: Float) -> Float:
-    codes, _ = target.engine
-    expanded = np.ones(len(w))
-    for j, classes in enumerate(target.classes):
-        totals = np.bincount(codes[:, j], w, len(classes))
-        expanded *= (w.sum() / (len(classes) * totals))[codes[:, j]]
-    return expanded
-
-
-def _balanced_labels(labels: sparse.csr_array, w: Float) -> Float:
-    """Without a dense row: the product when all labels are 0, corrected for those that are 1."""
-    ones = labels.T @ w
-    zeros = w.sum() - ones
-    varies = (ones > 0) & (zeros > 0)
-    # Logarithms, as a product over thousands of labels has no room in a float64.
-    log_half = np.log(w.sum() / 2)
-    log_zero = np.where(varies, log_half - np.log(np.where(varies, zeros, 1)), 0.0)
-    log_one = np.where(varies, log_half - np.log(np.where(varies, ones, 1)), 0.0)
-    logs = log_zero.sum() + labels @ (log_one - log_zero)
-    # A common factor changes no tree: take the one that leaves the largest weight at 1 when it would overflow.
-    return np.asarray(np.exp(logs - max(0.0, logs.max() - 500.0)))
+    by_class = np.ones(target.original.shape[0])
+    by_class[kept] = compute_sample_weight(class_weight, y.astype(np.int8).tocsc() if sparse.issparse(y) else y)
+    if (by_class == 0).any():
+        weights = np.where(by_class == 0, 0.0, 1.0 if weights is None else weights)
+        if not weights.any():
+            raise ValueError("class_weight is zero for every row, accepted: at least one positive weight")
+    return weights, by_class
 
 
 def _dense(y: Any, dtype: Any, n_samples: int, name: str, *, warn_column: bool) -> NDArray[Any]:
@@ -228,6 +205,4 @@ def _sparse_labels(y: Any, n_samples: int) -> sparse.csr_array:
 def _labels(labels: Any, label_format: LabelFormat) -> Target:
     n_labels = labels.shape[1]
     engine = (labels.indptr, labels.indices, n_labels)
-    # One array, referred to by every label: the list costs a pointer each.
-    both = np.array([0, 1], dtype=label_format.dtype)
-    return Target("labels", engine, n_labels, [both] * n_labels, labels, label_format)
+    return Target("labels", engine, n_labels, [np.arange(n_labels)], labels, label_format)

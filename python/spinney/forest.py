@@ -83,8 +83,8 @@ class BaseForest(BaseModel):
     _member_class: ClassVar[type[BaseTree]]
 
     _seed: int
-    # How the trees drew their rows: bootstrap, n_draws.
-    _draws: tuple[bool, int | None]
+    # How the trees drew their rows: bootstrap, max_samples.
+    _draws: tuple[bool, float | None]
 
     def _n_threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))
@@ -147,15 +147,16 @@ class BaseForest(BaseModel):
         if grown is not None:
             self._check_warm_start(before)
         n_threads = self._n_threads()
+        row_weights = self._row_weights(target, weights)
+        weights = row_weights[0]
         config = self._forest_config(X, weights, (n_grown, n_grown + n_more))
         if n_more == 0:
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
         else:
-            row_weights = self._class_weights(target, weights)
             with progress_bar(n_more, self.verbose, type(self).__name__) as progress:
                 more = _spinney.fit_forest(X, target.engine, row_weights, config, n_threads, progress)
             self._forest = more if grown is None else _spinney.Forest.merge([grown, more])
-        draws = (config["bootstrap"], config["n_draws"])
+        draws = (config["bootstrap"], config["max_samples"])
         if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
             if grown is not None and draws != self._draws:
                 raise ValueError("max_samples and bootstrap must not change under warm_start=True with oob_score")
@@ -174,15 +175,14 @@ class BaseForest(BaseModel):
             raise ValueError(f"y has {self.n_outputs_} outputs, but the trees grown before have {before['n_outputs_']}")
 
     def _forest_config(self, X: Matrix, weights: Float | None, trees: tuple[int, int]) -> _ForestConfig:
-        n_samples = n_positive(weights, X.shape[0])
         n_draws = self.max_samples
-        if n_draws is not None and not isinstance(n_draws, Integral):
-            n_draws = max(1, int(n_draws * n_samples))
+        if n_draws is not None:
+            n_draws = int(n_draws) if isinstance(n_draws, Integral) else float(n_draws)
         return {
-            "tree": self._tree_config(n_samples, self._seed),
+            "tree": self._tree_config(n_positive(weights, X.shape[0]), self._seed),
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
-            "n_draws": None if n_draws is None else int(n_draws),
+            "max_samples": n_draws,
         }
 
     def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: _ForestConfig) -> None:
@@ -269,8 +269,6 @@ class BaseForestClassifier(BaseForest, BaseClassifier):
 
     def _check_warm_start(self, before: dict[str, Any]) -> None:
         super()._check_warm_start(before)
-        if self._label_format is not None and before["_label_format"] is not None:
-            return
         as_list = [part if isinstance(part, list) else [part] for part in (before["classes_"], self.classes_)]
         if not all(map(np.array_equal, *as_list)):
             raise ValueError("y has other classes than the trees grown before; warm_start=True needs the same")
@@ -343,7 +341,8 @@ class RandomForestClassifier(BaseForestClassifier):
     min_impurity_decrease : float, default=0.0
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     bootstrap : bool, default=True
-        Grow each tree on rows drawn with replacement, else on all.
+        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
+        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
     oob_score : bool or callable, default=False
         Score the forest on the rows that trees have not drawn: accuracy, or a function of (y_true, y_pred).
     n_jobs : int, default=None
@@ -358,15 +357,14 @@ class RandomForestClassifier(BaseForestClassifier):
     class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
     max_samples : int or float, default=None
-        Draws for each tree with bootstrap: a number, or a share of the rows of positive weight. None draws as many as
-        there are.
+        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
 
     Attributes
     ----------
     estimators_ : sequence of DecisionTreeClassifier
         Made when asked for; they share the forest's memory.
     classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. Labels always have classes 0 and 1.
+        Classes in rising order; for several outputs one array for each. For labels, their numbers.
     n_classes_ : int, or list of int
     n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
@@ -465,7 +463,8 @@ class RandomForestRegressor(BaseForestRegressor):
     min_impurity_decrease : float, default=0.0
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     bootstrap : bool, default=True
-        Grow each tree on rows drawn with replacement, else on all.
+        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
+        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
     oob_score : bool or callable, default=False
         Score the forest on the rows that trees have not drawn: R², or a function of (y_true, y_pred).
     n_jobs : int, default=None
@@ -478,8 +477,7 @@ class RandomForestRegressor(BaseForestRegressor):
         Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
         data the forest is the one that would have been grown at once.
     max_samples : int or float, default=None
-        Draws for each tree with bootstrap: a number, or a share of the rows of positive weight. None draws as many as
-        there are.
+        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
 
     Attributes
     ----------
@@ -568,7 +566,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
     min_impurity_decrease : float, default=0.0
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     bootstrap : bool, default=False
-        Grow each tree on rows drawn with replacement, else on all.
+        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
+        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
     oob_score : bool or callable, default=False
         Score the forest on the rows that trees have not drawn: accuracy, or a function of (y_true, y_pred).
     n_jobs : int, default=None
@@ -583,15 +582,14 @@ class ExtraTreesClassifier(BaseForestClassifier):
     class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
     max_samples : int or float, default=None
-        Draws for each tree with bootstrap: a number, or a share of the rows of positive weight. None draws as many as
-        there are.
+        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
 
     Attributes
     ----------
     estimators_ : sequence of ExtraTreeClassifier
         Made when asked for; they share the forest's memory.
     classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. Labels always have classes 0 and 1.
+        Classes in rising order; for several outputs one array for each. For labels, their numbers.
     n_classes_ : int, or list of int
     n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
@@ -679,7 +677,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
     min_impurity_decrease : float, default=0.0
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     bootstrap : bool, default=False
-        Grow each tree on rows drawn with replacement, else on all.
+        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
+        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
     oob_score : bool or callable, default=False
         Score the forest on the rows that trees have not drawn: R², or a function of (y_true, y_pred).
     n_jobs : int, default=None
@@ -692,8 +691,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
         data the forest is the one that would have been grown at once.
     max_samples : int or float, default=None
-        Draws for each tree with bootstrap: a number, or a share of the rows of positive weight. None draws as many as
-        there are.
+        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
 
     Attributes
     ----------

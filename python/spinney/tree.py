@@ -79,8 +79,8 @@ class BaseTree(BaseModel):
         with unchanged_on_failure(self):
             X, target, weights = self._check_fit(X, y, sample_weight)
             config = self._tree_config(n_positive(weights, X.shape[0]), draw_seed(self.random_state))
-            weights = self._class_weights(target, weights)
-            self.tree_ = Tree(_spinney.fit_tree(X, target.engine, weights, config))
+            row_weights = self._row_weights(target, weights)
+            self.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config))
             self.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
             self._set_outputs(target)
         return self
@@ -141,7 +141,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     Attributes
     ----------
     classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. Labels always have classes 0 and 1.
+        Classes in rising order; for several outputs one array for each. For labels, their numbers.
     n_classes_ : int, or list of int
     n_outputs_, n_features_in_, max_features_ : int
     feature_names_in_ : ndarray

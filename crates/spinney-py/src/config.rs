@@ -58,7 +58,14 @@ pub(crate) struct PyForestConfig {
     trees: (usize, usize),
     bootstrap: bool,
     /// Rows drawn for each tree; `None` for as many as there are.
-    n_draws: Option<usize>,
+    max_samples: Option<PyMaxSamples>,
+}
+
+/// A number or a share of rows.
+#[derive(Clone, Copy, Debug, FromPyObject)]
+enum PyMaxSamples {
+    Count(usize),
+    Share(f64),
 }
 
 impl PyForestConfig {
@@ -70,10 +77,11 @@ impl PyForestConfig {
         let tree = self.tree.to_config()?;
         Ok(ForestConfig {
             n_trees: self.trees.1,
-            sampling: match (self.bootstrap, self.n_draws) {
-                (true, n_draws) => Sampling::Bootstrap(n_draws),
-                (false, Some(n_draws)) => Sampling::WithoutReplacement(n_draws),
-                (false, None) => Sampling::All,
+            sampling: match (self.bootstrap, self.max_samples) {
+                (false, _) => Sampling::All,
+                (true, None) => Sampling::Bootstrap(None),
+                (true, Some(PyMaxSamples::Count(count))) => Sampling::Bootstrap(Some(count)),
+                (true, Some(PyMaxSamples::Share(share))) => Sampling::BootstrapShare(share),
             },
             seed: tree.seed,
             tree,

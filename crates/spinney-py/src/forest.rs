@@ -11,7 +11,7 @@ use spinney::{Forest, Outputs};
 use crate::config::{PyForestConfig, PyTreeConfig};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMatrix, PyTargets, n_stored, weights};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
 use crate::output;
 use crate::tree::PyTree;
 
@@ -31,37 +31,39 @@ impl From<Forest> for PyForest {
 
 /// Grows one tree: a forest of one.
 #[pyfunction]
-#[pyo3(signature = (x, y, sample_weight, config))]
+#[pyo3(signature = (x, y, weights, config))]
 pub(crate) fn fit_tree(
     py: Python<'_>,
     x: PyMatrix<'_>,
     y: PyTargets<'_>,
-    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    weights: PyRowWeights<'_>,
     config: PyTreeConfig,
 ) -> PyResult<PyForest> {
-    let (x, y, w, config) = (x.view()?, y.view()?, weights(sample_weight.as_ref()), config.to_config()?);
+    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous(), config.to_config()?);
+    let weights = weights.view()?;
     let cost = n_stored(&x).saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE);
     let entry = Entry { n_threads: 1, cost, progress: None };
-    entry.run(py, |control| config.fit(&x, &y, w.as_deref(), control).map(Forest::from)).map(PyForest::from)
+    entry.run(py, |control| config.fit_weighted(&x, &y, weights, control).map(Forest::from)).map(PyForest::from)
 }
 
 /// Grows the trees `config["trees"]` of a forest.
 #[pyfunction]
-#[pyo3(signature = (x, y, sample_weight, config, n_threads=1, progress=None))]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None))]
 pub(crate) fn fit_forest<'py>(
     py: Python<'py>,
     x: PyMatrix<'py>,
     y: PyTargets<'py>,
-    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    weights: PyRowWeights<'py>,
     config: PyForestConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<PyForest> {
     let trees = config.trees();
-    let (x, y, w, config) = (x.view()?, y.view()?, weights(sample_weight.as_ref()), config.to_config()?);
+    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous(), config.to_config()?);
+    let weights = weights.view()?;
     let cost = n_stored(&x).saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE).saturating_mul(trees.len());
     let entry = Entry { n_threads, cost, progress };
-    entry.run(py, |control| config.fit_trees(trees, &x, &y, w.as_deref(), control)).map(PyForest::from)
+    entry.run(py, |control| config.fit_trees_weighted(trees, &x, &y, weights, control)).map(PyForest::from)
 }
 
 impl PyForest {
@@ -179,7 +181,7 @@ impl PyForest {
         sample_weight: Option<PyReadonlyArray1<'py, f64>>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let (x, w, config) = (x.view()?, weights(sample_weight.as_ref()), config.to_config()?);
+        let (x, w, config) = (x.view()?, sample_weight.as_ref().map(contiguous), config.to_config()?);
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
         let oob = entry.run(py, |control| self.0.oob_predict(&config, &x, w.as_deref(), control))?;
         (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use spinney::{LabelView, Matrix, SparseView, Targets};
+use spinney::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets};
 
 use crate::error::raise;
 
@@ -104,7 +104,7 @@ impl PyIndices<'_> {
     }
 }
 
-fn contiguous<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) -> Cow<'a, [T]> {
+pub(crate) fn contiguous<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) -> Cow<'a, [T]> {
     array.as_slice().map_or_else(|_| Cow::Owned(array.as_array().to_vec()), Cow::Borrowed)
 }
 
@@ -141,7 +141,45 @@ impl PyTargets<'_> {
     }
 }
 
-/// Sample weights, borrowed when contiguous.
-pub(crate) fn weights<'a>(weights: Option<&'a PyReadonlyArray1<'_, f64>>) -> Option<Cow<'a, [f64]>> {
-    weights.map(contiguous)
+/// Sample weights and class weights: nothing, "balanced", "balanced_subsample", or a weight for each row.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct PyRowWeights<'py>(Option<PyReadonlyArray1<'py, f64>>, PyClassWeight<'py>);
+
+#[derive(Debug, FromPyObject)]
+pub(crate) enum PyClassWeight<'py> {
+    Rule(String),
+    Rows(Option<PyReadonlyArray1<'py, f64>>),
+}
+
+/// Weights as slices, borrowed where memory is contiguous.
+#[derive(Debug)]
+pub(crate) struct Weights<'a> {
+    sample_weight: Option<Cow<'a, [f64]>>,
+    rows: Option<Cow<'a, [f64]>>,
+    rule: Option<&'a str>,
+}
+
+impl PyRowWeights<'_> {
+    pub(crate) fn contiguous(&self) -> Weights<'_> {
+        let (rows, rule) = match &self.1 {
+            PyClassWeight::Rule(rule) => (None, Some(rule.as_str())),
+            PyClassWeight::Rows(rows) => (rows.as_ref().map(contiguous), None),
+        };
+        Weights { sample_weight: self.0.as_ref().map(contiguous), rows, rule }
+    }
+}
+
+impl Weights<'_> {
+    pub(crate) fn view(&self) -> PyResult<RowWeights<'_>> {
+        let class_weight = match (self.rule, &self.rows) {
+            (None, None) => ClassWeight::Equal,
+            (None, Some(rows)) => ClassWeight::Rows(rows),
+            (Some("balanced"), _) => ClassWeight::Balanced,
+            (Some("balanced_subsample"), _) => ClassWeight::BalancedSubsample,
+            (Some(other), _) => {
+                return Err(PyValueError::new_err(format!("class_weight is {other:?}, which is not known")));
+            }
+        };
+        Ok(RowWeights { sample_weight: self.sample_weight.as_deref(), class_weight })
+    }
 }
