@@ -119,7 +119,7 @@ def digits() -> None:
         [
             r.name,
             f"{mean_squared_error(y[test], r.output):.5f}",
-            f"{r2_score(y[test], r.output):.4f}",
+            f"{explained(y[test], r.output):.4f}",
             *costs(r),
         ]
         for r in runs
