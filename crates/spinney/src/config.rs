@@ -131,12 +131,15 @@ impl TreeConfig {
 }
 
 /// Rows on which each tree of a forest is grown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampling {
     /// All rows.
     All,
-    /// So many draws with replacement (bootstrap); `None` draws as many as there are rows.
+    /// So many draws with replacement (bootstrap); `None` draws as many as there are rows. Whole sample weights are
+    /// counts: a row of weight 3 is drawn as three rows. Draws of a row with another weight weigh as the row does.
     Bootstrap(Option<usize>),
+    /// Bootstrap of that share of the rows, rounded down, at least one.
+    BootstrapShare(f64),
     /// So many distinct rows (pasting).
     WithoutReplacement(usize),
 }

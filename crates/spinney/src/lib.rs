@@ -16,7 +16,7 @@ pub mod tree;
 
 pub use config::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
 pub use control::Control;
-pub use data::{LabelView, Matrix, SparseView, Targets, targets::Outputs};
+pub use data::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets, targets::Outputs};
 pub use error::{Error, ErrorKind, Result};
 pub use forest::{DecisionPath, Forest, Oob, TopK};
 pub use tree::{LeafTable, Node, Tree};

@@ -4,11 +4,13 @@
 //! [`Weights`] turns sample weights into the exact integer units in which all statistics are summed.
 
 pub mod dense;
+pub mod row_weights;
 pub mod sparse;
 pub mod targets;
 pub(crate) mod weights;
 
 pub(crate) use dense::DenseColumns;
+pub use row_weights::{ClassWeight, RowWeights};
 pub(crate) use sparse::SparseColumns;
 pub use sparse::SparseView;
 pub use targets::{LabelView, Outputs, Targets};

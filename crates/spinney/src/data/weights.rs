@@ -33,17 +33,10 @@ impl Weights {
         let Some(w) = weights else {
             return Ok(Weights { units: None, unit: 1.0, exact: (draws as f64) < EXACT_TOTAL });
         };
-        if w.len() != n_samples {
-            return Err(Error::shape("sample_weight", n_samples, w.len()));
-        }
-        if let Some(bad) = w.iter().find(|w| !w.is_finite() || **w < 0.0) {
-            return Err(Error::invalid("sample_weight", bad, "finite numbers, none negative"));
-        }
+        Weights::check(Some(w), n_samples)?;
         let largest = w.iter().copied().fold(0.0, f64::max);
-        if largest == 0.0 {
-            return Err(Error::invalid("sample_weight", "zero for every sample", "at least one positive weight"));
-        }
-        let draws = draws.max(n_samples) as f64;
+        // Rows of weight zero do not count: a model does not change when they are not there at all.
+        let draws = draws.max(w.iter().filter(|&&w| w > 0.0).count()) as f64;
         for bits in 0..=MAX_FRACTION_BITS {
             let scale = f64::from(1u32 << bits);
             if largest * scale * draws < EXACT_TOTAL && w.iter().all(|w| (w * scale).fract() == 0.0) {
@@ -59,6 +52,21 @@ impl Weights {
         let units = w.iter().map(|&w| if w == 0.0 { 0 } else { (scaled(w).round() as u64).max(1) }).collect();
         // In two factors as well: the power itself may pass the largest float64.
         Ok(Weights { units: Some(units), unit: 2f64.powi(-half) * 2f64.powi(-rest), exact: false })
+    }
+
+    /// Refuses a wrong number of weights, those that are negative or not finite, and none that is positive.
+    pub(crate) fn check(weights: Option<&[f64]>, n_samples: usize) -> Result<()> {
+        let Some(w) = weights else { return Ok(()) };
+        if w.len() != n_samples {
+            return Err(Error::shape("sample_weight", n_samples, w.len()));
+        }
+        if let Some(bad) = w.iter().find(|w| !w.is_finite() || **w < 0.0) {
+            return Err(Error::invalid("sample_weight", bad, "finite numbers, none negative"));
+        }
+        if w.iter().all(|&w| w == 0.0) {
+            return Err(Error::invalid("sample_weight", "zero for every sample", "at least one positive weight"));
+        }
+        Ok(())
     }
 
     pub(crate) fn units(&self, row: usize) -> u64 {

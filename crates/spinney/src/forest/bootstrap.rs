@@ -1,49 +1,242 @@
-//! The rows that each tree draws, as a function of the seed and the tree's index.
+//! The rows that each tree draws, as a function of the rows, the seed and the tree's index.
+
+use std::ops::AddAssign;
 
 use crate::config::Sampling;
+use crate::data::{Matrix, SparseView};
+use crate::error::{Error, Result, try_filled, try_with_capacity};
 use crate::rng::{Key, Stream};
 
 /// Purpose of the stream that draws rows.
 const SAMPLING: u64 = u64::from_be_bytes(*b"sampling");
+
+/// Whole weights are counts up to this mean; beyond it, drawing copies one by one would cost more than growing.
+const MOST_COPIES: f64 = 64.0;
 
 /// Key of tree `index` of a forest: everything random about the tree is derived from it.
 pub(crate) fn tree_key(seed: u64, index: usize) -> Key {
     Key::from_seed(seed).child(index as u64)
 }
 
-/// How often the tree draws each of `n_samples` rows; `None` when it takes all as they are.
+/// What trees draw from: the rows of positive weight.
 ///
-/// Draws are among `rows`, those of positive weight in rising order: a row of weight zero changes them no more than a
-/// row that is not there. The caller has proven that `WithoutReplacement(m)` asks for at most `rows.len()`.
-pub(crate) fn draw(sampling: Sampling, rows: &[u32], n_samples: usize, tree: Key) -> Option<Vec<u32>> {
-    let mut stream = Stream::new(tree.child(SAMPLING));
-    let mut counts = match sampling {
-        Sampling::All => return None,
-        _ => vec![0; n_samples],
-    };
-    match sampling {
-        Sampling::Bootstrap(draws) if !rows.is_empty() => {
-            for _ in 0..draws.unwrap_or(rows.len()) {
-                counts[rows[stream.below(rows.len() as u64) as usize] as usize] += 1;
-            }
+/// Rows stand in the order of a hash of their values, not of their place in X: a forest does not change when rows change
+/// places, layouts or neighbours of weight zero. Whole weights are counts: a row of weight 3 is three copies of it, and
+/// each draw of a copy weighs one. Other weights have one copy a row, and each draw weighs as the row does.
+#[derive(Debug)]
+pub(crate) struct Urn {
+    rows: Vec<u32>,
+    /// `ends[i - 1]..ends[i]` are the copies of `rows[i]`; `None` when each row has one.
+    ends: Option<Vec<u64>>,
+}
+
+impl Urn {
+    /// `sample_weight` has one finite weight for each row, none negative. Taking all rows, or rows once, draws no copies.
+    pub(crate) fn new(x: &Matrix<'_>, sample_weight: Option<&[f64]>, sampling: Sampling) -> Result<Self> {
+        let weight = |row: u32| sample_weight.map_or(1.0, |w| w[row as usize]);
+        let mut rows = try_with_capacity("the rows that trees draw", x.n_samples())?;
+        rows.extend((0..x.n_samples() as u32).filter(|&row| weight(row) > 0.0));
+        if sampling == Sampling::All {
+            return Ok(Urn { rows, ends: None });
         }
-        Sampling::WithoutReplacement(m) => {
-            debug_assert!(m <= rows.len());
+        let keys = row_keys(x)?;
+        rows.sort_unstable_by_key(|&row| (keys[row as usize], row));
+        if let Sampling::WithoutReplacement(_) = sampling {
+            return Ok(Urn { rows, ends: None });
+        }
+        let total: f64 = rows.iter().map(|&row| weight(row)).sum();
+        let are_counts = rows.iter().all(|&row| weight(row).fract() == 0.0) && total <= MOST_COPIES * rows.len() as f64;
+        let mut ends = None;
+        if are_counts && total > rows.len() as f64 {
+            let mut copies = try_with_capacity("the rows that trees draw", rows.len())?;
+            let mut end = 0;
+            copies.extend(rows.iter().map(|&row| {
+                end += weight(row) as u64;
+                end
+            }));
+            ends = Some(copies);
+        }
+        Ok(Urn { rows, ends })
+    }
+
+    /// Rows of positive weight.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The same, in the order of X.
+    pub(crate) fn rows_rising(&self) -> Vec<u32> {
+        let mut rows = self.rows.clone();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// Whether a draw weighs one because weights are in the number of copies; else it weighs as its row does.
+    pub(crate) fn holds_copies(&self) -> bool {
+        self.ends.is_some()
+    }
+
+    fn n_copies(&self) -> u64 {
+        self.ends.as_ref().and_then(|ends| ends.last().copied()).unwrap_or(self.rows.len() as u64)
+    }
+
+    fn row(&self, copy: u64) -> usize {
+        let at = self.ends.as_ref().map_or(copy as usize, |ends| ends.partition_point(|&end| end <= copy));
+        self.rows[at] as usize
+    }
+
+    /// Number of draws for one tree.
+    pub(crate) fn n_draws(&self, sampling: Sampling) -> usize {
+        match sampling {
+            Sampling::Bootstrap(draws) => draws.unwrap_or(self.n_copies() as usize),
+            Sampling::BootstrapShare(share) => ((share * self.n_copies() as f64) as usize).max(1),
+            Sampling::WithoutReplacement(draws) => draws,
+            Sampling::All => self.rows.len(),
+        }
+    }
+
+    /// Refuses numbers of draws that cannot be made.
+    pub(crate) fn check(&self, sampling: Sampling) -> Result<()> {
+        const WHAT: &str = "max_samples";
+        match sampling {
+            Sampling::WithoutReplacement(m) if m == 0 || m > self.rows.len() => {
+                Err(Error::invalid(WHAT, m, "from 1 to the number of samples of positive weight"))
+            }
+            Sampling::Bootstrap(Some(0)) => Err(Error::invalid(WHAT, 0, "at least 1")),
+            Sampling::BootstrapShare(share) if !(share > 0.0 && share.is_finite()) => {
+                Err(Error::invalid(WHAT, share, "a positive share"))
+            }
+            // Counts of draws have 32 bits.
+            _ if self.n_draws(sampling) > u32::MAX as usize => {
+                Err(Error::invalid(WHAT, self.n_draws(sampling), "less than 2^32 draws"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How often the tree draws each of `n_samples` rows; `None` when it takes all as they are.
+    pub(crate) fn draw(&self, sampling: Sampling, n_samples: usize, tree: Key) -> Result<Option<Vec<u32>>> {
+        if sampling == Sampling::All || self.rows.is_empty() {
+            return Ok(None);
+        }
+        let mut stream = Stream::new(tree.child(SAMPLING));
+        let mut counts = try_filled("the rows that a tree draws", 0u32, n_samples)?;
+        if let Sampling::WithoutReplacement(m) = sampling {
+            debug_assert!(m <= self.rows.len());
             // Floyd's algorithm: after each turn, the rows drawn are a uniform subset of rows[..=last].
-            for last in rows.len() - m..rows.len() {
-                let drawn = rows[stream.below(last as u64 + 1) as usize] as usize;
-                let drawn = if counts[drawn] == 0 { drawn } else { rows[last] as usize };
+            for last in self.rows.len() - m..self.rows.len() {
+                let drawn = self.rows[stream.below(last as u64 + 1) as usize] as usize;
+                let drawn = if counts[drawn] == 0 { drawn } else { self.rows[last] as usize };
                 counts[drawn] = 1;
             }
+        } else {
+            for _ in 0..self.n_draws(sampling) {
+                counts[self.row(stream.below(self.n_copies()))].add_assign(1);
+            }
         }
-        _ => {}
+        Ok(Some(counts))
     }
-    Some(counts)
+}
+
+/// A hash of the values of each row: the same in every layout, as it is a sum over entries that are not zero.
+fn row_keys(x: &Matrix<'_>) -> Result<Vec<u64>> {
+    let mut keys = try_filled("the rows that trees draw", 0u64, x.n_samples())?;
+    let mut add = |row: usize, feature: usize, value: f32| {
+        if value != 0.0 {
+            let entry = (feature as u64) << 32 | u64::from(value.to_bits());
+            keys[row] = keys[row].wrapping_add(Key::from_seed(entry).bits());
+        }
+    };
+    let each = |x: &SparseView<'_>, add: &mut dyn FnMut(usize, usize, f32)| {
+        for major in 0..x.n_major() {
+            let (minors, values) = x.slice(major);
+            minors.iter().zip(values).for_each(|(&minor, &value)| add(major, minor as usize, value));
+        }
+    };
+    match x {
+        // Along the shorter stride.
+        Matrix::Dense(x) if x.strides()[0].abs() < x.strides()[1].abs() => {
+            for (feature, column) in x.columns().into_iter().enumerate() {
+                column.iter().enumerate().for_each(|(row, &value)| add(row, feature, value));
+            }
+        }
+        Matrix::Dense(x) => x.indexed_iter().for_each(|((row, feature), &value)| add(row, feature, value)),
+        Matrix::Csr(x) => each(x, &mut add),
+        Matrix::Csc(x) => each(x, &mut |feature, row, value| add(row, feature, value)),
+    }
+    Ok(keys)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndarray::{Array2, Axis, array};
+
+    fn urn(x: &Array2<f32>, w: Option<&[f64]>, sampling: Sampling) -> Urn {
+        Urn::new(&Matrix::Dense(x.view()), w, sampling).unwrap()
+    }
+
+    /// Draws of each distinct row of a one-column matrix.
+    fn drawn(x: &Array2<f32>, w: Option<&[f64]>, sampling: Sampling) -> Vec<(f32, u32)> {
+        let counts = urn(x, w, sampling).draw(sampling, x.nrows(), tree_key(7, 3)).unwrap().unwrap();
+        let mut all: Vec<(f32, u32)> = Vec::new();
+        for (value, count) in x.column(0).iter().zip(counts) {
+            match all.iter_mut().find(|(v, _)| v == value) {
+                Some((_, total)) => *total += count,
+                None => all.push((*value, count)),
+            }
+        }
+        all.retain(|(_, count)| *count > 0);
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all
+    }
+
+    #[test]
+    fn a_count_is_so_many_rows_wherever_they_are() {
+        let x = array![[1f32], [2.0], [3.0], [4.0]];
+        let w = [2.0, 0.0, 1.0, 3.0];
+        let repeated = array![[4f32], [1.0], [4.0], [3.0], [1.0], [4.0]];
+        for sampling in [Sampling::Bootstrap(None), Sampling::Bootstrap(Some(5)), Sampling::BootstrapShare(0.5)] {
+            assert_eq!(drawn(&x, Some(&w), sampling), drawn(&repeated, None, sampling));
+        }
+    }
+
+    #[test]
+    fn weights_that_are_no_counts_leave_the_draws_alone() {
+        let x = array![[1f32], [2.0], [3.0]];
+        assert!(!urn(&x, Some(&[0.5, 1.0, 2.0]), Sampling::Bootstrap(None)).holds_copies());
+        assert!(!urn(&x, Some(&[1e6, 1e6, 1e6]), Sampling::Bootstrap(None)).holds_copies());
+        let plain = drawn(&x, None, Sampling::Bootstrap(None));
+        assert_eq!(drawn(&x, Some(&[0.5, 1.0, 2.0]), Sampling::Bootstrap(None)), plain);
+    }
+
+    #[test]
+    fn rows_without_replacement_are_distinct() {
+        let x = Array2::from_shape_fn((9, 2), |(i, j)| (i * j) as f32);
+        let sampling = Sampling::WithoutReplacement(4);
+        let counts = urn(&x, None, sampling).draw(sampling, 9, tree_key(0, 0)).unwrap().unwrap();
+        assert_eq!(counts.iter().sum::<u32>(), 4);
+        assert!(counts.iter().all(|&count| count <= 1));
+    }
+
+    #[test]
+    fn keys_do_not_depend_on_the_layout() {
+        let x = array![[0f32, 1.5, 0.0], [-0.0, 0.0, 2.0], [3.0, 0.0, -1.0]];
+        let fortran = x.t().as_standard_layout().into_owned();
+        let ptr: Vec<usize> = vec![0, 1, 2, 4];
+        let csr = SparseView::try_new(ptr, vec![1u32, 2, 0, 2], vec![1.5f32, 2.0, 3.0, -1.0], 3).unwrap();
+        let csc = csr.transposed().unwrap();
+        let expected = row_keys(&Matrix::Dense(x.view())).unwrap();
+        assert_eq!(row_keys(&Matrix::Dense(fortran.t())).unwrap(), expected);
+        assert_eq!(row_keys(&Matrix::Csr(csr)).unwrap(), expected);
+        assert_eq!(row_keys(&Matrix::Csc(csc)).unwrap(), expected);
+        assert_eq!(row_keys(&Matrix::Dense(x.index_axis(Axis(0), 0).insert_axis(Axis(0)))).unwrap(), expected[..1]);
+    }
+
+    /// Draws among `rows` in their order.
+    fn draw(sampling: Sampling, rows: &[u32], n_samples: usize, tree: Key) -> Option<Vec<u32>> {
+        Urn { rows: rows.to_vec(), ends: None }.draw(sampling, n_samples, tree).unwrap()
+    }
 
     /// Greatest plausible χ²: mean plus six standard deviations.
     fn chi_square_bound(degrees: f64) -> f64 {

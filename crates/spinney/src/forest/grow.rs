@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Forest, bootstrap};
+use super::Forest;
+use super::bootstrap::{Urn, tree_key};
 use crate::config::{ForestConfig, Sampling, Splitter, TreeConfig};
 use crate::control::Control;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::RealTargets;
-use crate::data::{DenseColumns, Matrix, Outputs, SparseColumns, Targets, Weights};
+use crate::data::row_weights::{balanced, product};
+use crate::data::{ClassWeight, DenseColumns, Matrix, Outputs, RowWeights, SparseColumns, Targets, Weights};
 use crate::error::{Error, Result, try_filled, try_with_capacity};
 use crate::partition::dense::SortedOrder;
 use crate::rng::Key;
@@ -33,9 +35,22 @@ impl TreeConfig {
         sample_weight: Option<&[f64]>,
         control: &Control,
     ) -> Result<Tree> {
-        let outputs = y.outputs();
-        self.check(&outputs)?;
-        let data = TrainingSet::new(self, x, y, sample_weight, Sampling::All)?;
+        self.fit_weighted(x, y, sample_weight.into(), control)
+    }
+
+    /// As [`TreeConfig::fit`], with class weights.
+    ///
+    /// # Errors
+    /// As [`TreeConfig::fit`].
+    pub fn fit_weighted(
+        &self,
+        x: &Matrix<'_>,
+        y: &Targets<'_>,
+        weights: RowWeights<'_>,
+        control: &Control,
+    ) -> Result<Tree> {
+        self.check(&y.outputs())?;
+        let data = TrainingSet::new(self, x, y, weights, Sampling::All)?;
         data.grow(self, Sampling::All, Key::from_seed(self.seed), control)
     }
 }
@@ -62,15 +77,30 @@ impl ForestConfig {
         sample_weight: Option<&[f64]>,
         control: &Control,
     ) -> Result<Forest> {
+        self.fit_trees_weighted(trees, x, y, sample_weight.into(), control)
+    }
+
+    /// As [`ForestConfig::fit_trees`], with class weights.
+    ///
+    /// # Errors
+    /// As [`TreeConfig::fit`].
+    pub fn fit_trees_weighted(
+        &self,
+        trees: Range<usize>,
+        x: &Matrix<'_>,
+        y: &Targets<'_>,
+        weights: RowWeights<'_>,
+        control: &Control,
+    ) -> Result<Forest> {
         let outputs = y.outputs();
         self.tree.check(&outputs)?;
         if trees.is_empty() {
             return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
         }
-        let data = TrainingSet::new(&self.tree, x, y, sample_weight, self.sampling)?;
+        let data = TrainingSet::new(&self.tree, x, y, weights, self.sampling)?;
         let first = trees.start;
         let trees = crate::pool::map(control.n_threads(), trees.len(), |i| {
-            let key = bootstrap::tree_key(self.seed, first + i);
+            let key = tree_key(self.seed, first + i);
             let tree = data.grow(&self.tree, self.sampling, key, control)?;
             control.one_more_done();
             Ok(Arc::new(tree))
@@ -79,13 +109,46 @@ impl ForestConfig {
     }
 }
 
+/// What balancing classes for one tree needs.
+#[derive(Debug)]
+struct Rebalance<'a, 't> {
+    y: &'a Targets<'t>,
+    /// What a draw of each row weighs without its classes.
+    base: Option<Vec<f64>>,
+    n_draws: usize,
+}
+
+impl Rebalance<'_, '_> {
+    fn weights(&self, count: impl Fn(usize) -> f64) -> Result<Weights> {
+        let base = |row: usize| self.base.as_ref().map_or(1.0, |w| w[row]);
+        let factors = balanced(self.y, |row| base(row) * count(row))?;
+        let weights = product(self.base.as_deref(), Some(factors.into()));
+        Weights::new(weights.as_deref(), self.y.n_samples(), self.n_draws)
+    }
+}
+
+fn class_weights_checked<'a>(w: &'a [f64], sample_weight: Option<&[f64]>, n_samples: usize) -> Result<&'a [f64]> {
+    if w.len() != n_samples {
+        return Err(Error::shape("class_weight", n_samples, w.len()));
+    }
+    let is_there = |row: usize| sample_weight.is_none_or(|s| s[row] > 0.0);
+    match w.iter().enumerate().find(|&(row, &w)| is_there(row) && !(w.is_finite() && w > 0.0)) {
+        Some((_, bad)) => Err(Error::invalid("class_weight", bad, "finite, positive numbers")),
+        None => Ok(w),
+    }
+}
+
 /// What all trees of a forest share.
 #[derive(Debug)]
-struct TrainingSet<'a> {
+struct TrainingSet<'a, 't> {
     x: TrainX<'a>,
     y: SplitY<'a>,
     outputs: Outputs,
+    /// What a draw of each row weighs.
     weights: Weights,
+    /// Set when classes are balanced anew for each tree; `weights` then lack them.
+    rebalance: Option<Rebalance<'a, 't>>,
+    urn: Urn,
     /// Rows of positive weight, rising.
     rows: Vec<u32>,
     n_samples: usize,
@@ -96,12 +159,12 @@ struct TrainingSet<'a> {
 /// columns of each node costs less than splitting all. Measured by `benches/rust/extraction.rs`.
 const CARRY_SHARE: f64 = 0.3;
 
-impl<'a> TrainingSet<'a> {
+impl<'a, 't> TrainingSet<'a, 't> {
     fn new(
         config: &TreeConfig,
         x: &'a Matrix<'_>,
-        y: &'a Targets<'_>,
-        sample_weight: Option<&[f64]>,
+        y: &'a Targets<'t>,
+        row_weights: RowWeights<'_>,
         sampling: Sampling,
     ) -> Result<Self> {
         let (n_samples, n_features) = (x.n_samples(), x.n_features());
@@ -113,19 +176,25 @@ impl<'a> TrainingSet<'a> {
         }
         x.check()?;
         y.check(n_samples)?;
-        let draws = match sampling {
-            Sampling::Bootstrap(Some(draws)) => draws,
-            _ => n_samples,
-        };
-        let weights = Weights::new(sample_weight, n_samples, draws)?;
-        let rows: Vec<u32> = (0..n_samples as u32).filter(|&row| weights.units(row as usize) > 0).collect();
-        match sampling {
-            Sampling::WithoutReplacement(m) if m == 0 || m > rows.len() => {
-                return Err(Error::invalid("max_samples", m, "from 1 to the number of samples of positive weight"));
+        let sample_weight = row_weights.sample_weight;
+        Weights::check(sample_weight, n_samples)?;
+        let urn = Urn::new(x, sample_weight, sampling)?;
+        urn.check(sampling)?;
+        let n_draws = urn.n_draws(sampling).max(urn.n_rows());
+        // What a draw of each row weighs.
+        let once = sample_weight.filter(|_| !urn.holds_copies());
+        let (by_class, rebalance) = match row_weights.class_weight {
+            ClassWeight::Equal => (None, false),
+            ClassWeight::Rows(w) => (Some(Cow::Borrowed(class_weights_checked(w, sample_weight, n_samples)?)), false),
+            ClassWeight::BalancedSubsample if sampling != Sampling::All => (None, true),
+            ClassWeight::Balanced | ClassWeight::BalancedSubsample => {
+                (Some(Cow::Owned(balanced(y, |row| sample_weight.map_or(1.0, |w| w[row]))?)), false)
             }
-            Sampling::Bootstrap(Some(0)) => return Err(Error::invalid("max_samples", 0, "at least 1")),
-            _ => {}
-        }
+        };
+        let base = product(once, by_class);
+        let weights = Weights::new(base.as_deref(), n_samples, n_draws)?;
+        let rebalance = rebalance.then(|| Rebalance { y, base: once.map(<[f64]>::to_vec), n_draws });
+        let rows = urn.rows_rising();
         let drawn = config.max_features.resolve(n_features)?;
         let carry = config.carries_columns(x, drawn);
         Ok(TrainingSet {
@@ -133,6 +202,8 @@ impl<'a> TrainingSet<'a> {
             y: split_y(y)?,
             outputs: y.outputs(),
             weights,
+            rebalance,
+            urn,
             rows,
             n_samples,
             n_features,
@@ -141,9 +212,11 @@ impl<'a> TrainingSet<'a> {
 
     /// One tree: a function of (data, parameters, key).
     fn grow(&self, config: &TreeConfig, sampling: Sampling, key: Key, control: &Control) -> Result<Tree> {
-        let counts = bootstrap::draw(sampling, &self.rows, self.n_samples, key);
+        let counts = self.urn.draw(sampling, self.n_samples, key)?;
         let count = |row: usize| counts.as_ref().map_or(1, |c| u64::from(c[row]));
-        let units = |row: usize| self.weights.units(row) * count(row);
+        let own = self.rebalance.as_ref().map(|rebalance| rebalance.weights(|row| count(row) as f64)).transpose()?;
+        let weights = own.as_ref().unwrap_or(&self.weights);
+        let units = |row: usize| weights.units(row) * count(row);
         let total: u64 = (0..self.n_samples).map(units).sum();
         let largest = (0..self.n_samples).map(units).max().unwrap_or(0);
         let in_bag: Vec<u32>;
@@ -166,14 +239,14 @@ impl<'a> TrainingSet<'a> {
             x: &self.x,
             y: &self.y,
             units: &row_units,
-            exact_weights: self.weights.exact,
+            exact_weights: weights.exact,
             rows,
             criterion: config.criterion,
             rules: self.rules(config, total as f64, largest as f64)?,
         };
         let structure = grow::grow(&mut *search.into_search()?, key.child(GROWTH), config.max_leaf_nodes, control)?;
         let leaves = fill::leaf_values(&structure, &self.y, &row_units, self.outputs.width())?;
-        Ok(structure.into_tree(leaves, self.weights.unit, self.n_features, self.outputs.clone(), config.criterion))
+        Ok(structure.into_tree(leaves, weights.unit, self.n_features, self.outputs.clone(), config.criterion))
     }
 
     /// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.

@@ -42,7 +42,14 @@ pub struct Forest {
 impl From<Tree> for Forest {
     /// A forest of one tree.
     fn from(tree: Tree) -> Self {
-        Forest { n_features: tree.n_features, outputs: tree.outputs.clone(), trees: vec![Arc::new(tree)] }
+        Forest::from(Arc::new(tree))
+    }
+}
+
+impl From<Arc<Tree>> for Forest {
+    /// A forest of one tree, which is shared.
+    fn from(tree: Arc<Tree>) -> Self {
+        Forest { n_features: tree.n_features, outputs: tree.outputs.clone(), trees: vec![tree] }
     }
 }
 

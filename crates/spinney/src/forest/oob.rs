@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::Forest;
-use super::bootstrap::{draw, tree_key};
+use super::bootstrap::{Urn, tree_key};
 use super::predict::{Ensemble, TREES_AT_ONCE, into_array, try_matrix};
 use crate::config::ForestConfig;
 use crate::control::Control;
@@ -41,13 +41,9 @@ impl Forest {
         if let Some(w) = sample_weight.filter(|w| w.len() != n) {
             return Err(Error::shape("sample_weight", n, w.len()));
         }
-        let weighted = |row: &u32| sample_weight.is_none_or(|w| w[*row as usize] > 0.0);
-        let drawable: Vec<u32> = (0..n as u32).filter(weighted).collect();
-        if let crate::Sampling::WithoutReplacement(m) = config.sampling
-            && m > drawable.len()
-        {
-            return Err(Error::invalid("max_samples", m, "at most the number of samples of positive weight"));
-        }
+        let weighted = |row: usize| sample_weight.is_none_or(|w| w[row] > 0.0);
+        let urn = Urn::new(x, sample_weight, config.sampling)?;
+        urn.check(config.sampling)?;
         let mut scores = try_matrix("out-of-bag predictions", 0.0, n, width)?;
         let mut n_trees = try_filled("out-of-bag predictions", 0u32, n)?;
         // Bit t of row i: tree `first + t` did not draw it.
@@ -57,13 +53,13 @@ impl Forest {
             let trees = first..(first + TREES_AT_ONCE).min(self.n_trees());
             let draws = pool::map(n_threads, trees.len(), |t| {
                 control.check()?;
-                Ok(draw(config.sampling, &drawable, n, tree_key(config.seed, first + t)))
+                urn.draw(config.sampling, n, tree_key(config.seed, first + t))
             })?;
             unseen.fill(0);
             for (t, counts) in draws.iter().enumerate() {
                 // Without draws a tree has seen all rows that weigh something.
                 for (i, bits) in unseen.iter_mut().enumerate() {
-                    let is_unseen = counts.as_ref().map_or_else(|| !weighted(&(i as u32)), |counts| counts[i] == 0);
+                    let is_unseen = counts.as_ref().map_or_else(|| !weighted(i), |counts| counts[i] == 0);
                     *bits |= u64::from(is_unseen) << t;
                 }
             }
@@ -111,10 +107,9 @@ mod tests {
             let weights: Vec<f64> = (0..n).map(|i| (i % 5) as f64).collect();
             let config = ForestConfig { sampling, seed, ..ForestConfig::random_forest(Criterion::Gini) };
             for weights in [None, Some(&weights[..])] {
-                let drawable: Vec<u32> =
-                    (0..n as u32).filter(|&i| weights.is_none_or(|w| w[i as usize] > 0.0)).collect();
+                let urn = Urn::new(&rows.c_order.view().into(), weights, sampling).unwrap();
                 let draws: Vec<_> =
-                    (0..forest.n_trees()).map(|t| draw(sampling, &drawable, n, tree_key(seed, t)).unwrap()).collect();
+                    (0..forest.n_trees()).map(|t| urn.draw(sampling, n, tree_key(seed, t)).unwrap().unwrap()).collect();
                 let expected = naive::predict(&forest, &rows.c_order, |i, t| draws[t][i] == 0);
                 for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 2]) {
                     let oob = forest.oob_predict(&config, &x, weights, &Control::with_threads(n_threads)).unwrap();

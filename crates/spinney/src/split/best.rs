@@ -106,13 +106,15 @@ impl<'a> Iterator for Runs<'a> {
     }
 }
 
-/// A float32 τ with low <= τ < high, half way where rounding allows, for low ≠ high in either order.
+/// The largest float32 τ that is not above the midpoint of low and high, given in either order.
 ///
-/// The midpoint is exact in float64; rounded to float32 it may land on the upper value, then τ is the lower one.
+/// The midpoint is between them in float64, so low <= τ < high even for neighbours. Rounding down, and not to the
+/// nearest, sends every float32 to the side on which it lies of the midpoint itself: data on a grid have test values
+/// half way between training values.
 pub(crate) fn threshold_between(a: f32, b: f32) -> f32 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    let middle = ((f64::from(low) + f64::from(high)) / 2.0) as f32;
-    if middle >= high { low } else { middle }
+    let middle = (f64::from(a) + f64::from(b)) / 2.0;
+    let nearest = middle as f32;
+    if f64::from(nearest) > middle { nearest.next_down() } else { nearest }
 }
 
 #[cfg(test)]
@@ -130,6 +132,8 @@ mod tests {
                 let (low, high) = (a.min(b), a.max(b));
                 let t = threshold_between(a, b);
                 prop_assert!(low <= t && t < high, "{low:e} {t:e} {high:e}");
+                let middle = (f64::from(low) + f64::from(high)) / 2.0;
+                prop_assert!(f64::from(t) <= middle && middle < f64::from(t.next_up()), "{low:e} {t:e} {high:e}");
                 prop_assert_eq!(t, threshold_between(b, a));
             }
         }

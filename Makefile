@@ -1,0 +1,57 @@
+# Everything a newcomer runs. Each target makes the virtual environment and the build that it needs, and only then.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
+	$(shell find crates python -name '*.rs' -o -name Cargo.toml -o -name '*.py' -o -name '*.pyi' -o -name py.typed)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help:  ## Say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# Stamps: the wheel built from the sources and installed; the tools of one target installed.
+$(VENV)/built: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2'
+	rm -rf $(VENV)/wheels
+	$(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(VENV)/wheels
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(VENV)/wheels/*.whl
+	$(BIN)/python -m pip install --quiet spinney --find-links $(VENV)/wheels
+	touch $@
+
+$(VENV)/extra-%: $(BIN)/python pyproject.toml $(VENV)/built
+	$(BIN)/python -m pip install --quiet "$$(ls $(VENV)/wheels/*.whl)[$*]"
+	touch $@
+
+.PHONY: demo
+demo: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the examples
+	@set -e; for example in examples/*.py; do echo "== $$example"; $(BIN)/python $$example; done
+
+.PHONY: test
+test: $(VENV)/built $(VENV)/extra-test  ## Build spinney and run all tests, Rust and Python
+	cargo test --workspace
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: $(VENV)/built $(VENV)/extra-lint $(VENV)/extra-test  ## Check formatting, lints, documentation and types
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest spinney._spinney
+
+.PHONY: bench
+bench: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the benchmarks
+	$(BIN)/python benches/peers/run_all.py --quick
+
+.PHONY: clean
+clean:  ## Remove what the other targets made
+	rm -rf $(VENV) target .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,94 @@
+//! Parameters, from dictionaries with scikit-learn's names.
+
+use std::ops::Range;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use spinney::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
+
+/// Keys of the dictionary of one tree's parameters.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PyTreeConfig {
+    criterion: String,
+    splitter: String,
+    max_depth: Option<usize>,
+    min_samples_split: usize,
+    min_samples_leaf: usize,
+    min_weight_fraction_leaf: f64,
+    /// Features drawn at each node.
+    max_features: usize,
+    max_leaf_nodes: Option<usize>,
+    min_impurity_decrease: f64,
+    seed: u64,
+}
+
+impl PyTreeConfig {
+    pub(crate) fn to_config(&self) -> PyResult<TreeConfig> {
+        Ok(TreeConfig {
+            criterion: match self.criterion.as_str() {
+                "gini" => Criterion::Gini,
+                "entropy" | "log_loss" => Criterion::Entropy,
+                "squared_error" => Criterion::Variance,
+                other => return Err(unknown("criterion", other)),
+            },
+            splitter: match self.splitter.as_str() {
+                "best" => Splitter::Best,
+                "random" => Splitter::Random,
+                other => return Err(unknown("splitter", other)),
+            },
+            max_depth: self.max_depth,
+            min_samples_split: self.min_samples_split,
+            min_samples_leaf: self.min_samples_leaf,
+            min_weight_fraction_leaf: self.min_weight_fraction_leaf,
+            max_features: MaxFeatures::Count(self.max_features),
+            max_leaf_nodes: self.max_leaf_nodes,
+            min_impurity_decrease: self.min_impurity_decrease,
+            seed: self.seed,
+        })
+    }
+}
+
+/// Keys of the dictionary of a forest's parameters.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PyForestConfig {
+    tree: PyTreeConfig,
+    /// The trees to grow: half-open.
+    trees: (usize, usize),
+    bootstrap: bool,
+    /// Rows drawn for each tree; `None` for as many as there are.
+    max_samples: Option<PyMaxSamples>,
+}
+
+/// A number or a share of rows.
+#[derive(Clone, Copy, Debug, FromPyObject)]
+enum PyMaxSamples {
+    Count(usize),
+    Share(f64),
+}
+
+impl PyForestConfig {
+    pub(crate) fn trees(&self) -> Range<usize> {
+        self.trees.0..self.trees.1
+    }
+
+    pub(crate) fn to_config(&self) -> PyResult<ForestConfig> {
+        let tree = self.tree.to_config()?;
+        Ok(ForestConfig {
+            n_trees: self.trees.1,
+            sampling: match (self.bootstrap, self.max_samples) {
+                (false, _) => Sampling::All,
+                (true, None) => Sampling::Bootstrap(None),
+                (true, Some(PyMaxSamples::Count(count))) => Sampling::Bootstrap(Some(count)),
+                (true, Some(PyMaxSamples::Share(share))) => Sampling::BootstrapShare(share),
+            },
+            seed: tree.seed,
+            tree,
+        })
+    }
+}
+
+fn unknown(parameter: &str, value: &str) -> PyErr {
+    PyValueError::new_err(format!("{parameter} is {value:?}, which is not known"))
+}

@@ -1,0 +1,228 @@
+//! Growing and using forests; a tree on its own is a forest of one.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use spinney::{Forest, Outputs};
+
+use crate::config::{PyForestConfig, PyTreeConfig};
+use crate::enter::Entry;
+use crate::error::raise;
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
+use crate::output;
+use crate::tree::PyTree;
+
+/// Rough steps of growth for each stored value of X and each tree: a sort.
+const STEPS_PER_VALUE: usize = 16;
+
+/// A fitted forest. Immutable: any number of threads may use it at once.
+#[pyclass(frozen, eq, module = "spinney._spinney", name = "Forest")]
+#[derive(Debug, PartialEq)]
+pub(crate) struct PyForest(Arc<Forest>);
+
+impl From<Forest> for PyForest {
+    fn from(forest: Forest) -> Self {
+        PyForest(Arc::new(forest))
+    }
+}
+
+/// Grows one tree: a forest of one.
+#[pyfunction]
+#[pyo3(signature = (x, y, weights, config))]
+pub(crate) fn fit_tree(
+    py: Python<'_>,
+    x: PyMatrix<'_>,
+    y: PyTargets<'_>,
+    weights: PyRowWeights<'_>,
+    config: PyTreeConfig,
+) -> PyResult<PyForest> {
+    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous(), config.to_config()?);
+    let weights = weights.view()?;
+    let cost = n_stored(&x).saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE);
+    let entry = Entry { n_threads: 1, cost, progress: None };
+    entry.run(py, |control| config.fit_weighted(&x, &y, weights, control).map(Forest::from)).map(PyForest::from)
+}
+
+/// Grows the trees `config["trees"]` of a forest.
+#[pyfunction]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None))]
+pub(crate) fn fit_forest<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    weights: PyRowWeights<'py>,
+    config: PyForestConfig,
+    n_threads: usize,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<PyForest> {
+    let trees = config.trees();
+    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous(), config.to_config()?);
+    let weights = weights.view()?;
+    let cost = n_stored(&x).saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE).saturating_mul(trees.len());
+    let entry = Entry { n_threads, cost, progress };
+    entry.run(py, |control| config.fit_trees_weighted(trees, &x, &y, weights, control)).map(PyForest::from)
+}
+
+impl PyForest {
+    /// How to run a walk of `x` down the trees that writes `width` values a row.
+    fn entry<'py>(&self, x: &spinney::Matrix<'_>, width: usize, n_threads: usize) -> Entry<'py> {
+        let per_row = width.saturating_add(STEPS_PER_VALUE).saturating_mul(self.0.n_trees());
+        let cost = x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x));
+        Entry { n_threads, cost, progress: None }
+    }
+}
+
+#[pymethods]
+impl PyForest {
+    #[getter]
+    fn n_trees(&self) -> usize {
+        self.0.n_trees()
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    /// Number of columns of y.
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        self.0.outputs().n_outputs()
+    }
+
+    /// Number of columns of predictions.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.outputs().width()
+    }
+
+    /// Number of classes of each output: 1 for numbers, 2 for labels.
+    #[getter]
+    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let n_classes = match self.0.outputs() {
+            Outputs::Real { n_outputs } => vec![1; *n_outputs],
+            Outputs::Classes { n_classes } => n_classes.iter().map(|&k| i64::from(k)).collect(),
+            Outputs::Labels { n_labels } => vec![2; *n_labels],
+        };
+        output::vector(py, n_classes)
+    }
+
+    /// Tree `index` as arrays.
+    fn tree(&self, index: usize) -> PyResult<PyTree> {
+        self.checked(index)?;
+        Ok(PyTree(Arc::clone(self.0.tree(index))))
+    }
+
+    /// A forest of tree `index` alone, which shares its memory.
+    fn only(&self, index: usize) -> PyResult<PyForest> {
+        self.checked(index)?;
+        Ok(PyForest::from(Forest::from(Arc::clone(self.0.tree(index)))))
+    }
+
+    /// All trees of `forests`, in their order.
+    #[staticmethod]
+    fn merge(py: Python<'_>, forests: Vec<Py<PyForest>>) -> PyResult<PyForest> {
+        let parts: Vec<&Forest> = forests.iter().map(|forest| forest.bind(py).get().0.as_ref()).collect();
+        Forest::merge(&parts).map(PyForest::from).map_err(raise)
+    }
+
+    /// (n_samples, width) float64.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let x = x.view()?;
+        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
+        let scores = entry.run(py, |control| self.0.predict(&x, control))?;
+        Ok(output::array(py, scores))
+    }
+
+    /// (n_samples, n_trees) uint32: the leaf of each row in each tree.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn apply<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<u32>>> {
+        let x = x.view()?;
+        let leaves = self.entry(&x, 1, n_threads).run(py, |control| self.0.apply(&x, control))?;
+        Ok(output::array(py, leaves))
+    }
+
+    /// CSR pattern (indptr, indices) of the nodes that each row passes, and the first node of each tree.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn decision_path<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyTuple>> {
+        let x = x.view()?;
+        let path = self.entry(&x, 1, n_threads).run(py, |control| self.0.decision_path(&x, control))?;
+        let (ptr, nodes) = (output::vector(py, path.ptr), output::vector(py, path.nodes));
+        (ptr, nodes, output::vector(py, path.tree_offsets)).into_pyobject(py)
+    }
+
+    /// Column indices (uint32) and scores (float64) of the `k` largest predictions of each row, largest first.
+    #[pyo3(signature = (x, k, n_threads=1))]
+    fn predict_topk<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        k: usize,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let x = x.view()?;
+        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
+        let best = entry.run(py, |control| self.0.predict_topk(&x, k, control))?;
+        (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
+    }
+
+    /// Predictions for the training rows by the trees that did not see them (NaN where there is none), and how many
+    /// trees that were.
+    #[pyo3(signature = (config, x, sample_weight, n_threads=1))]
+    fn oob_predict<'py>(
+        &self,
+        py: Python<'py>,
+        config: PyForestConfig,
+        x: PyMatrix<'py>,
+        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (x, w, config) = (x.view()?, sample_weight.as_ref().map(contiguous), config.to_config()?);
+        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
+        let oob = entry.run(py, |control| self.0.oob_predict(&config, &x, w.as_deref(), control))?;
+        (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
+    }
+
+    /// Mean decrease of impurity of each feature, for all outputs or some.
+    #[pyo3(signature = (outputs=None))]
+    fn feature_importances<'py>(
+        &self,
+        py: Python<'py>,
+        outputs: Option<Vec<usize>>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let importances = self.0.feature_importances(outputs.as_deref()).map_err(raise)?;
+        Ok(output::vector(py, importances))
+    }
+
+    /// The model as bytes: the same bytes whenever the model is the same.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    /// The model that `to_bytes` wrote; every tree is proven before use.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<PyForest> {
+        Forest::from_bytes(bytes).map(PyForest::from).map_err(raise)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<PyForest>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.n_trees()
+    }
+}
+
+impl PyForest {
+    fn checked(&self, index: usize) -> PyResult<()> {
+        if index < self.0.n_trees() {
+            return Ok(());
+        }
+        Err(PyIndexError::new_err(format!("tree {index} of {}", self.0.n_trees())))
+    }
+}

@@ -1,0 +1,185 @@
+//! numpy arrays and scipy sparse matrices as the engine's views.
+//!
+//! Memory is borrowed; copied are only: offsets (`indptr`), 64-bit indices (the engine's have 32 bits) and
+//! non-contiguous parts of sparse matrices. Everything is proven by the engine's `try_new` before it is used.
+
+use std::borrow::Cow;
+
+use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use spinney::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets};
+
+use crate::error::raise;
+
+/// X: a float32 array of two dimensions, any strides, or a float32 CSR or CSC matrix.
+#[derive(Debug)]
+pub(crate) enum PyMatrix<'py> {
+    Dense(PyReadonlyArray2<'py, f32>),
+    Csr(PySparse<'py>),
+    Csc(PySparse<'py>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for PyMatrix<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.extract() {
+            return Ok(PyMatrix::Dense(array));
+        }
+        let Ok(format) = object.getattr("format") else {
+            let kind = object.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("X is a {kind}, accepted: float32 array (2-D), CSR or CSC")));
+        };
+        match format.extract::<Cow<'_, str>>()?.as_ref() {
+            "csr" => Ok(PyMatrix::Csr(object.extract()?)),
+            "csc" => Ok(PyMatrix::Csc(object.extract()?)),
+            other => Err(PyTypeError::new_err(format!("X is sparse in format {other}, accepted: csr and csc"))),
+        }
+    }
+}
+
+impl PyMatrix<'_> {
+    pub(crate) fn view(&self) -> PyResult<Matrix<'_>> {
+        Ok(match self {
+            PyMatrix::Dense(x) => Matrix::Dense(x.as_array()),
+            PyMatrix::Csr(x) => Matrix::Csr(x.view(x.shape.0, x.shape.1)?),
+            PyMatrix::Csc(x) => Matrix::Csc(x.view(x.shape.1, x.shape.0)?),
+        })
+    }
+}
+
+/// Number of stored values of X: the size of the work on it.
+pub(crate) fn n_stored(x: &Matrix<'_>) -> usize {
+    match x {
+        Matrix::Dense(x) => x.len(),
+        Matrix::Csr(x) | Matrix::Csc(x) => x.values().len(),
+    }
+}
+
+/// The attributes of a scipy CSR or CSC matrix.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct PySparse<'py> {
+    data: PyReadonlyArray1<'py, f32>,
+    indices: PyIndices<'py>,
+    indptr: PyIndices<'py>,
+    shape: (usize, usize),
+}
+
+impl PySparse<'_> {
+    fn view(&self, n_major: usize, n_minor: usize) -> PyResult<SparseView<'_>> {
+        let ptr = self.indptr.to_offsets("X")?;
+        if ptr.len().checked_sub(1) != Some(n_major) {
+            let message = format!("indptr of X has length {}, expected {}", ptr.len(), n_major + 1);
+            return Err(PyValueError::new_err(message));
+        }
+        SparseView::try_new(ptr, self.indices.to_u32("X", n_minor)?, contiguous(&self.data), n_minor).map_err(raise)
+    }
+}
+
+/// Indices in either of the two widths that scipy uses.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum PyIndices<'py> {
+    Narrow(PyReadonlyArray1<'py, i32>),
+    Wide(PyReadonlyArray1<'py, i64>),
+}
+
+impl PyIndices<'_> {
+    fn to_u32(&self, what: &str, n_minor: usize) -> PyResult<Cow<'_, [u32]>> {
+        match self {
+            // Read as unsigned, negative indices are 2³¹ or more: the view refuses them, being no smaller than n_minor.
+            PyIndices::Narrow(indices) => match indices.as_slice() {
+                Ok(indices) if i32::try_from(n_minor).is_ok() => Ok(Cow::Borrowed(bytemuck::cast_slice(indices))),
+                _ => converted(indices, what).map(Cow::Owned),
+            },
+            PyIndices::Wide(indices) => converted(indices, what).map(Cow::Owned),
+        }
+    }
+
+    fn to_offsets(&self, what: &str) -> PyResult<Vec<usize>> {
+        match self {
+            PyIndices::Narrow(offsets) => converted(offsets, what),
+            PyIndices::Wide(offsets) => converted(offsets, what),
+        }
+    }
+}
+
+pub(crate) fn contiguous<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) -> Cow<'a, [T]> {
+    array.as_slice().map_or_else(|_| Cow::Owned(array.as_array().to_vec()), Cow::Borrowed)
+}
+
+fn converted<T, U>(array: &PyReadonlyArray1<'_, T>, what: &str) -> PyResult<Vec<U>>
+where
+    T: Element + Copy,
+    U: TryFrom<T>,
+{
+    let all: Result<Vec<U>, _> = array.as_array().iter().map(|&index| U::try_from(index)).collect();
+    all.map_err(|_| PyValueError::new_err(format!("{what} is not a valid sparse matrix: an index is out of range")))
+}
+
+/// y: numbers (float64 array), classes (uint32 array and the number of classes of each column), or labels (`indptr`,
+/// `indices` and the number of labels).
+#[derive(Debug, FromPyObject)]
+pub(crate) enum PyTargets<'py> {
+    Real(PyReadonlyArray2<'py, f64>),
+    Classes(PyReadonlyArray2<'py, u32>, Vec<u32>),
+    Labels(PyIndices<'py>, PyIndices<'py>, usize),
+}
+
+impl PyTargets<'_> {
+    pub(crate) fn view(&self) -> PyResult<Targets<'_>> {
+        Ok(match self {
+            PyTargets::Real(y) => Targets::Real(y.as_array()),
+            PyTargets::Classes(codes, n_classes) => {
+                Targets::Classes { codes: codes.as_array(), n_classes: n_classes.clone() }
+            }
+            PyTargets::Labels(ptr, indices, n_labels) => {
+                let (ptr, indices) = (ptr.to_offsets("y")?, indices.to_u32("y", *n_labels)?);
+                Targets::Labels(LabelView::try_new(ptr, indices, *n_labels).map_err(raise)?)
+            }
+        })
+    }
+}
+
+/// Sample weights and class weights: nothing, "balanced", "balanced_subsample", or a weight for each row.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct PyRowWeights<'py>(Option<PyReadonlyArray1<'py, f64>>, PyClassWeight<'py>);
+
+#[derive(Debug, FromPyObject)]
+pub(crate) enum PyClassWeight<'py> {
+    Rule(String),
+    Rows(Option<PyReadonlyArray1<'py, f64>>),
+}
+
+/// Weights as slices, borrowed where memory is contiguous.
+#[derive(Debug)]
+pub(crate) struct Weights<'a> {
+    sample_weight: Option<Cow<'a, [f64]>>,
+    rows: Option<Cow<'a, [f64]>>,
+    rule: Option<&'a str>,
+}
+
+impl PyRowWeights<'_> {
+    pub(crate) fn contiguous(&self) -> Weights<'_> {
+        let (rows, rule) = match &self.1 {
+            PyClassWeight::Rule(rule) => (None, Some(rule.as_str())),
+            PyClassWeight::Rows(rows) => (rows.as_ref().map(contiguous), None),
+        };
+        Weights { sample_weight: self.0.as_ref().map(contiguous), rows, rule }
+    }
+}
+
+impl Weights<'_> {
+    pub(crate) fn view(&self) -> PyResult<RowWeights<'_>> {
+        let class_weight = match (self.rule, &self.rows) {
+            (None, None) => ClassWeight::Equal,
+            (None, Some(rows)) => ClassWeight::Rows(rows),
+            (Some("balanced"), _) => ClassWeight::Balanced,
+            (Some("balanced_subsample"), _) => ClassWeight::BalancedSubsample,
+            (Some(other), _) => {
+                return Err(PyValueError::new_err(format!("class_weight is {other:?}, which is not known")));
+            }
+        };
+        Ok(RowWeights { sample_weight: self.sample_weight.as_deref(), class_weight })
+    }
+}

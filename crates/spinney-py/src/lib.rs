@@ -1,0 +1,48 @@
+//! The binding: conversions between Python's objects and the engine's, and nothing else.
+//!
+//! | file | what it knows |
+//! |------|---------------|
+//! | `enter` | the one place that releases the GIL; Ctrl-C, progress, panics |
+//! | `error` | the engine's error kinds as Python exceptions |
+//! | `input` | numpy arrays and scipy matrices as the engine's views, without copies where memory allows |
+//! | `output` | the engine's arrays as numpy arrays, without copies |
+//! | `config` | parameters from dictionaries |
+//! | `tree`, `forest` | frozen classes around the engine's models |
+//!
+//! One call: inputs become views, `enter` runs the engine on them, the result becomes numpy arrays or a frozen class.
+
+mod config;
+mod enter;
+mod error;
+mod forest;
+mod input;
+mod output;
+mod tree;
+
+/// The engine of spinney. Private: the names here may change between any two versions.
+#[pyo3::pymodule(gil_used = false)]
+mod _spinney {
+    use pyo3::prelude::*;
+    use pyo3::types::PyDict;
+
+    #[pymodule_export]
+    use crate::forest::{PyForest, fit_forest, fit_tree};
+    #[pymodule_export]
+    use crate::tree::PyTree;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// What a bug report should say about this build.
+    #[pyfunction]
+    fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let info = PyDict::new(py);
+        info.set_item("version", env!("CARGO_PKG_VERSION"))?;
+        info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+        info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
+        info.set_item("pointer_width", usize::BITS)?;
+        Ok(info)
+    }
+}

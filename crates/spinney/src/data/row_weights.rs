@@ -1,0 +1,126 @@
+//! What a row weighs: how often it is there, times what its classes weigh.
+
+use std::borrow::Cow;
+
+use super::targets::Targets;
+use crate::error::{Error, Result, try_filled};
+
+/// Weights of rows and of their classes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RowWeights<'a> {
+    /// How often each row is there: none negative, zero for a row that is not. `None` for once each. Bootstrap draws
+    /// by these.
+    pub sample_weight: Option<&'a [f64]>,
+    /// What multiplies the weight of a row that is drawn.
+    pub class_weight: ClassWeight<'a>,
+}
+
+impl<'a> From<Option<&'a [f64]>> for RowWeights<'a> {
+    fn from(sample_weight: Option<&'a [f64]>) -> Self {
+        RowWeights { sample_weight, class_weight: ClassWeight::Equal }
+    }
+}
+
+/// What classes weigh.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum ClassWeight<'a> {
+    /// All the same.
+    #[default]
+    Equal,
+    /// So much for each row, by its classes; positive for rows that are there.
+    Rows(&'a [f64]),
+    /// For each output, as much in sum for every class that occurs; for several outputs, the product.
+    Balanced,
+    /// Balanced anew among the rows that each tree draws.
+    BalancedSubsample,
+}
+
+/// Significant bits of balanced weights. With few, products with whole sample weights are exact, so that a row of weight
+/// 2 stays two rows; 30 are a billionth.
+const BITS: i32 = 30;
+
+/// Balanced class weights, for rows that weigh `weight(row)`; 1 for classes without weight.
+pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result<Vec<f64>> {
+    const WHAT: &str = "class weights";
+    let n = y.n_samples();
+    let total: f64 = (0..n).map(&weight).sum();
+    let mut logs = try_filled(WHAT, 0.0, n)?;
+    match y {
+        Targets::Real(_) => return Err(Error::invalid("class_weight", "given for numbers", "none for numbers")),
+        Targets::Classes { codes, n_classes } => {
+            for (codes, &k) in codes.columns().into_iter().zip(n_classes) {
+                let mut totals = try_filled(WHAT, 0.0, k as usize)?;
+                codes.iter().enumerate().for_each(|(row, &c)| totals[c as usize] += weight(row));
+                let occurring = totals.iter().filter(|&&t| t > 0.0).count() as f64;
+                let log = |t: f64| if t > 0.0 { (total / (occurring * t)).ln() } else { 0.0 };
+                let by_class: Vec<f64> = totals.into_iter().map(log).collect();
+                logs.iter_mut().zip(codes).for_each(|(sum, &c)| *sum += by_class[c as usize]);
+            }
+        }
+        // The product when all labels are 0, corrected for those that are 1.
+        Targets::Labels(y) => {
+            let mut ones = try_filled(WHAT, 0.0, y.n_labels())?;
+            for row in 0..n {
+                y.indices()[y.ptr()[row]..y.ptr()[row + 1]].iter().for_each(|&l| ones[l as usize] += weight(row));
+            }
+            let varies = |one: f64| one > 0.0 && one < total;
+            let all_zero: f64 =
+                ones.iter().filter(|&&one| varies(one)).map(|one| (total / (2.0 * (total - one))).ln()).sum();
+            let correction = |one: f64| if varies(one) { ((total - one) / one).ln() } else { 0.0 };
+            let corrections: Vec<f64> = ones.into_iter().map(correction).collect();
+            for (row, sum) in logs.iter_mut().enumerate() {
+                let labels = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
+                *sum = all_zero + labels.iter().map(|&l| corrections[l as usize]).sum::<f64>();
+            }
+        }
+    }
+    // A common factor changes no tree: the one that keeps products over thousands of outputs within range.
+    let excess = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max) - 300.0;
+    logs.iter_mut().for_each(|log| *log = rounded((*log - excess.max(0.0)).exp()));
+    Ok(logs)
+}
+
+/// `x`, positive, to [`BITS`] significant bits.
+fn rounded(x: f64) -> f64 {
+    let x = x.max(f64::MIN_POSITIVE);
+    let dropped = 53 - BITS;
+    let half = 1u64 << (dropped - 1);
+    f64::from_bits((x.to_bits() + half) >> dropped << dropped)
+}
+
+/// The product of two optional weights.
+pub(crate) fn product<'a>(a: Option<&'a [f64]>, b: Option<Cow<'a, [f64]>>) -> Option<Cow<'a, [f64]>> {
+    match (a, b) {
+        (None, b) => b,
+        (Some(a), None) => Some(Cow::Borrowed(a)),
+        (Some(a), Some(b)) => Some(a.iter().zip(b.iter()).map(|(a, b)| a * b).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::LabelView;
+    use ndarray::array;
+
+    #[test]
+    fn classes_weigh_the_same_in_sum() {
+        let codes = array![[0u32, 1], [0, 0], [1, 0], [0, 0]];
+        let y = Targets::Classes { codes: codes.view(), n_classes: vec![3, 2] };
+        let w = [1.0, 2.0, 1.0, 0.0];
+        let found = balanced(&y, |row| w[row]).unwrap();
+        // Output 0 has totals 3 and 1 of 4, its third class does not occur; output 1 has totals 3 and 1.
+        let expected = [4.0 / 6.0 * 4.0 / 2.0, 4.0 / 6.0 * 4.0 / 6.0, 4.0 / 2.0 * 4.0 / 6.0, 4.0 / 6.0 * 4.0 / 6.0];
+        found.iter().zip(expected).for_each(|(f, e)| assert!((f - e).abs() < 1e-8, "{f} {e}"));
+    }
+
+    #[test]
+    fn labels_are_two_classes_each() {
+        let labels = Targets::Labels(LabelView::try_new(vec![0, 1, 3, 3, 4], vec![0u32, 0, 2, 0], 4).unwrap());
+        let codes = array![[1u32, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]];
+        let classes = Targets::Classes { codes: codes.view(), n_classes: vec![2; 4] };
+        let weight = |row: usize| [1.0, 2.0, 3.0, 1.0][row];
+        let (a, b) = (balanced(&labels, weight).unwrap(), balanced(&classes, weight).unwrap());
+        a.iter().zip(b).for_each(|(a, b)| assert!((a - b).abs() < 1e-8));
+    }
+}

@@ -1,0 +1,47 @@
+"""Trees and tree ensembles for data that is wide on both sides.
+
+The estimators have scikit-learn's names, parameters and behaviour. What is new is what they accept: sparse X in either
+orientation and either index width, and multi-label y as a sparse matrix.
+
+Modules
+-------
+`spinney.tree`, `spinney.forest`
+    The estimators, also found here.
+`spinney.metrics`
+    Scores for rankings of many labels, dense or sparse.
+`spinney.inspection`
+    What a fitted model says about its features.
+`spinney.datasets`
+    Readers of data sets.
+"""
+
+from spinney import datasets, inspection, metrics
+from spinney._spinney import __version__, build_info
+from spinney.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from spinney.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
+
+__all__ = [
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "__version__",
+    "build_info",
+    "datasets",
+    "inspection",
+    "metrics",
+]

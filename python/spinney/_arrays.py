@@ -1,0 +1,139 @@
+"""A fitted tree as scikit-learn's arrays: what `tree_` is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from spinney import _spinney
+from spinney._validation import Float, Matrix, check_values
+
+_ARRAYS = (
+    "children_left",
+    "children_right",
+    "feature",
+    "impurity",
+    "n_node_samples",
+    "threshold",
+    "value",
+    "weighted_n_node_samples",
+)
+
+
+class Tree:
+    """One fitted tree, with the attributes of scikit-learn's `sklearn.tree._tree.Tree`.
+
+    Arrays are made when first asked for, kept, and read-only. Node 0 is the root, nodes are in pre-order; leaves have
+    children and feature of -1 and -2 as in scikit-learn.
+
+    Attributes
+    ----------
+    node_count, n_leaves, max_depth, n_features, n_outputs, max_n_classes : int
+    n_classes : ndarray of shape (n_outputs,)
+        1 for numbers, 2 for labels.
+    children_left, children_right, feature : int64 ndarray of shape (node_count,)
+    threshold, impurity, weighted_n_node_samples : float64 ndarray of shape (node_count,)
+    n_node_samples : int64 ndarray of shape (node_count,)
+        Distinct training rows of positive weight.
+    value : float64 ndarray of shape (node_count, n_outputs, max_n_classes)
+        Means of numbers, frequencies of classes. O(node_count * n_outputs * max_n_classes) memory, made on demand.
+    missing_go_to_left : uint8 ndarray of shape (node_count,)
+        All zero: missing values are not supported yet.
+    """
+
+    children_left: NDArray[np.int64]
+    children_right: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    threshold: Float
+    impurity: Float
+    n_node_samples: NDArray[np.int64]
+    weighted_n_node_samples: Float
+    value: Float
+
+    def __init__(self, forest: _spinney.Forest) -> None:
+        self._forest = forest
+        self._tree = forest.tree(0)
+        self.node_count = self._tree.node_count
+        self.n_leaves = self._tree.n_leaves
+        self.max_depth = self._tree.max_depth
+        self.n_features = forest.n_features
+        self.n_outputs = forest.n_outputs
+        self.n_classes = forest.n_classes
+        self.max_n_classes = int(self.n_classes.max())
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name not in _ARRAYS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        array: NDArray[Any] = getattr(self._tree, name)()
+        if name == "n_node_samples":
+            array = array.astype(np.int64)
+        array.flags.writeable = False
+        setattr(self, name, array)
+        return array
+
+    def __reduce__(self) -> tuple[type[Tree], tuple[_spinney.Forest]]:
+        return (Tree, (self._forest,))
+
+    @property
+    def missing_go_to_left(self) -> NDArray[np.uint8]:
+        """All zero: missing values are not supported yet."""
+        return np.zeros(self.node_count, dtype=np.uint8)
+
+    def apply(self, X: ArrayLike | Matrix) -> NDArray[np.int64]:
+        """Leaf of each row."""
+        return self._forest.apply(_matrix(X))[:, 0].astype(np.int64)
+
+    def decision_path(self, X: ArrayLike | Matrix) -> sparse.csr_matrix:
+        """Indicator, (n_samples, node_count), of the nodes that each row passes."""
+        return decision_path(self._forest, _matrix(X))[0]
+
+    def predict(self, X: ArrayLike | Matrix) -> Float:
+        """Value of the leaf of each row: (n_samples, max_n_classes), or (n_samples, n_outputs, max_n_classes)."""
+        value = self.value[self.apply(X)]
+        return value[:, 0] if self.n_outputs == 1 else value
+
+    def compute_feature_importances(self, normalize: bool = True) -> Float:
+        """Mean decrease of impurity of each feature; sums to 1 with `normalize` unless the tree is one leaf."""
+        splits = np.flatnonzero(self.children_left >= 0)
+        total = self.weighted_n_node_samples * self.impurity
+        decrease = total[splits] - total[self.children_left[splits]] - total[self.children_right[splits]]
+        importances = np.bincount(self.feature[splits], decrease, self.n_features) / self.weighted_n_node_samples[0]
+        whole = importances.sum()
+        return importances / whole if normalize and whole > 0 else importances
+
+    def compute_partial_dependence(self, X: Float, target_features: NDArray[np.intp], out: Float) -> None:
+        """Adds to `out` the mean prediction at each row of X, features not among `target_features` averaged out."""
+        column = {int(feature): j for j, feature in enumerate(target_features)}
+        # Each entry: a node, and the share of the training weight that reaches it for each row of X.
+        stack = [(0, np.ones(len(X)))]
+        while stack:
+            node, share = stack.pop()
+            left, right = int(self.children_left[node]), int(self.children_right[node])
+            if left < 0:
+                out += share * self.value[node, 0, 0]
+                continue
+            if (j := column.get(int(self.feature[node]))) is None:
+                to_left = np.full(len(X), self.weighted_n_node_samples[left] / self.weighted_n_node_samples[node])
+            else:
+                to_left = (X[:, j] <= self.threshold[node]).astype(np.float64)
+            stack += [(right, share * (1 - to_left)), (left, share * to_left)]
+
+
+def decision_path(
+    forest: _spinney.Forest, X: Matrix, n_threads: int = 1
+) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
+    """Indicator of the nodes that each row passes in each tree, and the first column of each tree."""
+    ptr, nodes, offsets = forest.decision_path(X, n_threads)
+    index = np.int32 if max(len(nodes), offsets[-1]) <= np.iinfo(np.int32).max else np.int64
+    parts = (np.ones(len(nodes), dtype=np.int64), nodes.astype(index), ptr.astype(index))
+    return sparse.csr_matrix(parts, shape=(len(ptr) - 1, int(offsets[-1]))), offsets.astype(np.int64)
+
+
+def _matrix(X: Any) -> Matrix:
+    with np.errstate(over="ignore"):
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float32, ensure_all_finite=False)
+    return check_values(X)

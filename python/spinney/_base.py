@@ -1,0 +1,355 @@
+"""What all estimators share: parameters to the engine's configuration, fitted state, predictions by kind of y."""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import ceil
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from spinney import _spinney, _validation
+from spinney._validation import Float, LabelFormat, Matrix, RowWeights, Target
+
+if TYPE_CHECKING:
+    from spinney._spinney import _TreeConfig
+
+# Results of sparse multi-label predictions are built from blocks of about so many scores: 64 MiB.
+_BLOCK_SCORES = 1 << 23
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """Gives `estimator` back its attributes when anything is raised, Ctrl-C included."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+@contextmanager
+def progress_bar(n_trees: int, verbose: int, name: str) -> Iterator[Callable[[int], object] | None]:
+    """A tqdm bar when asked for, on a terminal and installed; else nothing."""
+    if not verbose or not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield None
+        return
+    with tqdm(total=n_trees, desc=name, unit="tree") as bar:
+        yield lambda n_done: bar.update(n_done - bar.n)
+
+
+def draw_seed(random_state: Any) -> int:
+    """The engine's seed: one draw from scikit-learn's generator."""
+    return int(check_random_state(random_state).randint(0, 2**64, dtype=np.uint64))
+
+
+class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
+    """Parameters, checks and fitted state of trees and forests."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+    # How thresholds are chosen, where it is not a parameter.
+    _splitter: ClassVar[str] = "best"
+    # scikit-learn's forests say so when y is a column, its trees do not.
+    _warn_column: ClassVar[bool] = False
+
+    # The fitted model; of a tree, a forest of one.
+    _forest: _spinney.Forest
+    n_features_in_: int
+    n_outputs_: int
+
+    def _n_threads(self) -> int:
+        return 1
+
+    @abstractmethod
+    def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
+        """y in the engine's form."""
+
+    def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
+        """Sample weights and class weights."""
+        return weights, None
+
+    def _set_outputs(self, target: Target) -> None:
+        """Fitted attributes that describe y."""
+        self.n_outputs_ = target.n_outputs
+
+    def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Matrix, Target, Float | None]:
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+        X = _validation.check_X(self, X, reset=True)
+        weights = _validation.check_weights(sample_weight, X.shape[0])
+        return X, self._check_y(y, weights, X.shape[0]), weights
+
+    def _tree_config(self, n_samples: int, seed: int) -> _TreeConfig:
+        """Parameters of a tree grown on `n_samples` rows of positive weight."""
+        leaf, split = self.min_samples_leaf, self.min_samples_split
+        leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
+        split = split if isinstance(split, Integral) else max(2, ceil(split * n_samples))
+        return {
+            "criterion": self.criterion,
+            "splitter": getattr(self, "splitter", self._splitter),
+            "max_depth": _size(self.max_depth),
+            "min_samples_split": min(int(split), sys.maxsize),
+            "min_samples_leaf": min(int(leaf), sys.maxsize),
+            "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
+            "max_features": n_drawn_features(self.max_features, self.n_features_in_),
+            "max_leaf_nodes": _size(self.max_leaf_nodes),
+            "min_impurity_decrease": float(self.min_impurity_decrease),
+            "seed": seed,
+        }
+
+    def _check_predict(self, X: Any) -> Matrix:
+        check_is_fitted(self)
+        return _validation.check_X(self, X, reset=False)
+
+    def _scores(self, X: Any) -> Float:
+        X = self._check_predict(X)
+        return self._forest.predict(X, self._n_threads())
+
+    @property
+    def feature_importances_(self) -> Float:
+        """Share of the decrease of impurity that is due to each feature, the mean over trees.
+
+        Sums to 1, or is all zero when no tree has a split. Features with many distinct values are favoured: where that
+        matters, prefer `sklearn.inspection.permutation_importance`. O(nodes).
+        """
+        check_is_fitted(self)
+        return self._forest.feature_importances()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _size(value: Any) -> int | None:
+    return None if value is None else min(int(value), sys.maxsize)
+
+
+def n_drawn_features(max_features: Any, n_features: int) -> int:
+    """Number of features drawn at each node."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "log2":
+        return max(1, int(np.log2(n_features)))
+    if isinstance(max_features, Integral):
+        return min(int(max_features), n_features)
+    return max(1, int(max_features * n_features))
+
+
+def n_positive(weights: Float | None, n_samples: int) -> int:
+    """Number of rows that exist: those of positive weight."""
+    return n_samples if weights is None else int(np.count_nonzero(weights))
+
+
+class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
+    """Predictions of numbers."""
+
+    def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
+        return _validation.numbers(y, n_samples, type(self).__name__, warn_column=self._warn_column)
+
+    def predict(self, X: Any) -> Float:
+        """Predict numbers: the mean over trees of the mean of the training rows in the leaf.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Used as it is when float32, dense or CSR; converted once otherwise. CSC is transposed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if self.n_outputs_ == 1 else scores
+
+
+def _has_labels(estimator: Any) -> bool:
+    check_is_fitted(estimator)
+    return estimator._label_format is not None
+
+
+def _ranks_columns(estimator: Any) -> bool:
+    check_is_fitted(estimator)
+    return estimator.n_outputs_ == 1 or estimator._label_format is not None
+
+
+# Labels are supported, yet scikit-learn's tag `multi_label` stays at its default: it calls for a check that an array of
+# probabilities is strictly between 0 and 1, and a frequency may be either.
+class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
+    """Predictions of classes and labels.
+
+    `classes_` and `n_classes_` are an array and a number for one output, lists of them for several. For labels they are
+    the numbers of the labels, 0 to d - 1, and d, as of `sklearn.multiclass.OneVsRestClassifier`, whose predictions have
+    the same form: a label keeps its column whether or not both 0 and 1 occur.
+    """
+
+    classes_: Any
+    n_classes_: Any
+    _label_format: LabelFormat | None
+
+    def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
+        return _validation.classes(y, weights, n_samples, type(self).__name__, warn_column=self._warn_column)
+
+    def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
+        return _validation.row_weights(self.class_weight, target, weights)
+
+    def _set_outputs(self, target: Target) -> None:
+        super()._set_outputs(target)
+        self._label_format = target.label_format
+        single = target.kind == "labels" or target.n_outputs == 1
+        self.classes_ = target.classes[0] if single else target.classes
+        self.n_classes_ = len(self.classes_) if single else [len(classes) for classes in target.classes]
+
+    def _split_outputs(self, scores: Float) -> list[Float]:
+        return np.split(scores, np.cumsum(self.n_classes_)[:-1], axis=1)
+
+    def predict(self, X: Any) -> Any:
+        """Predict classes or labels.
+
+        The class of largest probability, the first of `classes_` where several are equal; the labels of probability
+        above one half.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Used as it is when float32, dense or CSR; converted once otherwise. CSC is transposed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
+            Of the type of y: for labels of its dtype, and sparse when y was. A sparse result is built by blocks of
+            rows, so that memory is that of the result.
+        """
+        if self._is_sparse_labels():
+            return self._predict_sparse(X)
+        scores = self._scores(X)
+        if self._label_format is not None:
+            return self._label_format.build(scores > 0.5)
+        if self.n_outputs_ == 1:
+            return self.classes_.take(scores.argmax(axis=1))
+        parts = zip(self.classes_, self._split_outputs(scores), strict=True)
+        columns = [classes.take(part.argmax(axis=1)) for classes, part in parts]
+        return np.stack(columns, axis=1)
+
+    def _is_sparse_labels(self) -> bool:
+        check_is_fitted(self)
+        return self._label_format is not None and self._label_format.container is not None
+
+    def _predict_sparse(self, X: Any) -> Any:
+        X = self._check_predict(X)
+        assert self._label_format is not None
+        build = self._label_format.build
+        n_rows = max(1, _BLOCK_SCORES // self.n_outputs_)
+        if X.shape[0] > n_rows and sparse.issparse(X):
+            X = X.tocsr()
+        starts = range(0, X.shape[0], n_rows)
+        n_threads = self._n_threads()
+        blocks = [build(self._forest.predict(X[start : start + n_rows], n_threads) > 0.5) for start in starts]
+        return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")
+
+    def predict_proba(self, X: Any) -> Any:
+        """Predict probabilities: the mean over trees of the frequencies in the leaf.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            One output: columns are in the order of `classes_`.
+        ndarray of shape (n_samples, n_labels)
+            Labels: the probability that each is 1.
+        list of ndarray of shape (n_samples, n_classes)
+            Several outputs of classes: one array for each, as in scikit-learn.
+        """
+        scores = self._scores(X)
+        if self.n_outputs_ == 1 or self._label_format is not None:
+            return scores
+        return self._split_outputs(scores)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of what `predict_proba` returns; of zero it is minus infinity."""
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(part) for part in proba] if isinstance(proba, list) else np.log(proba)
+
+    @available_if(_has_labels)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Float:
+        """Scores of labels, (n_samples, n_labels): probabilities less one half, positive for the labels predicted.
+
+        Only after fit on labels.
+        """
+        return self._scores(X) - 0.5
+
+    @available_if(_ranks_columns)  # type: ignore[untyped-decorator]
+    def predict_topk(self, X: Any, k: int) -> tuple[NDArray[np.int64], Float]:
+        """Predict the `k` labels (or classes) of largest probability, without holding all probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+        k : int
+            From 1 to the number of labels or classes.
+
+        Returns
+        -------
+        indices : int64 ndarray of shape (n_samples, k)
+            Labels, or positions in `classes_`; the largest probability first, the lower index where equal.
+        scores : float64 ndarray of shape (n_samples, k)
+            Their probabilities.
+
+        Raises
+        ------
+        ValueError
+            When `k` is out of range.
+        """
+        X = self._check_predict(X)
+        width = self._forest.width
+        if not isinstance(k, Integral) or not 1 <= k <= width:
+            raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {width}")
+        indices, scores = self._forest.predict_topk(X, int(k), self._n_threads())
+        return indices.astype(np.int64), scores

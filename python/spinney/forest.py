@@ -1,0 +1,757 @@
+"""Forests: random forests and extra-trees, for classes, labels and numbers."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.metrics import r2_score
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from spinney import _spinney
+from spinney._arrays import Tree, decision_path
+from spinney._base import (
+    BaseClassifier,
+    BaseModel,
+    BaseRegressor,
+    draw_seed,
+    n_drawn_features,
+    n_positive,
+    progress_bar,
+    unchanged_on_failure,
+)
+from spinney._validation import Float, Matrix, Target
+from spinney.tree import (
+    BaseTree,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
+
+if TYPE_CHECKING:
+    from spinney._spinney import _ForestConfig
+
+
+class Members(Sequence[Any]):
+    """The trees of a forest as estimators, made when asked for; they share the forest's memory."""
+
+    def __init__(self, forest: BaseForest) -> None:
+        self._owner = forest
+
+    def __len__(self) -> int:
+        return self._owner._forest.n_trees
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self._owner._member(i) for i in range(len(self))[index]]
+        return self._owner._member(range(len(self))[index])
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} trees of {self._owner!r}>"
+
+
+class BaseForest(BaseModel):
+    """What forests have and trees have not."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseModel._parameter_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "bootstrap": ["boolean"],
+        "oob_score": ["boolean", callable],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "max_samples": [
+            None,
+            Interval(RealNotInt, 0.0, None, closed="neither"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+    }
+    _warn_column: ClassVar[bool] = True
+    # Attributes of a fit with `oob_score`, gone after a fit without.
+    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
+    _member_class: ClassVar[type[BaseTree]]
+
+    _seed: int
+    # How the trees drew their rows: bootstrap, max_samples.
+    _draws: tuple[bool, float | None]
+
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Dense or sparse, finite. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise
+            converted on one copy, shared by all trees. Every layout gives the same forest.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
+            Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
+            matrix of them, which is never made dense.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative, not all zero. A row of weight zero is no row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            Bad input or parameters, named in the message.
+        MemoryError
+            Also for sizes that the engine cannot allocate.
+
+        After any failure, Ctrl-C included, the estimator is as it was before.
+
+        Notes
+        -----
+        Tree i is a function of the data, the parameters, the seed and i alone: the same for any `n_jobs`, and whether it
+        was grown at once or with `warm_start`.
+        """
+        with unchanged_on_failure(self):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("oob_score needs trees that do not see all rows: set bootstrap=True")
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError("max_samples is the size of bootstrap samples: set bootstrap=True, or max_samples=None")
+        grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
+        before = dict(self.__dict__)
+        X, target, weights = self._check_fit(X, y, sample_weight)
+        n_grown = 0 if grown is None else grown.n_trees
+        n_more = int(self.n_estimators) - n_grown
+        if n_more < 0:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} is less than the {n_grown} trees of the fitted forest; with "
+                "warm_start=True it must be larger or equal"
+            )
+        if grown is None:
+            self._seed = draw_seed(self.random_state)
+        self._set_outputs(target)
+        if grown is not None:
+            self._check_warm_start(before)
+        n_threads = self._n_threads()
+        row_weights = self._row_weights(target, weights)
+        weights = row_weights[0]
+        config = self._forest_config(X, weights, (n_grown, n_grown + n_more))
+        if n_more == 0:
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
+        else:
+            with progress_bar(n_more, self.verbose, type(self).__name__) as progress:
+                more = _spinney.fit_forest(X, target.engine, row_weights, config, n_threads, progress)
+            self._forest = more if grown is None else _spinney.Forest.merge([grown, more])
+        draws = (config["bootstrap"], config["max_samples"])
+        if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
+            if grown is not None and draws != self._draws:
+                raise ValueError("max_samples and bootstrap must not change under warm_start=True with oob_score")
+            self._set_oob(X, target, weights, config)
+        elif not self.oob_score:
+            for name in self._oob_attributes:
+                self.__dict__.pop(name, None)
+        self._draws = draws
+
+    def _check_warm_start(self, before: dict[str, Any]) -> None:
+        if self.n_features_in_ != before["n_features_in_"]:
+            raise ValueError(
+                f"X has {self.n_features_in_} features, but the trees grown before have {before['n_features_in_']}"
+            )
+        if self.n_outputs_ != before["n_outputs_"]:
+            raise ValueError(f"y has {self.n_outputs_} outputs, but the trees grown before have {before['n_outputs_']}")
+
+    def _forest_config(self, X: Matrix, weights: Float | None, trees: tuple[int, int]) -> _ForestConfig:
+        n_draws = self.max_samples
+        if n_draws is not None:
+            n_draws = int(n_draws) if isinstance(n_draws, Integral) else float(n_draws)
+        return {
+            "tree": self._tree_config(n_positive(weights, X.shape[0]), self._seed),
+            "trees": trees,
+            "bootstrap": bool(self.bootstrap),
+            "max_samples": n_draws,
+        }
+
+    def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: _ForestConfig) -> None:
+        scores, n_trees = self._forest.oob_predict(config, X, weights, self._n_threads())
+        scored = n_trees > 0
+        exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
+        if not scored[exists].all():
+            warnings.warn(
+                "Some inputs do not have OOB scores. This probably means too few trees were used to compute any "
+                "reliable OOB estimates.",
+                stacklevel=5,
+            )
+        rows = np.flatnonzero(scored & exists)
+        self._set_oob_attributes(scores, target, rows)
+
+    @abstractmethod
+    def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
+        """Sets predictions for all rows, NaN where no tree has left a row out, and the score over `rows`."""
+
+    @property
+    def estimators_(self) -> Sequence[Any]:
+        """The trees as estimators, made when asked for; they share the forest's memory.
+
+        They predict classes as the forest does, where scikit-learn's predict positions in `classes_`.
+        """
+        check_is_fitted(self)
+        return Members(self)
+
+    def _member(self, index: int) -> BaseTree:
+        shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False)) - {"random_state"}
+        member: BaseTree = self._member_class(**{name: getattr(self, name) for name in sorted(shared)})
+        if getattr(member, "class_weight", None) == "balanced_subsample":
+            member.class_weight = "balanced"  # type: ignore[attr-defined]
+        member.tree_ = Tree(self._forest.only(index))
+        member.n_features_in_ = self.n_features_in_
+        member.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
+        for name in ("n_outputs_", "classes_", "n_classes_", "_label_format"):
+            if name in self.__dict__:
+                setattr(member, name, self.__dict__[name])
+        return member
+
+    def __len__(self) -> int:
+        """Number of trees."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The tree at an index, as an estimator."""
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        """The trees, as estimators."""
+        return iter(self.estimators_)
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Index of the leaf that each row reaches in each tree, (n_samples, n_estimators)."""
+        X = self._check_predict(X)
+        return self._forest.apply(X, self._n_threads()).astype(np.int64)
+
+    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
+        """The nodes that each row passes.
+
+        Returns
+        -------
+        indicator : CSR matrix of shape (n_samples, n_nodes)
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Tree i has the columns from `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1]`.
+        """
+        X = self._check_predict(X)
+        return decision_path(self._forest, X, self._n_threads())
+
+
+class BaseForestClassifier(BaseForest, BaseClassifier):
+    """A forest for classes and labels."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseForest._parameter_constraints,
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
+    }
+    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
+
+    oob_score_: float
+    oob_decision_function_: Float
+
+    def _check_warm_start(self, before: dict[str, Any]) -> None:
+        super()._check_warm_start(before)
+        as_list = [part if isinstance(part, list) else [part] for part in (before["classes_"], self.classes_)]
+        if not all(map(np.array_equal, *as_list)):
+            raise ValueError("y has other classes than the trees grown before; warm_start=True needs the same")
+
+    def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
+        if target.kind == "classes" and target.n_outputs > 1:
+            raise ValueError("oob_score is for one output of classes, or labels; y has several outputs of classes")
+        self.oob_decision_function_ = scores
+        found = scores[rows]
+        if target.kind == "labels":
+            truth = target.original[rows].toarray()
+            predicted = found > 0.5
+            correct = (truth == predicted).all(axis=1)
+        else:
+            truth = target.original[rows, 0]
+            predicted = self.classes_.take(found.argmax(axis=1))
+            correct = truth == predicted
+        if callable(self.oob_score):
+            self.oob_score_ = self.oob_score(truth, predicted)
+        else:
+            self.oob_score_ = float(np.mean(correct)) if len(rows) else np.nan
+
+
+class BaseForestRegressor(BaseForest, BaseRegressor):
+    """A forest for numbers."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseForest._parameter_constraints,
+        "criterion": [StrOptions({"squared_error"})],
+    }
+    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
+
+    oob_score_: float
+    oob_prediction_: Float
+
+    def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
+        truth = target.original
+        if target.n_outputs == 1:
+            scores, truth = scores[:, 0], truth[:, 0]
+        self.oob_prediction_ = scores
+        score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
+        self.oob_score_ = score(truth[rows], scores[rows]) if len(rows) else np.nan
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
+        parts = [tree._compute_partial_dependence_recursion(grid, target_features) for tree in self.estimators_]
+        return np.asarray(np.mean(parts, axis=0))
+
+
+class RandomForestClassifier(BaseForestClassifier):
+    """A random forest for classes and labels: bootstrap, and a few features drawn at each node.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits.
+    max_depth : int, default=None
+        Largest depth; without, nodes are split while they are impure.
+    min_samples_split : int or float, default=2
+        Least number of rows to split a node; a float is a share of the rows, rounded up.
+    min_samples_leaf : int or float, default=1
+        Least number of rows on either side of a split; a float is a share of the rows, rounded up.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight on either side of a split.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+    max_leaf_nodes : int, default=None
+        Grow best-first to so many leaves.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity by a split, weighted by the node's share of the total weight.
+    bootstrap : bool, default=True
+        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
+        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
+    oob_score : bool or callable, default=False
+        Score the forest on the rows that trees have not drawn: accuracy, or a function of (y_true, y_pred).
+    n_jobs : int, default=None
+        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Source of the one seed that each fit draws.
+    verbose : int, default=0
+        Above 0, a progress bar if tqdm is installed and standard error is a terminal.
+    warm_start : bool, default=False
+        Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
+        data the forest is the one that would have been grown at once.
+    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
+        Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
+    max_samples : int or float, default=None
+        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+
+    Attributes
+    ----------
+    estimators_ : sequence of DecisionTreeClassifier
+        Made when asked for; they share the forest's memory.
+    classes_ : ndarray, or list of ndarray
+        Classes in rising order; for several outputs one array for each. For labels, their numbers.
+    n_classes_ : int, or list of int
+    n_outputs_, n_features_in_ : int
+    feature_names_in_ : ndarray
+        When X had names that are all strings.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+    oob_score_ : float
+        With `oob_score`.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+        With `oob_score`; NaN for rows that every tree has drawn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import spinney
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = spinney.RandomForestClassifier(oob_score=True, random_state=0).fit(X, y)
+    >>> forest.oob_score_ > 0.9
+    True
+
+    Labels, sparse on both sides; the two most probable of each row:
+
+    >>> from scipy import sparse
+    >>> X = sparse.random_array((100, 1000), density=0.01, random_state=0, format="csr")
+    >>> Y = sparse.random_array((100, 50), density=0.05, random_state=0).astype(bool)
+    >>> forest = spinney.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, Y)
+    >>> forest.predict_proba(X).shape
+    (100, 50)
+    >>> labels, scores = forest.predict_topk(X, k=2)
+    >>> labels.shape
+    (100, 2)
+    """
+
+    _member_class = DecisionTreeClassifier
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        max_samples: float | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.max_samples = max_samples
+
+
+class RandomForestRegressor(BaseForestRegressor):
+    """A random forest for numbers, one or many at once.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"squared_error"}, default="squared_error"
+        Impurity that splits reduce, the mean over outputs.
+    max_depth : int, default=None
+        Largest depth; without, nodes are split while they are impure.
+    min_samples_split : int or float, default=2
+        Least number of rows to split a node; a float is a share of the rows, rounded up.
+    min_samples_leaf : int or float, default=1
+        Least number of rows on either side of a split; a float is a share of the rows, rounded up.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight on either side of a split.
+    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+    max_leaf_nodes : int, default=None
+        Grow best-first to so many leaves.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity by a split, weighted by the node's share of the total weight.
+    bootstrap : bool, default=True
+        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
+        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
+    oob_score : bool or callable, default=False
+        Score the forest on the rows that trees have not drawn: R², or a function of (y_true, y_pred).
+    n_jobs : int, default=None
+        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Source of the one seed that each fit draws.
+    verbose : int, default=0
+        Above 0, a progress bar if tqdm is installed and standard error is a terminal.
+    warm_start : bool, default=False
+        Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
+        data the forest is the one that would have been grown at once.
+    max_samples : int or float, default=None
+        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+
+    Attributes
+    ----------
+    estimators_ : sequence of DecisionTreeRegressor
+        Made when asked for; they share the forest's memory.
+    n_outputs_, n_features_in_ : int
+    feature_names_in_ : ndarray
+        When X had names that are all strings.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+    oob_score_ : float
+        With `oob_score`.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        With `oob_score`; NaN for rows that every tree has drawn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> import spinney
+    >>> X, y = make_friedman1(n_samples=300, random_state=0)
+    >>> forest = spinney.RandomForestRegressor(oob_score=True, random_state=0).fit(X, y)
+    >>> forest.oob_score_ > 0.7
+    True
+    """
+
+    _member_class = DecisionTreeRegressor
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        max_samples: float | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.max_samples = max_samples
+
+
+class ExtraTreesClassifier(BaseForestClassifier):
+    """Extremely randomized trees for classes and labels: one random threshold for each feature drawn.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits.
+    max_depth : int, default=None
+        Largest depth; without, nodes are split while they are impure.
+    min_samples_split : int or float, default=2
+        Least number of rows to split a node; a float is a share of the rows, rounded up.
+    min_samples_leaf : int or float, default=1
+        Least number of rows on either side of a split; a float is a share of the rows, rounded up.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight on either side of a split.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+    max_leaf_nodes : int, default=None
+        Grow best-first to so many leaves.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity by a split, weighted by the node's share of the total weight.
+    bootstrap : bool, default=False
+        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
+        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
+    oob_score : bool or callable, default=False
+        Score the forest on the rows that trees have not drawn: accuracy, or a function of (y_true, y_pred).
+    n_jobs : int, default=None
+        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Source of the one seed that each fit draws.
+    verbose : int, default=0
+        Above 0, a progress bar if tqdm is installed and standard error is a terminal.
+    warm_start : bool, default=False
+        Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
+        data the forest is the one that would have been grown at once.
+    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
+        Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
+    max_samples : int or float, default=None
+        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+
+    Attributes
+    ----------
+    estimators_ : sequence of ExtraTreeClassifier
+        Made when asked for; they share the forest's memory.
+    classes_ : ndarray, or list of ndarray
+        Classes in rising order; for several outputs one array for each. For labels, their numbers.
+    n_classes_ : int, or list of int
+    n_outputs_, n_features_in_ : int
+    feature_names_in_ : ndarray
+        When X had names that are all strings.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+    oob_score_ : float
+        With `oob_score`.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+        With `oob_score`; NaN for rows that every tree has drawn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> import spinney
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(cross_val_score(spinney.ExtraTreesClassifier(random_state=0), X, y).mean() > 0.9)
+    True
+    """
+
+    _member_class = ExtraTreeClassifier
+    _splitter = "random"
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        max_samples: float | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.max_samples = max_samples
+
+
+class ExtraTreesRegressor(BaseForestRegressor):
+    """Extremely randomized trees for numbers, one or many at once.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"squared_error"}, default="squared_error"
+        Impurity that splits reduce, the mean over outputs.
+    max_depth : int, default=None
+        Largest depth; without, nodes are split while they are impure.
+    min_samples_split : int or float, default=2
+        Least number of rows to split a node; a float is a share of the rows, rounded up.
+    min_samples_leaf : int or float, default=1
+        Least number of rows on either side of a split; a float is a share of the rows, rounded up.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight on either side of a split.
+    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+    max_leaf_nodes : int, default=None
+        Grow best-first to so many leaves.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity by a split, weighted by the node's share of the total weight.
+    bootstrap : bool, default=False
+        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
+        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
+    oob_score : bool or callable, default=False
+        Score the forest on the rows that trees have not drawn: R², or a function of (y_true, y_pred).
+    n_jobs : int, default=None
+        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Source of the one seed that each fit draws.
+    verbose : int, default=0
+        Above 0, a progress bar if tqdm is installed and standard error is a terminal.
+    warm_start : bool, default=False
+        Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
+        data the forest is the one that would have been grown at once.
+    max_samples : int or float, default=None
+        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+
+    Attributes
+    ----------
+    estimators_ : sequence of ExtraTreeRegressor
+        Made when asked for; they share the forest's memory.
+    n_outputs_, n_features_in_ : int
+    feature_names_in_ : ndarray
+        When X had names that are all strings.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+    oob_score_ : float
+        With `oob_score`.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        With `oob_score`; NaN for rows that every tree has drawn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> import spinney
+    >>> X, y = make_friedman1(n_samples=300, random_state=0)
+    >>> trees = spinney.ExtraTreesRegressor(random_state=0).fit(X[:200], y[:200])
+    >>> trees.score(X[200:], y[200:]) > 0.7
+    True
+    """
+
+    _member_class = ExtraTreeRegressor
+    _splitter = "random"
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        max_samples: float | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.max_samples = max_samples

@@ -1,0 +1,376 @@
+"""Single trees: the best or random thresholds, for classes, labels and numbers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import sklearn.tree
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from spinney import _spinney
+from spinney._arrays import Tree, decision_path
+from spinney._base import (
+    BaseClassifier,
+    BaseModel,
+    BaseRegressor,
+    draw_seed,
+    n_drawn_features,
+    n_positive,
+    unchanged_on_failure,
+)
+from spinney._validation import Float
+
+
+class BaseTree(BaseModel):
+    """What trees have and forests have not."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseModel._parameter_constraints,
+        "splitter": [StrOptions({"best", "random"})],
+    }
+
+    tree_: Tree
+    max_features_: int
+
+    @property
+    def _forest(self) -> _spinney.Forest:  # type: ignore[override]
+        return self.tree_._forest
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Dense or sparse, finite. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise
+            converted on one copy. Every layout gives the same tree.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
+            Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
+            matrix of them, which is never made dense.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative, not all zero. A row of weight zero is no row; a row of weight 2 is two rows.
+        check_input : bool, default=True
+            Kept for scikit-learn's signature; input is checked in any case, it costs one pass.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            Bad input or parameters, named in the message.
+        MemoryError
+            Also for sizes that the engine cannot allocate.
+
+        After any failure, Ctrl-C included, the estimator is as it was before.
+
+        Notes
+        -----
+        O(n_features · n_samples · log(n_samples)) for a balanced tree on dense X; with sparse X the stored entries
+        count instead of the product.
+        """
+        with unchanged_on_failure(self):
+            X, target, weights = self._check_fit(X, y, sample_weight)
+            config = self._tree_config(n_positive(weights, X.shape[0]), draw_seed(self.random_state))
+            row_weights = self._row_weights(target, weights)
+            self.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config))
+            self.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
+            self._set_outputs(target)
+        return self
+
+    def predict(self, X: Any, check_input: bool = True) -> Any:
+        """Predict; see the class. `check_input` is kept for scikit-learn's signature: input is always checked."""
+        return super().predict(X)  # type: ignore[misc]
+
+    def apply(self, X: Any, check_input: bool = True) -> NDArray[np.int64]:
+        """Index of the leaf that each row reaches, (n_samples,)."""
+        X = self._check_predict(X)
+        return self._forest.apply(X)[:, 0].astype(np.int64)
+
+    def decision_path(self, X: Any, check_input: bool = True) -> sparse.csr_matrix:
+        """Indicator, CSR of shape (n_samples, n_nodes), of the nodes that each row passes."""
+        X = self._check_predict(X)
+        return decision_path(self._forest, X)[0]
+
+    def get_depth(self) -> int:
+        """Largest number of splits between the root and a leaf."""
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+
+class DecisionTreeClassifier(BaseTree, BaseClassifier):
+    """A decision tree for classes and labels.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits.
+    splitter : {"best", "random"}, default="best"
+        The best threshold of each feature drawn, or one drawn uniformly between its extremes in the node.
+    max_depth : int, default=None
+        Largest depth; without, nodes are split while they are impure.
+    min_samples_split : int or float, default=2
+        Least number of rows to split a node; a float is a share of the rows, rounded up.
+    min_samples_leaf : int or float, default=1
+        Least number of rows on either side of a split; a float is a share of the rows, rounded up.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight on either side of a split.
+    max_features : int, float or {"sqrt", "log2"}, default=None
+        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+    random_state : int, RandomState instance or None, default=None
+        Source of the one seed that each fit draws.
+    max_leaf_nodes : int, default=None
+        Grow best-first to so many leaves.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity by a split, weighted by the node's share of the total weight.
+    class_weight : dict, list of dict or "balanced", default=None
+        Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
+
+    Attributes
+    ----------
+    classes_ : ndarray, or list of ndarray
+        Classes in rising order; for several outputs one array for each. For labels, their numbers.
+    n_classes_ : int, or list of int
+    n_outputs_, n_features_in_, max_features_ : int
+    feature_names_in_ : ndarray
+        When X had names that are all strings.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+    tree_ : Tree
+        scikit-learn's arrays, for `sklearn.tree.export_text`, `plot_tree` and the like.
+
+    Notes
+    -----
+    float32 is the precision of X: values that differ only beyond it are equal. Trees do not depend on the layout of X,
+    nor on the order of its rows other than by the choice between splits that are equally good.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import spinney
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = spinney.DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> float(tree.score(X, y))
+    0.96
+
+    Labels: y is a matrix of 0 and 1, dense or sparse.
+
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array([[1, 0, 0], [1, 0, 1], [0, 1, 1], [0, 1, 0]])
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> spinney.DecisionTreeClassifier(random_state=0).fit(X, Y).predict(X).toarray()
+    array([[1, 0, 0],
+           [1, 0, 1],
+           [0, 1, 1],
+           [0, 1, 0]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTree._parameter_constraints,
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "class_weight": [dict, list, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        splitter: str = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = None,
+        random_state: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+
+    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
+        """Predict probabilities: frequencies in the leaf; shapes as of `RandomForestClassifier.predict_proba`."""
+        return super().predict_proba(X)
+
+
+class DecisionTreeRegressor(BaseTree, BaseRegressor):
+    """A decision tree for numbers, one or many at once.
+
+    Parameters
+    ----------
+    criterion : {"squared_error"}, default="squared_error"
+        Impurity that splits reduce: the variance, the mean over outputs.
+    splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, random_state, \
+max_leaf_nodes, min_impurity_decrease
+        As in `DecisionTreeClassifier`.
+
+    Attributes
+    ----------
+    n_outputs_, n_features_in_, max_features_ : int
+    feature_names_in_ : ndarray
+        When X had names that are all strings.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+    tree_ : Tree
+        scikit-learn's arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import spinney
+    >>> X = np.arange(6).reshape(-1, 1)
+    >>> Y = np.column_stack([X[:, 0] < 3, X[:, 0] ** 2])
+    >>> spinney.DecisionTreeRegressor(max_depth=1).fit(X, Y).predict([[0], [5]])
+    array([[ 0.75,  3.5 ],
+           [ 0.  , 20.5 ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTree._parameter_constraints,
+        "criterion": [StrOptions({"squared_error"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        splitter: str = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = None,
+        random_state: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
+        """What `sklearn.inspection.partial_dependence` asks of scikit-learn's trees."""
+        out = np.zeros(len(grid))
+        self.tree_.compute_partial_dependence(np.asarray(grid, np.float32), np.asarray(target_features, np.intp), out)
+        return out
+
+
+class ExtraTreeClassifier(DecisionTreeClassifier):
+    """An extremely randomized tree for classes and labels: one random threshold for each feature drawn.
+
+    Parameters, attributes and methods are those of `DecisionTreeClassifier`; the defaults of `splitter` ("random") and
+    `max_features` ("sqrt") differ. Meant for ensembles: see `ExtraTreesClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import spinney
+    >>> X, y = load_iris(return_X_y=True)
+    >>> float(spinney.ExtraTreeClassifier(random_state=0).fit(X, y).score(X, y))
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        splitter: str = "random",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = "sqrt",
+        random_state: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            random_state=random_state,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            class_weight=class_weight,
+        )
+
+
+class ExtraTreeRegressor(DecisionTreeRegressor):
+    """An extremely randomized tree for numbers: one random threshold for each feature drawn.
+
+    Parameters, attributes and methods are those of `DecisionTreeRegressor`; the defaults of `splitter` ("random") and
+    `max_features` (1.0) differ. Meant for ensembles: see `ExtraTreesRegressor`.
+
+    Examples
+    --------
+    >>> import spinney
+    >>> tree = spinney.ExtraTreeRegressor(random_state=0).fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 4.0])
+    >>> tree.predict([[2.0]])
+    array([4.])
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        splitter: str = "random",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = 1.0,
+        random_state: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            random_state=random_state,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+        )
+
+
+# `export_text`, `plot_tree` and their like accept instances of these two classes only, and then read `tree_` alone.
+# scikit-learn's classes are abstract-base-class aware, so ours can be registered as theirs: `isinstance` says yes, nothing
+# is inherited. The other place that asks, `partial_dependence`, calls `_compute_partial_dependence_recursion` above.
+sklearn.tree.DecisionTreeClassifier.register(DecisionTreeClassifier)
+sklearn.tree.DecisionTreeRegressor.register(DecisionTreeRegressor)

@@ -1,0 +1,57 @@
+"""Estimators and data that tests share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import spinney
+from scipy import sparse
+
+TREES = ["DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"]
+FORESTS = ["RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"]
+ALL = TREES + FORESTS
+CLASSIFIERS = [name for name in ALL if name.endswith("Classifier")]
+REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
+
+
+def make(name: str, **params):
+    """The estimator of that name, small and seeded."""
+    if name in FORESTS:
+        params = {"n_estimators": 5, **params}
+    return getattr(spinney, name)(**{"random_state": 0, **params})
+
+
+def make_data(name: str, n: int = 60, p: int = 12, seed: int = 0, outputs: str = "single"):
+    """X, half zeros so that sparse layouts differ from dense ones, and y that depends on it."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)).round(1)
+    X[rng.random((n, p)) < 0.5] = 0
+    k = min(4, p)
+    score = X[:, :k] @ rng.normal(size=(k, 3)) + rng.normal(scale=0.3, size=(n, 3))
+    if name.endswith("Regressor"):
+        return X, score[:, 0] if outputs == "single" else score
+    if outputs == "labels":
+        return X, (score > 0.5).astype(np.int64)
+    classes = np.digitize(score, [-0.5, 0.5])
+    if outputs == "single":
+        return X, np.array(["a", "b", "c"])[classes[:, 0]]
+    return X, classes
+
+
+def model_bytes(model) -> bytes:
+    """The fitted model alone: equal bytes are equal models."""
+    return model._forest.to_bytes()
+
+
+@pytest.fixture(params=ALL)
+def name(request) -> str:
+    return request.param
+
+
+@pytest.fixture
+def labels():
+    """Wide sparse X and Y."""
+    X = sparse.random_array((80, 200), density=0.1, rng=np.random.default_rng(0), format="csr")
+    Y = sparse.random_array((80, 30), density=0.1, rng=np.random.default_rng(1), format="csr")
+    Y.data[:] = 1
+    return X, Y.astype(np.int64)
