@@ -13,7 +13,8 @@ use std::cell::OnceCell;
 
 use crate::rng::{Key, Stream};
 
-const MAX_ROUNDS: usize = 6;
+const ROUNDS: usize = 6;
+const WEAK_ROUNDS: usize = 4;
 const TABLE: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -32,13 +33,18 @@ struct Table {
     position: [u8; TABLE],
 }
 
+/// Rounds come in pairs: the high half takes a hash of the low one, then the low half one of the high.
 #[derive(Clone, Copy, Debug, Default)]
 struct Network {
     low_bits: u32,
     high_bits: u32,
-    rounds: usize,
-    multiply: [u64; MAX_ROUNDS],
-    add: [u64; MAX_ROUNDS],
+    rounds: [Round; ROUNDS],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    multiply: u64,
+    add: u64,
 }
 
 impl Table {
@@ -56,47 +62,57 @@ impl Table {
     }
 }
 
-impl Network {
-    fn new(key: Key, n: u32) -> Self {
-        let bits = 32 - n.saturating_sub(1).leading_zeros();
-        let rounds = if bits < STRONG_BELOW { MAX_ROUNDS } else { 4 };
-        let mut network = Network { low_bits: bits / 2, high_bits: bits - bits / 2, rounds, ..Network::default() };
-        for r in 0..rounds {
-            network.multiply[r] = key.child(2 * r as u64).bits();
-            network.add[r] = key.child(2 * r as u64 + 1).bits();
-        }
-        network
-    }
-
-    fn hash(&self, round: usize, x: u32, bits: u32) -> u32 {
-        let mut h = self.multiply[round].wrapping_mul(u64::from(x)).wrapping_add(self.add[round]);
-        if self.low_bits + self.high_bits < STRONG_BELOW {
+impl Round {
+    /// The upper `bits` bits of a multiply-shift hash, mixed further if `STRONG`.
+    #[inline]
+    fn hash<const STRONG: bool>(self, x: u32, bits: u32) -> u32 {
+        let mut h = self.multiply.wrapping_mul(u64::from(x)).wrapping_add(self.add);
+        if STRONG {
             h = (h ^ (h >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
             h = (h ^ (h >> 29)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         }
         (h >> (64 - bits)) as u32
     }
+}
+
+impl Network {
+    fn new(key: Key, n: u32) -> Self {
+        let bits = 32 - n.saturating_sub(1).leading_zeros();
+        let rounds = std::array::from_fn(|r| Round {
+            multiply: key.child(2 * r as u64).bits(),
+            add: key.child(2 * r as u64 + 1).bits(),
+        });
+        Network { low_bits: bits / 2, high_bits: bits - bits / 2, rounds }
+    }
 
     /// One turn of the permutation of `0..2^bits`, or of its inverse.
-    fn turn(&self, x: u32, inverse: bool) -> u32 {
+    #[inline]
+    fn turn<const STRONG: bool, const INVERSE: bool>(&self, x: u32) -> u32 {
         let (mut low, mut high) = (x & ((1 << self.low_bits) - 1), x >> self.low_bits);
-        for i in 0..self.rounds {
-            let round = if inverse { self.rounds - 1 - i } else { i };
-            if round % 2 == 0 {
-                high ^= self.hash(round, low, self.high_bits);
+        let n_pairs = if STRONG { ROUNDS / 2 } else { WEAK_ROUNDS / 2 };
+        for i in 0..n_pairs {
+            let pair = if INVERSE { n_pairs - 1 - i } else { i };
+            let (first, second) = (self.rounds[2 * pair], self.rounds[2 * pair + 1]);
+            if INVERSE {
+                low ^= second.hash::<STRONG>(high, self.low_bits);
+                high ^= first.hash::<STRONG>(low, self.high_bits);
             } else {
-                low ^= self.hash(round, high, self.low_bits);
+                high ^= first.hash::<STRONG>(low, self.high_bits);
+                low ^= second.hash::<STRONG>(high, self.low_bits);
             }
         }
         high << self.low_bits | low
     }
 
-    fn walk(&self, x: u32, n: u32, inverse: bool) -> u32 {
-        let mut x = self.turn(x, inverse);
-        while x >= n {
-            x = self.turn(x, inverse);
+    #[inline]
+    fn walk<const INVERSE: bool>(&self, mut x: u32, n: u32) -> u32 {
+        let strong = self.low_bits + self.high_bits < STRONG_BELOW;
+        loop {
+            x = if strong { self.turn::<true, INVERSE>(x) } else { self.turn::<false, INVERSE>(x) };
+            if x < n {
+                return x;
+            }
         }
-        x
     }
 }
 
@@ -115,20 +131,22 @@ impl Lottery {
     }
 
     /// The feature drawn at `position`; both below the number of features.
+    #[inline]
     pub(crate) fn feature(&self, position: u32) -> u32 {
         if self.n as usize <= TABLE {
             u32::from(self.table().feature[position as usize])
         } else {
-            self.network.walk(position, self.n, false)
+            self.network.walk::<false>(position, self.n)
         }
     }
 
     /// When `feature` is drawn.
+    #[inline]
     pub(crate) fn position(&self, feature: u32) -> u32 {
         if self.n as usize <= TABLE {
             u32::from(self.table().position[feature as usize])
         } else {
-            self.network.walk(feature, self.n, true)
+            self.network.walk::<true>(feature, self.n)
         }
     }
 
