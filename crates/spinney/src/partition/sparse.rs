@@ -27,7 +27,7 @@ mod cost {
     /// A drawn feature put into that set.
     pub(super) const MARK: f64 = 5.0;
     /// The place in the lottery of a stored entry's feature.
-    pub(super) const POSITION: f64 = 5.0;
+    pub(super) const POSITION: f64 = 3.0;
 }
 
 /// Columns asked for at once.
@@ -48,6 +48,8 @@ pub(crate) struct Columns<'a> {
     drawn: BitSet,
     /// (feature, entry) of every entry found in the node's rows.
     found: Vec<(u32, Entry)>,
+    /// Places in the lottery of the features in the node's rows.
+    places: Vec<u32>,
     goes_right: BitSet,
     #[cfg(test)]
     pub(crate) force_gather: Option<bool>,
@@ -64,6 +66,7 @@ impl<'a> Columns<'a> {
             buffer: Vec::new(),
             drawn: BitSet::new(n_features),
             found: Vec::new(),
+            places: Vec::new(),
             goes_right: BitSet::new(n_samples),
             #[cfg(test)]
             force_gather: None,
@@ -180,29 +183,56 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Collects the entries of the node's rows whose feature `wanted` accepts.
-    #[inline]
-    fn gather(&mut self, span: &Span, wanted: impl Fn(&BitSet, u32) -> bool) {
+    /// Shows the drawn features of the node's rows: their entries are found by looking every stored feature up in the set
+    /// of drawn ones.
+    fn visit_rows_by_set(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
+        (0..n_drawn).for_each(|i| self.drawn.insert(lottery.feature(i)));
         self.found.clear();
         for &row in self.samples.rows(span.samples.clone()) {
             let (features, values) = self.x.by_row.slice(row as usize);
-            for (&feature, value) in features.iter().zip(values) {
-                if wanted(&self.drawn, feature) && *value != 0.0 {
-                    self.found.push((feature, Entry::new(*value, row)));
+            for (i, &feature) in features.iter().enumerate() {
+                if self.drawn.contains(feature) && values[i] != 0.0 {
+                    self.found.push((feature, Entry::new(values[i], row)));
                 }
             }
         }
+        self.drawn.clear();
+        if !self.visit_found(span, visitor) {
+            self.find_places(span, lottery);
+            self.visit_first_place(span, lottery, n_drawn, visitor);
+        }
     }
 
-    fn visit_rows(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        let stored = f64::from(span.n_samples()) * self.per_row();
-        if stored * (cost::POSITION - cost::GATHER) < f64::from(n_drawn) * cost::MARK {
-            self.gather(span, |_, feature| lottery.position(feature) < n_drawn);
-        } else {
-            (0..n_drawn).for_each(|i| self.drawn.insert(lottery.feature(i)));
-            self.gather(span, |drawn, feature| drawn.contains(feature));
-            self.drawn.clear();
+    /// The same by the place in the lottery of every stored feature. Also tells who comes next if none of the drawn varies,
+    /// which is frequent in small nodes.
+    fn visit_rows_by_place(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
+        self.find_places(span, lottery);
+        self.found.clear();
+        let mut places = self.places.iter();
+        for &row in self.samples.rows(span.samples.clone()) {
+            let (features, values) = self.x.by_row.slice(row as usize);
+            for ((&feature, &value), &place) in features.iter().zip(values).zip(places.by_ref().take(features.len())) {
+                if place < n_drawn && value != 0.0 {
+                    self.found.push((feature, Entry::new(value, row)));
+                }
+            }
         }
+        if !self.visit_found(span, visitor) {
+            self.visit_first_place(span, lottery, n_drawn, visitor);
+        }
+    }
+
+    /// Places in the lottery of all features stored in the node's rows, row after row.
+    fn find_places(&mut self, span: &Span, lottery: &Lottery) {
+        self.places.clear();
+        for &row in self.samples.rows(span.samples.clone()) {
+            let features = self.x.by_row.slice(row as usize).0;
+            self.places.extend(features.iter().map(|&feature| lottery.position(feature)));
+        }
+    }
+
+    /// Shows the columns of the entries found; returns whether one varies.
+    fn visit_found(&mut self, span: &Span, visitor: &mut impl Visitor) -> bool {
         self.found.sort_unstable();
         let mut any = false;
         for group in self.found.chunk_by(|a, b| a.0 == b.0) {
@@ -218,24 +248,19 @@ impl<'a> Columns<'a> {
                 visitor.column(column);
             }
         }
-        if !any {
-            self.visit_first_after(span, lottery, n_drawn, visitor);
-        }
+        any
     }
 
-    /// Shows the first feature that varies after the first `n_drawn`, if any. A feature that no row of the node stores is
-    /// zero in all of them.
-    fn visit_first_after(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        let rows = self.samples.rows(span.samples.clone());
-        let stored = rows.iter().flat_map(|&row| self.x.by_row.slice(row as usize).0);
-        let mut later: Vec<u32> =
-            stored.map(|&feature| lottery.position(feature)).filter(|&at| at >= n_drawn).collect();
+    /// Shows the first feature that varies from place `n_drawn` on, if any. A feature that no row of the node stores is zero
+    /// in all of them.
+    fn visit_first_place(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
+        let mut least = n_drawn;
         // Nearly always the first one varies, so the least is looked for again and again instead of sorting all.
-        while let Some(&first) = later.iter().min() {
+        while let Some(&first) = self.places.iter().filter(|&&place| place >= least).min() {
             if let Some(column) = self.column(span, lottery.feature(first)) {
                 return visitor.column(column);
             }
-            later.retain(|&at| at != first);
+            least = first + 1;
         }
     }
 }
@@ -251,7 +276,12 @@ impl Partitioner for Columns<'_> {
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         if self.gathers_rows(span.n_samples(), n_drawn) {
-            self.visit_rows(span, lottery, n_drawn, visitor);
+            let stored = f64::from(span.n_samples()) * self.per_row();
+            if stored * (cost::POSITION - 2.0 * cost::GATHER) < f64::from(n_drawn) * cost::MARK {
+                self.visit_rows_by_place(span, lottery, n_drawn, visitor);
+            } else {
+                self.visit_rows_by_set(span, lottery, n_drawn, visitor);
+            }
         } else {
             self.visit_columns(span, lottery, n_drawn, visitor);
         }

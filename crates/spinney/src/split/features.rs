@@ -37,7 +37,11 @@ struct Table {
 #[derive(Clone, Copy, Debug, Default)]
 struct Network {
     low_bits: u32,
-    high_bits: u32,
+    low_mask: u32,
+    /// Shifts that leave the upper bits of a hash: as many as the low or the high half has.
+    to_low: u32,
+    to_high: u32,
+    strong: bool,
     rounds: [Round; ROUNDS],
 }
 
@@ -63,15 +67,15 @@ impl Table {
 }
 
 impl Round {
-    /// The upper `bits` bits of a multiply-shift hash, mixed further if `STRONG`.
+    /// A multiply-shift hash, mixed further if `STRONG`.
     #[inline]
-    fn hash<const STRONG: bool>(self, x: u32, bits: u32) -> u32 {
+    fn hash<const STRONG: bool>(self, x: u32, shift: u32) -> u32 {
         let mut h = self.multiply.wrapping_mul(u64::from(x)).wrapping_add(self.add);
         if STRONG {
             h = (h ^ (h >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
             h = (h ^ (h >> 29)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         }
-        (h >> (64 - bits)) as u32
+        (h >> shift) as u32
     }
 }
 
@@ -82,23 +86,31 @@ impl Network {
             multiply: key.child(2 * r as u64).bits(),
             add: key.child(2 * r as u64 + 1).bits(),
         });
-        Network { low_bits: bits / 2, high_bits: bits - bits / 2, rounds }
+        let low_bits = bits / 2;
+        Network {
+            low_bits,
+            low_mask: (1 << low_bits) - 1,
+            to_low: 64 - low_bits,
+            to_high: 64 - (bits - low_bits),
+            strong: bits < STRONG_BELOW,
+            rounds,
+        }
     }
 
     /// One turn of the permutation of `0..2^bits`, or of its inverse.
     #[inline]
     fn turn<const STRONG: bool, const INVERSE: bool>(&self, x: u32) -> u32 {
-        let (mut low, mut high) = (x & ((1 << self.low_bits) - 1), x >> self.low_bits);
+        let (mut low, mut high) = (x & self.low_mask, x >> self.low_bits);
         let n_pairs = if STRONG { ROUNDS / 2 } else { WEAK_ROUNDS / 2 };
         for i in 0..n_pairs {
             let pair = if INVERSE { n_pairs - 1 - i } else { i };
             let (first, second) = (self.rounds[2 * pair], self.rounds[2 * pair + 1]);
             if INVERSE {
-                low ^= second.hash::<STRONG>(high, self.low_bits);
-                high ^= first.hash::<STRONG>(low, self.high_bits);
+                low ^= second.hash::<STRONG>(high, self.to_low);
+                high ^= first.hash::<STRONG>(low, self.to_high);
             } else {
-                high ^= first.hash::<STRONG>(low, self.high_bits);
-                low ^= second.hash::<STRONG>(high, self.low_bits);
+                high ^= first.hash::<STRONG>(low, self.to_high);
+                low ^= second.hash::<STRONG>(high, self.to_low);
             }
         }
         high << self.low_bits | low
@@ -106,9 +118,8 @@ impl Network {
 
     #[inline]
     fn walk<const INVERSE: bool>(&self, mut x: u32, n: u32) -> u32 {
-        let strong = self.low_bits + self.high_bits < STRONG_BELOW;
         loop {
-            x = if strong { self.turn::<true, INVERSE>(x) } else { self.turn::<false, INVERSE>(x) };
+            x = if self.strong { self.turn::<true, INVERSE>(x) } else { self.turn::<false, INVERSE>(x) };
             if x < n {
                 return x;
             }
