@@ -110,18 +110,15 @@ impl MovedSums for Many {
     fn squares(&self, _: &f64, total: &[f64]) -> (f64, f64) {
         // Four partial sums each, in a fixed order: they fill the processor's vector registers.
         let (mut moved_squares, mut rest_squares) = ([0.0; 4], [0.0; 4]);
-        let (moved, total) = (self.0.chunks_exact(4), total.chunks_exact(4));
-        let tail = moved.remainder().iter().zip(total.remainder());
-        for (moved, total) in moved.zip(total) {
-            for k in 0..4 {
-                let rest = total[k] - moved[k];
-                moved_squares[k] += moved[k] * moved[k];
-                rest_squares[k] += rest * rest;
-            }
+        let ((moved, moved_tail), (total, total_tail)) = (self.0.as_chunks::<4>(), total.as_chunks::<4>());
+        for (m, t) in moved.iter().zip(total) {
+            let rest: [f64; 4] = std::array::from_fn(|k| t[k] - m[k]);
+            moved_squares = std::array::from_fn(|k| moved_squares[k] + m[k] * m[k]);
+            rest_squares = std::array::from_fn(|k| rest_squares[k] + rest[k] * rest[k]);
         }
-        for (k, (moved, total)) in tail.enumerate() {
-            moved_squares[k] += moved * moved;
-            rest_squares[k] += (total - moved) * (total - moved);
+        for (k, (m, t)) in moved_tail.iter().zip(total_tail).enumerate() {
+            moved_squares[k] += m * m;
+            rest_squares[k] += (t - m) * (t - m);
         }
         let sum = |s: [f64; 4]| (s[0] + s[1]) + (s[2] + s[3]);
         (sum(moved_squares), sum(rest_squares))

@@ -90,18 +90,21 @@ impl Partitioner for Columns<'_> {
 
 /// Least and largest of some values, at least one. Eight of each are kept at a time, for the processor's vector registers.
 fn range_of(values: &[f32]) -> (f32, f32) {
-    let lanes = values.chunks_exact(8);
-    let tail = lanes.remainder();
-    let (mut low, mut high) = ([f32::INFINITY; 8], [f32::NEG_INFINITY; 8]);
-    for lane in lanes {
-        for k in 0..8 {
-            low[k] = if lane[k] < low[k] { lane[k] } else { low[k] };
-            high[k] = if lane[k] > high[k] { lane[k] } else { high[k] };
+    // Comparisons instead of `f32::min`, which also cares for NaN: there is none in X.
+    let least = |a: f32, b: f32| if b < a { b } else { a };
+    let largest = |a: f32, b: f32| if b > a { b } else { a };
+    let (lanes, tail) = values.as_chunks::<8>();
+    let (mut low, mut high) = (values[0], values[0]);
+    if let [first, lanes @ ..] = lanes {
+        let (mut lows, mut highs) = (*first, *first);
+        for lane in lanes {
+            lows = std::array::from_fn(|k| least(lows[k], lane[k]));
+            highs = std::array::from_fn(|k| largest(highs[k], lane[k]));
         }
+        low = lows.into_iter().fold(low, least);
+        high = highs.into_iter().fold(high, largest);
     }
-    let low = low.iter().chain(tail).copied().fold(f32::INFINITY, f32::min);
-    let high = high.iter().chain(tail).copied().fold(f32::NEG_INFINITY, f32::max);
-    (low, high)
+    (tail.iter().copied().fold(low, least), tail.iter().copied().fold(high, largest))
 }
 
 /// Every column of the whole data set sorted by value: made once, shared by all trees of a forest.

@@ -48,12 +48,9 @@ impl<C: Criterion> Scan<'_, C> {
         let n_entries = entries.len() as u32;
         let Some(mut outer) = entries.next() else { return };
         let mut moved = self.criterion.reset();
-        for (n_moved, next) in (1..).zip(entries) {
-            self.criterion.move_sample(&mut moved, outer.row());
-            if next.key() != outer.key() {
-                self.offer(feature, n_moved, &moved, || threshold_between(outer.value(), next.value()));
-            }
-            outer = next;
+        while let Some((cut, score)) = next_cut(self.criterion, &mut moved, &mut outer, &mut entries, self.best_score) {
+            let n_moved = n_entries - 1 - entries.len() as u32;
+            self.offer_score(feature, n_moved, &moved, score, || threshold_between(cut.value(), outer.value()));
         }
         if let Some(inner) = inner {
             self.criterion.move_sample(&mut moved, outer.row());
@@ -79,6 +76,29 @@ impl<C: Criterion> Scan<'_, C> {
             }
         }
     }
+}
+
+/// Moves entries up to the next cut that scores at least `floor`; returns its outer entry and its score, `outer` is then the
+/// inner one. A loop of its own, which writes nothing else, so that everything else stays in registers.
+#[inline]
+fn next_cut<'e, C: Criterion>(
+    criterion: &mut C,
+    moved: &mut C::Moved,
+    outer: &mut &'e Entry,
+    entries: &mut impl Iterator<Item = &'e Entry>,
+    floor: f64,
+) -> Option<(&'e Entry, f64)> {
+    for next in entries {
+        criterion.move_sample(moved, outer.row());
+        let last = std::mem::replace(outer, next);
+        if next.key() != last.key() {
+            let score = criterion.score(moved);
+            if score >= floor {
+                return Some((last, score));
+            }
+        }
+    }
+    None
 }
 
 /// Runs of at least so many samples are moved as one.

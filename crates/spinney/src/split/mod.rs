@@ -276,7 +276,21 @@ impl<C: Criterion> Scan<'_, C> {
     #[inline]
     fn offer(&mut self, feature: u32, n_moved: u32, moved: &C::Moved, threshold: impl FnOnce() -> f32) {
         let score = self.criterion.score(moved);
-        if score < self.best_score || !self.admits(n_moved, moved) {
+        if score >= self.best_score {
+            self.offer_score(feature, n_moved, moved, score, threshold);
+        }
+    }
+
+    /// The same for a score that is known, and not below the best.
+    fn offer_score(
+        &mut self,
+        feature: u32,
+        n_moved: u32,
+        moved: &C::Moved,
+        score: f64,
+        threshold: impl FnOnce() -> f32,
+    ) {
+        if !self.admits(n_moved, moved) {
             return;
         }
         match self.best {
