@@ -244,7 +244,7 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
                 out[j + 1] = t;
                 self.total[j] += t;
                 let z = z * square * square_again;
-                squares += (weight as i128) * i128::from((z * z) as i64);
+                squares += i128::from(weight as i64) * i128::from((z * z) as i64);
             }
         }
         let (down, down_again) = two_to(-exponent);
