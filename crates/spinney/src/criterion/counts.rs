@@ -10,12 +10,14 @@
 //! that it occupies, by w t_j and w (2 m_j + w): the cost is the labels of the sample, never the number of labels.
 
 use super::slots::Slots;
-use super::{Criterion, NodeStats, Units};
+use super::{Criterion, NodeStats, Units, least_weight};
 
 /// Who occupies what: slots and weight of every sample, in the layout that suits the targets.
 pub(crate) trait Occupancy<U: Units>: std::fmt::Debug {
     fn weight(&self, row: u32) -> U;
     fn for_each_slot(&self, row: u32, visit: impl FnMut(u32));
+    /// At least |e − r|² of every sample, e its slots and r their shares in the node: |r|² and the least of r are given.
+    fn reach(&self, square_share: f64, least_share: f64) -> f64;
 }
 
 /// One class output: weight and slot of a sample side by side, one load. On 20newsgroup a tree takes 0.8 of the time that
@@ -39,13 +41,24 @@ impl<U: Units> Occupancy<U> for One<U> {
     fn for_each_slot(&self, row: u32, mut visit: impl FnMut(u32)) {
         visit(self.0[row as usize].1);
     }
+
+    fn reach(&self, square_share: f64, least_share: f64) -> f64 {
+        1.0 - 2.0 * least_share + square_share
+    }
 }
 
 /// Any number of labels or class outputs.
 #[derive(Debug)]
 pub(crate) struct Many<'a, U> {
-    pub(crate) y: &'a Slots<'a>,
-    pub(crate) weights: &'a [U],
+    y: &'a Slots<'a>,
+    weights: &'a [U],
+    most_in_a_row: f64,
+}
+
+impl<'a, U: Units> Many<'a, U> {
+    pub(crate) fn new(y: &'a Slots<'a>, weights: &'a [U]) -> Self {
+        Many { y, weights, most_in_a_row: y.most_in_a_row() as f64 }
+    }
 }
 
 impl<U: Units> Occupancy<U> for Many<'_, U> {
@@ -57,6 +70,10 @@ impl<U: Units> Occupancy<U> for Many<'_, U> {
     #[inline]
     fn for_each_slot(&self, row: u32, visit: impl FnMut(u32)) {
         self.y.of(row).iter().copied().for_each(visit);
+    }
+
+    fn reach(&self, square_share: f64, _: f64) -> f64 {
+        self.most_in_a_row + square_share
     }
 }
 
@@ -74,6 +91,8 @@ pub(crate) struct Gini<U: Units, Y> {
     weight: U,
     /// Σ t².
     squares: U::Square,
+    /// See [`Occupancy::reach`].
+    reach: f64,
     /// Impurity per unit of Σ p²: two for a label, one for a class output, over the number of outputs.
     scale: f64,
 }
@@ -92,6 +111,7 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
             few_slots: slots.width <= FEW_SLOTS,
             weight: U::default(),
             squares: U::Square::default(),
+            reach: 0.0,
             scale: match slots.n_class_outputs {
                 Some(n) => 1.0 / n as f64,
                 None => 2.0 / slots.width as f64,
@@ -147,13 +167,16 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
         let mut pure = true;
         // Σ t, which is exact: with Σ t² it gives the impurity.
         let mut occupied = 0u64;
+        let mut least = weight.to_f64();
         for &slot in &self.present {
             let total = self.total[slot as usize];
             pure &= total == weight;
             self.squares = self.squares + total.times(total);
             occupied += total.to_f64() as u64;
+            least = least.min(total.to_f64());
         }
         let w = weight.to_f64();
+        self.reach = self.y.reach(U::square_to_f64(self.squares) / (w * w), least / w);
         let impurity =
             if pure { 0.0 } else { (occupied as f64 / w - U::square_to_f64(self.squares) / (w * w)) * self.scale };
         NodeStats { weight: w, impurity: impurity.max(0.0), pure }
@@ -172,19 +195,16 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
     }
 
     #[inline]
-    fn move_samples(&mut self, sums: &mut Sums<U>, rows: impl Iterator<Item = u32>) {
-        let (total, moved) = (&self.total[..], &mut self.moved[..self.total.len()]);
-        for row in rows {
-            let w = self.y.weight(row);
-            sums.weight += w;
-            self.y.for_each_slot(row, |slot| {
-                let moved = &mut moved[slot as usize];
-                if !self.few_slots && *moved == U::default() {
-                    self.touched.push(slot);
-                }
-                sums.add(w, total[slot as usize], moved);
-            });
-        }
+    fn move_sample(&mut self, sums: &mut Sums<U>, row: u32) {
+        let w = self.y.weight(row);
+        sums.weight += w;
+        self.y.for_each_slot(row, |slot| {
+            let moved = &mut self.moved[slot as usize];
+            if !self.few_slots && *moved == U::default() {
+                self.touched.push(slot);
+            }
+            sums.add(w, self.total[slot as usize], moved);
+        });
     }
 
     #[inline]
@@ -206,6 +226,11 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
         let mut sums = Sums { weight: w, ..Sums::default() };
         self.y.for_each_slot(row, |slot| sums.add(w, self.total[slot as usize], &mut U::default()));
         sums
+    }
+
+    fn least_moved_weight(&self, score: f64) -> f64 {
+        let w = self.weight.to_f64();
+        least_weight(score, U::square_to_f64(self.squares) / w, w, self.reach)
     }
 
     fn decrease(&self, score: f64) -> f64 {

@@ -99,13 +99,11 @@ impl<U: Units> Criterion for Entropy<'_, U> {
         0.0
     }
 
-    fn move_samples(&mut self, moved: &mut f64, rows: impl Iterator<Item = u32>) {
-        for row in rows {
-            let w = self.weights[row as usize].to_f64();
-            *moved += w;
-            for &slot in self.y.of(row) {
-                self.moved[slot as usize] += w;
-            }
+    fn move_sample(&mut self, moved: &mut f64, row: u32) {
+        let w = self.weights[row as usize].to_f64();
+        *moved += w;
+        for &slot in self.y.of(row) {
+            self.moved[slot as usize] += w;
         }
     }
 

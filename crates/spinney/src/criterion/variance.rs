@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::{Criterion, NodeStats, Units};
+use super::{Criterion, NodeStats, Units, least_weight};
 use crate::data::weights::exponent_above;
 
 /// Sums of the moved side. A sample is its weight, followed by weight × target of each output.
@@ -145,6 +145,8 @@ pub(crate) struct Variance<'a, U, M> {
     weight: f64,
     /// Size of the grid: 2^−s.
     grid: f64,
+    /// At least the squared distance, in steps of the grid, of every sample of the node from the mean.
+    reach: f64,
 }
 
 impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
@@ -167,6 +169,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             total: vec![0.0; q],
             weight: 0.0,
             grid: 1.0,
+            reach: 0.0,
         })
     }
 
@@ -235,6 +238,14 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
         }
         let (down, down_again) = two_to(-exponent);
         self.grid = down * down_again;
+        self.reach = (0..q)
+            .map(|j| {
+                let mean = self.total[j] / self.weight;
+                let [low, high] = [self.low[j], self.high[j]].map(|y| (y - self.center[j]) * up * up_again);
+                (mean - low).max(high - mean) + 1.0
+            })
+            .map(|distance| distance * distance)
+            .sum();
         let (unsquare, unsquare_again) = two_to(-(30 - exponent_above(reach)));
         let mean_square = squares as f64 / self.weight * unsquare * unsquare_again * unsquare * unsquare_again;
         let square_mean: f64 = self.total[..q].iter().map(|s| (s / self.weight * down * down_again).powi(2)).sum();
@@ -248,11 +259,9 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
     }
 
     #[inline]
-    fn move_samples(&mut self, moved: &mut M::Local, rows: impl Iterator<Item = u32>) {
+    fn move_sample(&mut self, moved: &mut M::Local, row: u32) {
         let width = self.moved.n_outputs() + 1;
-        for row in rows {
-            self.moved.add(moved, &self.rounded[row as usize * width..][..width]);
-        }
+        self.moved.add(moved, &self.rounded[row as usize * width..][..width]);
     }
 
     #[inline]
@@ -265,6 +274,12 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
         let (moved_squares, rest_squares) = self.moved.squares(moved, &self.total);
         let weight = M::weight(moved);
         moved_squares / weight + rest_squares / (self.weight - weight)
+    }
+
+    fn least_moved_weight(&self, score: f64) -> f64 {
+        let q = self.moved.n_outputs();
+        let base: f64 = self.total[..q].iter().map(|s| s * s).sum::<f64>() / self.weight;
+        least_weight(score, base, self.weight, self.reach)
     }
 
     fn decrease(&self, score: f64) -> f64 {

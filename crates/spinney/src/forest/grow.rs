@@ -218,6 +218,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let weights = own.as_ref().unwrap_or(&self.weights);
         let units = |row: usize| weights.units(row) * count(row);
         let total: u64 = (0..self.n_samples).map(units).sum();
+        let largest = (0..self.n_samples).map(units).max().unwrap_or(0);
         let in_bag: Vec<u32>;
         let rows = if counts.is_some() {
             in_bag = self.rows.iter().copied().filter(|&row| count(row as usize) > 0).collect();
@@ -241,7 +242,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
             exact_weights: weights.exact,
             rows,
             criterion: config.criterion,
-            rules: self.rules(config, total as f64)?,
+            rules: self.rules(config, total as f64, largest as f64)?,
         };
         let structure = grow::grow(&mut *search.into_search()?, key.child(GROWTH), config.max_leaf_nodes, control)?;
         let leaves = fill::leaf_values(&structure, &self.y, &row_units, self.outputs.width())?;
@@ -257,7 +258,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         total < 1 << 31 && u128::from(total) * u128::from(total) * per_sample < 1 << 61
     }
 
-    fn rules(&self, config: &TreeConfig, total_weight: f64) -> Result<Rules> {
+    fn rules(&self, config: &TreeConfig, total_weight: f64, largest_weight: f64) -> Result<Rules> {
         Ok(Rules {
             splitter: config.splitter,
             max_depth: config.max_depth.unwrap_or(usize::MAX),
@@ -268,6 +269,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
             n_drawn: config.max_features.resolve(self.n_features)? as u32,
             n_features: self.n_features,
             total_weight,
+            largest_weight,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::permutation::Permutation;
 use super::sort::sort_by_value;
-use super::{Column, Entry, KnownConstants, Partitioner, Span};
+use super::{Column, Entry, KnownConstants, Partitioner, Span, Visitor};
 use crate::data::DenseColumns;
 use crate::error::{Result, try_filled, try_with_capacity};
 use crate::split::features::Lottery;
@@ -47,7 +47,7 @@ impl Partitioner for Columns<'_> {
         self.samples.rows(span.samples.clone())
     }
 
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, mut visit: impl FnMut(Column<'_>)) {
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let rows = self.samples.rows(span.samples.clone());
         let mut found = false;
         for position in 0..lottery.n_features() {
@@ -63,7 +63,7 @@ impl Partitioner for Columns<'_> {
             match Column::varying(feature, entries, false, n_zeros) {
                 Some(column) => {
                     found = true;
-                    visit(column);
+                    visitor.column(column);
                 }
                 None => self.constants.insert(feature, &span.samples),
             }
@@ -140,7 +140,7 @@ impl Partitioner for SortedColumns<'_> {
         self.samples.rows(span.samples.clone())
     }
 
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, mut visit: impl FnMut(Column<'_>)) {
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let mut found = false;
         for position in 0..lottery.n_features() {
             if position >= n_drawn && found {
@@ -152,7 +152,7 @@ impl Partitioner for SortedColumns<'_> {
             let list = &mut self.lists[start + span.samples.start as usize..start + span.samples.end as usize];
             if let Some(column) = Column::varying(feature, list, true, 0) {
                 found = true;
-                visit(column);
+                visitor.column(column);
             }
         }
     }

@@ -58,6 +58,14 @@ impl<'a> Column<'a> {
     }
 }
 
+/// What looks at the columns of a node.
+pub(crate) trait Visitor {
+    fn column(&mut self, column: Column<'_>);
+
+    /// Columns with zeros and fewer entries cannot matter any more.
+    fn least_entries(&self) -> u32;
+}
+
 /// Sample ids and columns of the nodes of one tree.
 pub(crate) trait Partitioner {
     fn root(&self) -> Span;
@@ -67,7 +75,8 @@ pub(crate) trait Partitioner {
 
     /// Shows `visit` every feature that varies among the first `n_drawn` of the lottery; if none does, the first later
     /// one that does, if any. In any order, each once.
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: impl FnMut(Column<'_>));
+    /// Columns with zeros and fewer entries than the visitor asks for may be left out.
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor);
 
     /// Moves the samples with `x[feature] > threshold` behind the others; returns where they start.
     fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32;

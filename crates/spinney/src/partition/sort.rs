@@ -18,10 +18,6 @@ impl Entry {
         Entry(u64::from(ordered(value)) << 32 | u64::from(row))
     }
 
-    pub(crate) fn from_parts(key: u32, row: u32) -> Self {
-        Entry(u64::from(key) << 32 | u64::from(row))
-    }
-
     /// Compares as the value does.
     pub(crate) fn key(self) -> u32 {
         (self.0 >> 32) as u32

@@ -8,7 +8,7 @@
 
 use super::permutation::Permutation;
 use super::sort::sort_by_value;
-use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span};
+use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
 use crate::data::{SparseColumns, SparseView};
 use crate::error::{Result, try_with_capacity};
 use crate::split::features::Lottery;
@@ -122,7 +122,7 @@ impl<'a> Columns<'a> {
         Column::varying(feature, &mut self.buffer, false, n_zeros)
     }
 
-    fn visit_columns(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: &mut impl FnMut(Column<'_>)) {
+    fn visit_columns(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let mut found = false;
         for position in 0..lottery.n_features() {
             if position >= n_drawn && found {
@@ -135,7 +135,7 @@ impl<'a> Columns<'a> {
             match self.column(span, feature) {
                 Some(column) => {
                     found = true;
-                    visit(column);
+                    visitor.column(column);
                 }
                 None => self.constants.insert(feature, &span.samples),
             }
@@ -156,7 +156,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn visit_rows(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: &mut impl FnMut(Column<'_>)) {
+    fn visit_rows(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let stored = f64::from(span.n_samples()) * self.per_row();
         if stored * (cost::POSITION - cost::GATHER) < f64::from(n_drawn) * cost::MARK {
             self.gather(span, |_, feature| lottery.position(feature) < n_drawn);
@@ -173,17 +173,17 @@ impl<'a> Columns<'a> {
             let n_zeros = span.n_samples() - group.len() as u32;
             if let Some(column) = Column::varying(group[0].0, &mut self.buffer, true, n_zeros) {
                 any = true;
-                visit(column);
+                visitor.column(column);
             }
         }
         if !any {
-            self.visit_first_after(span, lottery, n_drawn, visit);
+            self.visit_first_after(span, lottery, n_drawn, visitor);
         }
     }
 
     /// Shows the first feature that varies after the first `n_drawn`, if any. A feature that no row of the node stores is
     /// zero in all of them.
-    fn visit_first_after(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visit: &mut impl FnMut(Column<'_>)) {
+    fn visit_first_after(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let rows = self.samples.rows(span.samples.clone());
         let stored = rows.iter().flat_map(|&row| self.x.by_row.slice(row as usize).0);
         let mut later: Vec<u32> =
@@ -191,7 +191,7 @@ impl<'a> Columns<'a> {
         // Nearly always the first one varies, so the least is looked for again and again instead of sorting all.
         while let Some(&first) = later.iter().min() {
             if let Some(column) = self.column(span, lottery.feature(first)) {
-                return visit(column);
+                return visitor.column(column);
             }
             later.retain(|&at| at != first);
         }
@@ -207,11 +207,11 @@ impl Partitioner for Columns<'_> {
         self.samples.rows(span.samples.clone())
     }
 
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, mut visit: impl FnMut(Column<'_>)) {
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         if self.gathers_rows(span.n_samples(), n_drawn) {
-            self.visit_rows(span, lottery, n_drawn, &mut visit);
+            self.visit_rows(span, lottery, n_drawn, visitor);
         } else {
-            self.visit_columns(span, lottery, n_drawn, &mut visit);
+            self.visit_columns(span, lottery, n_drawn, visitor);
         }
     }
 
@@ -293,27 +293,46 @@ impl<'a> SortedEntries<'a> {
         })
     }
 
-    /// Shows the varying columns whose feature `wanted` accepts.
+    /// Shows the varying columns whose feature `wanted` accepts; returns whether there was any.
     #[inline]
-    fn visit_groups(&mut self, span: &Span, wanted: impl Fn(&BitSet, u32) -> bool, mut visit: impl FnMut(Column<'_>)) {
+    fn visit_groups(&mut self, span: &Span, wanted: impl Fn(&BitSet, u32) -> bool, visitor: &mut impl Visitor) -> bool {
+        let n_samples = span.n_samples() as usize;
         let features = &self.features[span.entries.clone()];
-        let mut rest = &mut self.entries[span.entries.clone()];
-        let mut at = 0;
-        while let Some(&feature) = features.get(at) {
-            let mut len = 1;
-            while features.get(at + len) == Some(&feature) {
-                len += 1;
+        let entries = &mut self.entries[span.entries.clone()];
+        let mut any = false;
+        let mut start = 0;
+        while let Some(&feature) = features.get(start) {
+            let len = 1 + features[start + 1..].iter().take_while(|&&f| f == feature).count();
+            let group = start..start + len;
+            start += len;
+            if !wanted(&self.drawn, feature) {
+                continue;
             }
-            at += len;
-            let group;
-            (group, rest) = std::mem::take(&mut rest).split_at_mut(len);
-            if wanted(&self.drawn, feature) {
-                let n_zeros = span.n_samples() - len as u32;
-                if let Some(column) = Column::varying(feature, group, true, n_zeros) {
-                    visit(column);
-                }
+            if len < n_samples && len < visitor.least_entries() as usize {
+                any = true;
+            } else if let Some(column) = Column::varying(feature, &mut entries[group], true, (n_samples - len) as u32) {
+                any = true;
+                visitor.column(column);
             }
         }
+        any
+    }
+
+    /// The feature that is drawn first among those that vary.
+    fn earliest(&mut self, span: &Span, lottery: &Lottery) -> Option<u32> {
+        struct Earliest<'a>(&'a Lottery, Option<u32>);
+        impl Visitor for Earliest<'_> {
+            fn column(&mut self, column: Column<'_>) {
+                let at = self.0.position(column.feature);
+                self.1 = Some(self.1.map_or(at, |earliest| earliest.min(at)));
+            }
+            fn least_entries(&self) -> u32 {
+                0
+            }
+        }
+        let mut earliest = Earliest(lottery, None);
+        self.visit_groups(span, |_, _| true, &mut earliest);
+        earliest.1.map(|at| lottery.feature(at))
     }
 
     /// Moves the entries of marked rows behind the others; returns the number of the others. The side with fewer samples
@@ -384,33 +403,17 @@ impl Partitioner for SortedEntries<'_> {
         self.samples.rows(span.samples.clone())
     }
 
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, mut visit: impl FnMut(Column<'_>)) {
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         if n_drawn == lottery.n_features() {
-            return self.visit_groups(span, |_, _| true, visit);
+            self.visit_groups(span, |_, _| true, visitor);
+            return;
         }
         (0..n_drawn).for_each(|i| self.drawn.insert(lottery.feature(i)));
-        let mut found = false;
-        self.visit_groups(
-            span,
-            |drawn, feature| drawn.contains(feature),
-            |column| {
-                found = true;
-                visit(column);
-            },
-        );
-        (0..n_drawn).for_each(|i| self.drawn.remove(lottery.feature(i)));
-        if !found {
-            let mut earliest: Option<(u32, u32)> = None;
-            self.visit_groups(
-                span,
-                |_, _| true,
-                |column| {
-                    let candidate = (lottery.position(column.feature), column.feature);
-                    earliest = Some(earliest.map_or(candidate, |e| e.min(candidate)));
-                },
-            );
-            if let Some((_, feature)) = earliest {
-                self.visit_groups(span, |_, f| f == feature, visit);
+        let any = self.visit_groups(span, |drawn, feature| drawn.contains(feature), visitor);
+        self.drawn.clear();
+        if !any {
+            if let Some(earliest) = self.earliest(span, lottery) {
+                self.visit_groups(span, |_, feature| feature == earliest, visitor);
             }
         }
     }

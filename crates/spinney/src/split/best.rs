@@ -25,35 +25,32 @@ impl<C: Criterion> Scan<'_, C> {
         let zero = has_zeros.then_some(0.0);
         // Without zeros the cut between the signs is offered by the positive side alone.
         let below_positive = zero.or_else(|| negative.last().map(|e| e.value()));
-        let runs = |entries| <[Entry]>::chunk_by(entries, |a: &Entry, b: &Entry| a.key() == b.key());
-        self.move_inwards(column.feature, runs(positive).rev(), below_positive);
-        self.move_inwards(column.feature, runs(negative), zero);
+        self.move_inwards(column.feature, positive.iter().rev(), below_positive);
+        self.move_inwards(column.feature, negative.iter(), zero);
     }
 
-    /// Moves runs of equal values from the outermost inwards and offers the cut after each. `inner` is the value in the
-    /// node that comes after the last run, if any.
+    /// Moves entries from the outermost value inwards and offers the cut after each distinct value. `inner` is the value in
+    /// the node that comes after the last entry, if any.
     #[inline]
-    fn move_inwards<'e>(&mut self, feature: u32, mut runs: impl Iterator<Item = &'e [Entry]>, inner: Option<f32>) {
-        let Some(mut run) = runs.next() else { return };
+    fn move_inwards<'e>(
+        &mut self,
+        feature: u32,
+        mut entries: impl ExactSizeIterator<Item = &'e Entry>,
+        inner: Option<f32>,
+    ) {
+        let n_entries = entries.len() as u32;
+        let Some(mut outer) = entries.next() else { return };
         let mut moved = self.criterion.reset();
-        let mut n_moved = 0;
-        loop {
-            self.criterion.move_samples(&mut moved, run.iter().map(|e| e.row()));
-            n_moved += run.len() as u32;
-            let value = run[0].value();
-            match runs.next() {
-                Some(next) => {
-                    let inwards = next[0].value();
-                    self.offer(feature, n_moved, &moved, || threshold_between(value, inwards));
-                    run = next;
-                }
-                None => {
-                    if let Some(inner) = inner {
-                        self.offer(feature, n_moved, &moved, || threshold_between(value, inner));
-                    }
-                    return;
-                }
+        for (n_moved, next) in (1..).zip(entries) {
+            self.criterion.move_sample(&mut moved, outer.row());
+            if next.key() != outer.key() {
+                self.offer(feature, n_moved, &moved, || threshold_between(outer.value(), next.value()));
             }
+            outer = next;
+        }
+        if let Some(inner) = inner {
+            self.criterion.move_sample(&mut moved, outer.row());
+            self.offer(feature, n_entries, &moved, || threshold_between(outer.value(), inner));
         }
     }
 }

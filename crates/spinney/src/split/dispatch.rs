@@ -68,7 +68,7 @@ impl<'a> SearchData<'a> {
                 self.with_criterion(Gini::new(counts::One::new(y, units), y))
             }
             (SplitY::Slots(y), Tag::Gini | Tag::Variance) => {
-                self.with_criterion(Gini::new(counts::Many { y, weights: units }, y))
+                self.with_criterion(Gini::new(counts::Many::new(y, units), y))
             }
             (SplitY::Slots(y), Tag::Entropy) => {
                 let total = self.rules.total_weight;

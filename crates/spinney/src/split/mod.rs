@@ -16,7 +16,7 @@ mod tests;
 
 use crate::config::Splitter;
 use crate::criterion::{Criterion, NodeStats};
-use crate::partition::{Column, Entry, Partitioner, Span};
+use crate::partition::{Column, Entry, Partitioner, Span, Visitor};
 use crate::rng::Key;
 use features::Lottery;
 
@@ -44,6 +44,8 @@ pub(crate) struct Rules {
     pub(crate) n_features: usize,
     /// Weight of the root, in units.
     pub(crate) total_weight: f64,
+    /// Largest weight of a sample, in units.
+    pub(crate) largest_weight: f64,
 }
 
 impl Rules {
@@ -113,20 +115,20 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
             criterion: &mut self.criterion,
             min_samples_leaf: u32::try_from(self.rules.min_samples_leaf).unwrap_or(u32::MAX),
             min_weight_leaf: self.rules.min_weight_leaf,
+            splitter: self.rules.splitter,
+            largest_weight: self.rules.largest_weight,
             lottery: &lottery,
             thresholds: task.key.child(THRESHOLDS),
             n_samples: task.span.n_samples(),
             weight: task.stats.weight,
+            best_score: f64::NEG_INFINITY,
+            least_entries: 0,
             best: None,
             picked: &mut self.picked,
         };
-        let splitter = self.rules.splitter;
-        self.partitioner.visit(&task.span, &lottery, self.rules.n_drawn, |column| match splitter {
-            Splitter::Best => scan.best_cut(column),
-            Splitter::Random => scan.random_cut(column),
-        });
-        let best = scan.best?;
-        let decrease = self.criterion.decrease(best.score);
+        self.partitioner.visit(&task.span, &lottery, self.rules.n_drawn, &mut scan);
+        let (best, score) = (scan.best?, scan.best_score);
+        let decrease = self.criterion.decrease(score);
         let split = Split { feature: best.feature, threshold: best.threshold, decrease };
         self.rules.accepts_decrease(&task.stats, decrease).then_some(split)
     }
@@ -203,10 +205,15 @@ struct Scan<'a, C> {
     criterion: &'a mut C,
     min_samples_leaf: u32,
     min_weight_leaf: f64,
+    splitter: Splitter,
+    largest_weight: f64,
     lottery: &'a Lottery,
     thresholds: Key,
     n_samples: u32,
     weight: f64,
+    best_score: f64,
+    /// Columns of fewer entries, with zeros, cannot reach the best score.
+    least_entries: u32,
     best: Option<Candidate>,
     /// Rows that a scan picks before it moves them.
     picked: &'a mut Vec<u32>,
@@ -214,9 +221,21 @@ struct Scan<'a, C> {
 
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    score: f64,
     feature: u32,
     threshold: f32,
+}
+
+impl<C: Criterion> Visitor for Scan<'_, C> {
+    fn column(&mut self, column: Column<'_>) {
+        match self.splitter {
+            Splitter::Best => self.best_cut(column),
+            Splitter::Random => self.random_cut(column),
+        }
+    }
+
+    fn least_entries(&self) -> u32 {
+        self.least_entries
+    }
 }
 
 impl<C: Criterion> Scan<'_, C> {
@@ -240,10 +259,16 @@ impl<C: Criterion> Scan<'_, C> {
 
     #[inline]
     fn offer_score(&mut self, feature: u32, score: f64, threshold: impl FnOnce() -> f32) {
+        if score < self.best_score {
+            return;
+        }
         match self.best {
-            Some(best) if score < best.score => {}
-            Some(best) if score == best.score => self.settle_tie(feature, threshold(), best),
-            _ => self.best = Some(Candidate { score, feature, threshold: threshold() }),
+            Some(best) if score == self.best_score => self.settle_tie(feature, threshold(), best),
+            _ => {
+                self.best_score = score;
+                self.least_entries = (self.criterion.least_moved_weight(score) / self.largest_weight) as u32;
+                self.best = Some(Candidate { feature, threshold: threshold() });
+            }
         }
     }
 
@@ -256,7 +281,7 @@ impl<C: Criterion> Scan<'_, C> {
             self.lottery.position(feature) < self.lottery.position(best.feature)
         };
         if wins {
-            self.best = Some(Candidate { feature, threshold, ..best });
+            self.best = Some(Candidate { feature, threshold });
         }
     }
 

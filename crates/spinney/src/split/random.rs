@@ -25,7 +25,9 @@ impl<C: Criterion> Scan<'_, C> {
             n_moved += usize::from((entry.key() > key) == zero_goes_left);
         }
         let mut moved = self.criterion.reset();
-        self.criterion.move_samples(&mut moved, self.picked[..n_moved].iter().copied());
+        for &row in &self.picked[..n_moved] {
+            self.criterion.move_sample(&mut moved, row);
+        }
         self.offer(column.feature, n_moved as u32, &moved, || threshold);
     }
 }

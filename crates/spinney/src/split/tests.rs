@@ -136,6 +136,7 @@ impl Problem {
                 n_drawn: self.n_drawn,
                 n_features: self.p,
                 total_weight: units.iter().sum::<u64>() as f64,
+                largest_weight: units.iter().copied().max().unwrap() as f64,
             },
             units,
         }
@@ -159,7 +160,7 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
         match Slots::new(targets).unwrap() {
             Some(slots) => {
                 let slots: &'static Slots<'static> = Box::leak(Box::new(slots));
-                body("gini", &mut || boxed(Gini::new(Many { y: slots, weights: units }, slots)));
+                body("gini", &mut || boxed(Gini::new(Many::new(slots, units), slots)));
                 if slots.n_class_outputs == Some(1) {
                     body("gini of one", &mut || boxed(Gini::new(counts::One::new(slots, units), slots)));
                 }
@@ -192,6 +193,7 @@ trait AnyCriterion {
     fn move_one(&mut self, row: u32);
     fn moved_weight(&self) -> f64;
     fn score(&self) -> f64;
+    fn least_moved_weight(&self, score: f64) -> f64;
     fn decrease(&self, score: f64) -> f64;
 }
 
@@ -205,7 +207,7 @@ impl<C: Criterion> AnyCriterion for Scanned<C> {
         self.1 = self.0.reset();
     }
     fn add(&mut self, row: u32) {
-        self.0.move_samples(&mut self.1, std::iter::once(row));
+        self.0.move_sample(&mut self.1, row);
     }
     fn move_one(&mut self, row: u32) {
         self.1 = self.0.move_one(row);
@@ -215,6 +217,9 @@ impl<C: Criterion> AnyCriterion for Scanned<C> {
     }
     fn score(&self) -> f64 {
         self.0.score(&self.1)
+    }
+    fn least_moved_weight(&self, score: f64) -> f64 {
+        self.0.least_moved_weight(score)
     }
     fn decrease(&self, score: f64) -> f64 {
         self.0.decrease(score)
@@ -235,8 +240,8 @@ impl Criterion for Box<dyn AnyCriterion> {
     fn reset(&mut self) {
         (**self).reset();
     }
-    fn move_samples(&mut self, (): &mut (), rows: impl Iterator<Item = u32>) {
-        rows.for_each(|row| self.add(row));
+    fn move_sample(&mut self, (): &mut (), row: u32) {
+        self.add(row);
     }
     fn move_one(&mut self, row: u32) {
         (**self).move_one(row);
@@ -246,6 +251,9 @@ impl Criterion for Box<dyn AnyCriterion> {
     }
     fn score(&self, (): &()) -> f64 {
         (**self).score()
+    }
+    fn least_moved_weight(&self, score: f64) -> f64 {
+        (**self).least_moved_weight(score)
     }
     fn decrease(&self, score: f64) -> f64 {
         (**self).decrease(score)
