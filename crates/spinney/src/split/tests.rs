@@ -408,7 +408,7 @@ proptest! {
     fn every_partitioner_grows_the_same_optimal_tree(problem in problem()) {
         let data = problem.prepare();
         let dense_x = DenseColumns::new(data.x.view()).unwrap();
-        let order = dense::SortedOrder::new(&dense_x).unwrap();
+        let order = dense::SortedOrder::new(&dense_x, &crate::Control::default()).unwrap();
         let sparse_x = SparseColumns { by_column: data.by_column.clone(), by_row: data.by_row.clone() };
         let (rules, rows, seed) = (&data.rules, &data.rows[..], problem.seed);
         let mut outcome = Ok(());
