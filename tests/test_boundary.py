@@ -148,7 +148,7 @@ def test_sample_weights(name, weights, message):
 
 def test_a_number_as_sample_weight_is_the_same_for_all(name):
     X, y = make_data(name)
-    np.testing.assert_array_equal(make(name).fit(X, y, sample_weight=2).apply(X), make(name).fit(X, y).apply(X))
+    np.testing.assert_array_equal(make(name).fit(X, y, sample_weight=0.5).apply(X), make(name).fit(X, y).apply(X))
 
 
 @pytest.mark.parametrize(
@@ -392,22 +392,19 @@ def test_an_empty_sparse_matrix_of_the_right_shape(name):
     assert len(model.predict(sparse.csc_array(X.shape))) == len(X)
 
 
-@pytest.mark.parametrize("name", ["DecisionTreeRegressor", "DecisionTreeClassifier"])
-def test_a_chain_of_a_hundred_thousand_splits(name):
-    # Each split takes the largest value off, as its target outweighs all others together.
-    n = 100_001 if name == "DecisionTreeClassifier" else 1000
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "RandomForestClassifier"])
+def test_a_chain_of_twenty_thousand_splits(name):
+    # Where classes alternate, the cut that takes one row off an end is the best of all.
+    n = 20_001
     X = np.arange(n, dtype=np.float32)[:, None]
-    if name == "DecisionTreeClassifier":
-        y, w = np.arange(n) % 2, np.minimum(np.arange(1, n + 1) ** 4.0, 1e300)
-        model = make(name, max_features=1, splitter="best").fit(X, y, sample_weight=w)
-    else:
-        model = make(name).fit(X, 2.0 ** np.arange(n))
+    params = {"n_estimators": 1, "bootstrap": False} if name in FORESTS else {}
+    model = make(name, **params).fit(X, np.arange(n) % 2)
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert model.get_n_leaves() == n
-    if name == "DecisionTreeRegressor":
-        assert model.get_depth() == n - 1
-    assert model.decision_path(X[-2:]).shape == (2, 2 * n - 1)
+    np.testing.assert_array_equal(again.predict(X), np.arange(n) % 2)
+    tree = model if name not in FORESTS else model[0]
+    assert tree.get_n_leaves() == n
+    assert tree.get_depth() > n / 2
+    assert tree.decision_path(X[-2:]).shape == (2, 2 * n - 1)
 
 
 def test_many_nodes():
@@ -534,7 +531,8 @@ def test_memory_that_cannot_be_had_is_a_memory_error(what):
         model.fit(X, rng.random((200, 1000)))
     big = np.zeros((60_000_000, 5), dtype=np.float32) if what == "fit" else np.zeros((400_000, 5), dtype=np.float32)
     y = np.zeros(len(big))
-    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    with open("/proc/self/statm") as pages:
+        used = int(pages.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + 400_000_000, resource.RLIM_INFINITY))
     before = model.__dict__.copy()
     try:

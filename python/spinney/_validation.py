@@ -60,8 +60,9 @@ def check_values(X: Any) -> Matrix:
 
 def canonical(matrix: Any, name: str) -> Any:
     """A CSR or CSC matrix with sorted indices and no duplicates: over the same memory if it is so already."""
-    same = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=False)
+    parts = (matrix.data, matrix.indices, matrix.indptr)
     try:
+        same = type(matrix)(parts, shape=matrix.shape, copy=False)
         same.check_format(full_check=True)
     except (ValueError, IndexError) as error:
         raise ValueError(f"{name} is not a valid sparse matrix: {error}") from error
