@@ -1,4 +1,4 @@
-"""Bad input, odd input, interruption, exhaustion, threads and forks. An error names its argument and changes nothing."""
+"""Bad input, odd input, interruption, exhaustion, threads, forks. An error names its argument and changes nothing."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def test_y_that_is_not_finite(name, value):
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_continuous_y_is_not_for_classifiers(name):
     X, _ = make_data(name)
-    with pytest.raises(ValueError, match="continuous|Unknown label type"):
+    with pytest.raises(ValueError, match=r"continuous|Unknown label type"):
         make(name).fit(X, np.linspace(0, 1, len(X)))
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_sparse_y_is_not_for_regressors(name):
     X, _ = make_data(name)
-    with pytest.raises(TypeError, match="y is sparse.*dense"):
+    with pytest.raises(TypeError, match=r"y is sparse.*dense"):
         make(name).fit(X, sparse.csr_array(np.eye(len(X))))
 
 
@@ -224,7 +224,7 @@ def test_predict_wants_the_features_of_fit(name):
     X, y = make_data(name)
     model = make(name).fit(X, y)
     for container in (np.asarray, *SPARSE):
-        with pytest.raises(ValueError, match="11 features.*expecting 12"):
+        with pytest.raises(ValueError, match=r"11 features.*expecting 12"):
             model.predict(container(X[:, 1:]))
 
 
@@ -296,7 +296,7 @@ def test_sparse_X_that_contradicts_itself(name, broken):
         bad.indices[5] = -1
     else:
         bad.indptr = np.append(bad.indptr, bad.indptr[-1])
-    with pytest.raises(ValueError, match="X is not a valid sparse matrix|indptr"):
+    with pytest.raises(ValueError, match=r"X is not a valid sparse matrix|indptr"):
         make(name).fit(bad, y)
 
 

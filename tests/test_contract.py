@@ -56,7 +56,8 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# scikit-learn runs these for the tag `multi_label` only, whose other check wants probabilities strictly between 0 and 1.
+# scikit-learn runs these for the tag `multi_label` only, whose other check wants probabilities strictly between 0
+# and 1.
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize(
     "check",

@@ -1,4 +1,4 @@
-"""What holds exactly, for every estimator: one model whatever the layout, the threads, the order and the form of weights."""
+"""What holds exactly: one model whatever the layout, the threads, the order of rows and the form of weights."""
 
 from __future__ import annotations
 
@@ -143,7 +143,8 @@ def test_weight_two_is_the_row_twice(name, outputs, bootstrap):
     weighted = make(name, **params).fit(X, y, sample_weight=w)
     order = np.random.default_rng(1).permutation(w.sum())
     repeated = make(name, **params).fit(X.repeat(w, axis=0)[order], y.repeat(w, axis=0)[order])
-    for ours, theirs in zip(*([tree.tree_ for tree in getattr(m, "estimators_", [m])] for m in (weighted, repeated))):
+    pairs = zip(getattr(weighted, "estimators_", [weighted]), getattr(repeated, "estimators_", [repeated]), strict=True)
+    for ours, theirs in ((one.tree_, two.tree_) for one, two in pairs):
         np.testing.assert_array_equal(ours.children_left, theirs.children_left)
         np.testing.assert_array_equal(ours.feature, theirs.feature)
         np.testing.assert_array_equal(ours.threshold, theirs.threshold)
