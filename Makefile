@@ -42,7 +42,7 @@ test: $(VENV)/built $(VENV)/extra-test  ## Build spinney and run all tests, Rust
 lint: $(VENV)/built $(VENV)/extra-lint $(VENV)/extra-test  ## Check formatting, lints, documentation and types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -50,7 +50,7 @@ lint: $(VENV)/built $(VENV)/extra-lint $(VENV)/extra-test  ## Check formatting, 
 
 .PHONY: bench
 bench: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the benchmarks
-	@set -e; for bench in benches/peers/*.py; do echo "== $$bench"; $(BIN)/python $$bench; done
+	$(BIN)/python benches/peers/run_all.py --quick
 
 .PHONY: clean
 clean:  ## Remove what the other targets made

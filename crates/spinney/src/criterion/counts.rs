@@ -134,10 +134,12 @@ impl<U: Units> Sums<U> {
     /// Moves weight `w` of a slot that has `moved` there already.
     #[inline]
     fn add(&mut self, w: U, total: U, moved: &mut U) {
-        self.squares = self.squares + w.times(*moved);
+        let before = *moved;
         *moved += w;
-        // w m before and w m after add up to w (2 m + w).
-        self.squares = self.squares + w.times(*moved);
+        // w (2 m + w) = w (m before + m after).
+        let mut around = before;
+        around += *moved;
+        self.squares = self.squares + w.times(around);
         self.products = self.products + w.times(total);
     }
 }
@@ -205,6 +207,24 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
             }
             sums.add(w, self.total[slot as usize], moved);
         });
+    }
+
+    #[inline]
+    fn move_run(&mut self, sums: &mut Sums<U>, rows: impl Iterator<Item = u32>) {
+        if !self.few_slots {
+            return rows.for_each(|row| self.move_sample(sums, row));
+        }
+        for row in rows {
+            let w = self.y.weight(row);
+            sums.weight += w;
+            self.y.for_each_slot(row, |slot| self.moved[slot as usize] += w);
+        }
+        // Few slots: both sums anew cost less than keeping them up to date sample by sample.
+        (sums.squares, sums.products) = Default::default();
+        for (&moved, &total) in self.moved.iter().zip(&self.total) {
+            sums.squares = sums.squares + moved.times(moved);
+            sums.products = sums.products + moved.times(total);
+        }
     }
 
     #[inline]

@@ -44,6 +44,12 @@ pub(crate) trait Criterion {
     /// Moves one sample.
     fn move_sample(&mut self, moved: &mut Self::Moved, row: u32);
 
+    /// Moves the samples of a long run of equal values.
+    #[inline]
+    fn move_run(&mut self, moved: &mut Self::Moved, rows: impl Iterator<Item = u32>) {
+        rows.for_each(|row| self.move_sample(moved, row));
+    }
+
     /// Weight moved so far, in units.
     fn moved_weight(&self, moved: &Self::Moved) -> f64;
 

@@ -16,6 +16,8 @@ pub(crate) trait MovedSums: std::fmt::Debug {
     type Local: Copy;
 
     fn n_outputs(&self) -> usize;
+    /// The sample in row `row` of the table.
+    fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64];
     fn reset(&mut self) -> Self::Local;
     fn add(&mut self, local: &mut Self::Local, sample: &[f64]);
     fn weight(local: &Self::Local) -> f64;
@@ -32,6 +34,11 @@ impl MovedSums for One {
 
     fn n_outputs(&self) -> usize {
         1
+    }
+
+    #[inline]
+    fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64] {
+        &table.as_chunks::<2>().0[row as usize]
     }
 
     #[inline]
@@ -72,6 +79,12 @@ impl MovedSums for Many {
 
     fn n_outputs(&self) -> usize {
         self.0.len()
+    }
+
+    #[inline]
+    fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64] {
+        let width = self.0.len() + 1;
+        &table[row as usize * width..][..width]
     }
 
     #[inline]
@@ -260,8 +273,8 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
 
     #[inline]
     fn move_sample(&mut self, moved: &mut M::Local, row: u32) {
-        let width = self.moved.n_outputs() + 1;
-        self.moved.add(moved, &self.rounded[row as usize * width..][..width]);
+        let sample = self.moved.sample(&self.rounded, row);
+        self.moved.add(moved, sample);
     }
 
     #[inline]

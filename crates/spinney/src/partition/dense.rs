@@ -2,7 +2,7 @@
 
 use super::permutation::Permutation;
 use super::sort::sort_by_value;
-use super::{Column, Entry, KnownConstants, Partitioner, Span, Visitor};
+use super::{Column, Entry, KnownConstants, Partitioner, PlainColumn, Span, Visitor};
 use crate::control::Control;
 use crate::data::DenseColumns;
 use crate::error::{Result, try_filled, try_with_capacity};
@@ -15,6 +15,7 @@ pub(crate) struct Columns<'a> {
     samples: Permutation,
     constants: KnownConstants,
     buffer: Vec<Entry>,
+    values: Vec<f32>,
 }
 
 impl<'a> Columns<'a> {
@@ -24,6 +25,7 @@ impl<'a> Columns<'a> {
             samples: Permutation::new(rows, x.n_samples())?,
             constants: KnownConstants::new(x.n_features()),
             buffer: try_filled("a column of X", Entry::default(), rows.len())?,
+            values: try_with_capacity("a column of X", rows.len())?,
         })
     }
 
@@ -59,14 +61,24 @@ impl Partitioner for Columns<'_> {
             if self.constants.contains(feature, &span.samples) {
                 continue;
             }
-            let entries = Columns::gather(&mut self.buffer, self.x.column(feature), rows);
-            let n_zeros = (rows.len() - entries.len()) as u32;
-            match Column::varying(feature, entries, false, n_zeros) {
-                Some(column) => {
-                    found = true;
-                    visitor.column(column);
+            let column = self.x.column(feature);
+            let varies = if visitor.wants_entries() {
+                let entries = Columns::gather(&mut self.buffer, column, rows);
+                let n_zeros = (rows.len() - entries.len()) as u32;
+                Column::varying(feature, entries, false, n_zeros).map(|column| visitor.column(column)).is_some()
+            } else {
+                self.values.clear();
+                self.values.extend(rows.iter().map(|&row| column[row as usize]));
+                let (low, high) = range_of(&self.values);
+                if low < high {
+                    visitor.plain_column(PlainColumn { feature, values: &self.values, rows, range: (low, high) });
                 }
-                None => self.constants.insert(feature, &span.samples),
+                low < high
+            };
+            if varies {
+                found = true;
+            } else {
+                self.constants.insert(feature, &span.samples);
             }
         }
     }
@@ -75,6 +87,22 @@ impl Partitioner for Columns<'_> {
         let column = self.x.column(feature);
         self.samples.split(span.samples.clone(), |row| column[row as usize] > threshold)
     }
+}
+
+/// Least and largest of some values, at least one. Eight of each are kept at a time, for the processor's vector registers.
+fn range_of(values: &[f32]) -> (f32, f32) {
+    let lanes = values.chunks_exact(8);
+    let tail = lanes.remainder();
+    let (mut low, mut high) = ([f32::INFINITY; 8], [f32::NEG_INFINITY; 8]);
+    for lane in lanes {
+        for k in 0..8 {
+            low[k] = if lane[k] < low[k] { lane[k] } else { low[k] };
+            high[k] = if lane[k] > high[k] { lane[k] } else { high[k] };
+        }
+    }
+    let low = low.iter().chain(tail).copied().fold(f32::INFINITY, f32::min);
+    let high = high.iter().chain(tail).copied().fold(f32::NEG_INFINITY, f32::max);
+    (low, high)
 }
 
 /// Every column of the whole data set sorted by value: made once, shared by all trees of a forest.

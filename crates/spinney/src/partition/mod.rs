@@ -58,9 +58,24 @@ impl<'a> Column<'a> {
     }
 }
 
+/// The values of one dense feature in one node, where it varies: `values[i]` is that of `rows[i]`.
+#[derive(Debug)]
+pub(crate) struct PlainColumn<'a> {
+    pub(crate) feature: u32,
+    pub(crate) values: &'a [f32],
+    pub(crate) rows: &'a [u32],
+    /// Least and largest value.
+    pub(crate) range: (f32, f32),
+}
+
 /// What looks at the columns of a node.
 pub(crate) trait Visitor {
     fn column(&mut self, column: Column<'_>);
+
+    /// Whether entries are wanted, to be sorted; otherwise dense columns come as they are, to [`Visitor::plain_column`].
+    fn wants_entries(&self) -> bool;
+
+    fn plain_column(&mut self, column: PlainColumn<'_>);
 
     /// Columns with zeros and fewer entries cannot matter any more.
     fn least_entries(&self) -> u32;

@@ -8,7 +8,7 @@
 
 use super::permutation::Permutation;
 use super::sort::sort_by_value;
-use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
+use super::{BitSet, Column, Entry, KnownConstants, Partitioner, PlainColumn, Span, Visitor};
 use crate::data::{SparseColumns, SparseView};
 use crate::error::{Result, try_with_capacity};
 use crate::split::features::Lottery;
@@ -326,6 +326,12 @@ impl<'a> SortedEntries<'a> {
                 let at = self.0.position(column.feature);
                 self.1 = Some(self.1.map_or(at, |earliest| earliest.min(at)));
             }
+            fn wants_entries(&self) -> bool {
+                true
+            }
+            fn plain_column(&mut self, _: PlainColumn<'_>) {
+                unreachable!("sparse columns are entries");
+            }
             fn least_entries(&self) -> u32 {
                 0
             }
@@ -379,12 +385,14 @@ impl<'a> SortedEntries<'a> {
         }
     }
 
-    /// Keeps the entries for which `goes` does not hold, in front; returns how many.
+    /// Keeps the entries of the rows that `goes` does not name, in front; returns how many.
     fn compact(&mut self, span: &Span, goes: impl Fn(u32) -> bool) -> usize {
         let features = &mut self.features[span.entries.clone()];
-        let entries = &mut self.entries[span.entries.clone()];
-        let mut kept = 0;
-        for i in 0..entries.len() {
+        let entries = &mut self.entries[span.entries.clone()][..features.len()];
+        // Often few entries go: nothing moves before the first of them.
+        let first = entries.iter().position(|e| goes(e.row())).unwrap_or(entries.len());
+        let mut kept = first;
+        for i in first..features.len() {
             let (feature, entry) = (features[i], entries[i]);
             features[kept] = feature;
             entries[kept] = entry;
@@ -411,10 +419,8 @@ impl Partitioner for SortedEntries<'_> {
         (0..n_drawn).for_each(|i| self.drawn.insert(lottery.feature(i)));
         let any = self.visit_groups(span, |drawn, feature| drawn.contains(feature), visitor);
         self.drawn.clear();
-        if !any {
-            if let Some(earliest) = self.earliest(span, lottery) {
-                self.visit_groups(span, |_, feature| feature == earliest, visitor);
-            }
+        if !any && let Some(earliest) = self.earliest(span, lottery) {
+            self.visit_groups(span, |_, feature| feature == earliest, visitor);
         }
     }
 

@@ -25,14 +25,21 @@ impl<C: Criterion> Scan<'_, C> {
         let zero = has_zeros.then_some(0.0);
         // Without zeros the cut between the signs is offered by the positive side alone.
         let below_positive = zero.or_else(|| negative.last().map(|e| e.value()));
-        self.move_inwards(column.feature, positive.iter().rev(), below_positive);
-        self.move_inwards(column.feature, negative.iter(), zero);
+        // Counts and flags repeat their small values, continuous features nothing: one look tells, and only speed hangs on it.
+        if let [first, second, ..] = positive
+            && first.key() == second.key()
+        {
+            self.move_runs(column.feature, Runs(positive), below_positive);
+        } else {
+            self.move_entries(column.feature, positive.iter().rev(), below_positive);
+        }
+        self.move_entries(column.feature, negative.iter(), zero);
     }
 
     /// Moves entries from the outermost value inwards and offers the cut after each distinct value. `inner` is the value in
     /// the node that comes after the last entry, if any.
     #[inline]
-    fn move_inwards<'e>(
+    fn move_entries<'e>(
         &mut self,
         feature: u32,
         mut entries: impl ExactSizeIterator<Item = &'e Entry>,
@@ -53,15 +60,61 @@ impl<C: Criterion> Scan<'_, C> {
             self.offer(feature, n_entries, &moved, || threshold_between(outer.value(), inner));
         }
     }
+
+    /// The same, a run of equal values at a time.
+    #[inline]
+    fn move_runs(&mut self, feature: u32, mut runs: Runs<'_>, inner: Option<f32>) {
+        let mut moved = self.criterion.reset();
+        let mut n_moved = 0;
+        while let Some(run) = runs.next() {
+            if run.len() < LONG_RUN {
+                run.iter().for_each(|entry| self.criterion.move_sample(&mut moved, entry.row()));
+            } else {
+                self.criterion.move_run(&mut moved, run.iter().map(|entry| entry.row()));
+            }
+            n_moved += run.len() as u32;
+            let value = run[0].value();
+            if let Some(next) = runs.peek().map(|e| e.value()).or(inner) {
+                self.offer(feature, n_moved, &moved, || threshold_between(value, next));
+            }
+        }
+    }
 }
 
-/// A float32 τ with low <= τ < high, half way where rounding allows, for low ≠ high in either order.
+/// Runs of at least so many samples are moved as one.
+const LONG_RUN: usize = 24;
+
+/// Runs of equal values in sorted entries, from the last.
+struct Runs<'a>(&'a [Entry]);
+
+impl<'a> Runs<'a> {
+    fn peek(&self) -> Option<&'a Entry> {
+        self.0.last()
+    }
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = &'a [Entry];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [Entry]> {
+        let key = self.peek()?.key();
+        let start = self.0.iter().rposition(|e| e.key() != key).map_or(0, |i| i + 1);
+        let (inner, run) = self.0.split_at(start);
+        self.0 = inner;
+        Some(run)
+    }
+}
+
+/// The largest float32 τ that is not above the midpoint of low and high, given in either order.
 ///
-/// The midpoint is exact in float64; rounded to float32 it may land on the upper value, then τ is the lower one.
+/// The midpoint is between them in float64, so low <= τ < high even for neighbours. Rounding down, and not to the
+/// nearest, sends every float32 to the side on which it lies of the midpoint itself: data on a grid have test values
+/// half way between training values.
 pub(crate) fn threshold_between(a: f32, b: f32) -> f32 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    let middle = ((f64::from(low) + f64::from(high)) / 2.0) as f32;
-    if middle >= high { low } else { middle }
+    let middle = (f64::from(a) + f64::from(b)) / 2.0;
+    let nearest = middle as f32;
+    if f64::from(nearest) > middle { nearest.next_down() } else { nearest }
 }
 
 #[cfg(test)]
@@ -79,6 +132,8 @@ mod tests {
                 let (low, high) = (a.min(b), a.max(b));
                 let t = threshold_between(a, b);
                 prop_assert!(low <= t && t < high, "{low:e} {t:e} {high:e}");
+                let middle = (f64::from(low) + f64::from(high)) / 2.0;
+                prop_assert!(f64::from(t) <= middle && middle < f64::from(t.next_up()), "{low:e} {t:e} {high:e}");
                 prop_assert_eq!(t, threshold_between(b, a));
             }
         }

@@ -16,7 +16,7 @@ mod tests;
 
 use crate::config::Splitter;
 use crate::criterion::{Criterion, NodeStats};
-use crate::partition::{Column, Entry, Partitioner, Span, Visitor};
+use crate::partition::{Column, Entry, Partitioner, PlainColumn, Span, Visitor};
 use crate::rng::Key;
 use features::Lottery;
 
@@ -233,6 +233,14 @@ impl<C: Criterion> Visitor for Scan<'_, C> {
         }
     }
 
+    fn wants_entries(&self) -> bool {
+        self.splitter == Splitter::Best
+    }
+
+    fn plain_column(&mut self, column: PlainColumn<'_>) {
+        self.random_plain_cut(column);
+    }
+
     fn least_entries(&self) -> u32 {
         self.least_entries
     }
@@ -243,23 +251,8 @@ impl<C: Criterion> Scan<'_, C> {
     /// `threshold` is computed only then.
     #[inline]
     fn offer(&mut self, feature: u32, n_moved: u32, moved: &C::Moved, threshold: impl FnOnce() -> f32) {
-        let n_rest = self.n_samples - n_moved;
-        if n_moved < self.min_samples_leaf || n_rest < self.min_samples_leaf {
-            return;
-        }
-        if self.min_weight_leaf > 0.0 {
-            let weight = self.criterion.moved_weight(moved);
-            if weight < self.min_weight_leaf || self.weight - weight < self.min_weight_leaf {
-                return;
-            }
-        }
         let score = self.criterion.score(moved);
-        self.offer_score(feature, score, threshold);
-    }
-
-    #[inline]
-    fn offer_score(&mut self, feature: u32, score: f64, threshold: impl FnOnce() -> f32) {
-        if score < self.best_score {
+        if score < self.best_score || !self.admits(n_moved, moved) {
             return;
         }
         match self.best {
@@ -270,6 +263,17 @@ impl<C: Criterion> Scan<'_, C> {
                 self.best = Some(Candidate { feature, threshold: threshold() });
             }
         }
+    }
+
+    /// Whether the cut leaves enough on both sides.
+    #[inline]
+    fn admits(&self, n_moved: u32, moved: &C::Moved) -> bool {
+        let n_rest = self.n_samples - n_moved;
+        if n_moved < self.min_samples_leaf || n_rest < self.min_samples_leaf {
+            return false;
+        }
+        let weight = self.criterion.moved_weight(moved);
+        weight >= self.min_weight_leaf && self.weight - weight >= self.min_weight_leaf
     }
 
     /// Equal scores: the feature drawn first, then the lowest threshold.

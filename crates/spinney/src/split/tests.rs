@@ -265,8 +265,11 @@ fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, ru
     grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
+/// Nodes, impurities, weights and sample counts, bit for bit.
+type Fingerprint = (Vec<(u32, u32, u32)>, Vec<u64>, Vec<u64>, Vec<u32>);
+
 /// Everything that growth decides, with floats as bits.
-fn fingerprint(s: &Structure) -> (Vec<(u32, u32, u32)>, Vec<u64>, Vec<u64>, Vec<u32>) {
+fn fingerprint(s: &Structure) -> Fingerprint {
     let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect();
     (
         s.nodes.iter().map(|n| (n.feature, n.threshold.to_bits(), n.right)).collect(),

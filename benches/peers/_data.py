@@ -1,0 +1,68 @@
+"""The problems that the benchmarks are run on, and the layouts in which libraries like them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from _harness import Data
+from spinney.datasets import load_npz_folder
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+import real_data
+
+
+def named(name: str) -> Data:
+    """A data set of the data root; X sparse or dense as stored."""
+    if reason := real_data.missing(name):
+        raise SystemExit(reason)
+    X, X_test, y, y_test, *_ = load_npz_folder(real_data.root() / name)
+    return Data(X, y, X_test, y_test)
+
+
+def text() -> Data:
+    """20newsgroup: 11 314 posts, counts of 130 107 words, 20 classes."""
+    return named("20newsgroup")
+
+
+def delicious() -> Data:
+    """delicious: 12 920 bookmarked pages, 500 words, 983 tags."""
+    return named("delicious")
+
+
+def scm20d() -> Data:
+    """scm20d: 7 463 days of a supply chain, 61 prices, 16 to foretell."""
+    return named("scm20d")
+
+
+def continuous(classes: int = 0, n_outputs: int = 1) -> Data:
+    """50 000 rows of 30 independent normal features; y depends on ten of them, with noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 30)).astype(np.float32)
+    mix = rng.normal(size=(10, n_outputs))
+    y = np.sin(X[:, :10]) @ mix + X[:, [0]] * X[:, [1]] + rng.normal(size=(60_000, n_outputs))
+    if classes:
+        y = np.digitize(y[:, 0], np.quantile(y[:, 0], np.linspace(0, 1, classes + 1)[1:-1]))
+    y = np.ascontiguousarray(y.squeeze())
+    return Data(X[:50_000], y[:50_000], X[50_000:], y[50_000:])
+
+
+def by_column(data: Data) -> Data:
+    """Fit on CSC, predict on CSR."""
+    return replace(data, X=sp.csc_matrix(data.X), X_test=sp.csr_matrix(data.X_test))
+
+
+def fortran(data: Data) -> Data:
+    return replace(data, X=np.asfortranarray(data.X))
+
+
+def dense_x(data: Data) -> Data:
+    return replace(data, X=np.asfortranarray(data.X.toarray()), X_test=data.X_test.toarray())
+
+
+def dense_y(data: Data) -> Data:
+    """Labels as the numbers that a peer's regressor takes."""
+    return replace(data, y=data.y.toarray().astype(np.float64))

@@ -1,0 +1,288 @@
+"""Runs spinney and a peer side by side and prints what each took.
+
+Every measurement happens in a fresh process that loads the data, arranges them as the library at hand likes
+them best (not timed), warms up on a few rows, and then does the work once. The sides take turns, first one
+way round then the other, so that a machine that slows down slows both. One thread each unless a case says
+otherwise.
+
+Peak memory is the high-water mark of the process during the work above its resident size just before: free
+memory is given back to the system and the mark is reset first, so neither loading nor leftovers hide
+anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import os
+import pickle
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+UNITS = {"seconds": (1.0, "s"), "model_bytes": (1e6, "MB"), "peak_bytes": (1e6, "MB")}
+
+
+@dataclass(frozen=True)
+class Data:
+    """One problem; what is fitted and what is predicted."""
+
+    X: Any
+    y: Any
+    X_test: Any
+    y_test: Any
+
+
+@dataclass(frozen=True)
+class Side:
+    """One library on one case: an unfitted estimator, and the layout that it likes best."""
+
+    estimator: Callable[[], Any]
+    arrange: Callable[[Data], Data] = lambda data: data
+    method: str = "predict"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of results. The first side is measured against the best of the others."""
+
+    name: str
+    data: Callable[[], Data]
+    sides: dict[str, Side]
+    aims: dict[str, float]
+    """Metric (`seconds`, `model_bytes`) -> ratio that the others ÷ the first should reach."""
+    work: str = "fit"
+    """`fit`, or `predict` with models fitted beforehand."""
+    score: Callable[[Any, Data], float] | None = None
+    bound_memory: bool = False
+    """Hold the first side's peak against three times the stored entries of the inputs, plus the model."""
+    notes: str = ""
+
+
+@dataclass
+class Results:
+    """Measurements of one side, in the order made."""
+
+    runs: list[dict[str, float]] = field(default_factory=list)
+
+    def values(self, metric: str) -> list[float]:
+        return [run[metric] for run in self.runs if metric in run]
+
+    def median(self, metric: str) -> float:
+        return statistics.median(self.values(metric))
+
+
+def options(description: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--repeat", type=int, help="measurements of each side (default 5, with --quick 1)")
+    parser.add_argument("--quick", action="store_true", help="fewer trees and one measurement: indicative only")
+    parser.add_argument("--trees", type=int, help="trees of each forest, the same on both sides")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--no-peer", action="store_true", help="leave the peers out")
+    parser.add_argument("--json", type=Path, help="append the results to this file, one line for each case")
+    parser.add_argument("--worker", nargs=3, metavar=("CASE", "SIDE", "STORE"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    args.repeat = args.repeat or (1 if args.quick else 5)
+    return args
+
+
+def n_trees(args: argparse.Namespace, usual: int, quick: int) -> int:
+    return args.trees or (quick if args.quick else usual)
+
+
+def main(description: str, cases: Callable[[argparse.Namespace], Iterable[Case]]) -> None:
+    """The whole of a benchmark script: measures each case, or is the process that does one measurement."""
+    args = options(description)
+    if args.worker:
+        name, side, store = args.worker
+        case = next(case for case in cases(args) if case.name == name)
+        json.dump(measure(case, case.sides[side], Path(store)), sys.stdout)
+        return
+    print(f"{description}\n{json.dumps(environment())}\n", flush=True)
+    for case in cases(args):
+        if args.only in case.name:
+            run_case(case, args)
+
+
+# ---- one measurement
+
+
+def resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def reset_peak() -> bool:
+    """Gives free memory back and lowers the high-water mark to the present size; False where that fails."""
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def peak() -> int:
+    """High-water mark of the resident size since the last reset."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def stored_bytes(a: Any) -> int:
+    """Bytes of the entries stored: values and indices of a sparse matrix, the array otherwise."""
+    return a.data.nbytes + a.indices.nbytes if hasattr(a, "indices") else a.nbytes
+
+
+def measure(case: Case, side: Side, store: Path) -> dict[str, float]:
+    """Does the work of one side once, in this process."""
+    data = side.arrange(case.data())
+    if case.work == "predict":
+        if not store.exists():
+            store.write_bytes(pickle.dumps(side.estimator().fit(data.X, data.y), protocol=5))
+            return {}
+        model = pickle.loads(store.read_bytes())
+        work = getattr(model, side.method)
+        work(data.X_test[:8])
+        argument: tuple[Any, ...] = (data.X_test,)
+    else:
+        # The warm-up: imports and thread pools are not part of the measurement.
+        side.estimator().set_params(**tiny(side.estimator())).fit(data.X[:64], data.y[:64])
+        work, argument = side.estimator().fit, (data.X, data.y)
+    honest = reset_peak()
+    before = resident()
+    start = time.perf_counter()
+    result = work(*argument)
+    out = {"seconds": time.perf_counter() - start, "peak_bytes": peak() - before}
+    if not honest:
+        out["peak_includes_loading"] = 1
+    if case.work == "fit":
+        if case.score is not None:
+            out["score"] = float(case.score(result, data))
+        if case.bound_memory or "model_bytes" in case.aims:
+            out["model_bytes"] = len(pickle.dumps(result, protocol=5))
+            out["input_bytes"] = stored_bytes(data.X) + stored_bytes(data.y)
+    return out
+
+
+def tiny(estimator: Any) -> dict[str, int]:
+    return {"n_estimators": 2} if "n_estimators" in estimator.get_params() else {}
+
+
+def in_fresh_process(case: Case, side: str, store: Path) -> dict[str, float]:
+    command = [sys.executable, *sys.argv, "--worker", case.name, side, str(store)]
+    done = subprocess.run(command, env=os.environ | ONE_THREAD, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{case.name}, {side}: the measurement failed\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+# ---- many of them
+
+
+def say(text: str) -> None:
+    """Progress, on a terminal only."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def run_case(case: Case, args: argparse.Namespace) -> None:
+    names = list(case.sides)[:1] if args.no_peer else list(case.sides)
+    results = {name: Results() for name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        stores = {name: Path(folder) / str(i) for i, name in enumerate(names)}
+        if case.work == "predict":
+            for name in names:
+                say(f"{case.name}: fitting {name}")
+                in_fresh_process(case, name, stores[name])
+        for turn in range(args.repeat):
+            for name in names if turn % 2 == 0 else reversed(names):
+                say(f"{case.name}: {name}, {turn + 1} of {args.repeat}")
+                results[name].runs.append(in_fresh_process(case, name, stores[name]))
+    say("")
+    print(report(case, results), flush=True)
+    if args.json:
+        record = {
+            "case": case.name,
+            "work": case.work,
+            "aims": case.aims,
+            "ratios": {metric: ratio(results, metric)[0] for metric in case.aims} if len(names) > 1 else {},
+            "runs": {name: r.runs for name, r in results.items()},
+            "quick": args.quick,
+            "environment": environment(),
+        }
+        with args.json.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+def ratio(results: dict[str, Results], metric: str) -> tuple[float, float, float]:
+    """The best of the others ÷ the first: of medians, least and greatest of any two measurements."""
+    first, *others = results.values()
+    other = min(others, key=lambda r: r.median(metric))
+    ours, theirs = first.values(metric), other.values(metric)
+    return other.median(metric) / first.median(metric), min(theirs) / max(ours), max(theirs) / min(ours)
+
+
+def report(case: Case, results: dict[str, Results]) -> str:
+    lines = [case.name + (f"  ({case.notes})" if case.notes else "")]
+    for name, side in results.items():
+        parts = []
+        for metric in ("seconds", "peak_bytes", "model_bytes"):
+            if values := side.values(metric):
+                scale, unit = UNITS[metric]
+                low, high = min(values) / scale, max(values) / scale
+                middle = side.median(metric) / scale
+                label = {"seconds": "", "peak_bytes": "peak ", "model_bytes": "model "}[metric]
+                parts.append(f"{label}{middle:.4g} {unit} [{low:.4g} .. {high:.4g}]")
+        if side.values("score"):
+            parts.append(f"score {side.median('score'):.4f}")
+        lines.append(f"  {name:24s} " + "   ".join(parts))
+    if len(results) > 1:
+        for metric, aim in case.aims.items():
+            middle, low, high = ratio(results, metric)
+            verdict = "met" if middle >= aim else "MISSED"
+            lines.append(f"  ratio of {metric}: {middle:.2f} [{low:.2f} .. {high:.2f}], aim {aim:g}: {verdict}")
+    if case.bound_memory:
+        side = next(iter(results.values()))
+        bound = 3 * side.median("input_bytes") + side.median("model_bytes")
+        verdict = "met" if side.median("peak_bytes") <= bound else "MISSED"
+        lines.append(f"  peak {side.median('peak_bytes') / 1e6:.1f} MB, bound {bound / 1e6:.1f} MB: {verdict}")
+    return "\n".join(lines) + "\n"
+
+
+def environment() -> dict[str, Any]:
+    """What the figures depend on beside the code."""
+    import numpy
+    import scipy
+    import sklearn
+    import spinney
+
+    cpu = next((s.split(":")[1].strip() for s in _lines("/proc/cpuinfo") if s.startswith("model name")), "?")
+    return {
+        "spinney": getattr(spinney, "__version__", "?"),
+        "scikit-learn": sklearn.__version__,
+        "numpy": numpy.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).exists() else []

@@ -1,0 +1,39 @@
+"""Dense continuous data, 50 000 × 30: one tree, random forest, extra-trees. Aims: 10, 5 and 3 times."""
+
+import argparse
+from functools import partial
+
+import sklearn.ensemble
+import sklearn.tree
+import spinney
+from _data import continuous, fortran
+from _harness import Case, Side, main, n_trees
+
+
+def cases(args: argparse.Namespace) -> list[Case]:
+    m = n_trees(args, usual=5, quick=2)
+
+    def side(library: object, kind: str) -> Side:
+        params = {} if "DecisionTree" in kind else {"n_estimators": m, "n_jobs": 1}
+        make = getattr(library, kind)
+        return Side(lambda: make(random_state=0, **params), fortran)
+
+    found = []
+    for task, data in (("Regressor", continuous), ("Classifier", partial(continuous, classes=2))):
+        for kind, aim in (("DecisionTree", 10), ("RandomForest", 5), ("ExtraTrees", 3)):
+            peer = sklearn.tree if kind == "DecisionTree" else sklearn.ensemble
+            found.append(
+                Case(
+                    name=f"{kind}{task}, continuous 50 000 x 30",
+                    data=data,
+                    sides={"spinney": side(spinney, kind + task), "scikit-learn": side(peer, kind + task)},
+                    aims={"seconds": aim},
+                    score=lambda model, data: model.score(data.X_test, data.y_test),
+                    notes="default parameters" if kind == "DecisionTree" else f"default parameters, {m} trees",
+                )
+            )
+    return found
+
+
+if __name__ == "__main__":
+    main(__doc__, cases)

@@ -1,0 +1,36 @@
+"""Forests on two threads against one, spinney alone. Aim: 1.8 times."""
+
+import argparse
+from collections.abc import Callable
+
+import spinney
+from _data import by_column, continuous, delicious, fortran, text
+from _harness import Case, Data, Side, main, n_trees
+
+
+def cases(args: argparse.Namespace) -> list[Case]:
+    m = n_trees(args, usual=40, quick=10)
+
+    def side(kind: str, n_jobs: int, arrange: Callable[[Data], Data]) -> Side:
+        make = getattr(spinney, kind)
+        return Side(lambda: make(n_estimators=m, max_features="sqrt", random_state=0, n_jobs=n_jobs), arrange)
+
+    return [
+        Case(
+            name=f"threads, {kind} on {name}",
+            data=data,
+            sides={"two threads": side(kind, 2, arrange), "one thread": side(kind, 1, arrange)},
+            aims={"seconds": 1.8},
+            notes=f"{m} trees",
+        )
+        for kind, name, data, arrange in (
+            ("RandomForestClassifier", "20newsgroup", text, by_column),
+            ("RandomForestClassifier", "delicious", delicious, by_column),
+            ("RandomForestRegressor", "continuous 50 000 x 30", continuous, fortran),
+            ("ExtraTreesRegressor", "continuous 50 000 x 30", continuous, fortran),
+        )
+    ]
+
+
+if __name__ == "__main__":
+    main(__doc__, cases)

@@ -1,0 +1,301 @@
+"""A slow, obvious, exact twin of the splitter, and the proof that a fitted tree is what the rules allow.
+
+It enumerates every feature and every cut of a node. Sums are Python integers (weights and targets are scaled
+by a power of two first) and impurities are fractions, so Gini and variance carry no rounding at all; entropy
+uses float64. Vocabulary: a *cut* lies between two neighbouring distinct values present in the node; the
+*decrease* of a cut is the total impurity (weight x impurity) of the node minus that of its two sides.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+REAL_CRITERIA = ("squared_error",)
+Number = Fraction | float
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Stopping rules with scikit-learn's names and defaults."""
+
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    max_leaf_nodes: int | None = None
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A candidate split: samples whose value is at most `below` go left, the others have at least `above`."""
+
+    feature: int
+    below: np.float32
+    above: np.float32
+    decrease: Number
+
+    @property
+    def threshold(self) -> np.float32:
+        """The largest float32 not above the midpoint: every float32 goes where the midpoint would send it."""
+        middle = float(self.below) / 2 + float(self.above) / 2
+        nearest = np.float32(middle)
+        return np.nextafter(nearest, np.float32(-np.inf)) if float(nearest) > middle else nearest
+
+
+def as_integers(values: np.ndarray) -> tuple[np.ndarray, Fraction]:
+    """`values` as exact Python integers and the unit that they count."""
+    fractions = [Fraction(float(v)) for v in np.ravel(values)]
+    denominator = math.lcm(*(f.denominator for f in fractions)) if fractions else 1
+    out = np.empty(len(fractions), dtype=object)
+    out[:] = [int(f * denominator) for f in fractions]
+    return out.reshape(np.shape(values)), Fraction(1, denominator)
+
+
+def dense32(X: Any) -> np.ndarray:
+    """X as the engine sees it: float32, explicit zeros are zeros."""
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
+
+
+class Oracle:
+    """Exact statistics of any set of rows of one supervised problem; rows of weight zero do not exist."""
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None, criterion: str = "gini") -> None:
+        X, y = dense32(X), np.asarray(y.toarray() if sp.issparse(y) else y)
+        y = y.reshape(len(X), -1)
+        weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        keep = weight > 0
+        self.X, self.y, self.weight, self.criterion = X[keep], y[keep], weight[keep], criterion
+        self.n_outputs = y.shape[1]
+        self.w, self.w_unit = as_integers(self.weight)
+        if criterion in REAL_CRITERIA:
+            values, self.y_unit = as_integers(self.y.astype(float))
+            self.squares = self.w * (values**2).sum(axis=1)
+        else:
+            columns = [self.y[:, j] == c for j in range(self.n_outputs) for c in np.unique(self.y[:, j])]
+            values, self.y_unit = np.array(columns).T.astype(int).astype(object), Fraction(1)
+            self.squares = self.w * self.n_outputs
+        self.sums = self.w[:, None] * values
+
+    @property
+    def all_rows(self) -> np.ndarray:
+        return np.arange(len(self.X))
+
+    def total_weight(self, rows: np.ndarray) -> Fraction:
+        return self.w[rows].sum() * self.w_unit
+
+    def is_pure(self, rows: np.ndarray) -> bool:
+        """Equal as values, which is not the same as an impurity that is small."""
+        return bool((self.y[rows] == self.y[rows[0]]).all())
+
+    def _total_impurity(self, w: int, sums: np.ndarray, squares: int) -> Number:
+        """Weight x mean impurity over the outputs, from the sums over one set of rows."""
+        if self.criterion in ("entropy", "log_loss"):
+            counts = [float(s * self.w_unit) for s in sums]
+            whole = float(w * self.w_unit)
+            return math.fsum(-c * math.log2(c / whole) for c in counts if c > 0) / self.n_outputs
+        # Gini is the same expression: the squares of one-hot targets sum to the weight of each output.
+        return Fraction(int(squares * w - (sums**2).sum()), int(w) * self.n_outputs) * self.w_unit * self.y_unit**2
+
+    def total_impurity(self, rows: np.ndarray) -> Number:
+        return self._total_impurity(self.w[rows].sum(), self.sums[rows].sum(axis=0), self.squares[rows].sum())
+
+    def impurity(self, rows: np.ndarray) -> float:
+        return float(self.total_impurity(rows) / self.total_weight(rows))
+
+    def mean(self, rows: np.ndarray) -> np.ndarray:
+        """Mean of the numeric targets, exact up to the last rounding."""
+        weight = self.w[rows].sum()
+        return np.array([float(Fraction(int(s), int(weight)) * self.y_unit) for s in self.sums[rows].sum(axis=0)])
+
+    def frequency(self, rows: np.ndarray, output: int, value: Any) -> float:
+        hit = self.w[rows][self.y[rows, output] == value].sum()
+        return float(Fraction(int(hit), int(self.w[rows].sum())))
+
+    def decrease(self, rows: np.ndarray, left: np.ndarray) -> Number:
+        """Of sending `rows[left]` to the left."""
+        sides = self.total_impurity(rows[left]) + self.total_impurity(rows[~left])
+        return self.total_impurity(rows) - sides
+
+    def cuts(self, rows: np.ndarray, limits: Limits = Limits()) -> list[Cut]:
+        """Every cut of the node that the limits on the sides admit."""
+        found = []
+        least_weight = Fraction(limits.min_weight_fraction_leaf) * self.total_weight(self.all_rows)
+        parent = self.total_impurity(rows)
+        for feature in range(self.X.shape[1]):
+            order = rows[np.argsort(self.X[rows, feature], kind="stable")]
+            x = self.X[order, feature]
+            w, sums, squares = (np.cumsum(a[order], axis=0) for a in (self.w, self.sums, self.squares))
+            for i in np.flatnonzero(x[1:] > x[:-1]):
+                if min(i + 1, len(order) - i - 1) < limits.min_samples_leaf:
+                    continue
+                if min(w[i], w[-1] - w[i]) * self.w_unit < least_weight:
+                    continue
+                left = self._total_impurity(w[i], sums[i], squares[i])
+                right = self._total_impurity(w[-1] - w[i], sums[-1] - sums[i], squares[-1] - squares[i])
+                found.append(Cut(feature, x[i], x[i + 1], parent - left - right))
+        return found
+
+
+@dataclass
+class Arrays:
+    """scikit-learn's arrays of a fitted tree."""
+
+    children_left: np.ndarray
+    children_right: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    impurity: np.ndarray
+    n_node_samples: np.ndarray
+    weighted_n_node_samples: np.ndarray
+
+    @classmethod
+    def of(cls, estimator: Any) -> Arrays:
+        return cls(**{name: np.asarray(getattr(estimator.tree_, name)) for name in cls.__annotations__})
+
+    def is_leaf(self, node: int) -> bool:
+        return self.children_left[node] == -1
+
+    def rows_of_nodes(self, X: np.ndarray) -> list[np.ndarray]:
+        """Rows of float32 X that pass through each node, by the thresholds alone."""
+        rows = [np.empty(0, dtype=int) for _ in self.feature]
+        rows[0] = np.arange(len(X))
+        for node in range(len(rows)):  # a parent comes before its children
+            if not self.is_leaf(node):
+                left = X[rows[node], self.feature[node]] <= self.threshold[node]
+                rows[self.children_left[node]] = rows[node][left]
+                rows[self.children_right[node]] = rows[node][~left]
+        return rows
+
+    def depths(self) -> np.ndarray:
+        depth = np.zeros(len(self.feature), dtype=int)
+        for node in range(len(depth)):
+            if not self.is_leaf(node):
+                depth[[self.children_left[node], self.children_right[node]]] = depth[node] + 1
+        return depth
+
+
+# Relative slack of a chosen decrease against the best one, and the share of the node's impurity that
+# rounding of float64 sums may hide where the best decrease is itself next to nothing.
+RELATIVE, ROUNDING = 1e-9, 1e-13
+
+
+def close(chosen: Number, best: Number, scale: Number) -> bool:
+    return float(best - chosen) <= RELATIVE * abs(float(best)) + ROUNDING * abs(float(scale))
+
+
+def check_tree(estimator: Any, oracle: Oracle, limits: Limits = Limits(), splitter: str = "best") -> Arrays:
+    """Proves every node of a tree grown with `max_features=None`: statistics, splits, reasons for leaves."""
+    tree = Arrays.of(estimator)
+    rows, depths = tree.rows_of_nodes(oracle.X), tree.depths()
+    n_leaves = int((tree.children_left == -1).sum())
+    for node, here in enumerate(rows):
+        where = f"node {node} of {len(rows)}"
+        assert len(here) > 0, f"{where}: no sample reaches it"
+        assert tree.n_node_samples[node] == len(here), where
+        assert math.isclose(tree.weighted_n_node_samples[node], oracle.total_weight(here), rel_tol=1e-12), where
+        expected = oracle.impurity(here)
+        assert math.isclose(tree.impurity[node], expected, rel_tol=1e-9, abs_tol=1e-13 * oracle.impurity(rows[0])), (
+            f"{where}: impurity {tree.impurity[node]!r}, exact {expected!r}"
+        )
+        if tree.is_leaf(node):
+            check_leaf(oracle, here, depths[node], n_leaves, limits, splitter, where)
+        else:
+            check_split(oracle, tree, node, here, depths[node], limits, splitter, where)
+    if limits.max_leaf_nodes is not None:
+        assert n_leaves <= limits.max_leaf_nodes
+        check_best_first(oracle, tree, rows, limits)
+    return tree
+
+
+def share_of_total(oracle: Oracle, decrease: Number) -> float:
+    """A decrease as `min_impurity_decrease` measures it: over the weight of the whole training set."""
+    return float(decrease / oracle.total_weight(oracle.all_rows))
+
+
+def check_leaf(
+    oracle: Oracle, here: np.ndarray, depth: int, n_leaves: int, limits: Limits, splitter: str, where: str
+) -> None:
+    """A leaf needs a reason."""
+    if oracle.is_pure(here) or depth == limits.max_depth or len(here) < limits.min_samples_split:
+        return
+    if limits.max_leaf_nodes is not None and n_leaves == limits.max_leaf_nodes:
+        return
+    cuts = oracle.cuts(here, limits)
+    if splitter == "random" and (limits.min_samples_leaf > 1 or limits.min_weight_fraction_leaf > 0):
+        return  # the one threshold drawn for each feature may have been inadmissible
+    if not cuts or (limits.min_impurity_decrease > 0 and splitter == "random"):
+        return
+    best = max(c.decrease for c in cuts)
+    too_little = 0 < limits.min_impurity_decrease > share_of_total(oracle, best) - 1e-12
+    assert too_little, f"{where}: an impure leaf of {len(here)} samples, {len(cuts)} cuts are admissible"
+
+
+def check_split(
+    oracle: Oracle,
+    tree: Arrays,
+    node: int,
+    here: np.ndarray,
+    depth: int,
+    limits: Limits,
+    splitter: str,
+    where: str,
+) -> None:
+    """A split needs permission, a threshold at its place, and to be the best where it claims to be."""
+    assert not oracle.is_pure(here), f"{where}: a pure node was split"
+    assert limits.max_depth is None or depth < limits.max_depth, where
+    assert len(here) >= limits.min_samples_split, where
+    feature, threshold = int(tree.feature[node]), tree.threshold[node]
+    x = oracle.X[here, feature]
+    left = x <= threshold
+    for side in (left, ~left):
+        assert side.sum() >= limits.min_samples_leaf, where
+        least = Fraction(limits.min_weight_fraction_leaf) * oracle.total_weight(oracle.all_rows)
+        assert oracle.total_weight(here[side]) >= least, where
+    chosen = oracle.decrease(here, left)
+    assert share_of_total(oracle, chosen) >= limits.min_impurity_decrease - 1e-12, where
+    if splitter == "random":
+        assert x.min() <= threshold < x.max(), f"{where}: threshold {threshold!r} outside [{x.min()!r}, {x.max()!r})"
+        return
+    expected = Cut(feature, x[left].max(), x[~left].min(), chosen).threshold
+    assert threshold == expected, f"{where}: threshold {threshold!r}, half way is {expected!r}"
+    best = max(oracle.cuts(here, limits), key=lambda c: c.decrease)
+    assert close(chosen, best.decrease, oracle.total_impurity(here)), (
+        f"{where}: feature {feature} at {threshold!r} lowers the impurity by {float(chosen)!r}, "
+        f"feature {best.feature} at {best.threshold!r} by {float(best.decrease)!r}"
+    )
+
+
+def check_best_first(oracle: Oracle, tree: Arrays, rows: list[np.ndarray], limits: Limits) -> None:
+    """Replays best-first growth: whatever was split had no better rival among the final leaves."""
+    depths = tree.depths()
+
+    def potential(node: int) -> Number:
+        """Decrease made by the node's split, or the one that a leaf could have made."""
+        here = rows[node]
+        if not tree.is_leaf(node):
+            return oracle.decrease(here, oracle.X[here, tree.feature[node]] <= tree.threshold[node])
+        stops = oracle.is_pure(here) or depths[node] == limits.max_depth or len(here) < limits.min_samples_split
+        return -1.0 if stops else max((c.decrease for c in oracle.cuts(here, limits)), default=-1.0)
+
+    def replay(frontier: dict[int, Number]) -> bool:
+        """Whether some order of equals explains which nodes were split."""
+        internal = [n for n in frontier if not tree.is_leaf(n)]
+        if not internal:
+            return True
+        most = max(frontier.values())
+        for node in internal:
+            if close(frontier[node], most, oracle.total_impurity(rows[node])):
+                rest = {n: d for n, d in frontier.items() if n != node}
+                sides = (int(tree.children_left[node]), int(tree.children_right[node]))
+                if replay(rest | {n: potential(n) for n in sides}):
+                    return True
+        return False
+
+    assert replay({0: potential(0)}), "a node was split before a leaf that promised a larger decrease"

@@ -1,0 +1,19 @@
+"""What the documents promise runs."""
+
+import re
+
+import real_data
+
+
+def test_readme_examples_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (real_data.REPOSITORY / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
+def test_every_benchmark_that_the_readme_names_exists() -> None:
+    named = re.findall(r"`(benches/peers/\w+\.py)`", (real_data.REPOSITORY / "README.md").read_text())
+    assert named
+    for path in named:
+        assert (real_data.REPOSITORY / path).is_file(), path
