@@ -265,7 +265,6 @@ fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, ru
     grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
-/// Nodes, impurities, weights and sample counts, bit for bit.
 type Fingerprint = (Vec<(u32, u32, u32)>, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// Everything that growth decides, with floats as bits.
