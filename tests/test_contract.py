@@ -8,6 +8,7 @@ import pickle
 from contextlib import contextmanager
 
 import joblib
+import matplotlib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -163,12 +164,13 @@ def test_scikit_learn_prints_trees(name):
 
 
 def test_scikit_learn_plots_trees():
-    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
     X, y = make_data("DecisionTreeClassifier")
     model = make("RandomForestClassifier", max_depth=2).fit(X, y)[0]
     assert len(sklearn.tree.plot_tree(model)) >= model.tree_.node_count
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 @pytest.mark.parametrize("features", [[0], [0, 2]])
