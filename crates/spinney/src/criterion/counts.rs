@@ -85,6 +85,8 @@ pub(crate) struct Gini<U: Units, Y> {
     moved: Vec<U>,
     /// Slots with a total.
     present: Vec<u32>,
+    /// Slots that the samples of the node occupy, each counted as often as it occurs.
+    n_cells: usize,
     /// Slots with something moved; not kept for so few slots that clearing all is quicker.
     touched: Vec<u32>,
     few_slots: bool,
@@ -107,6 +109,7 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
             total: vec![U::default(); slots.width],
             moved: vec![U::default(); slots.width],
             present: Vec::new(),
+            n_cells: 0,
             touched: Vec::new(),
             few_slots: slots.width <= FEW_SLOTS,
             weight: U::default(),
@@ -119,6 +122,41 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
         }
     }
 }
+
+impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
+    /// What the totals of a node say.
+    fn summarize(&mut self, weight: U) -> NodeStats {
+        self.weight = weight;
+        self.squares = U::Square::default();
+        let mut pure = true;
+        // Σ t, which is exact: with Σ t² it gives the impurity.
+        let mut occupied = 0u64;
+        let mut least = weight.to_f64();
+        for &slot in &self.present {
+            let total = self.total[slot as usize];
+            pure &= total == weight;
+            self.squares = self.squares + total.times(total);
+            occupied += total.to_f64() as u64;
+            least = least.min(total.to_f64());
+        }
+        let w = weight.to_f64();
+        let square_share = U::square_to_f64(self.squares) / (w * w);
+        self.reach = self.y.reach(square_share, least / w);
+        let impurity = if pure { 0.0 } else { (occupied as f64 / w - square_share) * self.scale };
+        NodeStats { weight: w, impurity: impurity.max(0.0), pure }
+    }
+}
+
+/// Totals of a node.
+#[derive(Debug, Default)]
+pub(crate) struct Memory<U> {
+    totals: Vec<(u32, U)>,
+    weight: U,
+    n_cells: usize,
+}
+
+/// A node is remembered when its samples occupy this many times more slots than there are different ones.
+const WORTHWHILE: usize = 3;
 
 /// Sums over the moved side.
 #[derive(Clone, Copy, Debug, Default)]
@@ -145,6 +183,7 @@ impl<U: Units> Sums<U> {
 }
 
 impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
+    type Memory = Memory<U>;
     type Moved = Sums<U>;
 
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
@@ -153,6 +192,7 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
             self.total[slot as usize] = U::default();
         }
         let mut weight = U::default();
+        self.n_cells = 0;
         for &row in rows {
             let w = self.y.weight(row);
             weight += w;
@@ -162,26 +202,35 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
                     self.present.push(slot);
                 }
                 *total += w;
+                self.n_cells += 1;
             });
         }
-        self.weight = weight;
-        self.squares = U::Square::default();
-        let mut pure = true;
-        // Σ t, which is exact: with Σ t² it gives the impurity.
-        let mut occupied = 0u64;
-        let mut least = weight.to_f64();
-        for &slot in &self.present {
-            let total = self.total[slot as usize];
-            pure &= total == weight;
-            self.squares = self.squares + total.times(total);
-            occupied += total.to_f64() as u64;
-            least = least.min(total.to_f64());
+        self.summarize(weight)
+    }
+
+    fn remember(&self, memory: &mut Memory<U>) -> bool {
+        if self.n_cells < WORTHWHILE * self.present.len() {
+            return false;
         }
-        let w = weight.to_f64();
-        self.reach = self.y.reach(U::square_to_f64(self.squares) / (w * w), least / w);
-        let impurity =
-            if pure { 0.0 } else { (occupied as f64 / w - U::square_to_f64(self.squares) / (w * w)) * self.scale };
-        NodeStats { weight: w, impurity: impurity.max(0.0), pure }
+        memory.n_cells = self.n_cells;
+        memory.weight = self.weight;
+        memory.totals.clear();
+        memory.totals.extend(self.present.iter().map(|&slot| (slot, self.total[slot as usize])));
+        true
+    }
+
+    fn enter_rest(&mut self, whole: &Memory<U>, _: &[u32]) -> NodeStats {
+        self.reset();
+        self.n_cells = whole.n_cells - self.n_cells;
+        self.present.clear();
+        for &(slot, total) in &whole.totals {
+            let rest = total - self.total[slot as usize];
+            self.total[slot as usize] = rest;
+            if rest != U::default() {
+                self.present.push(slot);
+            }
+        }
+        self.summarize(whole.weight - self.weight)
     }
 
     #[inline]

@@ -65,6 +65,7 @@ fn x_log2_x(x: f64) -> f64 {
 }
 
 impl<U: Units> Criterion for Entropy<'_, U> {
+    type Memory = ();
     /// Weight moved.
     type Moved = f64;
 

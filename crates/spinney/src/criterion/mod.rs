@@ -35,6 +35,20 @@ pub(crate) trait Criterion {
     /// Takes the samples of a node. Everything below speaks of this node until the next call.
     fn enter(&mut self, rows: &[u32]) -> NodeStats;
 
+    /// What is worth remembering of a node until it is split.
+    type Memory: Default;
+
+    /// Writes the node into `memory`; false when entering its children anew costs no more than using it.
+    fn remember(&self, _memory: &mut Self::Memory) -> bool {
+        false
+    }
+
+    /// Takes the samples of a node that are those of `whole` without those of the node entered last: the same outcome as
+    /// [`Criterion::enter`], whole minus part instead of a walk through the larger child.
+    fn enter_rest(&mut self, _whole: &Self::Memory, rows: &[u32]) -> NodeStats {
+        self.enter(rows)
+    }
+
     /// What of the moved side fits in registers; belongs to one scan, which starts with [`Criterion::reset`].
     type Moved;
 
@@ -87,7 +101,7 @@ pub(crate) fn least_weight(score: f64, base: f64, weight: f64, reach: f64) -> f6
 
 /// Weight of samples in one tree: units as narrow as exactness allows.
 pub(crate) trait Units:
-    Copy + Default + PartialEq + std::fmt::Debug + std::ops::AddAssign + Send + 'static
+    Copy + Default + PartialEq + std::fmt::Debug + std::ops::AddAssign + std::ops::Sub<Output = Self> + Send + 'static
 {
     /// Wide enough for the square of a total.
     type Square: Copy

@@ -211,6 +211,7 @@ fn two_to(e: i32) -> (f64, f64) {
 }
 
 impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
+    type Memory = ();
     type Moved = M::Local;
 
     fn enter(&mut self, rows: &[u32]) -> NodeStats {

@@ -30,6 +30,12 @@ mod cost {
     pub(super) const POSITION: f64 = 5.0;
 }
 
+/// Columns asked for at once.
+const BATCH: usize = 32;
+
+/// Stored entries from which it is remembered that a column is constant.
+const WORTH_KNOWING: u32 = 16;
+
 /// Finds the entries of drawn columns at each node, each node in the way that costs least.
 #[derive(Debug)]
 pub(crate) struct Columns<'a> {
@@ -124,20 +130,52 @@ impl<'a> Columns<'a> {
 
     fn visit_columns(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let mut found = false;
-        for position in 0..lottery.n_features() {
-            if position >= n_drawn && found {
+        let mut drawn = [0; BATCH];
+        for first in (0..lottery.n_features()).step_by(BATCH) {
+            if first >= n_drawn && found {
                 break;
             }
-            let feature = lottery.feature(position);
-            if self.constants.contains(feature, &span.samples) {
-                continue;
+            let last = lottery.n_features().min(first + BATCH as u32);
+            let drawn = &mut drawn[..(last - first) as usize];
+            // Columns lie far apart in memory. Asking for a batch of them at once lets the waits overlap.
+            let mut touched = 0;
+            for (feature, position) in drawn.iter_mut().zip(first..) {
+                *feature = lottery.feature(position);
+                touched ^= self.x.by_column.slice(*feature as usize).0.first().copied().unwrap_or(0);
             }
-            match self.column(span, feature) {
-                Some(column) => {
-                    found = true;
-                    visitor.column(column);
+            std::hint::black_box(touched);
+            for (&feature, position) in drawn.iter().zip(first..) {
+                if position >= n_drawn && found {
+                    break;
                 }
-                None => self.constants.insert(feature, &span.samples),
+                found |= self.visit_column(span, feature, visitor);
+            }
+        }
+    }
+
+    /// Shows one column if it varies and may matter; returns whether it varies.
+    #[inline]
+    fn visit_column(&mut self, span: &Span, feature: u32, visitor: &mut impl Visitor) -> bool {
+        let stored = self.x.by_column.slice(feature as usize).0.len() as u32;
+        if stored < visitor.least_entries().min(span.n_samples()) {
+            // It may be constant, but then the visitor has already seen one that varies.
+            return true;
+        }
+        // Looking at a short column costs less than looking up whether it is known.
+        let known = stored >= WORTH_KNOWING;
+        if known && self.constants.contains(feature, &span.samples) {
+            return false;
+        }
+        match self.column(span, feature) {
+            Some(column) => {
+                visitor.column(column);
+                true
+            }
+            None => {
+                if known {
+                    self.constants.insert(feature, &span.samples);
+                }
+                false
             }
         }
     }
@@ -168,6 +206,10 @@ impl<'a> Columns<'a> {
         self.found.sort_unstable();
         let mut any = false;
         for group in self.found.chunk_by(|a, b| a.0 == b.0) {
+            if (group.len() as u32) < visitor.least_entries().min(span.n_samples()) {
+                any = true;
+                continue;
+            }
             self.buffer.clear();
             self.buffer.extend(group.iter().map(|(_, entry)| *entry));
             let n_zeros = span.n_samples() - group.len() as u32;
@@ -216,8 +258,18 @@ impl Partitioner for Columns<'_> {
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
-        let goes_right = &mut self.goes_right;
-        split_by_column(self.x.by_column.slice(feature as usize), &mut self.samples, span, threshold, goes_right)
+        let (rows, _) = self.x.by_column.slice(feature as usize);
+        let halvings = (self.per_row() + 2.0).log2();
+        if f64::from(span.n_samples()) * halvings * cost::BISECTION < rows.len() as f64 * cost::MAPPING {
+            // Few samples: each is looked up in its own row.
+            let by_row = &self.x.by_row;
+            return self.samples.split(span.samples.clone(), |row| {
+                let (features, values) = by_row.slice(row as usize);
+                features.binary_search(&feature).map_or(0.0, |i| values[i]) > threshold
+            });
+        }
+        let column = self.x.by_column.slice(feature as usize);
+        split_by_column(column, &mut self.samples, span, threshold, &mut self.goes_right)
     }
 }
 

@@ -73,6 +73,8 @@ pub(crate) struct Task {
     pub(crate) stats: NodeStats,
     /// `None`: the node is a leaf.
     pub(crate) split: Option<Split>,
+    /// Where the search remembers the node.
+    memory: Option<usize>,
 }
 
 /// All that growth asks of a search; called a few times a node, so behind one virtual call.
@@ -88,16 +90,19 @@ pub(crate) trait SplitSearch {
 
 /// The search for one partitioner and one criterion, compiled together.
 #[derive(Debug)]
-pub(crate) struct NodeSearch<P, C> {
+pub(crate) struct NodeSearch<P, C: Criterion> {
     partitioner: P,
     criterion: C,
     rules: Rules,
     picked: Vec<u32>,
+    /// What is remembered of nodes that wait to be split, and the places that are free.
+    memories: Vec<C::Memory>,
+    free: Vec<usize>,
 }
 
 impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
     pub(crate) fn new(partitioner: P, criterion: C, rules: Rules) -> Self {
-        NodeSearch { partitioner, criterion, rules, picked: Vec::new() }
+        NodeSearch { partitioner, criterion, rules, picked: Vec::new(), memories: Vec::new(), free: Vec::new() }
     }
 
     fn enter(&mut self, span: &Span) -> NodeStats {
@@ -106,6 +111,36 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
 
     fn may_split(&self, task: &Task) -> bool {
         self.rules.may_split(&task.stats, task.span.n_samples() as usize, task.depth)
+    }
+
+    /// Searches the node that the criterion has entered, if it may be split, and remembers it if it will be.
+    fn find_split(&mut self, task: &mut Task) {
+        if self.may_split(task) {
+            task.split = self.search(task);
+        }
+        if task.split.is_some() {
+            let place = self.free.pop().unwrap_or_else(|| {
+                self.memories.push(C::Memory::default());
+                self.memories.len() - 1
+            });
+            if self.criterion.remember(&mut self.memories[place]) {
+                task.memory = Some(place);
+            } else {
+                self.free.push(place);
+            }
+        }
+    }
+
+    /// Enters the child that is left of `parent` when the node entered last is taken away.
+    fn enter_rest(&mut self, parent: &Task, span: &Span) -> NodeStats {
+        let rows = self.partitioner.rows(span);
+        match parent.memory {
+            Some(place) => {
+                self.free.push(place);
+                self.criterion.enter_rest(&self.memories[place], rows)
+            }
+            None => self.criterion.enter(rows),
+        }
     }
 
     /// Best split of the node that the criterion has entered.
@@ -144,10 +179,8 @@ impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
     fn root(&mut self, key: Key) -> Task {
         let span = self.partitioner.root();
         let stats = self.enter(&span);
-        let mut task = Task { span, depth: 0, key, stats, split: None };
-        if self.may_split(&task) {
-            task.split = self.search(&task);
-        }
+        let mut task = Task { span, depth: 0, key, stats, split: None, memory: None };
+        self.find_split(&mut task);
         task
     }
 
@@ -160,36 +193,27 @@ impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
             key: parent.key.child(key),
             stats: NodeStats { weight: 0.0, impurity: 0.0, pure: true },
             split: None,
+            memory: None,
         });
-        // The larger child is entered last, so that where columns are split in between (which is not worth it for two
-        // leaves) only the smaller one is entered again.
         let larger = usize::from(children[1].span.n_samples() > children[0].span.n_samples());
-        if P::CARRIES_COLUMNS {
-            for side in [1 - larger, larger] {
-                children[side].stats = self.enter(&children[side].span);
+        let smaller = 1 - larger;
+        children[smaller].stats = self.enter(&children[smaller].span);
+        if !P::CARRIES_COLUMNS {
+            self.find_split(&mut children[smaller]);
+        }
+        children[larger].stats = self.enter_rest(parent, &children[larger].span);
+        let searched = [0, 1].map(|side: usize| self.may_split(&children[side]));
+        // Not worth it for two leaves; so it waits until both children are known, and the smaller one is entered again.
+        if P::CARRIES_COLUMNS && (searched[0] || searched[1]) {
+            let spans = self.partitioner.split_columns(&parent.span, mid, searched);
+            for (child, span) in children.iter_mut().zip(spans) {
+                child.span = span;
             }
-            let searched = [0, 1].map(|side: usize| self.may_split(&children[side]));
-            if searched[0] || searched[1] {
-                let spans = self.partitioner.split_columns(&parent.span, mid, searched);
-                for (child, span) in children.iter_mut().zip(spans) {
-                    child.span = span;
-                }
-            }
-            if searched[larger] {
-                children[larger].split = self.search(&children[larger]);
-            }
-            let smaller = 1 - larger;
-            if searched[smaller] {
-                self.enter(&children[smaller].span);
-                children[smaller].split = self.search(&children[smaller]);
-            }
-        } else {
-            for child in &mut children {
-                child.stats = self.enter(&child.span);
-                if self.may_split(child) {
-                    child.split = self.search(child);
-                }
-            }
+        }
+        self.find_split(&mut children[larger]);
+        if P::CARRIES_COLUMNS && searched[smaller] {
+            self.enter(&children[smaller].span);
+            self.find_split(&mut children[smaller]);
         }
         children
     }

@@ -1,5 +1,7 @@
 //! Every partitioner and criterion against an exhaustive search in plain loops, on small hostile data.
 
+use std::cell::RefCell;
+
 use ndarray::Array2;
 use proptest::prelude::*;
 
@@ -187,6 +189,8 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
 
 /// A criterion behind a pointer, sample by sample.
 trait AnyCriterion {
+    fn remember(&self, place: &mut usize) -> bool;
+    fn enter_rest(&mut self, place: usize, rows: &[u32]) -> NodeStats;
     fn enter(&mut self, rows: &[u32]) -> NodeStats;
     fn reset(&mut self);
     fn add(&mut self, row: u32);
@@ -197,9 +201,19 @@ trait AnyCriterion {
     fn decrease(&self, score: f64) -> f64;
 }
 
-struct Scanned<C: Criterion>(C, C::Moved);
+struct Scanned<C: Criterion>(C, C::Moved, RefCell<Vec<C::Memory>>);
 
 impl<C: Criterion> AnyCriterion for Scanned<C> {
+    fn remember(&self, place: &mut usize) -> bool {
+        let mut memory = C::Memory::default();
+        let worthwhile = self.0.remember(&mut memory);
+        *place = self.2.borrow().len();
+        self.2.borrow_mut().push(memory);
+        worthwhile
+    }
+    fn enter_rest(&mut self, place: usize, rows: &[u32]) -> NodeStats {
+        self.0.enter_rest(&self.2.borrow()[place], rows)
+    }
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
         self.0.enter(rows)
     }
@@ -228,11 +242,19 @@ impl<C: Criterion> AnyCriterion for Scanned<C> {
 
 fn boxed<C: Criterion + 'static>(mut criterion: C) -> Box<dyn AnyCriterion> {
     let moved = criterion.reset();
-    Box::new(Scanned(criterion, moved))
+    Box::new(Scanned(criterion, moved, RefCell::default()))
 }
 
 impl Criterion for Box<dyn AnyCriterion> {
+    type Memory = usize;
     type Moved = ();
+
+    fn remember(&self, memory: &mut usize) -> bool {
+        (**self).remember(memory)
+    }
+    fn enter_rest(&mut self, whole: &usize, rows: &[u32]) -> NodeStats {
+        (**self).enter_rest(*whole, rows)
+    }
 
     fn enter(&mut self, rows: &[u32]) -> NodeStats {
         (**self).enter(rows)
