@@ -8,6 +8,7 @@ import pickle
 from contextlib import contextmanager
 
 import joblib
+import matplotlib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -56,7 +57,8 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# scikit-learn runs these for the tag `multi_label` only, whose other check wants probabilities strictly between 0 and 1.
+# scikit-learn runs these for the tag `multi_label` only, whose other check wants probabilities strictly between 0
+# and 1.
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize(
     "check",
@@ -162,12 +164,13 @@ def test_scikit_learn_prints_trees(name):
 
 
 def test_scikit_learn_plots_trees():
-    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
     X, y = make_data("DecisionTreeClassifier")
     model = make("RandomForestClassifier", max_depth=2).fit(X, y)[0]
     assert len(sklearn.tree.plot_tree(model)) >= model.tree_.node_count
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 @pytest.mark.parametrize("features", [[0], [0, 2]])

@@ -103,7 +103,7 @@ class Tree:
         decrease = total[splits] - total[self.children_left[splits]] - total[self.children_right[splits]]
         importances = np.bincount(self.feature[splits], decrease, self.n_features) / self.weighted_n_node_samples[0]
         whole = importances.sum()
-        return importances / whole if normalize and whole > 0 else importances
+        return np.asarray(importances / whole if normalize and whole > 0 else importances)
 
     def compute_partial_dependence(self, X: Float, target_features: NDArray[np.intp], out: Float) -> None:
         """Adds to `out` the mean prediction at each row of X, features not among `target_features` averaged out."""
@@ -128,8 +128,8 @@ def decision_path(
 ) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
     """Indicator of the nodes that each row passes in each tree, and the first column of each tree."""
     ptr, nodes, offsets = forest.decision_path(X, n_threads)
-    index = np.int32 if max(len(nodes), offsets[-1]) <= np.iinfo(np.int32).max else np.int64
-    parts = (np.ones(len(nodes), dtype=np.int64), nodes.astype(index), ptr.astype(index))
+    index: Any = np.int32 if max(len(nodes), offsets[-1]) <= np.iinfo(np.int32).max else np.int64
+    parts: Any = (np.ones(len(nodes), dtype=np.int64), nodes.astype(index), ptr.astype(index))
     return sparse.csr_matrix(parts, shape=(len(ptr) - 1, int(offsets[-1]))), offsets.astype(np.int64)
 
 

@@ -100,7 +100,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
-        """y in the engine's form."""
+        """Bring y into the engine's form."""
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
         """Sample weights and class weights."""
@@ -281,7 +281,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         assert self._label_format is not None
         build = self._label_format.build
         n_rows = max(1, _BLOCK_SCORES // self.n_outputs_)
-        if X.shape[0] > n_rows and sparse.issparse(X):
+        if X.shape[0] > n_rows and _validation.is_sparse(X):
             X = X.tocsr()
         starts = range(0, X.shape[0], n_rows)
         n_threads = self._n_threads()

@@ -6,15 +6,15 @@ from typing import Any, TypeAlias, TypedDict, final, type_check_only
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Forest", "Tree", "__version__", "build_info", "fit_forest", "fit_tree"]
+
 __version__: str
 
 # A float32 array of two dimensions, or a canonical float32 CSR or CSC matrix.
 _Matrix: TypeAlias = Any
 _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 # Numbers; class codes and the number of classes of each column; indptr, indices and the number of labels.
-_Targets: TypeAlias = (
-    NDArray[np.float64] | tuple[NDArray[np.uint32], Sequence[int]] | tuple[_Indices, _Indices, int]
-)
+_Targets: TypeAlias = NDArray[np.float64] | tuple[NDArray[np.uint32], Sequence[int]] | tuple[_Indices, _Indices, int]
 
 # Sample weights; class weights by row, or their rule.
 _RowWeights: TypeAlias = tuple[NDArray[np.float64] | None, NDArray[np.float64] | str | None]
@@ -40,9 +40,7 @@ class _ForestConfig(TypedDict):
     max_samples: float | None
 
 def build_info() -> dict[str, str | int]: ...
-def fit_tree(
-    x: _Matrix, y: _Targets, weights: _RowWeights, config: _TreeConfig
-) -> Forest: ...
+def fit_tree(x: _Matrix, y: _Targets, weights: _RowWeights, config: _TreeConfig) -> Forest: ...
 def fit_forest(
     x: _Matrix,
     y: _Targets,
@@ -51,6 +49,7 @@ def fit_forest(
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> Forest: ...
+
 @final
 class Forest:
     @property

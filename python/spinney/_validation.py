@@ -25,6 +25,11 @@ Matrix: TypeAlias = Any
 RowWeights: TypeAlias = tuple[Float | None, Float | str | None]
 
 
+def is_sparse(matrix: Any) -> bool:
+    """Whether it is a sparse matrix or array of scipy."""
+    return bool(sparse.issparse(matrix))
+
+
 def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     """X as float32 array of any strides, CSR or CSC.
 
@@ -45,7 +50,7 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
 
 def check_values(X: Any) -> Matrix:
     """A float32 matrix in canonical form and without NaN or infinity."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         X = canonical(X, "X")
         values = X.data
     else:
@@ -60,8 +65,9 @@ def check_values(X: Any) -> Matrix:
 
 def canonical(matrix: Any, name: str) -> Any:
     """A CSR or CSC matrix with sorted indices and no duplicates: over the same memory if it is so already."""
-    same = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=False)
+    parts = (matrix.data, matrix.indices, matrix.indptr)
     try:
+        same = type(matrix)(parts, shape=matrix.shape, copy=False)
         same.check_format(full_check=True)
     except (ValueError, IndexError) as error:
         raise ValueError(f"{name} is not a valid sparse matrix: {error}") from error
@@ -120,7 +126,7 @@ class Target:
 
 def numbers(y: Any, n_samples: int, name: str, *, warn_column: bool) -> Target:
     """Targets of a regressor."""
-    if sparse.issparse(y):
+    if is_sparse(y):
         raise TypeError(f"y is sparse; {name} needs dense y: convert with y.toarray()")
     y = _dense(y, np.float64, n_samples, name, warn_column=warn_column)
     return Target("numbers", y, y.shape[1], [], y)
@@ -131,7 +137,7 @@ def classes(y: Any, weights: Float | None, n_samples: int, name: str, *, warn_co
 
     Rows of weight zero do not exist: their classes are not among `classes_`.
     """
-    if sparse.issparse(y):
+    if is_sparse(y):
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
         return _labels(_sparse_labels(y, n_samples), LabelFormat(y.dtype, container))
     y = _dense(y, None, n_samples, name, warn_column=warn_column)
@@ -154,7 +160,7 @@ def row_weights(class_weight: Any, target: Target, weights: Float | None) -> Row
     kept = slice(None) if weights is None else np.flatnonzero(weights)
     y = target.original[kept]
     by_class = np.ones(target.original.shape[0])
-    by_class[kept] = compute_sample_weight(class_weight, y.astype(np.int8).tocsc() if sparse.issparse(y) else y)
+    by_class[kept] = compute_sample_weight(class_weight, y.astype(np.int8).tocsc() if is_sparse(y) else y)
     if (by_class == 0).any():
         weights = np.where(by_class == 0, 0.0, 1.0 if weights is None else weights)
         if not weights.any():
@@ -165,8 +171,7 @@ def row_weights(class_weight: Any, target: Target, weights: Float | None) -> Row
 def _dense(y: Any, dtype: Any, n_samples: int, name: str, *, warn_column: bool) -> NDArray[Any]:
     if y is None:
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
-    y = check_array(y, ensure_2d=False, dtype=dtype, input_name="y", estimator=name)
-    y = np.atleast_1d(y)
+    y = np.atleast_1d(check_array(y, ensure_2d=False, dtype=dtype, input_name="y", estimator=name))
     if len(y) != n_samples:
         check_consistent_length(np.empty(n_samples, dtype=np.bool_), y)
     if y.ndim == 2 and y.shape[1] == 1 and warn_column:
@@ -175,7 +180,8 @@ def _dense(y: Any, dtype: Any, n_samples: int, name: str, *, warn_column: bool) 
             "for example using ravel()."
         )
         warnings.warn(message, DataConversionWarning, stacklevel=5)
-    return y.reshape(len(y), -1)
+    columns: NDArray[Any] = y.reshape(len(y), -1)
+    return columns
 
 
 def _is_binary(y: NDArray[Any]) -> bool:

@@ -61,8 +61,8 @@ def load_npz_folder(path: str | os.PathLike[str]) -> Split:
     ('csr', [0, 1, 2], 'tiny')
     """
     folder = Path(path)
-    parts = [_load(folder / f"{name}.npz") for name in ("X_train", "X_test", "Y_train", "Y_test")]
-    return Split(*parts, meta=json.loads((folder / "meta.json").read_text(encoding="utf-8")))
+    parts = {name: _load(folder / f"{name}.npz") for name in Split._fields if name != "meta"}
+    return Split(**parts, meta=json.loads((folder / "meta.json").read_text(encoding="utf-8")))
 
 
 def _load(path: Path) -> Any:

@@ -119,8 +119,8 @@ class BaseForest(BaseModel):
 
         Notes
         -----
-        Tree i is a function of the data, the parameters, the seed and i alone: the same for any `n_jobs`, and whether it
-        was grown at once or with `warm_start`.
+        Tree i is a function of the data, the parameters, the seed and i alone: the same for any `n_jobs`, and whether
+        it was grown at once or with `warm_start`.
         """
         with unchanged_on_failure(self):
             self._fit(X, y, sample_weight)
@@ -215,7 +215,7 @@ class BaseForest(BaseModel):
         shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False)) - {"random_state"}
         member: BaseTree = self._member_class(**{name: getattr(self, name) for name in sorted(shared)})
         if getattr(member, "class_weight", None) == "balanced_subsample":
-            member.class_weight = "balanced"  # type: ignore[attr-defined]
+            member.set_params(class_weight="balanced")
         member.tree_ = Tree(self._forest.only(index))
         member.n_features_in_ = self.n_features_in_
         member.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
@@ -346,7 +346,7 @@ class RandomForestClassifier(BaseForestClassifier):
     oob_score : bool or callable, default=False
         Score the forest on the rows that trees have not drawn: accuracy, or a function of (y_true, y_pred).
     n_jobs : int, default=None
-        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. The result does not depend on it.
+        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
     random_state : int, RandomState instance or None, default=None
         Source of the one seed that each fit draws.
     verbose : int, default=0
@@ -468,7 +468,7 @@ class RandomForestRegressor(BaseForestRegressor):
     oob_score : bool or callable, default=False
         Score the forest on the rows that trees have not drawn: R², or a function of (y_true, y_pred).
     n_jobs : int, default=None
-        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. The result does not depend on it.
+        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
     random_state : int, RandomState instance or None, default=None
         Source of the one seed that each fit draws.
     verbose : int, default=0
@@ -571,7 +571,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
     oob_score : bool or callable, default=False
         Score the forest on the rows that trees have not drawn: accuracy, or a function of (y_true, y_pred).
     n_jobs : int, default=None
-        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. The result does not depend on it.
+        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
     random_state : int, RandomState instance or None, default=None
         Source of the one seed that each fit draws.
     verbose : int, default=0
@@ -682,7 +682,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
     oob_score : bool or callable, default=False
         Score the forest on the rows that trees have not drawn: R², or a function of (y_true, y_pred).
     n_jobs : int, default=None
-        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. The result does not depend on it.
+        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
     random_state : int, RandomState instance or None, default=None
         Source of the one seed that each fit draws.
     verbose : int, default=0

@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from spinney import _spinney
 from spinney._validation import Float
 
 __all__ = ["feature_importances"]
@@ -42,4 +43,5 @@ def feature_importances(model: Any, outputs: Sequence[int] | None = None) -> Flo
     array([0., 1.])
     """
     check_is_fitted(model)
-    return model._forest.feature_importances(None if outputs is None else [int(j) for j in outputs])
+    forest: _spinney.Forest = model._forest
+    return forest.feature_importances(None if outputs is None else [int(j) for j in outputs])

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from spinney._validation import is_sparse
+
 __all__ = ["ndcg_at_k", "one_error", "precision_at_k"]
 
 
@@ -129,7 +131,8 @@ def _hits(y_true: sparse.csr_array, y_score: Any, k: int) -> NDArray[np.bool_]:
     if not len(right):
         return np.zeros(asked.shape, dtype=np.bool_)
     at = np.minimum(np.searchsorted(right, asked), len(right) - 1)
-    return right[at] == asked
+    found: NDArray[np.bool_] = right[at] == asked
+    return found
 
 
 def _ranked(y_true: sparse.csr_array, y_score: Any, k: int) -> NDArray[np.intp]:
@@ -138,20 +141,21 @@ def _ranked(y_true: sparse.csr_array, y_score: Any, k: int) -> NDArray[np.intp]:
     y_score = check_array(y_score, accept_sparse="csr", dtype=None, input_name="y_score")
     if y_score.shape[0] != n:
         raise ValueError(f"y_score has {y_score.shape[0]} rows, expected {n}: those of y_true")
-    is_labels = not sparse.issparse(y_score) and y_score.dtype.kind in "iu"
+    is_labels = not is_sparse(y_score) and y_score.dtype.kind in "iu"
     if not is_labels and y_score.shape[1] != d:
         raise ValueError(f"y_score has {y_score.shape[1]} columns, expected {d}: those of y_true")
     if not 1 <= k <= y_score.shape[1]:
         raise ValueError(f"k is {k}, accepted: from 1 to {y_score.shape[1]}")
     if is_labels:
-        ranked = y_score[:, :k].astype(np.intp)
+        ranked: NDArray[np.intp] = y_score[:, :k].astype(np.intp)
         if ranked.size and (ranked.min() < 0 or ranked.max() >= d):
             raise ValueError(f"y_score holds labels outside 0..{d - 1}")
         return ranked
-    if sparse.issparse(y_score):
+    if is_sparse(y_score):
         return np.stack([_best_of_row(y_score[[i]], k) for i in range(n)])
     # A stable sort of the negated scores: equal scores stay in the order of labels.
-    return np.argsort(-y_score.astype(np.float64), axis=1, kind="stable")[:, :k]
+    order: NDArray[np.intp] = np.argsort(-y_score.astype(np.float64), axis=1, kind="stable")
+    return order[:, :k]
 
 
 def _best_of_row(row: Any, k: int) -> NDArray[np.intp]:
@@ -169,4 +173,4 @@ def _best_of_row(row: Any, k: int) -> NDArray[np.intp]:
         ranked = np.concatenate([ranked, zeros[: k - len(ranked)]])
     if len(ranked) < k:
         ranked = np.concatenate([ranked, stored[below][: k - len(ranked)]])
-    return ranked.astype(np.intp)
+    return np.asarray(ranked, dtype=np.intp)

@@ -87,7 +87,7 @@ class BaseTree(BaseModel):
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """Predict; see the class. `check_input` is kept for scikit-learn's signature: input is always checked."""
-        return super().predict(X)  # type: ignore[misc]
+        return super().predict(X)
 
     def apply(self, X: Any, check_input: bool = True) -> NDArray[np.int64]:
         """Index of the leaf that each row reaches, (n_samples,)."""
@@ -370,7 +370,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
 
 
 # `export_text`, `plot_tree` and their like accept instances of these two classes only, and then read `tree_` alone.
-# scikit-learn's classes are abstract-base-class aware, so ours can be registered as theirs: `isinstance` says yes, nothing
-# is inherited. The other place that asks, `partial_dependence`, calls `_compute_partial_dependence_recursion` above.
+# Theirs are abstract base classes, so ours can be registered as theirs: `isinstance` says yes, nothing is inherited.
+# The other place that asks, `partial_dependence`, calls `_compute_partial_dependence_recursion` above.
 sklearn.tree.DecisionTreeClassifier.register(DecisionTreeClassifier)
 sklearn.tree.DecisionTreeRegressor.register(DecisionTreeRegressor)

@@ -1,7 +1,7 @@
 //! What enters the engine: borrowed views, valid by construction.
 //!
 //! [`Matrix`] is X (dense in any layout, CSR or CSC), [`Targets`] is y (numbers, classes or labels) and
-//! [`Weights`] turns sample weights into the exact integer units in which all statistics are summed.
+//! `Weights` turns sample weights into the exact integer units in which all statistics are summed.
 
 pub mod dense;
 pub mod row_weights;

@@ -65,10 +65,11 @@ impl Urn {
     }
 
     /// The same, in the order of X.
-    pub(crate) fn rows_rising(&self) -> Vec<u32> {
-        let mut rows = self.rows.clone();
+    pub(crate) fn rows_rising(&self) -> Result<Vec<u32>> {
+        let mut rows = try_with_capacity("the rows that trees draw", self.rows.len())?;
+        rows.extend_from_slice(&self.rows);
         rows.sort_unstable();
-        rows
+        Ok(rows)
     }
 
     /// Whether a draw weighs one because weights are in the number of copies; else it weighs as its row does.

@@ -50,7 +50,7 @@ impl TreeConfig {
         control: &Control,
     ) -> Result<Tree> {
         self.check(&y.outputs())?;
-        let data = TrainingSet::new(self, x, y, weights, Sampling::All)?;
+        let data = TrainingSet::new(self, x, y, weights, Sampling::All, control)?;
         data.grow(self, Sampling::All, Key::from_seed(self.seed), control)
     }
 }
@@ -97,7 +97,7 @@ impl ForestConfig {
         if trees.is_empty() {
             return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
         }
-        let data = TrainingSet::new(&self.tree, x, y, weights, self.sampling)?;
+        let data = TrainingSet::new(&self.tree, x, y, weights, self.sampling, control)?;
         let first = trees.start;
         let trees = crate::pool::map(control.n_threads(), trees.len(), |i| {
             let key = tree_key(self.seed, first + i);
@@ -166,6 +166,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         y: &'a Targets<'t>,
         row_weights: RowWeights<'_>,
         sampling: Sampling,
+        control: &Control,
     ) -> Result<Self> {
         let (n_samples, n_features) = (x.n_samples(), x.n_features());
         if n_samples == 0 {
@@ -194,11 +195,11 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let base = product(once, by_class);
         let weights = Weights::new(base.as_deref(), n_samples, n_draws)?;
         let rebalance = rebalance.then(|| Rebalance { y, base: once.map(<[f64]>::to_vec), n_draws });
-        let rows = urn.rows_rising();
+        let rows = urn.rows_rising()?;
         let drawn = config.max_features.resolve(n_features)?;
         let carry = config.carries_columns(x, drawn);
         Ok(TrainingSet {
-            x: train_x(x, carry)?,
+            x: train_x(x, carry, control)?,
             y: split_y(y)?,
             outputs: y.outputs(),
             weights,
@@ -286,12 +287,12 @@ impl TreeConfig {
     }
 }
 
-fn train_x<'a>(x: &'a Matrix<'_>, carry: bool) -> Result<TrainX<'a>> {
+fn train_x<'a>(x: &'a Matrix<'_>, carry: bool, control: &Control) -> Result<TrainX<'a>> {
     Ok(match x {
         Matrix::Dense(x) => {
             let columns = DenseColumns::new(x.view())?;
             if carry {
-                let order = SortedOrder::new(&columns)?;
+                let order = SortedOrder::new(&columns, control)?;
                 TrainX::DenseSorted(columns, order)
             } else {
                 TrainX::Dense(columns)

@@ -3,6 +3,7 @@
 use super::permutation::Permutation;
 use super::sort::sort_by_value;
 use super::{Column, Entry, KnownConstants, Partitioner, PlainColumn, Span, Visitor};
+use crate::control::Control;
 use crate::data::DenseColumns;
 use crate::error::{Result, try_filled, try_with_capacity};
 use crate::split::features::Lottery;
@@ -115,10 +116,11 @@ pub(crate) struct SortedOrder {
 }
 
 impl SortedOrder {
-    pub(crate) fn new(x: &DenseColumns<'_>) -> Result<Self> {
+    pub(crate) fn new(x: &DenseColumns<'_>, control: &Control) -> Result<Self> {
         let (n, p) = (x.n_samples(), x.n_features());
         let mut entries = try_with_capacity("the sorted columns of X", n * p)?;
         for feature in 0..p as u32 {
+            control.check()?;
             let start = entries.len();
             entries.extend(x.column(feature).iter().enumerate().map(|(i, &v)| Entry::new(v, i as u32)));
             sort_by_value(&mut entries[start..]);

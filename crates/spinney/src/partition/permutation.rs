@@ -79,7 +79,7 @@ mod tests {
         ) {
             let rows: Vec<u32> = (0..keep.len() as u32).filter(|&i| keep[i as usize]).collect();
             let mut p = Permutation::new(&rows, keep.len()).unwrap();
-            let mut nodes = vec![0..rows.len() as u32];
+            let mut nodes: Vec<_> = std::iter::once(0..rows.len() as u32).collect();
             for (mask, pick) in cuts {
                 let node = nodes.swap_remove(pick as usize % nodes.len());
                 let mut before = p.rows(node.clone()).to_vec();

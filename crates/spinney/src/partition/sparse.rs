@@ -501,10 +501,8 @@ impl Partitioner for SortedEntries<'_> {
         (0..n_drawn).for_each(|i| self.drawn.insert(lottery.feature(i)));
         let any = self.visit_groups(span, |drawn, feature| drawn.contains(feature), visitor);
         self.drawn.clear();
-        if !any {
-            if let Some(earliest) = self.earliest(span, lottery) {
-                self.visit_groups(span, |_, feature| feature == earliest, visitor);
-            }
+        if !any && let Some(earliest) = self.earliest(span, lottery) {
+            self.visit_groups(span, |_, feature| feature == earliest, visitor);
         }
     }
 

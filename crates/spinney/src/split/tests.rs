@@ -287,8 +287,10 @@ fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, ru
     grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
+type Fingerprint = (Vec<(u32, u32, u32)>, Vec<u64>, Vec<u64>, Vec<u32>);
+
 /// Everything that growth decides, with floats as bits.
-fn fingerprint(s: &Structure) -> (Vec<(u32, u32, u32)>, Vec<u64>, Vec<u64>, Vec<u32>) {
+fn fingerprint(s: &Structure) -> Fingerprint {
     let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect();
     (
         s.nodes.iter().map(|n| (n.feature, n.threshold.to_bits(), n.right)).collect(),
@@ -430,7 +432,7 @@ proptest! {
     fn every_partitioner_grows_the_same_optimal_tree(problem in problem()) {
         let data = problem.prepare();
         let dense_x = DenseColumns::new(data.x.view()).unwrap();
-        let order = dense::SortedOrder::new(&dense_x).unwrap();
+        let order = dense::SortedOrder::new(&dense_x, &crate::Control::default()).unwrap();
         let sparse_x = SparseColumns { by_column: data.by_column.clone(), by_row: data.by_row.clone() };
         let (rules, rows, seed) = (&data.rules, &data.rows[..], problem.seed);
         let mut outcome = Ok(());

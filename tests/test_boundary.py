@@ -1,0 +1,597 @@
+"""Bad input, odd input, interruption, exhaustion, threads, forks. An error names its argument and changes nothing."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import spinney
+from conftest import ALL, CLASSIFIERS, FORESTS, REGRESSORS, make, make_data, model_bytes
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from spinney import _spinney
+
+SPARSE = [sparse.csr_array, sparse.csc_array]
+
+
+def with_value(X, value, container):
+    X = X.copy()
+    X[3, 2] = value
+    return container(X)
+
+
+@pytest.mark.parametrize("container", [np.asarray, *SPARSE])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.nan, "X contains NaN.*not supported yet"),
+        (np.inf, "X contains infinity or a value too large"),
+        (-np.inf, "X contains infinity or a value too large"),
+        (1e300, "X contains infinity or a value too large for dtype..float32"),
+    ],
+)
+def test_values_of_X_that_are_no_float32(name, container, value, message):
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    bad = with_value(X, value, container)
+    with pytest.raises(ValueError, match=message):
+        make(name).fit(bad, y)
+    for method in ("predict", "apply", "decision_path"):
+        with pytest.raises(ValueError, match=message):
+            getattr(model, method)(bad)
+
+
+def test_finite_values_whose_sum_overflows_float32_are_fine(name):
+    X, y = make_data(name)
+    X[:, 0] = 3e38
+    make(name).fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.zeros((0, 3)), np.zeros(0), "0 sample"),
+        (np.zeros((3, 0)), np.zeros(3), "0 feature"),
+        (np.zeros(3), np.zeros(3), "2D array"),
+        (np.zeros((3, 2, 2)), np.zeros(3), "dim 3"),
+        (np.zeros((3, 2)), np.zeros(4), "inconsistent numbers of samples"),
+        (np.zeros((3, 2)), np.zeros(0), "inconsistent numbers|0 sample"),
+        (np.zeros((3, 2)), np.zeros((3, 2, 2)), "dim 3"),
+        (np.zeros((3, 2)), np.array(0.0), "y|array"),
+        (np.zeros((3, 2)), None, "y is None"),
+        (np.array([["a", "b"]] * 3), np.zeros(3), "could not convert string"),
+        (np.zeros((3, 2), dtype=complex), np.zeros(3), "[Cc]omplex"),
+        (sparse.csr_array((0, 3)), np.zeros(0), "0 sample"),
+        (sparse.csc_array((3, 0)), np.zeros(3), "0 feature"),
+    ],
+)
+def test_shapes_and_types(name, X, y, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        make(name).fit(X, y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_y_that_is_not_finite(name, value):
+    X, y = make_data(name)
+    y = np.arange(len(X), dtype=float)
+    y[1] = value
+    with pytest.raises(ValueError, match=r"y contains (NaN|infinity)|Input y"):
+        make(name).fit(X, y)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_continuous_y_is_not_for_classifiers(name):
+    X, _ = make_data(name)
+    with pytest.raises(ValueError, match=r"continuous|Unknown label type"):
+        make(name).fit(X, np.linspace(0, 1, len(X)))
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_sparse_y_is_not_for_regressors(name):
+    X, _ = make_data(name)
+    with pytest.raises(TypeError, match=r"y is sparse.*dense"):
+        make(name).fit(X, sparse.csr_array(np.eye(len(X))))
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_text_y_is_not_for_regressors(name):
+    X, _ = make_data(name)
+    with pytest.raises(ValueError, match="could not convert"):
+        make(name).fit(X, ["a"] * len(X))
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("Y", "message"),
+    [
+        (sparse.csr_array(np.full((60, 3), 2)), "y is sparse and holds values other than 0 and 1"),
+        (sparse.csr_array(np.full((60, 3), -1.0)), "y is sparse and holds values other than 0 and 1"),
+        (sparse.csr_array(np.full((60, 3), np.nan)), "y is sparse and holds values other than 0 and 1"),
+        (sparse.csr_array(np.full((60, 3), 1j)), "y is sparse of dtype complex"),
+        (sparse.csr_array((59, 3)), "inconsistent numbers of samples.*60.*59"),
+        (sparse.csr_array((60, 0)), "y is 0 columns wide"),
+        (sparse.coo_array(np.ones(60)), "y is sparse with 1 dimension"),
+    ],
+)
+def test_sparse_y_that_is_no_labels(name, Y, message):
+    X, _ = make_data(name)
+    with pytest.raises(ValueError, match=message):
+        make(name).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(59), "sample_weight has shape"),
+        (np.ones((60, 1)), "sample_weight has shape|1D"),
+        (np.where(np.arange(60) == 5, -1.0, 1.0), "sample_weight has a negative value"),
+        (np.zeros(60), "sample_weight is zero for every row"),
+        (np.where(np.arange(60) == 5, np.nan, 1.0), "sample_weight contains NaN"),
+        (np.where(np.arange(60) == 5, np.inf, 1.0), "sample_weight contains infinity"),
+        (0, "sample_weight is zero for every row"),
+        (["a"] * 60, "could not convert"),
+    ],
+)
+def test_sample_weights(name, weights, message):
+    X, y = make_data(name)
+    with pytest.raises(ValueError, match=message):
+        make(name).fit(X, y, sample_weight=weights)
+
+
+def test_a_number_as_sample_weight_is_the_same_for_all(name):
+    X, y = make_data(name)
+    np.testing.assert_array_equal(make(name).fit(X, y, sample_weight=0.5).apply(X), make(name).fit(X, y).apply(X))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"max_depth": 0},
+        {"max_depth": 2.5},
+        {"min_samples_split": 1},
+        {"min_samples_split": 0.0},
+        {"min_samples_leaf": 0},
+        {"min_samples_leaf": 1.0},
+        {"min_weight_fraction_leaf": 0.6},
+        {"max_features": 0},
+        {"max_features": 1.5},
+        {"max_features": "auto"},
+        {"max_leaf_nodes": 1},
+        {"min_impurity_decrease": -0.1},
+        {"criterion": "absolute_error"},
+        {"random_state": "seed"},
+    ],
+)
+def test_parameters(name, params):
+    X, y = make_data(name)
+    (parameter,) = params
+    with pytest.raises(ValueError, match=f"'{parameter}' parameter of {name}"):
+        make(name, **params).fit(X, y)
+
+
+@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators"),
+        ({"bootstrap": False, "oob_score": True}, "oob_score.*bootstrap=True"),
+        ({"bootstrap": False, "max_samples": 5}, "max_samples.*bootstrap=True"),
+        ({"bootstrap": True, "max_samples": 0}, "max_samples"),
+        ({"bootstrap": True, "max_samples": -0.5}, "max_samples"),
+        ({"n_jobs": 0}, "n_jobs"),
+    ],
+)
+def test_parameters_of_forests(name, params, message):
+    X, y = make_data(name)
+    with pytest.raises(ValueError, match=message):
+        make(name, **params).fit(X, y)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("class_weight", [{"a": 1, "d": 2}, "even", [{"a": 1}] * 2, {"a": -1, "b": 1, "c": 1}])
+def test_class_weights(name, class_weight):
+    X, y = make_data(name)
+    with pytest.raises(ValueError, match="class"):
+        make(name, class_weight=class_weight).fit(X, y)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_classes_of_weight_zero_are_left_out_of_growth(name):
+    X, y = make_data(name)
+    model = make(name, class_weight={"a": 0, "b": 1, "c": 1}).fit(X, y)
+    assert (model.predict_proba(X)[:, 0] == 0).all()
+    with pytest.raises(ValueError, match="class_weight is zero for every row"):
+        make(name, class_weight={"a": 0, "b": 0, "c": 0}).fit(X, y)
+
+
+def test_enormous_integers_are_limits_that_never_bind(name):
+    X, y = make_data(name)
+    params = {"max_depth": 10**30, "max_features": 10**30, "max_leaf_nodes": 10**30}
+    assert make(name, **params).fit(X, y).predict(X).shape == (len(X),)
+    stump = make(name, min_samples_split=10**30).fit(X, y)
+    assert (stump.apply(X) == 0).all()
+
+
+def test_predict_wants_the_features_of_fit(name):
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    for container in (np.asarray, *SPARSE):
+        with pytest.raises(ValueError, match=r"11 features.*expecting 12"):
+            model.predict(container(X[:, 1:]))
+
+
+def test_unfitted(name):
+    X, _ = make_data(name)
+    model = make(name)
+    for method in ("predict", "apply", "decision_path", "predict_proba", "predict_log_proba", "get_depth"):
+        if hasattr(type(model), method):
+            with pytest.raises(NotFittedError):
+                getattr(model, method)(*([] if method == "get_depth" else [X]))
+    for attribute in ("feature_importances_", *(["estimators_"] if name in FORESTS else [])):
+        with pytest.raises(NotFittedError):
+            getattr(model, attribute)
+
+
+@pytest.mark.parametrize("k", [0, 4, -1, 1.5, "2"])
+def test_k_out_of_range(k):
+    X, y = make_data("RandomForestClassifier")
+    with pytest.raises(ValueError, match=f"k is {k!r}, accepted: an integer from 1 to 3"):
+        make("RandomForestClassifier").fit(X, y).predict_topk(X, k)
+
+
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array])
+def test_unsorted_and_duplicate_entries_are_repaired_on_a_copy(name, container):
+    X, y = make_data(name)
+    X = X.astype(np.float32)
+    clean = container(X)
+    major = np.repeat(np.arange(len(clean.indptr) - 1), np.diff(clean.indptr))
+    # Every entry is split in two halves, all of them in falling order.
+    order = np.lexsort((-np.repeat(clean.indices, 2), np.repeat(major, 2)))
+    messy = container(
+        (np.repeat(clean.data / 2, 2)[order], np.repeat(clean.indices, 2)[order], clean.indptr * 2), shape=X.shape
+    )
+    before = [a.copy() for a in (messy.data, messy.indices, messy.indptr)]
+    model = make(name).fit(messy, y)
+    assert model_bytes(model) == model_bytes(make(name).fit(X, y))
+    np.testing.assert_array_equal(model.predict(messy), model.predict(X))
+    for old, new in zip(before, (messy.data, messy.indices, messy.indptr), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_labels_with_explicit_zeros_and_duplicates_are_repaired_on_a_copy(name):
+    X, Y = make_data(name, outputs="labels")
+    rows, columns = np.nonzero(Y)
+    zeros = np.nonzero(Y == 0)
+    everything = np.ones(len(rows), dtype=np.int64)
+    messy = sparse.coo_array(
+        (
+            np.concatenate([everything, everything, np.zeros(len(zeros[0]), dtype=np.int64)]),
+            (np.concatenate([rows, rows, zeros[0]]), np.concatenate([columns, columns, zeros[1]])),
+        ),
+        shape=Y.shape,
+    )
+    before = messy.data.copy()
+    assert model_bytes(make(name).fit(X, messy)) == model_bytes(make(name).fit(X, Y))
+    np.testing.assert_array_equal(messy.data, before)
+
+
+@pytest.mark.parametrize("broken", ["indptr falls", "index too large", "index negative", "indptr too long"])
+def test_sparse_X_that_contradicts_itself(name, broken):
+    X, y = make_data(name)
+    bad = sparse.csr_matrix(X.astype(np.float32))
+    if broken == "indptr falls":
+        bad.indptr[3] = bad.indptr[-1]
+    elif broken == "index too large":
+        bad.indices[5] = 10**6
+    elif broken == "index negative":
+        bad.indices[5] = -1
+    else:
+        bad.indptr = np.append(bad.indptr, bad.indptr[-1])
+    with pytest.raises(ValueError, match=r"X is not a valid sparse matrix|indptr"):
+        make(name).fit(bad, y)
+
+
+def test_the_engine_itself_refuses_what_contradicts_itself():
+    X, y = make_data("DecisionTreeRegressor")
+    model = make("DecisionTreeRegressor").fit(X, y)._forest
+    good = sparse.csr_matrix(X.astype(np.float32))
+    for change in ({"indptr": good.indptr[:-1]}, {"indices": good.indices[:-1]}, {"data": good.data[:-1]}):
+        bad = good.copy()
+        bad.__dict__.update(change)
+        with pytest.raises(ValueError, match="X"):
+            model.predict(bad)
+    bad = good.copy()
+    bad.indices = bad.indices.astype(np.int64) - 2**40
+    with pytest.raises(ValueError, match="out of range"):
+        model.predict(bad)
+    bad = good.copy()
+    bad.indices[0] = -1
+    with pytest.raises(ValueError, match="X is not a valid sparse matrix"):
+        model.predict(bad)
+    with pytest.raises(TypeError, match="X is sparse in format coo"):
+        model.predict(good.tocoo())
+    with pytest.raises(TypeError, match="X is a list"):
+        model.predict([[1.0]])
+    with pytest.raises(TypeError):
+        model.predict(X)  # float64
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped", "empty", "foreign"])
+def test_broken_models_are_refused(how):
+    X, y = make_data("RandomForestClassifier")
+    data = model_bytes(make("RandomForestClassifier").fit(X, y))
+    broken = {
+        "truncated": data[: len(data) // 2],
+        "flipped": data[:8] + b"x" + data[9:],
+        "empty": b"",
+        "foreign": pickle.dumps(X),
+    }[how]
+    with pytest.raises(ValueError, match="not a valid spinney model"):
+        _spinney.Forest.from_bytes(broken)
+
+
+def test_one_sample(name):
+    X, y = make_data(name)
+    model = make(name).fit(X[:1], y[:1])
+    assert (model.predict(X) == y[0]).all()
+    assert (model.feature_importances_ == 0).all()
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_one_class(name):
+    X, _ = make_data(name)
+    model = make(name).fit(X, ["only"] * len(X))
+    assert model.classes_.tolist() == ["only"]
+    assert set(model.predict(X)) == {"only"}
+    assert (model.predict_proba(X) == 1).all()
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_constant_label_keeps_its_column(name):
+    X, Y = make_data(name, outputs="labels")
+    Y[:, 0], Y[:, 1] = 0, 1
+    model = make(name).fit(X, Y)
+    assert (model.predict_proba(X)[:, :2] == [0, 1]).all()
+    assert (model.predict(X)[:, :2] == [0, 1]).all()
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_one_label(name):
+    X, Y = make_data(name, outputs="labels")
+    model = make(name).fit(X, sparse.csc_matrix(Y[:, :1]))
+    assert model.predict(X).shape == (len(X), 1)
+    assert model.predict_proba(X).shape == (len(X), 1)
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_constant_y(name):
+    X, _ = make_data(name)
+    model = make(name).fit(X, np.full(len(X), 0.1))
+    assert (model.predict(X) == 0.1).all()
+
+
+def test_all_columns_tied(name):
+    X, y = make_data(name)
+    model = make(name).fit(np.ones_like(X), y)
+    assert len(np.unique(model.apply(np.ones_like(X)), axis=0)) == 1
+    assert (model.feature_importances_ == 0).all()
+
+
+def test_an_empty_sparse_matrix_of_the_right_shape(name):
+    X, y = make_data(name)
+    model = make(name).fit(sparse.csr_array(X.shape), y)
+    assert len(model.predict(sparse.csc_array(X.shape))) == len(X)
+
+
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "RandomForestClassifier"])
+def test_a_chain_of_twenty_thousand_splits(name):
+    # Where classes alternate, the cut that takes one row off an end is the best of all.
+    n = 20_001
+    X = np.arange(n, dtype=np.float32)[:, None]
+    params = {"n_estimators": 1, "bootstrap": False} if name in FORESTS else {}
+    model = make(name, **params).fit(X, np.arange(n) % 2)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), np.arange(n) % 2)
+    tree = model if name not in FORESTS else model[0]
+    assert tree.get_n_leaves() == n
+    assert tree.get_depth() > n / 2
+    assert tree.decision_path(X[-2:]).shape == (2, 2 * n - 1)
+
+
+def test_many_nodes():
+    rng = np.random.default_rng(0)
+    X = rng.random((80_000, 3), dtype=np.float32)
+    y = rng.random(80_000)
+    model = make("ExtraTreeRegressor", max_features=1).fit(X, y)
+    assert model.tree_.node_count > 70_000
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert model_bytes(pickle.loads(pickle.dumps(model))) == model_bytes(model)
+
+
+@pytest.mark.parametrize("failure", ["X", "y", "sample_weight", "parameter", "interrupt"])
+@pytest.mark.parametrize("fitted", [True, False])
+def test_a_failed_fit_leaves_the_estimator_as_it_was(name, failure, fitted, monkeypatch):
+    X, y = make_data(name)
+    model = make(name)
+    if fitted:
+        model.fit(X, y)
+    before = dict(model.__dict__)
+    X_new, y_new, w = make_data(name, seed=1, p=7)[0], y, None
+    if failure == "X":
+        X_new = with_value(X_new, np.nan, np.asarray)
+    elif failure == "y":
+        y_new = y[1:]
+    elif failure == "sample_weight":
+        w = -np.ones(len(X))
+    elif failure == "parameter":
+        monkeypatch.setattr(model, "max_depth", -1)
+        before["max_depth"] = -1
+    else:
+
+        def interrupted(*args):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(_spinney, "fit_forest" if name in FORESTS else "fit_tree", interrupted)
+    with pytest.raises((ValueError, KeyboardInterrupt)):
+        model.fit(X_new, y_new, sample_weight=w)
+    assert model.__dict__.keys() == before.keys()
+    assert all(model.__dict__[key] is before[key] for key in before)
+
+
+def test_predict_from_sixteen_threads(name):
+    X, y = make_data(name, n=300)
+    model = make(name).fit(X, y)
+    expected = model.predict(X)
+    with ThreadPoolExecutor(16) as pool:
+        for found in pool.map(lambda _: model.predict(X), range(64)):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_fit_from_threads():
+    X, y = make_data("RandomForestClassifier", n=300)
+    with ThreadPoolExecutor(8) as pool:
+        models = list(pool.map(lambda _: make("RandomForestClassifier", n_jobs=2).fit(X, y), range(16)))
+    assert len({model_bytes(model) for model in models}) == 1
+
+
+def run(code: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    source = [sys.executable, "-W", "error", "-c", textwrap.dedent(code)]
+    return subprocess.run(source, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+# Work that lasts minutes, and what is asked of it.
+LONG = """
+    import sys, time, numpy as np, spinney
+    rng = np.random.default_rng(0)
+    kind = sys.argv[1]
+    if kind == "fit tree":
+        model = spinney.DecisionTreeRegressor()
+        X, y = rng.random((200_000, 300), dtype=np.float32), rng.random(200_000)
+        work = lambda: model.fit(X, y)
+    elif kind == "fit forest":
+        model = spinney.RandomForestClassifier(n_estimators=100_000, n_jobs=2)
+        X, y = rng.random((5_000, 50), dtype=np.float32), rng.integers(0, 5, 5_000)
+        work = lambda: model.fit(X, y)
+    else:
+        model = spinney.RandomForestRegressor(n_estimators=300, n_jobs=2)
+        X = rng.random((2_000, 10), dtype=np.float32)
+        model.fit(X, rng.random((2_000, 20)))
+        X = np.tile(X, (200, 1))
+        work = lambda: model.predict(X)
+    print("ready", flush=True)
+    try:
+        work()
+    except KeyboardInterrupt:
+        print(time.monotonic(), "fitted" if hasattr(model, "n_features_in_") else "unfitted", flush=True)
+    else:
+        print("finished", flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["fit tree", "fit forest", "predict"])
+def test_ctrl_c_is_answered_within_half_a_second(kind):
+    source = [sys.executable, "-c", textwrap.dedent(LONG), kind]
+    with subprocess.Popen(source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(1.0)
+            sent = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            answer = process.stdout.readline().split()
+            assert len(answer) == 2, (answer, process.stderr.read())
+            assert float(answer[0]) - sent < 0.5
+            assert answer[1] == ("fitted" if kind == "predict" else "unfitted")
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+@pytest.mark.parametrize("what", ["fit", "predict", "labels"])
+def test_memory_that_cannot_be_had_is_a_memory_error(what):
+    code = f"""
+    import resource, numpy as np, spinney
+    what = {what!r}
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 5), dtype=np.float32)
+    model = spinney.ExtraTreesClassifier(n_estimators=1) if what == "labels" else spinney.DecisionTreeRegressor()
+    if what == "labels":
+        from scipy import sparse
+        Y = sparse.csr_array((np.ones(200), np.arange(200), np.arange(201)), shape=(200, 1_000_000))
+        model.fit(X, Y)
+    else:
+        model.fit(X, rng.random((200, 1000)))
+    big = np.zeros((60_000_000, 5), dtype=np.float32) if what == "fit" else np.zeros((400_000, 5), dtype=np.float32)
+    y = np.zeros(len(big))
+    with open("/proc/self/statm") as pages:
+        used = int(pages.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 400_000_000, resource.RLIM_INFINITY))
+    before = model.__dict__.copy()
+    try:
+        if what == "fit":
+            model.fit(big, y)
+        else:
+            (model.predict_proba if what == "labels" else model.predict)(big)
+    except MemoryError as error:
+        assert model.__dict__ == before
+        print("MemoryError", error)
+    """
+    done = run(code)
+    assert done.stdout.startswith("MemoryError"), (done.stdout, done.stderr, done.returncode)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_fork_after_fit_does_not_hang():
+    code = """
+    import os, signal, numpy as np, spinney
+    rng = np.random.default_rng(0)
+    X, y = rng.random((3000, 20)), rng.integers(0, 3, 3000)
+    model = spinney.RandomForestClassifier(n_estimators=30, n_jobs=4, random_state=0).fit(X, y)
+    expected = model.predict(X)
+    import warnings
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's own, of forks beside threads
+        child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        same = (model.predict(X) == expected).all()
+        again = spinney.RandomForestClassifier(n_estimators=30, n_jobs=4, random_state=0).fit(X, y)
+        same &= again._forest.to_bytes() == model._forest.to_bytes()
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (model.predict(X) == expected).all()
+    print("fine")
+    """
+    assert run(code).stdout == "fine\n"
+
+
+def test_an_exception_of_the_progress_callback_ends_the_work():
+    X, y = make_data("RandomForestClassifier", n=2000)
+    model = make("RandomForestClassifier", n_estimators=10).fit(X, y)
+    target = model._check_y(y, None, len(X))
+    config = model._forest_config(X, None, (0, 100_000))
+
+    def refuse(n_done):
+        raise LookupError(f"stopped at {n_done}")
+
+    with pytest.raises(LookupError, match="stopped at"):
+        _spinney.fit_forest(X.astype(np.float32), target.engine, (None, None), config, 2, refuse)
+
+
+def test_models_cannot_be_changed():
+    X, y = make_data("RandomForestClassifier")
+    model = make("RandomForestClassifier").fit(X, y)
+    with pytest.raises(AttributeError):
+        model._forest.n_trees = 3
+    with pytest.raises(ValueError, match="read-only"):
+        model[0].tree_.threshold[0] = 1
+    assert len({repr(name) for name in ALL}) == 8
+    assert spinney.__version__

@@ -1,0 +1,37 @@
+"""The examples of docstrings run, in the package that is installed."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+import spinney
+
+MODULES = ["spinney", *(f"spinney.{m.name}" for m in pkgutil.iter_modules(spinney.__path__) if m.name != "_spinney")]
+PUBLIC = [getattr(spinney, name) for name in spinney.__all__ if inspect.isclass(getattr(spinney, name))]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples(module):
+    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("estimator", PUBLIC)
+def test_every_parameter_is_described_and_there_is_an_example(estimator):
+    doc = inspect.getdoc(estimator)
+    assert "Examples\n--------" in doc
+    if "Parameters\n----------" not in doc:  # it names the class whose parameters are the same
+        doc += inspect.getdoc(estimator.__mro__[1])
+    for parameter in estimator._get_param_names():
+        assert parameter in doc, parameter
+
+
+@pytest.mark.parametrize("estimator", PUBLIC)
+def test_every_public_method_has_a_docstring(estimator):
+    for name in dir(estimator):
+        if not name.startswith("_") and inspect.getattr_static(estimator, name) is not None:
+            assert inspect.getdoc(getattr(estimator, name, None) or inspect.getattr_static(estimator, name)), name

@@ -1,0 +1,251 @@
+"""What holds exactly: one model whatever the layout, the threads, the order of rows and the form of weights."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import real_data
+from conftest import CLASSIFIERS, FORESTS, REGRESSORS, TREES, make, make_data, model_bytes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from spinney.datasets import load_npz_folder
+
+OUTPUTS = ["single", "several", "labels"]
+
+
+def data(name, outputs, **kwargs):
+    if outputs == "labels" and name in REGRESSORS:
+        pytest.skip("labels are for classifiers")
+    return make_data(name, outputs=outputs, **kwargs)
+
+
+def wide_indices(matrix):
+    """The same matrix with 64-bit indices."""
+    matrix = matrix.copy()
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    return matrix
+
+
+def layouts(X):
+    """The same values in every form that is accepted without changing them."""
+    X = X.astype(np.float32)
+    padded = np.zeros((2 * len(X), 3 * X.shape[1]), dtype=np.float32)
+    padded[::2, ::3] = X
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    explicit = sparse.csr_array(X)
+    explicit.data = np.concatenate([explicit.data, [0.0]]).astype(np.float32)
+    column = next(j for j in range(X.shape[1]) if X[-1, j] == 0)
+    at = explicit.indptr[-2] + np.searchsorted(explicit.indices[explicit.indptr[-2] :], column)
+    explicit = sparse.csr_array(
+        (
+            np.insert(explicit.data[:-1], at, 0.0),
+            np.insert(explicit.indices, at, column),
+            np.append(explicit.indptr[:-1], explicit.indptr[-1] + 1),
+        ),
+        shape=X.shape,
+    )
+    return {
+        "C": X,
+        "Fortran": np.asfortranarray(X),
+        "strided": padded[::2, ::3],
+        "reversed": X[::-1, ::-1].copy()[::-1, ::-1],
+        "float64": X.astype(np.float64),
+        "read-only": frozen,
+        "negative zeros": np.where(X == 0, np.float32(-0.0), X),
+        "csr": sparse.csr_array(X),
+        "csc": sparse.csc_array(X),
+        "csr_matrix": sparse.csr_matrix(X),
+        "csc_matrix": sparse.csc_matrix(X),
+        "coo": sparse.coo_array(X),
+        "csr float64": sparse.csr_array(X.astype(np.float64)),
+        "csr int64": wide_indices(sparse.csr_array(X)),
+        "csc int64": wide_indices(sparse.csc_array(X)),
+        "explicit zero": explicit,
+    }
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("depth_first", [True, False])
+def test_one_model_for_every_layout(name, outputs, depth_first):
+    X, y = data(name, outputs)
+    X = X.astype(np.float32)
+    params = {} if depth_first else {"max_leaf_nodes": 12}
+    forms = layouts(X)
+    expected = make(name, **params).fit(X, y)
+    for form, Z in forms.items():
+        assert model_bytes(make(name, **params).fit(Z, y)) == model_bytes(expected), form
+        np.testing.assert_array_equal(expected.predict(Z), expected.predict(X), err_msg=form)
+        np.testing.assert_array_equal(expected.apply(Z), expected.apply(X), err_msg=form)
+        if name in CLASSIFIERS and outputs != "several":
+            np.testing.assert_array_equal(expected.predict_proba(Z), expected.predict_proba(X), err_msg=form)
+
+
+def test_memory_mapped(name, tmp_path):
+    X, y = make_data(name)
+    np.save(tmp_path / "X.npy", X.astype(np.float32))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert model_bytes(make(name).fit(mapped, y)) == model_bytes(make(name).fit(X, y))
+
+
+@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_one_model_for_any_number_of_threads(name, outputs):
+    X, y = data(name, outputs, n=150)
+    params = {"n_estimators": 13, "bootstrap": True, "oob_score": outputs != "several" or name in REGRESSORS}
+    one, two, eight = (make(name, n_jobs=n, **params).fit(X, y) for n in (1, 2, 8))
+    for other in (two, eight):
+        assert model_bytes(other) == model_bytes(one)
+        np.testing.assert_array_equal(other.predict(X), one.predict(X))
+        for attribute in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+            if hasattr(one, attribute):
+                np.testing.assert_array_equal(getattr(other, attribute), getattr(one, attribute))
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_weight_zero_is_no_row(name, outputs, whole, bootstrap):
+    X, y = data(name, outputs, n=90)
+    rng = np.random.default_rng(0)
+    w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
+    kept = w > 0
+    params = {"max_samples": 0.7, "oob_score": outputs == "single", "n_estimators": 30} if bootstrap else {}
+    if name in TREES and bootstrap:
+        pytest.skip("trees do not draw rows")
+    if name in FORESTS:
+        params["bootstrap"] = bootstrap
+    if name in CLASSIFIERS:
+        params["class_weight"] = "balanced"
+    weighted = make(name, min_samples_leaf=0.02, **params).fit(X, y, sample_weight=w)
+    removed = make(name, min_samples_leaf=0.02, **params).fit(X[kept], y[kept], sample_weight=w[kept])
+    assert model_bytes(weighted) == model_bytes(removed)
+    assert getattr(weighted, "oob_score_", None) == getattr(removed, "oob_score_", None)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_classes_of_rows_of_weight_zero_do_not_exist(name):
+    X, y = make_data(name)
+    model = make(name).fit(X, y, sample_weight=y != "b")
+    assert model.classes_.tolist() == ["a", "c"]
+    assert set(model.predict(X)) <= {"a", "c"}
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_weight_two_is_the_row_twice(name, outputs, bootstrap):
+    X, y = data(name, outputs)
+    w = np.random.default_rng(0).integers(0, 4, len(X))
+    params = {"bootstrap": bootstrap} if name in FORESTS else {}
+    weighted = make(name, **params).fit(X, y, sample_weight=w)
+    order = np.random.default_rng(1).permutation(w.sum())
+    repeated = make(name, **params).fit(X.repeat(w, axis=0)[order], y.repeat(w, axis=0)[order])
+    pairs = zip(getattr(weighted, "estimators_", [weighted]), getattr(repeated, "estimators_", [repeated]), strict=True)
+    for ours, theirs in ((one.tree_, two.tree_) for one, two in pairs):
+        np.testing.assert_array_equal(ours.children_left, theirs.children_left)
+        np.testing.assert_array_equal(ours.feature, theirs.feature)
+        np.testing.assert_array_equal(ours.threshold, theirs.threshold)
+        np.testing.assert_array_equal(ours.weighted_n_node_samples, theirs.weighted_n_node_samples)
+        np.testing.assert_array_equal(ours.value, theirs.value)
+    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_the_order_of_rows_does_not_matter(name, outputs):
+    X, y = data(name, outputs)
+    order = np.random.default_rng(0).permutation(len(X))
+    assert model_bytes(make(name).fit(X[order], y[order])) == model_bytes(make(name).fit(X, y))
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_a_power_of_two_on_all_weights_changes_nothing(name, outputs):
+    X, y = data(name, outputs)
+    w = np.random.default_rng(0).random(len(X))
+    one, two = (make(name).fit(X, y, sample_weight=f * w) for f in (1.0, 2.0**-5))
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    np.testing.assert_array_equal(one.apply(X), two.apply(X))
+
+
+@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("random_state", [3, None, np.random.RandomState(0)])
+def test_warm_start_is_the_forest_grown_at_once(name, outputs, random_state):
+    X, y = data(name, outputs, n=100)
+    scored = outputs != "several" or name in REGRESSORS
+    params = {"bootstrap": True, "oob_score": scored, "random_state": random_state}
+    warm = make(name, n_estimators=20, warm_start=True, **params).fit(X, y)
+    first = pickle.loads(pickle.dumps(warm))
+    warm.set_params(n_estimators=45, n_jobs=2).fit(X, y)
+    if isinstance(random_state, int):
+        whole = make(name, n_estimators=45, **params).fit(X, y)
+        assert model_bytes(warm) == model_bytes(whole)
+        assert getattr(warm, "oob_score_", None) == getattr(whole, "oob_score_", None)
+    np.testing.assert_array_equal(warm.apply(X)[:, :20], first.apply(X))
+    assert len(warm) == 45
+    assert model_bytes(first.set_params(n_estimators=45).fit(X, y)) == model_bytes(warm)
+
+
+@pytest.mark.parametrize("name", FORESTS)
+def test_warm_start_refuses_what_cannot_be_added(name):
+    X, y = make_data(name)
+    model = make(name, warm_start=True).fit(X, y)
+    before = model_bytes(model)
+    with pytest.raises(ValueError, match="n_estimators=3 is less than the 5 trees"):
+        model.set_params(n_estimators=3).fit(X, y)
+    model.set_params(n_estimators=8)
+    with pytest.raises(ValueError, match="X has 11 features"):
+        model.fit(X[:, 1:], y)
+    if name in CLASSIFIERS:
+        with pytest.raises(ValueError, match="other classes"):
+            model.fit(X, np.char.upper(y))
+    assert model_bytes(model) == before
+    with pytest.warns(UserWarning, match="does not fit new trees"):
+        model.set_params(n_estimators=5).fit(X, y)
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_the_same_seed_gives_the_same_bytes_and_another_does_not(name, outputs):
+    X, y = data(name, outputs)
+    one, again, other = (make(name, random_state=seed, max_features=2).fit(X, y) for seed in (0, 0, 1))
+    assert model_bytes(one) == model_bytes(again)
+    assert model_bytes(one) != model_bytes(other)
+    assert pickle.dumps(one) == pickle.dumps(again)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([*TREES, *FORESTS]),
+    st.sampled_from(OUTPUTS),
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 25),
+    st.integers(1, 9),
+)
+def test_layouts_and_threads_on_data_full_of_ties(name, outputs, seed, n, p):
+    if outputs == "labels" and name in REGRESSORS:
+        outputs = "several"
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-1, 3, (n, p)).astype(np.float32)
+    y = make_data(name, n=n, outputs=outputs, seed=seed)[1]
+    w = [None, rng.integers(0, 3, n) + (np.arange(n) == 0), rng.random(n) + 0.1][seed % 3]
+    expected = make(name, random_state=seed % 7).fit(X, y, sample_weight=w)
+    threads = {"n_jobs": 2} if name in FORESTS else {}
+    for Z in (np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X)):
+        model = make(name, random_state=seed % 7, **threads).fit(Z, y, sample_weight=w)
+        assert model_bytes(model) == model_bytes(expected)
+        np.testing.assert_array_equal(model.predict(Z), expected.predict(X))
+
+
+@pytest.mark.parametrize("name", ["emotions", "scene", "medical"])
+def test_layouts_and_threads_on_real_data(name):
+    if reason := real_data.missing(name):
+        pytest.skip(reason)
+    X, X_test, Y, *_ = load_npz_folder(real_data.root() / name)
+    dense = X.toarray() if sparse.issparse(X) else X
+    expected = make("ExtraTreesClassifier", n_estimators=10).fit(dense, Y)
+    for Z in (sparse.csr_matrix(dense), sparse.csc_matrix(dense)):
+        model = make("ExtraTreesClassifier", n_estimators=10, n_jobs=2).fit(Z, Y)
+        assert model_bytes(model) == model_bytes(expected)
+        np.testing.assert_array_equal(model.predict_proba(X_test), expected.predict_proba(X_test))
