@@ -36,7 +36,12 @@ impl Control {
 
     /// [`ErrorKind::Interrupted`] when the flag is raised.
     pub fn check(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(ErrorKind::Interrupted.into()) } else { Ok(()) }
+        if self.is_stopped() { Err(ErrorKind::Interrupted.into()) } else { Ok(()) }
+    }
+
+    /// Whether the flag is raised.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Number of trees finished so far.

@@ -257,10 +257,12 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
             })
             .map(|distance| distance * distance)
             .sum();
-        let (unsquare, unsquare_again) = two_to(-(30 - exponent_above(reach)));
-        let mean_square = squares as f64 / self.weight * unsquare * unsquare_again * unsquare * unsquare_again;
-        let square_mean: f64 = self.total[..q].iter().map(|s| (s / self.weight * down * down_again).powi(2)).sum();
-        let impurity = ((mean_square - square_mean) / q as f64).clamp(0.0, f64::MAX);
+        // Both moments in steps of 2^(exponent of the reach − 30), so that nothing overflows before the last product.
+        let coarser = 2f64.powi(exponent_above(self.weight) - 21);
+        let square_mean: f64 = self.total[..q].iter().map(|s| (s / self.weight * coarser).powi(2)).sum();
+        let variance = (squares as f64 / self.weight - square_mean).max(0.0);
+        let (unsquare, unsquare_again) = two_to(2 * (exponent_above(reach) - 30));
+        let impurity = variance / q as f64 * unsquare * unsquare_again;
         NodeStats { weight: self.weight, impurity, pure: false }
     }
 

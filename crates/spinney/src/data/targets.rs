@@ -67,6 +67,9 @@ pub enum Targets<'a> {
     Labels(LabelView<'a>),
 }
 
+/// Squares of targets, summed over samples and outputs, must be finite.
+const LARGEST: f64 = 1e150;
+
 impl Targets<'_> {
     /// Number of samples.
     pub fn n_samples(&self) -> usize {
@@ -89,6 +92,9 @@ impl Targets<'_> {
                 }
                 if !y.iter().all(|v| v.is_finite()) {
                     return Err(Error::invalid("y", "NaN or infinite in places", "finite numbers"));
+                }
+                if let Some(v) = y.iter().find(|v| v.abs() > LARGEST) {
+                    return Err(Error::invalid("y", format!("{v:e} in places"), "magnitudes up to 1e150"));
                 }
             }
             Targets::Classes { codes, n_classes } => {

@@ -244,6 +244,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
             rows,
             criterion: config.criterion,
             rules: self.rules(config, total as f64, largest as f64)?,
+            control,
         };
         let structure = grow::grow(&mut *search.into_search()?, key.child(GROWTH), config.max_leaf_nodes, control)?;
         let leaves = fill::leaf_values(&structure, &self.y, &row_units, self.outputs.width())?;

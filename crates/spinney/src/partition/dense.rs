@@ -54,7 +54,7 @@ impl Partitioner for Columns<'_> {
         let rows = self.samples.rows(span.samples.clone());
         let mut found = false;
         for position in 0..lottery.n_features() {
-            if position >= n_drawn && found {
+            if (position >= n_drawn && found) || visitor.is_over() {
                 break;
             }
             let feature = lottery.feature(position);
@@ -176,7 +176,7 @@ impl Partitioner for SortedColumns<'_> {
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let mut found = false;
         for position in 0..lottery.n_features() {
-            if position >= n_drawn && found {
+            if (position >= n_drawn && found) || visitor.is_over() {
                 break;
             }
             // All features: any order will do, and this one is not computed.

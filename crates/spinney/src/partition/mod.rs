@@ -79,6 +79,9 @@ pub(crate) trait Visitor {
 
     /// Columns with zeros and fewer entries cannot matter any more.
     fn least_entries(&self) -> u32;
+
+    /// Whether to show no more columns: what has been found will not be used.
+    fn is_over(&self) -> bool;
 }
 
 /// Sample ids and columns of the nodes of one tree.

@@ -135,7 +135,7 @@ impl<'a> Columns<'a> {
         let mut found = false;
         let mut drawn = [0; BATCH];
         for first in (0..lottery.n_features()).step_by(BATCH) {
-            if first >= n_drawn && found {
+            if (first >= n_drawn && found) || visitor.is_over() {
                 break;
             }
             let last = lottery.n_features().min(first + BATCH as u32);
@@ -416,6 +416,9 @@ impl<'a> SortedEntries<'a> {
             }
             fn least_entries(&self) -> u32 {
                 0
+            }
+            fn is_over(&self) -> bool {
+                false
             }
         }
         let mut earliest = Earliest(lottery, None);

@@ -2,6 +2,7 @@
 
 use super::{NodeSearch, Rules, SplitSearch};
 use crate::config::Criterion as Tag;
+use crate::control::Control;
 use crate::criterion::counts::{self, Gini};
 use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
@@ -50,6 +51,7 @@ pub(crate) struct SearchData<'a> {
     pub(crate) rows: &'a [u32],
     pub(crate) criterion: Tag,
     pub(crate) rules: Rules,
+    pub(crate) control: &'a Control,
 }
 
 impl<'a> SearchData<'a> {
@@ -84,10 +86,14 @@ impl<'a> SearchData<'a> {
     }
 
     fn with_criterion<C: Criterion + 'a>(self, criterion: C) -> Result<Box<dyn SplitSearch + 'a>> {
-        fn boxed<'a, P: Partitioner + 'a, C: Criterion + 'a>(p: P, c: C, rules: Rules) -> Box<dyn SplitSearch + 'a> {
-            Box::new(NodeSearch::new(p, c, rules))
+        fn boxed<'a, P: Partitioner + 'a, C: Criterion + 'a>(
+            p: P,
+            c: C,
+            (rules, control): (Rules, Control),
+        ) -> Box<dyn SplitSearch + 'a> {
+            Box::new(NodeSearch::new(p, c, rules, control))
         }
-        let (rows, rules) = (self.rows, self.rules);
+        let (rows, rules) = (self.rows, (self.rules, self.control.clone()));
         Ok(match self.x {
             TrainX::Dense(x) => boxed(dense::Columns::new(x, rows)?, criterion, rules),
             TrainX::DenseSorted(x, order) => boxed(dense::SortedColumns::new(x, order, rows)?, criterion, rules),

@@ -15,6 +15,7 @@ mod random;
 mod tests;
 
 use crate::config::Splitter;
+use crate::control::Control;
 use crate::criterion::{Criterion, NodeStats};
 use crate::partition::{Column, Entry, Partitioner, PlainColumn, Span, Visitor};
 use crate::rng::Key;
@@ -94,6 +95,7 @@ pub(crate) struct NodeSearch<P, C: Criterion> {
     partitioner: P,
     criterion: C,
     rules: Rules,
+    control: Control,
     picked: Vec<u32>,
     /// What is remembered of nodes that wait to be split, and the places that are free.
     memories: Vec<C::Memory>,
@@ -101,8 +103,16 @@ pub(crate) struct NodeSearch<P, C: Criterion> {
 }
 
 impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
-    pub(crate) fn new(partitioner: P, criterion: C, rules: Rules) -> Self {
-        NodeSearch { partitioner, criterion, rules, picked: Vec::new(), memories: Vec::new(), free: Vec::new() }
+    pub(crate) fn new(partitioner: P, criterion: C, rules: Rules, control: Control) -> Self {
+        NodeSearch {
+            partitioner,
+            criterion,
+            rules,
+            control,
+            picked: Vec::new(),
+            memories: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     fn enter(&mut self, span: &Span) -> NodeStats {
@@ -153,6 +163,7 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
             splitter: self.rules.splitter,
             largest_weight: self.rules.largest_weight,
             lottery: &lottery,
+            control: &self.control,
             thresholds: task.key.child(THRESHOLDS),
             n_samples: task.span.n_samples(),
             weight: task.stats.weight,
@@ -232,6 +243,7 @@ struct Scan<'a, C> {
     splitter: Splitter,
     largest_weight: f64,
     lottery: &'a Lottery,
+    control: &'a Control,
     thresholds: Key,
     n_samples: u32,
     weight: f64,
@@ -267,6 +279,10 @@ impl<C: Criterion> Visitor for Scan<'_, C> {
 
     fn least_entries(&self) -> u32 {
         self.least_entries
+    }
+
+    fn is_over(&self) -> bool {
+        self.control.is_stopped()
     }
 }
 

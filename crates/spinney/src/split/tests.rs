@@ -283,7 +283,7 @@ impl Criterion for Box<dyn AnyCriterion> {
 }
 
 fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, rules: &Rules, seed: u64) -> Structure {
-    let mut search = NodeSearch::new(partitioner, criterion, rules.clone());
+    let mut search = NodeSearch::new(partitioner, criterion, rules.clone(), Control::default());
     grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
