@@ -93,6 +93,8 @@ pub(crate) struct Gini<U: Units, Y> {
     weight: U,
     /// Σ t².
     squares: U::Square,
+    /// Σ t: m_j <= M, so Σ m_j² / M <= Σ m_j on both sides, with equality (and no rounding) when they are pure.
+    occupied: f64,
     /// See [`Occupancy::reach`].
     reach: f64,
     /// Impurity per unit of Σ p²: two for a label, one for a class output, over the number of outputs.
@@ -114,6 +116,7 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
             few_slots: slots.width <= FEW_SLOTS,
             weight: U::default(),
             squares: U::Square::default(),
+            occupied: 0.0,
             reach: 0.0,
             scale: match slots.n_class_outputs {
                 Some(n) => 1.0 / n as f64,
@@ -139,6 +142,7 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
             occupied += total.to_f64() as u64;
             least = least.min(total.to_f64());
         }
+        self.occupied = occupied as f64;
         let w = weight.to_f64();
         let square_share = U::square_to_f64(self.squares) / (w * w);
         self.reach = self.y.reach(square_share, least / w);
@@ -295,6 +299,10 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
         let mut sums = Sums { weight: w, ..Sums::default() };
         self.y.for_each_slot(row, |slot| sums.add(w, self.total[slot as usize], &mut U::default()));
         sums
+    }
+
+    fn perfect_score(&self) -> f64 {
+        self.occupied
     }
 
     fn least_moved_weight(&self, score: f64) -> f64 {

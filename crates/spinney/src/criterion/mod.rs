@@ -78,6 +78,11 @@ pub(crate) trait Criterion {
         moved
     }
 
+    /// A score that no cut exceeds: that of two pure sides, where it is known exactly.
+    fn perfect_score(&self) -> f64 {
+        f64::INFINITY
+    }
+
     /// A weight below which no moved side can reach `score`; 0 when nothing is known. See [`least_weight`].
     fn least_moved_weight(&self, _score: f64) -> f64 {
         0.0

@@ -179,8 +179,7 @@ impl Partitioner for SortedColumns<'_> {
             if (position >= n_drawn && found) || visitor.is_over() {
                 break;
             }
-            // All features: any order will do, and this one is not computed.
-            let feature = if n_drawn == lottery.n_features() { position } else { lottery.feature(position) };
+            let feature = lottery.feature(position);
             let start = feature as usize * self.n;
             let list = &mut self.lists[start + span.samples.start as usize..start + span.samples.end as usize];
             if let Some(column) = Column::varying(feature, list, true, 0) {

@@ -80,7 +80,7 @@ pub(crate) trait Visitor {
     /// Columns with zeros and fewer entries cannot matter any more.
     fn least_entries(&self) -> u32;
 
-    /// Whether to show no more columns: what has been found will not be used.
+    /// Whether no feature drawn later can matter any more.
     fn is_over(&self) -> bool;
 }
 

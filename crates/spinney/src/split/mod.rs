@@ -156,6 +156,9 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
     /// Best split of the node that the criterion has entered.
     fn search(&mut self, task: &Task) -> Option<Split> {
         let lottery = Lottery::new(task.key.child(LOTTERY), self.rules.n_features);
+        // Every cut between two samples is the same.
+        let any_cut = task.span.n_samples() == 2;
+        let perfect_score = if any_cut { f64::MIN } else { self.criterion.perfect_score() };
         let mut scan = Scan {
             criterion: &mut self.criterion,
             min_samples_leaf: u32::try_from(self.rules.min_samples_leaf).unwrap_or(u32::MAX),
@@ -168,6 +171,7 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
             n_samples: task.span.n_samples(),
             weight: task.stats.weight,
             best_score: f64::NEG_INFINITY,
+            perfect_score,
             least_entries: 0,
             best: None,
             picked: &mut self.picked,
@@ -248,6 +252,7 @@ struct Scan<'a, C> {
     n_samples: u32,
     weight: f64,
     best_score: f64,
+    perfect_score: f64,
     /// Columns of fewer entries, with zeros, cannot reach the best score.
     least_entries: u32,
     best: Option<Candidate>,
@@ -282,7 +287,8 @@ impl<C: Criterion> Visitor for Scan<'_, C> {
     }
 
     fn is_over(&self) -> bool {
-        self.control.is_stopped()
+        // Features drawn later lose ties.
+        self.best_score >= self.perfect_score || self.control.is_stopped()
     }
 }
 

@@ -197,6 +197,7 @@ trait AnyCriterion {
     fn move_one(&mut self, row: u32);
     fn moved_weight(&self) -> f64;
     fn score(&self) -> f64;
+    fn perfect_score(&self) -> f64;
     fn least_moved_weight(&self, score: f64) -> f64;
     fn decrease(&self, score: f64) -> f64;
 }
@@ -231,6 +232,9 @@ impl<C: Criterion> AnyCriterion for Scanned<C> {
     }
     fn score(&self) -> f64 {
         self.0.score(&self.1)
+    }
+    fn perfect_score(&self) -> f64 {
+        self.0.perfect_score()
     }
     fn least_moved_weight(&self, score: f64) -> f64 {
         self.0.least_moved_weight(score)
@@ -273,6 +277,9 @@ impl Criterion for Box<dyn AnyCriterion> {
     }
     fn score(&self, (): &()) -> f64 {
         (**self).score()
+    }
+    fn perfect_score(&self) -> f64 {
+        (**self).perfect_score()
     }
     fn least_moved_weight(&self, score: f64) -> f64 {
         (**self).least_moved_weight(score)
