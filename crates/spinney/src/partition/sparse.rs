@@ -384,15 +384,24 @@ impl<'a> SortedEntries<'a> {
         let mut any = false;
         let mut start = 0;
         while let Some(&feature) = features.get(start) {
+            // A group of at least `least` entries reaches `least - 1` places on. If this one does not, neither does any that
+            // ends before the group found there, whose start is looked for backwards.
+            let least = visitor.least_entries().min(span.n_samples()) as usize;
+            if least > 1 {
+                let Some(&reached) = features.get(start + least - 1) else { break };
+                if reached != feature {
+                    let before = features[start..start + least - 1].iter().rposition(|&f| f != reached);
+                    start += 1 + before.expect("the first entry is of another feature");
+                    continue;
+                }
+            }
             let len = 1 + features[start + 1..].iter().take_while(|&&f| f == feature).count();
             let group = start..start + len;
             start += len;
             if !wanted(&self.drawn, feature) {
                 continue;
             }
-            if len < n_samples && len < visitor.least_entries() as usize {
-                any = true;
-            } else if let Some(column) = Column::varying(feature, &mut entries[group], true, (n_samples - len) as u32) {
+            if let Some(column) = Column::varying(feature, &mut entries[group], true, (n_samples - len) as u32) {
                 any = true;
                 visitor.column(column);
             }
