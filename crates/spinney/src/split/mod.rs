@@ -78,6 +78,12 @@ pub(crate) struct Task {
     memory: Option<usize>,
 }
 
+impl Task {
+    pub(crate) fn new(span: Span, depth: usize, key: Key, stats: NodeStats, split: Option<Split>) -> Self {
+        Task { span, depth, key, stats, split, memory: None }
+    }
+}
+
 /// All that growth asks of a search; called a few times a node, so behind one virtual call.
 pub(crate) trait SplitSearch {
     fn root(&mut self, key: Key) -> Task;
@@ -194,7 +200,7 @@ impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
     fn root(&mut self, key: Key) -> Task {
         let span = self.partitioner.root();
         let stats = self.enter(&span);
-        let mut task = Task { span, depth: 0, key, stats, split: None, memory: None };
+        let mut task = Task::new(span, 0, key, stats, None);
         self.find_split(&mut task);
         task
     }
@@ -202,13 +208,10 @@ impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
     fn expand(&mut self, parent: &Task, split: &Split) -> [Task; 2] {
         let mid = self.partitioner.split_samples(&parent.span, split.feature, split.threshold);
         let samples = [parent.span.samples.start..mid, mid..parent.span.samples.end];
-        let mut children = [(0, LEFT), (1, RIGHT)].map(|(side, key): (usize, u64)| Task {
-            span: Span { samples: samples[side].clone(), entries: 0..0 },
-            depth: parent.depth + 1,
-            key: parent.key.child(key),
-            stats: NodeStats { weight: 0.0, impurity: 0.0, pure: true },
-            split: None,
-            memory: None,
+        let not_entered = NodeStats { weight: 0.0, impurity: 0.0, pure: true };
+        let mut children = [(0, LEFT), (1, RIGHT)].map(|(side, key): (usize, u64)| {
+            let span = Span { samples: samples[side].clone(), entries: 0..0 };
+            Task::new(span, parent.depth + 1, parent.key.child(key), not_entered, None)
         });
         let larger = usize::from(children[1].span.n_samples() > children[0].span.n_samples());
         let smaller = 1 - larger;

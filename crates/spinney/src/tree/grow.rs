@@ -140,3 +140,69 @@ impl Structure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::criterion::NodeStats;
+    use crate::partition::Span;
+    use crate::split::Split;
+
+    /// Splits one sample off at a time, to the left or to the right.
+    struct Peel {
+        rows: Vec<u32>,
+        left: bool,
+    }
+
+    impl Peel {
+        fn task(&self, samples: Range<u32>, depth: usize) -> Task {
+            let n = samples.end - samples.start;
+            let stats = NodeStats { weight: f64::from(n), impurity: f64::from(n - 1), pure: n == 1 };
+            let split = (n > 1).then_some(Split { feature: depth as u32, threshold: 0.5, decrease: 1.0 });
+            Task::new(Span { samples, entries: 0..0 }, depth, Key::from_seed(depth as u64), stats, split)
+        }
+    }
+
+    impl SplitSearch for Peel {
+        fn root(&mut self, _: Key) -> Task {
+            self.task(0..self.rows.len() as u32, 0)
+        }
+
+        fn expand(&mut self, parent: &Task, _: &Split) -> [Task; 2] {
+            let samples = parent.span.samples.clone();
+            let mid = if self.left { samples.start + 1 } else { samples.end - 1 };
+            [samples.start..mid, mid..samples.end].map(|samples| self.task(samples, parent.depth + 1))
+        }
+
+        fn rows(&self, span: &Span) -> &[u32] {
+            &self.rows[span.samples.start as usize..span.samples.end as usize]
+        }
+    }
+
+    #[test]
+    fn a_chain_of_100_000_splits_grows_and_is_numbered_in_pre_order() {
+        let n = 100_001;
+        for left in [true, false] {
+            for max_leaves in [None, Some(n as usize), Some(50_000)] {
+                let mut search = Peel { rows: (0..n).collect(), left };
+                let s = grow(&mut search, Key::from_seed(0), max_leaves, &Control::default()).unwrap();
+                let n_leaves = max_leaves.unwrap_or(n as usize);
+                assert_eq!(s.nodes.len(), 2 * n_leaves - 1);
+                assert_eq!(s.leaf_samples.len(), n_leaves);
+                assert_eq!(s.nodes[0].right as usize, if left { 2 } else { s.nodes.len() - 1 });
+                let mut samples: Vec<u32> = (0..n_leaves).flat_map(|leaf| s.leaf_rows(leaf)).copied().collect();
+                samples.sort_unstable();
+                assert_eq!(samples, search.rows);
+            }
+        }
+    }
+
+    #[test]
+    fn a_raised_flag_ends_growth() {
+        let control = Control::default();
+        control.stop();
+        let mut search = Peel { rows: (0..10).collect(), left: true };
+        let error = grow(&mut search, Key::from_seed(0), None, &control).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Interrupted);
+    }
+}
