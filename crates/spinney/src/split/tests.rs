@@ -472,3 +472,49 @@ proptest! {
         outcome?;
     }
 }
+
+/// Larger sparse problems, where columns are passed over because they are too light: dense partitioners pass over none.
+#[test]
+fn passing_over_light_columns_changes_nothing() {
+    use crate::rng::Stream;
+    for seed in 0..12u64 {
+        let mut stream = Stream::new(Key::from_seed(seed));
+        let (n, p, q) = (400, 150, 1 + (seed as usize % 3));
+        let mut draw = |below: u64| stream.below(below);
+        let x = (0..n * p)
+            .map(|i| {
+                // The later the feature, the rarer its entries; a third of the features has both signs.
+                let rare = 2 + (i % p) as u64 / 4;
+                let sign = if i % 3 == 0 && draw(2) == 0 { -1.0 } else { 1.0 };
+                if draw(rare) == 0 { sign * (1 + draw(3)) as f32 } else { 0.0 }
+            })
+            .collect();
+        let y = match seed % 4 {
+            0 => Y::Real((0..n * q).map(|_| draw(1000) as f64 / 7.0).collect(), q),
+            1 => Y::Classes((0..n).map(|_| draw(6) as u32).collect(), vec![6]),
+            2 => Y::Classes((0..n * q).map(|_| draw(4) as u32).collect(), vec![4; q]),
+            _ => Y::Labels((0..n * 20).map(|_| draw(7) == 0).collect(), 20),
+        };
+        let weights = (seed % 2 == 0).then(|| (0..n).map(|_| draw(4) as f64).collect());
+        let n_drawn = if seed % 5 == 0 { 12 } else { p as u32 };
+        let splitter = if seed % 3 == 0 { Splitter::Random } else { Splitter::Best };
+        let problem = Problem { n, p, x, y, weights, n_drawn, min_samples_leaf: 1 + seed as usize % 2, splitter, seed };
+        let data = problem.prepare();
+        let dense_x = DenseColumns::new(data.x.view()).unwrap();
+        let sparse_x = SparseColumns { by_column: data.by_column.clone(), by_row: data.by_row.clone() };
+        for_each_criterion(&data, |name, make| {
+            let (rules, rows) = (&data.rules, &data.rows[..]);
+            let dense = structure(dense::Columns::new(&dense_x, rows).unwrap(), make(), rules, seed);
+            assert!(dense.nodes.len() > 20);
+            let carried = sparse::SortedEntries::new(&sparse_x.by_column, rows).unwrap();
+            let carried = structure(carried, make(), rules, seed);
+            assert_eq!(fingerprint(&dense), fingerprint(&carried), "{name}, carried, seed {seed}");
+            for force in [Some(true), Some(false), None] {
+                let mut found = sparse::Columns::new(&sparse_x, rows).unwrap();
+                found.force_gather = force;
+                let found = structure(found, make(), rules, seed);
+                assert_eq!(fingerprint(&dense), fingerprint(&found), "{name}, {force:?}, seed {seed}");
+            }
+        });
+    }
+}
