@@ -108,20 +108,19 @@ impl MovedSums for Many {
 
     #[inline]
     fn squares(&self, _: &f64, total: &[f64]) -> (f64, f64) {
-        // Four partial sums each, in a fixed order: they fill the processor's vector registers.
-        let (mut moved_squares, mut rest_squares) = ([0.0; 4], [0.0; 4]);
-        let ((moved, moved_tail), (total, total_tail)) = (self.0.as_chunks::<4>(), total.as_chunks::<4>());
+        // Partial sums over every second output, in a fixed order: the processor adds two at a time.
+        let (mut moved_squares, mut rest_squares) = ([0.0; 2], [0.0; 2]);
+        let ((moved, moved_tail), (total, total_tail)) = (self.0.as_chunks::<2>(), total.as_chunks::<2>());
         for (m, t) in moved.iter().zip(total) {
-            let rest: [f64; 4] = std::array::from_fn(|k| t[k] - m[k]);
-            moved_squares = std::array::from_fn(|k| moved_squares[k] + m[k] * m[k]);
-            rest_squares = std::array::from_fn(|k| rest_squares[k] + rest[k] * rest[k]);
+            let rest = [t[0] - m[0], t[1] - m[1]];
+            moved_squares = [moved_squares[0] + m[0] * m[0], moved_squares[1] + m[1] * m[1]];
+            rest_squares = [rest_squares[0] + rest[0] * rest[0], rest_squares[1] + rest[1] * rest[1]];
         }
-        for (k, (m, t)) in moved_tail.iter().zip(total_tail).enumerate() {
-            moved_squares[k] += m * m;
-            rest_squares[k] += (t - m) * (t - m);
+        if let ([m], [t]) = (moved_tail, total_tail) {
+            moved_squares[0] += m * m;
+            rest_squares[0] += (t - m) * (t - m);
         }
-        let sum = |s: [f64; 4]| (s[0] + s[1]) + (s[2] + s[3]);
-        (sum(moved_squares), sum(rest_squares))
+        (moved_squares[0] + moved_squares[1], rest_squares[0] + rest_squares[1])
     }
 }
 
