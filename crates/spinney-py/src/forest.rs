@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -134,8 +134,13 @@ impl PyForest {
     fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let x = x.view()?;
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
-        let scores = entry.run(py, |control| self.0.predict(&x, control))?;
-        Ok(output::array(py, scores))
+        let scores = output::zeros(py, x.n_samples(), self.0.outputs().width())?;
+        {
+            let mut out = scores.try_readwrite()?;
+            let out = out.as_slice_mut()?;
+            entry.run(py, |control| self.0.predict_into(&x, out, control))?;
+        }
+        Ok(scores)
     }
 
     /// (n_samples, n_trees) uint32: the leaf of each row in each tree.

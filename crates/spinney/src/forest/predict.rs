@@ -49,6 +49,15 @@ impl Forest {
         Ensemble::of_forest(self).predict(x, control)
     }
 
+    /// [`Forest::predict`] into memory of the caller, row-major; what it held is overwritten.
+    ///
+    /// # Errors
+    /// As [`Forest::predict`]; [`ErrorKind::Shape`] when `out` is not of n_samples × width numbers. After an error `out`
+    /// is written in part.
+    pub fn predict_into(&self, x: &Matrix<'_>, out: &mut [f64], control: &Control) -> Result<()> {
+        Ensemble::of_forest(self).predict_into(x, out, control)
+    }
+
     /// The node of the leaf that each row reaches in each tree, (n_samples, n_trees).
     ///
     /// # Errors
@@ -122,6 +131,8 @@ pub(super) struct Ensemble<'a> {
 
 /// Widest outputs whose sums are kept tree by tree: a block of them fits the first-level cache.
 const NARROW: usize = 8;
+/// Sums of a block, unless it has 16 rows: they stay in the second-level cache from zero to mean.
+const BLOCK_SUMS: usize = 1 << 17;
 /// Trees whose leaves are found before wide outputs are added.
 pub(super) const TREES_AT_ONCE: usize = 64;
 
@@ -187,21 +198,30 @@ impl<'a> Ensemble<'a> {
     }
 
     fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
+        let mut means = try_matrix("predictions", 0.0, x.n_samples(), self.width)?;
+        self.predict_into(x, &mut means, control)?;
+        Ok(into_array(means, x.n_samples(), self.width))
+    }
+
+    fn predict_into(&self, x: &Matrix<'_>, out: &mut [f64], control: &Control) -> Result<()> {
         let rows = self.rows(x)?;
         let n = rows.n_samples();
-        let mut sums = try_matrix("predictions", 0.0, n, self.width)?;
+        if Some(out.len()) != n.checked_mul(self.width) {
+            return Err(Error::shape("out", n.saturating_mul(self.width), out.len()));
+        }
         // A sparse row is scattered once for all trees; dense rows may come back for each tree.
         let at_once = match rows {
             Rows::Sparse(_) => self.trees.len(),
             Rows::Dense(_) if self.width <= NARROW => 1,
             Rows::Dense(_) => TREES_AT_ONCE,
         };
-        let block = rows.block_rows(at_once, control.n_threads());
+        let block = rows.block_rows(at_once, control.n_threads()).min((BLOCK_SUMS / self.width.max(1)).max(16));
         pool::for_each(
             control.n_threads(),
-            sums.chunks_mut((block * self.width).max(1)).enumerate(),
+            out.chunks_mut((block * self.width).max(1)).enumerate(),
             || self.worker(&rows),
             |worker, (b, sums)| {
+                sums.fill(0.0);
                 let range = b * block..(b * block + block).min(n);
                 for first in (0..self.trees.len()).step_by(at_once) {
                     control.check()?;
@@ -216,8 +236,7 @@ impl<'a> Ensemble<'a> {
                 sums.iter_mut().for_each(|sum| *sum /= n_trees);
                 Ok(())
             },
-        )?;
-        Ok(into_array(sums, n, self.width))
+        )
     }
 
     fn apply(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<u32>> {
@@ -462,6 +481,37 @@ mod tests {
             for x in rows.layouts() {
                 assert_eq!(bits(&forest.predict(&x, &Control::with_threads(2)).unwrap()), expected);
             }
+        }
+    }
+
+    #[test]
+    fn what_the_callers_memory_held_does_not_matter() {
+        for seed in 0..20 {
+            let forest = models::some_forest(seed);
+            let rows = models::rows(seed, 30, forest.n_features);
+            let control = Control::default();
+            for x in rows.layouts() {
+                let expected = forest.predict(&x, &control).unwrap();
+                let mut out = vec![f64::NAN; expected.len()];
+                forest.predict_into(&x, &mut out, &control).unwrap();
+                assert_eq!(out, expected.into_raw_vec_and_offset().0);
+                out.push(0.0);
+                let error = forest.predict_into(&x, &mut out, &control).unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::Shape { what: "out", .. }));
+            }
+        }
+    }
+
+    #[test]
+    fn groups_of_sparse_trees_keep_the_order_of_the_trees() {
+        // Two chains exceed what is walked at once, small trees before, between and after them do not.
+        let trees = [1, 70_000, 2, 3, 70_000, 1].map(models::chain);
+        let csr = crate::SparseView::try_new(vec![0, 1, 2, 3], vec![0, 0, 0], vec![1.0, -1.5, -1e9], 1).unwrap();
+        let (x, control) = (Matrix::Csr(csr), Control::default());
+        let forest = Forest::merge(&trees.clone().map(Forest::from).iter().collect::<Vec<_>>()).unwrap();
+        let leaves = forest.apply(&x, &control).unwrap();
+        for (t, tree) in trees.iter().enumerate() {
+            assert_eq!(leaves.index_axis(Axis(1), t), tree.apply(&x, &control).unwrap());
         }
     }
 

@@ -1,7 +1,7 @@
 //! X as prediction reads it: by row, in blocks.
 //!
 //! A block of dense rows is lent as it lies when X is in C order, else copied into scratch. A sparse row is scattered
-//! into a scratch of length p, walked through all trees, and cleared by its own entries: O(entries) a row, never O(p).
+//! into a scratch of length p, walked through a group of trees, and cleared by its own entries: O(entries), never O(p).
 
 use std::ops::Range;
 
@@ -23,6 +23,9 @@ pub(super) enum Rows<'a> {
 const BLOCK_VALUES: usize = 1 << 15;
 /// Most rows of a block: enough that a tree stays in the cache while they pass, few enough to answer a stop soon.
 const BLOCK_ROWS: usize = 512;
+/// Nodes of the trees that sparse rows walk before the next row is scattered: they stay in the second-level cache from
+/// one row to the next.
+const GROUP_NODES: usize = 1 << 17;
 /// Node ids held for one block.
 const BLOCK_IDS: usize = 1 << 17;
 /// Blocks for each thread, so that the last one is not waited for long.
@@ -89,11 +92,15 @@ impl<'a> Rows<'a> {
                 }
             }
             Rows::Sparse(_) => {
-                let mut ids = ids.chunks_exact_mut(trees.len());
-                self.for_each(rows, scratch, |row| {
-                    let ids = ids.next().expect("one chunk of ids for each row");
-                    trees.iter().zip(ids).for_each(|(tree, id)| *id = leaf_node(tree, row));
-                });
+                let mut first = 0;
+                for group in groups(trees) {
+                    let mut ids = ids.chunks_exact_mut(trees.len());
+                    self.for_each(rows.clone(), scratch, |row| {
+                        let ids = &mut ids.next().expect("one chunk of ids for each row")[first..];
+                        group.iter().zip(ids).for_each(|(tree, id)| *id = leaf_node(tree, row));
+                    });
+                    first += group.len();
+                }
             }
         }
     }
@@ -131,6 +138,20 @@ impl<'a> Rows<'a> {
         }
         &scratch.values
     }
+}
+
+/// `trees` in turn, as many at once as have [`GROUP_NODES`] nodes, or one.
+fn groups<'t, 'a>(mut trees: &'t [&'a Tree]) -> impl Iterator<Item = &'t [&'a Tree]> {
+    std::iter::from_fn(move || {
+        let mut n_nodes = 0;
+        let fit = trees.iter().take_while(|tree| {
+            n_nodes += tree.n_nodes();
+            n_nodes <= GROUP_NODES
+        });
+        let (group, rest) = trees.split_at(fit.count().max(1).min(trees.len()));
+        trees = rest;
+        (!group.is_empty()).then_some(group)
+    })
 }
 
 /// Buffer of one thread: a copied dense block, or one scattered row (zero between rows).
