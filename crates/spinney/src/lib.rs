@@ -1,4 +1,7 @@
 //! Trees and tree ensembles for data that is wide on both sides.
+#[cfg(feature = "bench-internals")]
+#[doc(hidden)]
+pub mod bench;
 mod config;
 mod control;
 mod criterion;

@@ -36,6 +36,39 @@ const BATCH: usize = 32;
 /// Stored entries from which it is remembered that a column is constant.
 const WORTH_KNOWING: u32 = 16;
 
+/// Whence the entries of a node's drawn columns come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the drawn columns, one by one.
+    Columns,
+    /// From the node's rows: every stored feature is looked up in the set of drawn ones.
+    RowsBySet,
+    /// From the node's rows: the place in the lottery of every stored feature is computed.
+    RowsByPlace,
+}
+
+/// How a column's entries inside a node are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// Of every stored entry: is its row in the node?
+    Mapping,
+    /// Of every sample of the node: is it stored?
+    Bisection,
+}
+
+impl Lookup {
+    /// The cheaper one.
+    #[inline]
+    fn cheaper(n_stored: usize, n_node: u32) -> Self {
+        let halvings = f64::from(usize::BITS - n_stored.leading_zeros());
+        if f64::from(n_node) * halvings * cost::BISECTION < n_stored as f64 * cost::MAPPING {
+            Lookup::Bisection
+        } else {
+            Lookup::Mapping
+        }
+    }
+}
+
 /// Finds the entries of drawn columns at each node, each node in the way that costs least.
 #[derive(Debug)]
 pub(crate) struct Columns<'a> {
@@ -51,8 +84,9 @@ pub(crate) struct Columns<'a> {
     /// Places in the lottery of the features in the node's rows.
     places: Vec<u32>,
     goes_right: BitSet,
-    #[cfg(test)]
-    pub(crate) force_gather: Option<bool>,
+    /// Taken instead of what costs least.
+    #[cfg(any(test, feature = "bench-internals"))]
+    pub(crate) forced: (Option<Way>, Option<Lookup>),
 }
 
 impl<'a> Columns<'a> {
@@ -68,9 +102,21 @@ impl<'a> Columns<'a> {
             found: Vec::new(),
             places: Vec::new(),
             goes_right: BitSet::new(n_samples),
-            #[cfg(test)]
-            force_gather: None,
+            #[cfg(any(test, feature = "bench-internals"))]
+            forced: (None, None),
         })
+    }
+
+    /// As if no node had been visited yet.
+    #[cfg(feature = "bench-internals")]
+    pub(crate) fn forget_constants(&mut self) {
+        self.constants = KnownConstants::new(self.x.by_column.n_major());
+    }
+
+    /// Moves the rows for which `goes_right` holds behind the others.
+    #[cfg(feature = "bench-internals")]
+    pub(crate) fn split_rows(&mut self, span: &Span, goes_right: impl Fn(u32) -> bool) -> u32 {
+        self.samples.split(span.samples.clone(), goes_right)
     }
 
     /// Mean number of stored entries of a row.
@@ -78,26 +124,43 @@ impl<'a> Columns<'a> {
         self.x.by_column.values().len() as f64 / self.x.by_column.n_minor() as f64
     }
 
-    /// Whether gathering rows costs less than extracting `n_drawn` columns one by one, with columns and rows of mean
-    /// length.
-    fn gathers_rows(&self, n_node: u32, n_drawn: u32) -> bool {
-        #[cfg(test)]
-        if let Some(forced) = self.force_gather {
-            return forced;
-        }
+    /// The way that costs least if columns and rows have mean length.
+    pub(crate) fn cheapest(&self, n_node: u32, n_drawn: u32) -> Way {
         let per_column = self.x.by_column.values().len() as f64 / self.x.by_column.n_major() as f64;
         let (n_node, n_drawn) = (f64::from(n_node), f64::from(n_drawn));
         let bisection = cost::BISECTION * n_node * per_column.max(2.0).log2();
         let columns = n_drawn * (cost::COLUMN + bisection.min(cost::MAPPING * per_column));
-        let rows = n_drawn * cost::MARK + n_node * self.per_row() * cost::GATHER;
-        rows < columns
+        let stored = n_node * self.per_row();
+        let rows = n_drawn * cost::MARK + stored * cost::GATHER;
+        if rows >= columns {
+            Way::Columns
+        } else if stored * (cost::POSITION - 2.0 * cost::GATHER) < n_drawn * cost::MARK {
+            Way::RowsByPlace
+        } else {
+            Way::RowsBySet
+        }
     }
 
-    /// Entries of one column in the node, by mapping or binary search, appended to `out`.
-    fn extract(column: (&[u32], &[f32]), samples: &Permutation, span: &Span, mut keep: impl FnMut(u32, f32)) {
-        let (rows, values) = column;
-        let halvings = f64::from(usize::BITS - rows.len().leading_zeros());
-        if f64::from(span.n_samples()) * halvings * cost::BISECTION < rows.len() as f64 * cost::MAPPING {
+    #[cfg(any(test, feature = "bench-internals"))]
+    fn forced(&self) -> (Option<Way>, Option<Lookup>) {
+        self.forced
+    }
+
+    #[cfg(not(any(test, feature = "bench-internals")))]
+    fn forced(&self) -> (Option<Way>, Option<Lookup>) {
+        (None, None)
+    }
+
+    /// Hands every entry of one column in the node to `keep`.
+    #[inline]
+    fn extract(
+        (rows, values): (&[u32], &[f32]),
+        samples: &Permutation,
+        span: &Span,
+        lookup: Lookup,
+        mut keep: impl FnMut(u32, f32),
+    ) {
+        if lookup == Lookup::Bisection {
             let mut from = 0;
             for &row in samples.rows(span.samples.clone()) {
                 // Samples rise inside a node, so the search goes on where the last one ended.
@@ -120,9 +183,11 @@ impl<'a> Columns<'a> {
 
     /// One column, if it varies in the node.
     fn column(&mut self, span: &Span, feature: u32) -> Option<Column<'_>> {
+        let column = self.x.by_column.slice(feature as usize);
+        let lookup = self.forced().1.unwrap_or_else(|| Lookup::cheaper(column.0.len(), span.n_samples()));
         self.buffer.clear();
         let buffer = &mut self.buffer;
-        Columns::extract(self.x.by_column.slice(feature as usize), &self.samples, span, |row, value| {
+        Columns::extract(column, &self.samples, span, lookup, |row, value| {
             if value != 0.0 {
                 buffer.push(Entry::new(value, row));
             }
@@ -275,15 +340,10 @@ impl Partitioner for Columns<'_> {
     }
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        if self.gathers_rows(span.n_samples(), n_drawn) {
-            let stored = f64::from(span.n_samples()) * self.per_row();
-            if stored * (cost::POSITION - 2.0 * cost::GATHER) < f64::from(n_drawn) * cost::MARK {
-                self.visit_rows_by_place(span, lottery, n_drawn, visitor);
-            } else {
-                self.visit_rows_by_set(span, lottery, n_drawn, visitor);
-            }
-        } else {
-            self.visit_columns(span, lottery, n_drawn, visitor);
+        match self.forced().0.unwrap_or_else(|| self.cheapest(span.n_samples(), n_drawn)) {
+            Way::Columns => self.visit_columns(span, lottery, n_drawn, visitor),
+            Way::RowsBySet => self.visit_rows_by_set(span, lottery, n_drawn, visitor),
+            Way::RowsByPlace => self.visit_rows_by_place(span, lottery, n_drawn, visitor),
         }
     }
 
@@ -313,7 +373,8 @@ fn split_by_column(
     marked: &mut BitSet,
 ) -> u32 {
     let zeros_go_right = 0.0 > threshold;
-    Columns::extract(column, samples, span, |row, value| {
+    let lookup = Lookup::cheaper(column.0.len(), span.n_samples());
+    Columns::extract(column, samples, span, lookup, |row, value| {
         if (value > threshold) != zeros_go_right {
             marked.insert(row);
         }
