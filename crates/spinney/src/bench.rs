@@ -30,7 +30,7 @@ pub enum Visit {
 impl Visit {
     /// All of them.
     pub const ALL: [Visit; 5] =
-        [Visit::Mapping, Visit::Bisection, Visit::Columns, Visit::RowsBySet, Visit::RowsByPlace];
+        [Visit::Mapping, Visit::Columns, Visit::RowsBySet, Visit::RowsByPlace, Visit::Bisection];
 
     fn forced(self) -> (Option<Way>, Option<Lookup>) {
         match self {
@@ -99,7 +99,8 @@ impl Nodes {
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn picked(&self, n_node: u32, n_drawn: u32) -> Result<Visit> {
-        Ok(match Columns::new(&self.x, &[])?.cheapest(n_node, n_drawn) {
+        let lottery = Lottery::new(Key::from_seed(0), self.x.by_row.n_minor());
+        Ok(match Columns::new(&self.x, &[])?.cheapest(n_node, &lottery, n_drawn) {
             Way::Columns => Visit::Columns,
             Way::RowsBySet => Visit::RowsBySet,
             Way::RowsByPlace => Visit::RowsByPlace,
@@ -126,12 +127,14 @@ impl Nodes {
         let mut times = vec![Vec::with_capacity(repeats); visits.len()];
         let mut sorter = Sorter(0);
         for repeat in 0..repeats as u64 {
-            for (times, visit) in times.iter_mut().zip(visits) {
+            for ((times, visit), turn) in times.iter_mut().zip(visits).zip(0..) {
+                // No way finds the columns of the one before it in the cache.
+                let key = Key::from_seed(repeat).child(turn);
                 columns.forced = visit.forced();
                 columns.forget_constants();
                 let start = Instant::now();
                 for (node, span) in (0..).zip(spans) {
-                    let lottery = Lottery::new(Key::from_seed(repeat).child(node), self.x.by_row.n_minor());
+                    let lottery = Lottery::new(key.child(node), self.x.by_row.n_minor());
                     columns.visit(span, &lottery, n_drawn, &mut sorter);
                 }
                 times.push(start.elapsed().as_nanos() as f64 / spans.len() as f64);
@@ -171,6 +174,9 @@ pub fn median(mut times: Vec<f64>) -> f64 {
 }
 
 /// Whether the rule carries columns.
+///
+/// # Errors
+/// As [`TreeConfig::fit`].
 pub fn carries_columns(config: &TreeConfig, x: &Matrix<'_>) -> Result<bool> {
     Ok(config.carries_columns(x, config.max_features.resolve(x.n_features())?))
 }

@@ -13,21 +13,25 @@ use crate::data::{SparseColumns, SparseView};
 use crate::error::{Result, try_with_capacity};
 use crate::split::features::Lottery;
 
-/// Costs in nanoseconds of one step of each way, measured by `benches/rust/extraction.rs`. They decide speed only:
-/// every way finds the same entries.
+/// Costs in nanoseconds, set by hand so that they reproduce what `benches/rust/extraction.rs` measures. They decide speed
+/// only: every way finds the same entries.
 mod cost {
+    /// One turn of the lottery, see [`Lottery::turns`](super::Lottery::turns).
+    pub(super) const TURN: f64 = 6.0;
+    /// A drawn column, whatever it holds: a jump to its place in memory.
+    pub(super) const COLUMN: f64 = 55.0;
     /// One stored entry of a column, looked up in the mapping.
     pub(super) const MAPPING: f64 = 1.0;
     /// One halving of a binary search.
-    pub(super) const BISECTION: f64 = 2.0;
-    /// A drawn column, whatever it holds: drawing it and a jump to its place in memory.
-    pub(super) const COLUMN: f64 = 30.0;
+    pub(super) const BISECTION: f64 = 2.4;
+    /// An entry found in a column, taken and sorted.
+    pub(super) const FOUND_IN_COLUMN: f64 = 12.0;
+    /// A row, whatever it holds.
+    pub(super) const ROW: f64 = 25.0;
     /// One stored entry of a row, looked up in the set of drawn features.
-    pub(super) const GATHER: f64 = 1.0;
-    /// A drawn feature put into that set.
-    pub(super) const MARK: f64 = 5.0;
-    /// The place in the lottery of a stored entry's feature.
-    pub(super) const POSITION: f64 = 3.0;
+    pub(super) const GATHER: f64 = 3.0;
+    /// An entry found in a row, taken and sorted by feature and value.
+    pub(super) const FOUND_IN_ROW: f64 = 40.0;
 }
 
 /// Columns asked for at once.
@@ -125,19 +129,28 @@ impl<'a> Columns<'a> {
     }
 
     /// The way that costs least if columns and rows have mean length.
-    pub(crate) fn cheapest(&self, n_node: u32, n_drawn: u32) -> Way {
-        let per_column = self.x.by_column.values().len() as f64 / self.x.by_column.n_major() as f64;
+    pub(crate) fn cheapest(&self, n_node: u32, lottery: &Lottery, n_drawn: u32) -> Way {
+        let n_features = f64::from(lottery.n_features());
+        let per_column = self.x.by_column.values().len() as f64 / n_features;
         let (n_node, n_drawn) = (f64::from(n_node), f64::from(n_drawn));
-        let bisection = cost::BISECTION * n_node * per_column.max(2.0).log2();
-        let columns = n_drawn * (cost::COLUMN + bisection.min(cost::MAPPING * per_column));
+        let draw = lottery.turns() * cost::TURN;
         let stored = n_node * self.per_row();
-        let rows = n_drawn * cost::MARK + stored * cost::GATHER;
-        if rows >= columns {
+        let found = stored * n_drawn / n_features;
+        // About how likely none of the drawn features is stored in the node (Poisson). Then columns are drawn until one is,
+        // and the places of the rows' features are needed after all.
+        let none = (-found).exp();
+        let bisection = cost::BISECTION * n_node * per_column.max(2.0).log2();
+        let column = draw + cost::COLUMN + bisection.min(cost::MAPPING * per_column);
+        let columns = (n_drawn + none * n_features / stored) * column + found * cost::FOUND_IN_COLUMN;
+        let rows = n_node * cost::ROW + found * cost::FOUND_IN_ROW;
+        let places = stored * draw;
+        let set = n_drawn * draw + stored * cost::GATHER + none * places;
+        if columns < rows + set.min(places) {
             Way::Columns
-        } else if stored * (cost::POSITION - 2.0 * cost::GATHER) < n_drawn * cost::MARK {
-            Way::RowsByPlace
-        } else {
+        } else if set < places {
             Way::RowsBySet
+        } else {
+            Way::RowsByPlace
         }
     }
 
@@ -340,7 +353,7 @@ impl Partitioner for Columns<'_> {
     }
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        match self.forced().0.unwrap_or_else(|| self.cheapest(span.n_samples(), n_drawn)) {
+        match self.forced().0.unwrap_or_else(|| self.cheapest(span.n_samples(), lottery, n_drawn)) {
             Way::Columns => self.visit_columns(span, lottery, n_drawn, visitor),
             Way::RowsBySet => self.visit_rows_by_set(span, lottery, n_drawn, visitor),
             Way::RowsByPlace => self.visit_rows_by_place(span, lottery, n_drawn, visitor),
