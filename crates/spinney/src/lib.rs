@@ -55,6 +55,10 @@
 //! Every fallible function returns this crate's [`Error`], whose [`ErrorKind`] carries the argument's name and the
 //! figures. Samples, features, slots and nodes are named by 32 bits. Nothing here is `unsafe`.
 
+#[cfg(feature = "bench-internals")]
+#[doc(hidden)]
+pub mod bench;
+
 mod config;
 mod control;
 mod criterion;

@@ -15,7 +15,7 @@
 //! result and of one scratch for each thread. Not here: the growth of a tree.
 
 pub(crate) mod bootstrap;
-mod grow;
+pub(crate) mod grow;
 mod oob;
 mod predict;
 mod rows;

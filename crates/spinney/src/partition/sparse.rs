@@ -13,21 +13,25 @@ use crate::data::{SparseColumns, SparseView};
 use crate::error::{Result, try_with_capacity};
 use crate::split::features::Lottery;
 
-/// Costs in nanoseconds of one step of each way, measured by `benches/rust/extraction.rs`. They decide speed only:
-/// every way finds the same entries.
+/// Costs in nanoseconds, set by hand so that they reproduce what `benches/rust/extraction.rs` measures. They decide speed
+/// only: every way finds the same entries.
 mod cost {
+    /// One turn of the lottery, see [`Lottery::turns`](super::Lottery::turns).
+    pub(super) const TURN: f64 = 6.0;
+    /// A drawn column, whatever it holds: a jump to its place in memory.
+    pub(super) const COLUMN: f64 = 55.0;
     /// One stored entry of a column, looked up in the mapping.
     pub(super) const MAPPING: f64 = 1.0;
     /// One halving of a binary search.
-    pub(super) const BISECTION: f64 = 2.0;
-    /// A drawn column, whatever it holds: drawing it and a jump to its place in memory.
-    pub(super) const COLUMN: f64 = 30.0;
+    pub(super) const BISECTION: f64 = 2.4;
+    /// An entry found in a column, taken and sorted.
+    pub(super) const FOUND_IN_COLUMN: f64 = 12.0;
+    /// A row, whatever it holds.
+    pub(super) const ROW: f64 = 25.0;
     /// One stored entry of a row, looked up in the set of drawn features.
-    pub(super) const GATHER: f64 = 1.0;
-    /// A drawn feature put into that set.
-    pub(super) const MARK: f64 = 5.0;
-    /// The place in the lottery of a stored entry's feature.
-    pub(super) const POSITION: f64 = 3.0;
+    pub(super) const GATHER: f64 = 3.0;
+    /// An entry found in a row, taken and sorted by feature and value.
+    pub(super) const FOUND_IN_ROW: f64 = 40.0;
 }
 
 /// Columns asked for at once.
@@ -35,6 +39,39 @@ const BATCH: usize = 32;
 
 /// Stored entries from which it is remembered that a column is constant.
 const WORTH_KNOWING: u32 = 16;
+
+/// Whence the entries of a node's drawn columns come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the drawn columns, one by one.
+    Columns,
+    /// From the node's rows: every stored feature is looked up in the set of drawn ones.
+    RowsBySet,
+    /// From the node's rows: the place in the lottery of every stored feature is computed.
+    RowsByPlace,
+}
+
+/// How a column's entries inside a node are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// Of every stored entry: is its row in the node?
+    Mapping,
+    /// Of every sample of the node: is it stored?
+    Bisection,
+}
+
+impl Lookup {
+    /// The cheaper one.
+    #[inline]
+    fn cheaper(n_stored: usize, n_node: u32) -> Self {
+        let halvings = f64::from(usize::BITS - n_stored.leading_zeros());
+        if f64::from(n_node) * halvings * cost::BISECTION < n_stored as f64 * cost::MAPPING {
+            Lookup::Bisection
+        } else {
+            Lookup::Mapping
+        }
+    }
+}
 
 /// Finds the entries of drawn columns at each node, each node in the way that costs least.
 #[derive(Debug)]
@@ -51,8 +88,9 @@ pub(crate) struct Columns<'a> {
     /// Places in the lottery of the features in the node's rows.
     places: Vec<u32>,
     goes_right: BitSet,
-    #[cfg(test)]
-    pub(crate) force_gather: Option<bool>,
+    /// Taken instead of what costs least.
+    #[cfg(any(test, feature = "bench-internals"))]
+    pub(crate) forced: (Option<Way>, Option<Lookup>),
 }
 
 impl<'a> Columns<'a> {
@@ -68,9 +106,21 @@ impl<'a> Columns<'a> {
             found: Vec::new(),
             places: Vec::new(),
             goes_right: BitSet::new(n_samples),
-            #[cfg(test)]
-            force_gather: None,
+            #[cfg(any(test, feature = "bench-internals"))]
+            forced: (None, None),
         })
+    }
+
+    /// As if no node had been visited yet.
+    #[cfg(feature = "bench-internals")]
+    pub(crate) fn forget_constants(&mut self) {
+        self.constants = KnownConstants::new(self.x.by_column.n_major());
+    }
+
+    /// Moves the rows for which `goes_right` holds behind the others.
+    #[cfg(feature = "bench-internals")]
+    pub(crate) fn split_rows(&mut self, span: &Span, goes_right: impl Fn(u32) -> bool) -> u32 {
+        self.samples.split(span.samples.clone(), goes_right)
     }
 
     /// Mean number of stored entries of a row.
@@ -78,26 +128,52 @@ impl<'a> Columns<'a> {
         self.x.by_column.values().len() as f64 / self.x.by_column.n_minor() as f64
     }
 
-    /// Whether gathering rows costs less than extracting `n_drawn` columns one by one, with columns and rows of mean
-    /// length.
-    fn gathers_rows(&self, n_node: u32, n_drawn: u32) -> bool {
-        #[cfg(test)]
-        if let Some(forced) = self.force_gather {
-            return forced;
-        }
-        let per_column = self.x.by_column.values().len() as f64 / self.x.by_column.n_major() as f64;
+    /// The way that costs least if columns and rows have mean length.
+    pub(crate) fn cheapest(&self, n_node: u32, lottery: &Lottery, n_drawn: u32) -> Way {
+        let n_features = f64::from(lottery.n_features());
+        let per_column = self.x.by_column.values().len() as f64 / n_features;
         let (n_node, n_drawn) = (f64::from(n_node), f64::from(n_drawn));
+        let draw = lottery.turns() * cost::TURN;
+        let stored = n_node * self.per_row();
+        let found = stored * n_drawn / n_features;
+        // About how likely none of the drawn features is stored in the node (Poisson). Then columns are drawn until one is,
+        // and the places of the rows' features are needed after all.
+        let none = (-found).exp();
         let bisection = cost::BISECTION * n_node * per_column.max(2.0).log2();
-        let columns = n_drawn * (cost::COLUMN + bisection.min(cost::MAPPING * per_column));
-        let rows = n_drawn * cost::MARK + n_node * self.per_row() * cost::GATHER;
-        rows < columns
+        let column = draw + cost::COLUMN + bisection.min(cost::MAPPING * per_column);
+        let columns = (n_drawn + none * n_features / stored) * column + found * cost::FOUND_IN_COLUMN;
+        let rows = n_node * cost::ROW + found * cost::FOUND_IN_ROW;
+        let places = stored * draw;
+        let set = n_drawn * draw + stored * cost::GATHER + none * places;
+        if columns < rows + set.min(places) {
+            Way::Columns
+        } else if set < places {
+            Way::RowsBySet
+        } else {
+            Way::RowsByPlace
+        }
     }
 
-    /// Entries of one column in the node, by mapping or binary search, appended to `out`.
-    fn extract(column: (&[u32], &[f32]), samples: &Permutation, span: &Span, mut keep: impl FnMut(u32, f32)) {
-        let (rows, values) = column;
-        let halvings = f64::from(usize::BITS - rows.len().leading_zeros());
-        if f64::from(span.n_samples()) * halvings * cost::BISECTION < rows.len() as f64 * cost::MAPPING {
+    #[cfg(any(test, feature = "bench-internals"))]
+    fn forced(&self) -> (Option<Way>, Option<Lookup>) {
+        self.forced
+    }
+
+    #[cfg(not(any(test, feature = "bench-internals")))]
+    fn forced(&self) -> (Option<Way>, Option<Lookup>) {
+        (None, None)
+    }
+
+    /// Hands every entry of one column in the node to `keep`.
+    #[inline]
+    fn extract(
+        (rows, values): (&[u32], &[f32]),
+        samples: &Permutation,
+        span: &Span,
+        lookup: Lookup,
+        mut keep: impl FnMut(u32, f32),
+    ) {
+        if lookup == Lookup::Bisection {
             let mut from = 0;
             for &row in samples.rows(span.samples.clone()) {
                 // Samples rise inside a node, so the search goes on where the last one ended.
@@ -120,9 +196,11 @@ impl<'a> Columns<'a> {
 
     /// One column, if it varies in the node.
     fn column(&mut self, span: &Span, feature: u32) -> Option<Column<'_>> {
+        let column = self.x.by_column.slice(feature as usize);
+        let lookup = self.forced().1.unwrap_or_else(|| Lookup::cheaper(column.0.len(), span.n_samples()));
         self.buffer.clear();
         let buffer = &mut self.buffer;
-        Columns::extract(self.x.by_column.slice(feature as usize), &self.samples, span, |row, value| {
+        Columns::extract(column, &self.samples, span, lookup, |row, value| {
             if value != 0.0 {
                 buffer.push(Entry::new(value, row));
             }
@@ -275,15 +353,10 @@ impl Partitioner for Columns<'_> {
     }
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        if self.gathers_rows(span.n_samples(), n_drawn) {
-            let stored = f64::from(span.n_samples()) * self.per_row();
-            if stored * (cost::POSITION - 2.0 * cost::GATHER) < f64::from(n_drawn) * cost::MARK {
-                self.visit_rows_by_place(span, lottery, n_drawn, visitor);
-            } else {
-                self.visit_rows_by_set(span, lottery, n_drawn, visitor);
-            }
-        } else {
-            self.visit_columns(span, lottery, n_drawn, visitor);
+        match self.forced().0.unwrap_or_else(|| self.cheapest(span.n_samples(), lottery, n_drawn)) {
+            Way::Columns => self.visit_columns(span, lottery, n_drawn, visitor),
+            Way::RowsBySet => self.visit_rows_by_set(span, lottery, n_drawn, visitor),
+            Way::RowsByPlace => self.visit_rows_by_place(span, lottery, n_drawn, visitor),
         }
     }
 
@@ -313,7 +386,8 @@ fn split_by_column(
     marked: &mut BitSet,
 ) -> u32 {
     let zeros_go_right = 0.0 > threshold;
-    Columns::extract(column, samples, span, |row, value| {
+    let lookup = Lookup::cheaper(column.0.len(), span.n_samples());
+    Columns::extract(column, samples, span, lookup, |row, value| {
         if (value > threshold) != zeros_go_right {
             marked.insert(row);
         }

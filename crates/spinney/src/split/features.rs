@@ -161,6 +161,16 @@ impl Lottery {
         }
     }
 
+    /// What a draw costs, in turns of the network with weak rounds. A walk that goes on is not foreseen by the processor:
+    /// its further turns count three times.
+    pub(crate) fn turns(&self) -> f64 {
+        if self.n as usize <= TABLE {
+            return 0.5;
+        }
+        let further = u64::from(self.n).next_power_of_two() as f64 / f64::from(self.n) - 1.0;
+        (1.0 + 3.0 * further) * if self.network.strong { 2.5 } else { 1.0 }
+    }
+
     pub(crate) fn n_features(&self) -> u32 {
         self.n
     }

@@ -15,6 +15,7 @@ use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::{self, RealTargets, Variance};
 use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
+use crate::partition::sparse::{Lookup, Way};
 use crate::partition::{dense, sparse};
 use crate::tree::grow::{Structure, grow};
 
@@ -450,9 +451,15 @@ proptest! {
                 ("sorted columns", structure(dense::SortedColumns::new(&dense_x, &order, rows).unwrap(), make(), rules, seed)),
                 ("sorted entries", structure(sparse::SortedEntries::new(&sparse_x.by_column, rows).unwrap(), make(), rules, seed)),
             ];
-            for (way, force) in [("gathered rows", Some(true)), ("columns", Some(false)), ("chosen", None)] {
+            for (way, forced) in [
+                ("rows by set", (Some(Way::RowsBySet), None)),
+                ("rows by place", (Some(Way::RowsByPlace), None)),
+                ("mapping", (Some(Way::Columns), Some(Lookup::Mapping))),
+                ("bisection", (Some(Way::Columns), Some(Lookup::Bisection))),
+                ("chosen", (None, None)),
+            ] {
                 let mut partitioner = sparse::Columns::new(&sparse_x, rows).unwrap();
-                partitioner.force_gather = force;
+                partitioner.forced = forced;
                 others.push((way, structure(partitioner, make(), rules, seed)));
             }
             for (way, other) in &others {
@@ -509,9 +516,9 @@ fn passing_over_light_columns_changes_nothing() {
             let carried = sparse::SortedEntries::new(&sparse_x.by_column, rows).unwrap();
             let carried = structure(carried, make(), rules, seed);
             assert_eq!(fingerprint(&dense), fingerprint(&carried), "{name}, carried, seed {seed}");
-            for force in [Some(true), Some(false), None] {
+            for force in [Some(Way::Columns), Some(Way::RowsBySet), Some(Way::RowsByPlace), None] {
                 let mut found = sparse::Columns::new(&sparse_x, rows).unwrap();
-                found.force_gather = force;
+                found.forced = (force, None);
                 let found = structure(found, make(), rules, seed);
                 assert_eq!(fingerprint(&dense), fingerprint(&found), "{name}, {force:?}, seed {seed}");
             }

@@ -1,0 +1,200 @@
+//! What `benches/rust/extraction.rs` times: one visit of a node, each way; one tree, columns carried or not.
+
+use std::time::Instant;
+
+use crate::config::TreeConfig;
+use crate::data::{Matrix, SparseColumns, SparseView, Targets};
+use crate::error::Result;
+use crate::forest::grow::seconds_of_tree;
+use crate::partition::sort::sort_by_value;
+use crate::partition::sparse::{Columns, Lookup, Way};
+use crate::partition::{Column, Partitioner, PlainColumn, Span, Visitor};
+use crate::rng::{Key, Stream};
+use crate::split::features::Lottery;
+
+/// What a node is visited in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visit {
+    /// Every drawn column walked.
+    Mapping,
+    /// Every sample searched in every drawn column.
+    Bisection,
+    /// Drawn columns, each in the cheaper of these.
+    Columns,
+    /// The node's rows and the set of drawn features.
+    RowsBySet,
+    /// The node's rows and the places of their features.
+    RowsByPlace,
+}
+
+impl Visit {
+    /// All of them.
+    pub const ALL: [Visit; 5] =
+        [Visit::Mapping, Visit::Columns, Visit::RowsBySet, Visit::RowsByPlace, Visit::Bisection];
+
+    fn forced(self) -> (Option<Way>, Option<Lookup>) {
+        match self {
+            Visit::Mapping => (Some(Way::Columns), Some(Lookup::Mapping)),
+            Visit::Bisection => (Some(Way::Columns), Some(Lookup::Bisection)),
+            Visit::Columns => (Some(Way::Columns), None),
+            Visit::RowsBySet => (Some(Way::RowsBySet), None),
+            Visit::RowsByPlace => (Some(Way::RowsByPlace), None),
+        }
+    }
+}
+
+/// Sorts what it is shown, as the search of the best cut does.
+struct Sorter(u64);
+
+impl Visitor for Sorter {
+    fn column(&mut self, column: Column<'_>) {
+        if !column.sorted {
+            sort_by_value(column.entries);
+        }
+        self.0 += u64::from(column.entries[0].row());
+    }
+
+    fn wants_entries(&self) -> bool {
+        true
+    }
+
+    fn plain_column(&mut self, _: PlainColumn<'_>) {
+        unreachable!("sparse columns are entries");
+    }
+
+    fn least_entries(&self) -> u32 {
+        0
+    }
+
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// Nodes of random rows: for every power of two as many nodes of that size as there are, and the root.
+#[derive(Debug)]
+pub struct Nodes {
+    x: SparseColumns<'static>,
+    /// Places of the rows in a random order.
+    rank: Vec<u32>,
+}
+
+impl Nodes {
+    /// Nodes of a matrix in compressed rows.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::OutOfMemory`].
+    pub fn new(by_row: SparseView<'static>) -> Result<Self> {
+        let mut rank: Vec<u32> = (0..by_row.n_major() as u32).collect();
+        let mut stream = Stream::new(Key::from_seed(0));
+        for i in (1..rank.len()).rev() {
+            rank.swap(i, stream.below(i as u64 + 1) as usize);
+        }
+        Ok(Nodes { x: SparseColumns { by_column: by_row.transposed()?, by_row }, rank })
+    }
+
+    /// Size of the root.
+    pub fn n_samples(&self) -> u32 {
+        self.rank.len() as u32
+    }
+
+    /// What the rule picks in a node of `n_node` samples.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::OutOfMemory`].
+    pub fn picked(&self, n_node: u32, n_drawn: u32) -> Result<Visit> {
+        let lottery = Lottery::new(Key::from_seed(0), self.x.by_row.n_minor());
+        Ok(match Columns::new(&self.x, &[])?.cheapest(n_node, &lottery, n_drawn) {
+            Way::Columns => Visit::Columns,
+            Way::RowsBySet => Visit::RowsBySet,
+            Way::RowsByPlace => Visit::RowsByPlace,
+        })
+    }
+
+    /// Nanoseconds of each of `visits` for a node of `n_node` samples (a power of two, or all) that draws `n_drawn` features:
+    /// medians of `repeats` measurements of up to `at_once` nodes. No column is known to be constant.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::OutOfMemory`].
+    pub fn nanoseconds(
+        &self,
+        visits: &[Visit],
+        n_node: u32,
+        n_drawn: u32,
+        at_once: usize,
+        repeats: usize,
+    ) -> Result<Vec<f64>> {
+        let rows: Vec<u32> = (0..self.n_samples()).collect();
+        let mut columns = Columns::new(&self.x, &rows)?;
+        let spans = self.split(&mut columns, n_node);
+        let spans = &spans[..spans.len().min(at_once)];
+        let mut times = vec![Vec::with_capacity(repeats); visits.len()];
+        let mut sorter = Sorter(0);
+        for repeat in 0..repeats as u64 {
+            for ((times, visit), turn) in times.iter_mut().zip(visits).zip(0..) {
+                // No way finds the columns of the one before it in the cache.
+                let key = Key::from_seed(repeat).child(turn);
+                columns.forced = visit.forced();
+                columns.forget_constants();
+                let start = Instant::now();
+                for (node, span) in (0..).zip(spans) {
+                    let lottery = Lottery::new(key.child(node), self.x.by_row.n_minor());
+                    columns.visit(span, &lottery, n_drawn, &mut sorter);
+                }
+                times.push(start.elapsed().as_nanos() as f64 / spans.len() as f64);
+            }
+        }
+        std::hint::black_box(sorter.0);
+        Ok(times.into_iter().map(median).collect())
+    }
+
+    /// Splits the root into nodes of `n_node` samples; what is left over stays in larger ones that are not used.
+    fn split(&self, columns: &mut Columns<'_>, n_node: u32) -> Vec<Span> {
+        let mut done = vec![];
+        let mut open = vec![columns.root()];
+        while let Some(span) = open.pop() {
+            let n = span.n_samples();
+            if n == n_node {
+                done.push(span);
+            } else if n > n_node {
+                // Halves are powers of two; the first cut is at the largest one below the size.
+                let n_left = n.next_power_of_two() / 2;
+                let mut ranks: Vec<u32> = columns.rows(&span).iter().map(|&row| self.rank[row as usize]).collect();
+                let (_, &mut cut, _) = ranks.select_nth_unstable(n_left as usize);
+                let mid = columns.split_rows(&span, |row| self.rank[row as usize] >= cut);
+                open.extend(
+                    [span.samples.start..mid, mid..span.samples.end].map(|samples| Span { samples, entries: 0..0 }),
+                );
+            }
+        }
+        done
+    }
+}
+
+/// The middle one.
+pub fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_unstable_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Whether the rule carries columns.
+///
+/// # Errors
+/// As [`TreeConfig::fit`].
+pub fn carries_columns(config: &TreeConfig, x: &Matrix<'_>) -> Result<bool> {
+    Ok(config.carries_columns(x, config.max_features.resolve(x.n_features())?))
+}
+
+/// Seconds of one tree, [with columns found at each node, with columns carried]: medians of `repeats` measurements.
+///
+/// # Errors
+/// As [`TreeConfig::fit`].
+pub fn seconds_of_trees(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'_>, repeats: usize) -> Result<[f64; 2]> {
+    let mut times = [vec![], vec![]];
+    for _ in 0..repeats {
+        for (carry, times) in [false, true].into_iter().zip(&mut times) {
+            times.push(seconds_of_tree(config, x, y, carry)?);
+        }
+    }
+    Ok(times.map(median))
+}
