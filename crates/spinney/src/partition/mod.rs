@@ -8,13 +8,14 @@
 //! | [`dense::Columns`] | the node's rows in a dense column, then sorted | drawn features × samples × log |
 //! | [`dense::SortedColumns`] | lists sorted once, split stably at each node | all features × samples |
 //! | [`sparse::Columns`] | mapping, binary search or row gather, then sorted | see there |
-//! | [`sparse::SortedEntries`] | entries sorted once by (feature, value), split stably | stored entries of the samples |
+//! | [`sorted_entries::SortedEntries`] | entries sorted once by (feature, value), split stably | stored entries of the samples |
 //!
 //! Sums over entries are exact (see [`crate::criterion`]), so every partitioner leads to the same tree.
 
 pub(crate) mod dense;
 pub(crate) mod permutation;
 pub(crate) mod sort;
+pub(crate) mod sorted_entries;
 pub(crate) mod sparse;
 
 use std::ops::Range;

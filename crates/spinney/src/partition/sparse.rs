@@ -1,4 +1,4 @@
-//! Sparse X: three ways to find a column's entries inside a node, or entries sorted once and carried down.
+//! Sparse X: three ways to find a column's entries inside a node.
 //!
 //! Thesis ch. 8 gives the first two; its switch rule is printed the wrong way round.
 //! * *mapping*: walk the column, keep the rows that the permutation places in the node: O(stored entries of the column);
@@ -7,10 +7,9 @@
 //!   O(stored entries of the node's rows).
 
 use super::permutation::Permutation;
-use super::sort::sort_by_value;
-use super::{BitSet, Column, Entry, KnownConstants, Partitioner, PlainColumn, Span, Visitor};
-use crate::data::{SparseColumns, SparseView};
-use crate::error::{Result, try_with_capacity};
+use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
+use crate::data::SparseColumns;
+use crate::error::Result;
 use crate::split::features::Lottery;
 
 /// Costs in nanoseconds, set by hand so that they reproduce what `benches/rust/extraction.rs` measures. They decide speed
@@ -378,7 +377,7 @@ impl Partitioner for Columns<'_> {
 
 /// Splits the samples of a node by one sparse column. Only the entries on the side of the threshold away from zero are
 /// marked. `goes_right` is empty before and after.
-fn split_by_column(
+pub(super) fn split_by_column(
     column: (&[u32], &[f32]),
     samples: &mut Permutation,
     span: &Span,
@@ -396,233 +395,4 @@ fn split_by_column(
     let others = if zeros_go_right { span.samples.start..mid } else { mid..span.samples.end };
     samples.rows(others).iter().for_each(|&row| marked.remove(row));
     mid
-}
-
-/// All entries of a tree, sorted by feature, then value, and split stably at each node: a node costs the stored entries of
-/// its samples, nothing is sorted twice, and features that are zero everywhere in the node are never met.
-///
-/// Invariants: `features[i]` is the feature of `entries[i]`; every node that may still be searched owns a range in which
-/// they rise by (feature, value).
-#[derive(Debug)]
-pub(crate) struct SortedEntries<'a> {
-    x: &'a SparseView<'a>,
-    samples: Permutation,
-    n: u32,
-    features: Vec<u32>,
-    entries: Vec<Entry>,
-    /// Entries of the smaller side of a node.
-    scratch: Vec<(u32, Entry)>,
-    drawn: BitSet,
-    goes_right: BitSet,
-}
-
-impl<'a> SortedEntries<'a> {
-    pub(crate) fn new(x: &'a SparseView<'a>, rows: &[u32]) -> Result<Self> {
-        let (n_features, n_samples) = (x.n_major(), x.n_minor());
-        let samples = Permutation::new(rows, n_samples)?;
-        let root = Span { samples: 0..rows.len() as u32, entries: 0..0 };
-        let inside = |row: u32| samples.contains(&root.samples, row);
-        let stored = if rows.len() == n_samples {
-            x.values().len()
-        } else {
-            x.indices().iter().filter(|&&row| inside(row)).count()
-        };
-        let mut features: Vec<u32> = try_with_capacity("the sorted entries of X", stored)?;
-        let mut entries: Vec<Entry> = try_with_capacity("the sorted entries of X", stored)?;
-        for feature in 0..n_features {
-            let (rows, values) = x.slice(feature);
-            let start = entries.len();
-            let kept = rows.iter().zip(values).filter(|&(&row, &value)| value != 0.0 && inside(row));
-            entries.extend(kept.map(|(&row, &value)| Entry::new(value, row)));
-            sort_by_value(&mut entries[start..]);
-            features.resize(entries.len(), feature as u32);
-        }
-        Ok(SortedEntries {
-            x,
-            samples,
-            n: rows.len() as u32,
-            features,
-            entries,
-            scratch: Vec::new(),
-            drawn: BitSet::new(n_features),
-            goes_right: BitSet::new(n_samples),
-        })
-    }
-
-    /// Shows the varying columns whose feature `wanted` accepts; returns whether there was any.
-    #[inline]
-    fn visit_groups(&mut self, span: &Span, wanted: impl Fn(&BitSet, u32) -> bool, visitor: &mut impl Visitor) -> bool {
-        let n_samples = span.n_samples() as usize;
-        let features = &self.features[span.entries.clone()];
-        let entries = &mut self.entries[span.entries.clone()];
-        let mut any = false;
-        let mut start = 0;
-        while let Some(&feature) = features.get(start) {
-            // A group of at least `least` entries reaches `least - 1` places on. If this one does not, neither does any that
-            // ends before the group found there, whose start is looked for backwards.
-            let least = visitor.least_entries().min(span.n_samples()) as usize;
-            if least > 1 {
-                let Some(&reached) = features.get(start + least - 1) else { break };
-                if reached != feature {
-                    let before = features[start..start + least - 1].iter().rposition(|&f| f != reached);
-                    start += 1 + before.expect("the first entry is of another feature");
-                    continue;
-                }
-            }
-            let len = 1 + features[start + 1..].iter().take_while(|&&f| f == feature).count();
-            let group = start..start + len;
-            start += len;
-            if !wanted(&self.drawn, feature) {
-                continue;
-            }
-            if let Some(column) = Column::varying(feature, &mut entries[group], true, (n_samples - len) as u32) {
-                any = true;
-                visitor.column(column);
-            }
-        }
-        any
-    }
-
-    /// The feature that is drawn first among those that vary.
-    fn earliest(&mut self, span: &Span, lottery: &Lottery) -> Option<u32> {
-        struct Earliest<'a>(&'a Lottery, Option<u32>);
-        impl Visitor for Earliest<'_> {
-            fn column(&mut self, column: Column<'_>) {
-                let at = self.0.position(column.feature);
-                self.1 = Some(self.1.map_or(at, |earliest| earliest.min(at)));
-            }
-            fn wants_entries(&self) -> bool {
-                true
-            }
-            fn plain_column(&mut self, _: PlainColumn<'_>) {
-                unreachable!("sparse columns are entries");
-            }
-            fn least_entries(&self) -> u32 {
-                0
-            }
-            fn is_over(&self) -> bool {
-                false
-            }
-        }
-        let mut earliest = Earliest(lottery, None);
-        self.visit_groups(span, |_, _| true, &mut earliest);
-        earliest.1.map(|at| lottery.feature(at))
-    }
-
-    /// Moves the entries of marked rows behind the others; returns the number of the others. The side with fewer samples
-    /// waits in the scratch meanwhile.
-    fn separate(&mut self, span: &Span, marked: &BitSet, mid: u32) -> usize {
-        let features = &mut self.features[span.entries.clone()];
-        let entries = &mut self.entries[span.entries.clone()];
-        self.scratch.clear();
-        if span.samples.end - mid <= mid - span.samples.start {
-            let mut kept = 0;
-            for i in 0..entries.len() {
-                let (feature, entry) = (features[i], entries[i]);
-                if marked.contains(entry.row()) {
-                    self.scratch.push((feature, entry));
-                } else {
-                    features[kept] = feature;
-                    entries[kept] = entry;
-                    kept += 1;
-                }
-            }
-            for (i, &(feature, entry)) in self.scratch.iter().enumerate() {
-                features[kept + i] = feature;
-                entries[kept + i] = entry;
-            }
-            kept
-        } else {
-            // Backwards, the places just below `kept` are free.
-            let mut kept = entries.len();
-            for i in (0..entries.len()).rev() {
-                let (feature, entry) = (features[i], entries[i]);
-                if marked.contains(entry.row()) {
-                    kept -= 1;
-                    features[kept] = feature;
-                    entries[kept] = entry;
-                } else {
-                    self.scratch.push((feature, entry));
-                }
-            }
-            for (i, &(feature, entry)) in self.scratch.iter().rev().enumerate() {
-                features[i] = feature;
-                entries[i] = entry;
-            }
-            kept
-        }
-    }
-
-    /// Keeps the entries of the rows that `goes` does not name, in front; returns how many.
-    fn compact(&mut self, span: &Span, goes: impl Fn(u32) -> bool) -> usize {
-        let features = &mut self.features[span.entries.clone()];
-        let entries = &mut self.entries[span.entries.clone()][..features.len()];
-        // Often few entries go: nothing moves before the first of them.
-        let first = entries.iter().position(|e| goes(e.row())).unwrap_or(entries.len());
-        let mut kept = first;
-        for i in first..features.len() {
-            let (feature, entry) = (features[i], entries[i]);
-            features[kept] = feature;
-            entries[kept] = entry;
-            kept += usize::from(!goes(entry.row()));
-        }
-        kept
-    }
-}
-
-impl Partitioner for SortedEntries<'_> {
-    fn root(&self) -> Span {
-        Span { samples: 0..self.n, entries: 0..self.entries.len() }
-    }
-
-    fn rows(&self, span: &Span) -> &[u32] {
-        self.samples.rows(span.samples.clone())
-    }
-
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        if n_drawn == lottery.n_features() {
-            self.visit_groups(span, |_, _| true, visitor);
-            return;
-        }
-        (0..n_drawn).for_each(|i| self.drawn.insert(lottery.feature(i)));
-        let any = self.visit_groups(span, |drawn, feature| drawn.contains(feature), visitor);
-        self.drawn.clear();
-        if !any && let Some(earliest) = self.earliest(span, lottery) {
-            self.visit_groups(span, |_, feature| feature == earliest, visitor);
-        }
-    }
-
-    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
-        let column = self.x.slice(feature as usize);
-        split_by_column(column, &mut self.samples, span, threshold, &mut self.goes_right)
-    }
-
-    const CARRIES_COLUMNS: bool = true;
-
-    fn split_columns(&mut self, span: &Span, mid: u32, searched: [bool; 2]) -> [Span; 2] {
-        let sides = [span.samples.start..mid, mid..span.samples.end];
-        let right = sides[1].clone();
-        let mut marked = std::mem::replace(&mut self.goes_right, BitSet::new(0));
-        self.samples.rows(right.clone()).iter().for_each(|&row| marked.insert(row));
-        let spans = match searched {
-            // The entries of a leaf are not needed any more: they are overwritten.
-            [true, false] | [false, true] => {
-                let [stays_left, _] = searched;
-                let n = self.compact(span, |row| marked.contains(row) == stays_left);
-                let kept = span.entries.start..span.entries.start + n;
-                let gone = kept.end..kept.end;
-                if stays_left { [kept, gone] } else { [gone, kept] }
-            }
-            _ => {
-                let n_left = self.separate(span, &marked, mid);
-                let cut = span.entries.start + n_left;
-                [span.entries.start..cut, cut..span.entries.end]
-            }
-        };
-        self.samples.rows(right).iter().for_each(|&row| marked.remove(row));
-        self.goes_right = marked;
-        let [left, right] = spans;
-        let [left_samples, right_samples] = sides;
-        [Span { samples: left_samples, entries: left }, Span { samples: right_samples, entries: right }]
-    }
 }

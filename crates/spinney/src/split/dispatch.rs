@@ -10,6 +10,7 @@ use crate::criterion::variance::{self, RealTargets, Variance};
 use crate::criterion::{Criterion, Units};
 use crate::data::{DenseColumns, SparseColumns};
 use crate::error::Result;
+use crate::partition::sorted_entries::SortedEntries;
 use crate::partition::{Partitioner, dense, sparse};
 
 /// X as growth uses it.
@@ -98,7 +99,7 @@ impl<'a> SearchData<'a> {
             TrainX::Dense(x) => boxed(dense::Columns::new(x, rows)?, criterion, rules),
             TrainX::DenseSorted(x, order) => boxed(dense::SortedColumns::new(x, order, rows)?, criterion, rules),
             TrainX::Sparse(x) => boxed(sparse::Columns::new(x, rows)?, criterion, rules),
-            TrainX::SparseSorted(x) => boxed(sparse::SortedEntries::new(x, rows)?, criterion, rules),
+            TrainX::SparseSorted(x) => boxed(SortedEntries::new(x, rows)?, criterion, rules),
         })
     }
 }

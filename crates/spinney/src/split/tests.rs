@@ -15,6 +15,7 @@ use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::{self, RealTargets, Variance};
 use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
+use crate::partition::sorted_entries::SortedEntries;
 use crate::partition::sparse::{Lookup, Way};
 use crate::partition::{dense, sparse};
 use crate::tree::grow::{Structure, grow};
@@ -449,7 +450,7 @@ proptest! {
             let dense = structure(dense::Columns::new(&dense_x, rows).unwrap(), make(), rules, seed);
             let mut others = vec![
                 ("sorted columns", structure(dense::SortedColumns::new(&dense_x, &order, rows).unwrap(), make(), rules, seed)),
-                ("sorted entries", structure(sparse::SortedEntries::new(&sparse_x.by_column, rows).unwrap(), make(), rules, seed)),
+                ("sorted entries", structure(SortedEntries::new(&sparse_x.by_column, rows).unwrap(), make(), rules, seed)),
             ];
             for (way, forced) in [
                 ("rows by set", (Some(Way::RowsBySet), None)),
@@ -513,7 +514,7 @@ fn passing_over_light_columns_changes_nothing() {
             let (rules, rows) = (&data.rules, &data.rows[..]);
             let dense = structure(dense::Columns::new(&dense_x, rows).unwrap(), make(), rules, seed);
             assert!(dense.nodes.len() > 20);
-            let carried = sparse::SortedEntries::new(&sparse_x.by_column, rows).unwrap();
+            let carried = SortedEntries::new(&sparse_x.by_column, rows).unwrap();
             let carried = structure(carried, make(), rules, seed);
             assert_eq!(fingerprint(&dense), fingerprint(&carried), "{name}, carried, seed {seed}");
             for force in [Some(Way::Columns), Some(Way::RowsBySet), Some(Way::RowsByPlace), None] {
