@@ -6,6 +6,8 @@
 //! * *row gather*: walk the node's rows and keep the entries of drawn features, all columns at once:
 //!   O(stored entries of the node's rows).
 
+use std::ops::Range;
+
 use super::permutation::Permutation;
 use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
 use crate::data::SparseColumns;
@@ -79,6 +81,9 @@ pub(crate) struct Columns<'a> {
     samples: Permutation,
     n: u32,
     constants: KnownConstants,
+    /// What the rows of some nodes store, each node inside the one before it; and sets to be used again.
+    presence: Vec<Presence>,
+    spare: Vec<BitSet>,
     buffer: Vec<Entry>,
     /// Features drawn at the node under way; empty between nodes.
     drawn: BitSet,
@@ -92,6 +97,13 @@ pub(crate) struct Columns<'a> {
     pub(crate) forced: (Option<Way>, Option<Lookup>),
 }
 
+/// Features that the rows of a node store: the others are zero in it, and in every node inside it.
+#[derive(Debug)]
+struct Presence {
+    samples: Range<u32>,
+    features: BitSet,
+}
+
 impl<'a> Columns<'a> {
     pub(crate) fn new(x: &'a SparseColumns<'a>, rows: &[u32]) -> Result<Self> {
         let (n_features, n_samples) = (x.by_column.n_major(), x.by_column.n_minor());
@@ -100,6 +112,8 @@ impl<'a> Columns<'a> {
             samples: Permutation::new(rows, n_samples)?,
             n: rows.len() as u32,
             constants: KnownConstants::new(n_features),
+            presence: Vec::new(),
+            spare: Vec::new(),
             buffer: Vec::new(),
             drawn: BitSet::new(n_features),
             found: Vec::new(),
@@ -114,6 +128,7 @@ impl<'a> Columns<'a> {
     #[cfg(feature = "bench-internals")]
     pub(crate) fn forget_constants(&mut self) {
         self.constants = KnownConstants::new(self.x.by_column.n_major());
+        self.presence.clear();
     }
 
     /// Moves the rows for which `goes_right` holds behind the others.
@@ -209,28 +224,53 @@ impl<'a> Columns<'a> {
     }
 
     fn visit_columns(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
+        self.find_presence(span);
         let mut found = false;
-        let mut drawn = [0; BATCH];
-        for first in (0..lottery.n_features()).step_by(BATCH) {
-            if (first >= n_drawn && found) || visitor.is_over() {
-                break;
-            }
-            let last = lottery.n_features().min(first + BATCH as u32);
-            let drawn = &mut drawn[..(last - first) as usize];
+        let mut drawn = [(0, 0); BATCH];
+        let mut positions = 0..lottery.n_features();
+        while !positions.is_empty() && !(positions.start >= n_drawn && found) && !visitor.is_over() {
             // Columns lie far apart in memory. Asking for a batch of them at once lets the waits overlap.
+            let presence = self.presence.last();
+            let mut n_batch = 0;
             let mut touched = 0;
-            for (feature, position) in drawn.iter_mut().zip(first..) {
-                *feature = lottery.feature(position);
-                touched ^= self.x.by_column.slice(*feature as usize).0.first().copied().unwrap_or(0);
+            for position in positions.by_ref().take(BATCH) {
+                let feature = lottery.feature(position);
+                if presence.is_none_or(|p| p.features.contains(feature)) {
+                    drawn[n_batch] = (feature, position);
+                    n_batch += 1;
+                    touched ^= self.x.by_column.slice(feature as usize).0.first().copied().unwrap_or(0);
+                }
             }
             std::hint::black_box(touched);
-            for (&feature, position) in drawn.iter().zip(first..) {
+            for &(feature, position) in &drawn[..n_batch] {
                 if position >= n_drawn && found {
                     break;
                 }
                 found |= self.visit_column(span, feature, visitor);
             }
         }
+    }
+
+    /// Brings the presence of features up to date: afterwards the last one, if any, is that of a node around this one.
+    fn find_presence(&mut self, span: &Span) {
+        let Range { start, end } = span.samples;
+        while self.presence.last().is_some_and(|p| start < p.samples.start || p.samples.end < end) {
+            self.spare.extend(self.presence.pop().map(|p| p.features));
+        }
+        // Worth a walk through the node's rows where these can store but a part of the features, and where the last walk
+        // was over many more rows.
+        let n = f64::from(span.n_samples());
+        let n_last = self.presence.last().map_or(f64::INFINITY, |p| f64::from(p.samples.end - p.samples.start));
+        let n_features = self.x.by_column.n_major();
+        if n * self.per_row() >= n_features as f64 || 4.0 * n > n_last {
+            return;
+        }
+        let mut features = self.spare.pop().unwrap_or_else(|| BitSet::new(n_features));
+        features.clear();
+        for &row in self.samples.rows(span.samples.clone()) {
+            self.x.by_row.slice(row as usize).0.iter().for_each(|&feature| features.insert(feature));
+        }
+        self.presence.push(Presence { samples: span.samples.clone(), features });
     }
 
     /// Shows one column if it varies and may matter; returns whether it varies.
