@@ -228,7 +228,7 @@ impl<'a> Columns<'a> {
         let mut found = false;
         let mut drawn = [(0, 0); BATCH];
         let mut positions = 0..lottery.n_features();
-        while !positions.is_empty() && !(positions.start >= n_drawn && found) && !visitor.is_over() {
+        while !positions.is_empty() && (positions.start < n_drawn || !found) && !visitor.is_over() {
             // Columns lie far apart in memory. Asking for a batch of them at once lets the waits overlap.
             let presence = self.presence.last();
             let mut n_batch = 0;
