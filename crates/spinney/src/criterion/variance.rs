@@ -25,7 +25,7 @@ pub(crate) trait MovedSums: std::fmt::Debug {
     fn squares(&self, local: &Self::Local, total: &[f64]) -> (f64, f64);
 }
 
-/// One output: both sums in registers. 50 000 × 30: a tree takes 0.6 of the time that it takes with [`Many`].
+/// One output: both sums stay in registers.
 #[derive(Debug)]
 pub(crate) struct One;
 
