@@ -45,6 +45,7 @@ impl PyTreeConfig {
             max_leaf_nodes: self.max_leaf_nodes,
             min_impurity_decrease: self.min_impurity_decrease,
             seed: self.seed,
+            output_projection: None,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::data::Outputs;
 use crate::error::{Error, Result};
+use crate::projection::OutputProjection;
 
 /// Impurity that splits reduce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +84,8 @@ pub struct TreeConfig {
     pub min_impurity_decrease: f64,
     /// Seed of a tree on its own; a forest derives its trees' streams from its own seed.
     pub seed: u64,
+    /// Grows the structure on projections of the outputs; `None` on the outputs themselves. See [`crate::projection`].
+    pub output_projection: Option<OutputProjection>,
 }
 
 impl TreeConfig {
@@ -99,10 +102,14 @@ impl TreeConfig {
             max_leaf_nodes: None,
             min_impurity_decrease: 0.0,
             seed: 0,
+            output_projection: None,
         }
     }
 
     pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
+        if self.output_projection.is_some() {
+            return Err(Error::invalid("output_projection", "given", "nothing yet"));
+        }
         let numeric = matches!(outputs, Outputs::Real { .. });
         if numeric != (self.criterion == Criterion::Variance) {
             let accepted = if numeric { "Variance for numbers" } else { "Gini or Entropy for classes and labels" };

@@ -68,6 +68,7 @@ pub mod forest;
 mod model_file;
 mod partition;
 mod pool;
+pub mod projection;
 mod rng;
 mod split;
 #[cfg(test)]
@@ -79,4 +80,5 @@ pub use control::Control;
 pub use data::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets, targets::Outputs};
 pub use error::{Error, ErrorKind, Result};
 pub use forest::{DecisionPath, Forest, Oob, TopK};
+pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
 pub use tree::{LeafTable, Node, Tree};

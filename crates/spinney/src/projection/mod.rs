@@ -1,0 +1,206 @@
+//! Random projections of the outputs: trees whose structure is grown on a few random combinations of many outputs.
+//!
+//! A projection is a q × d matrix Φ. A projected tree is grown on Z = YΦᵀ, n × q, with the variance criterion; its leaves
+//! are then labelled from the original y, so predictions are those of an ordinary tree and nothing is decoded. A search costs
+//! O(q) for each sample in place of O(d). When every distance between two rows of Z is within 1 ± ε of that between the rows of Y, so is the
+//! variance of every node, since the variance of a set is a mean over its pairs; by the lemma of Johnson and Lindenstrauss
+//! some q of the order of ln n / ε² does it whatever d is ([`johnson_lindenstrauss_dim`]). In forests a far smaller q is as
+//! accurate, often that of [`NProjections::Log`], as each tree may draw a Φ of its own.
+//!
+//! Source: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*,
+//! PhD thesis, Liège, 2016, ch. 5; W. Johnson and J. Lindenstrauss, 1984.
+//!
+//! ```
+//! use ndarray::Array2;
+//! use spinney::projection::{OutputProjection, Projection};
+//! use spinney::{Control, Criterion, ForestConfig, Targets};
+//!
+//! // 40 rows of 3 features, and 60 numbers to predict for each, all of them functions of the features.
+//! let x = Array2::from_shape_fn((40, 3), |(i, j)| ((i * (5 + 2 * j) + 3 * j) % 41) as f32);
+//! let y = Array2::from_shape_fn((40, 60), |(i, j)| f64::from(x[[i, j % 3]]) * (1.0 + j as f64));
+//!
+//! let mut config = ForestConfig { n_trees: 10, seed: 1, ..ForestConfig::extra_trees(Criterion::Variance) };
+//! config.tree.output_projection = Some(OutputProjection::new(Projection::Gaussian)); // 4 projections, as ln 60 = 4.09
+//! let forest = config.fit(&x.view().into(), &Targets::Real(y.view()), None, &Control::default())?;
+//!
+//! // Fully grown on other targets, but labelled with the original ones: the training rows come back.
+//! let error = forest.predict(&x.view().into(), &Control::default())? - &y;
+//! assert!(error.iter().all(|e| e.abs() < 1e-9));
+//! # Ok::<(), spinney::Error>(())
+//! ```
+//!
+//! # Which family, which q
+//!
+//! | family | Φ | when |
+//! |---|---|---|
+//! | [`Gaussian`](Projection::Gaussian) | dense | the first choice |
+//! | [`Rademacher`](Projection::Rademacher) | dense signs, or sparse | sparse ones are cheaper to apply; [`Sparsity::Sqrt`] wants rows of many labels |
+//! | [`Hadamard`](Projection::Hadamard) | never stored | very many outputs: takes no memory, rows are orthogonal |
+//! | [`Subsample`](Projection::Subsample) | q outputs as they are | outputs that say the same; a baseline |
+//! | [`Pca`](Projection::Pca) | of y, not random | a baseline; all trees share it, so it lacks their variety |
+//! | [`Given`](Projection::Given) | yours | |
+//!
+//! Larger q makes structures more like those of the unprojected tree. Accuracy of forests levels off early: try
+//! [`NProjections::Log`], then a few times as many. Projections drawn for each [tree](ProjectionScope::Tree) are not worse than a
+//! [shared](ProjectionScope::Forest) one: their errors cancel in the mean over trees.
+//!
+//! | file | what |
+//! |---|---|
+//! | `matrix` | Φ, stored by output: dense, sparse, or as rows of a Hadamard matrix |
+
+mod matrix;
+
+pub use matrix::ProjectionMatrix;
+
+use crate::data::Targets;
+use crate::error::{Error, Result};
+use crate::rng::Key;
+
+/// Purpose of the key that Φ is drawn from.
+pub(crate) const PROJECTION: u64 = u64::from_be_bytes(*b"outproj\0");
+
+/// Argument at fault in most errors of this module.
+pub(crate) const WHAT: &str = "output_projection";
+
+/// Where a q × d projection matrix Φ comes from; d is the number of columns of predictions
+/// ([`crate::Outputs::width`]).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Projection {
+    /// Entries from N(0, 1/q). E|Φy|² = |y|². Drawing costs O(q d).
+    Gaussian,
+    /// Entries ±√(s/q) with probability 1/(2s) each, else 0: [`Sparsity`] has s. E|Φy|² = |y|² (Achlioptas 2003; Li,
+    /// Hastie and Church 2006). A row that is all zero says nothing and is not drawn: rows follow the conditional
+    /// distribution, which differs noticeably only when s is not far below d.
+    Rademacher {
+        /// How many entries are zero.
+        sparsity: Sparsity,
+    },
+    /// q rows of the identity, not scaled: so many outputs as they are.
+    Subsample {
+        /// Whether an output may be drawn several times; without, q must not exceed d.
+        replacement: bool,
+    },
+    /// q distinct rows of the Hadamard matrix (Sylvester's) whose order D is the least power of two ≥ d, cut to d columns, divided by
+    /// √q: entries ±1/√q. Rows are orthogonal when d = D. q must not exceed D. Never stored: O(q) memory.
+    Hadamard,
+    /// The q principal directions of y with the largest variances, largest first: the rows of Φ are orthonormal. q must not exceed d; beyond the rank
+    /// of y, any orthonormal directions follow. The same for all trees of a fit.
+    Pca,
+    /// These: one for all trees, or one for each tree that the fit grows, in their order. The scope and the number of
+    /// projections are theirs.
+    Given(Vec<ProjectionMatrix>),
+}
+
+/// Expected share of entries of a Rademacher projection that are not zero: one in s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sparsity {
+    /// s, finite, at least 1: 1 has signs everywhere and is stored dense; 3 is the choice of Achlioptas (2003).
+    Factor(f64),
+    /// s = √d, the choice of Li, Hastie and Church (2006).
+    Sqrt,
+}
+
+/// Number q of projections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NProjections {
+    /// ⌊½ + ln d⌋, at least 1.
+    Log,
+    /// That many.
+    Count(usize),
+    /// That share of d, in (0, 1], rounded down, at least 1.
+    Fraction(f64),
+}
+
+impl From<usize> for NProjections {
+    fn from(count: usize) -> Self {
+        NProjections::Count(count)
+    }
+}
+
+impl NProjections {
+    /// q for d = `n_outputs`.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] naming `n_projections` for a count of 0 or a share outside (0, 1].
+    pub fn resolve(self, n_outputs: usize) -> Result<usize> {
+        let d = n_outputs as f64;
+        match self {
+            NProjections::Log => Ok(((0.5 + d.ln()) as usize).max(1)),
+            NProjections::Count(0) => Err(Error::invalid("n_projections", 0, "at least 1")),
+            NProjections::Count(q) => Ok(q),
+            NProjections::Fraction(f) if f > 0.0 && f <= 1.0 => Ok(((f * d) as usize).max(1)),
+            NProjections::Fraction(f) => Err(Error::invalid("n_projections", f, "a share in (0, 1]")),
+        }
+    }
+}
+
+/// Which trees share a projection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProjectionScope {
+    /// None: each draws its own.
+    Tree,
+    /// All trees of a forest.
+    Forest,
+}
+
+/// How the outputs of a tree or a forest are projected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputProjection {
+    /// Where Φ comes from.
+    pub family: Projection,
+    /// Number of its rows.
+    pub n_projections: NProjections,
+    /// Which trees share it; [`Projection::Pca`] is always shared.
+    pub scope: ProjectionScope,
+}
+
+impl OutputProjection {
+    /// [`NProjections::Log`] projections, drawn anew for each tree.
+    pub fn new(family: Projection) -> Self {
+        OutputProjection { family, n_projections: NProjections::Log, scope: ProjectionScope::Tree }
+    }
+}
+
+impl Projection {
+    /// The Φ of d = `n_outputs` columns that a single tree with this seed is grown with, and a forest whose trees share
+    /// one.
+    ///
+    /// `y` and `sample_weight` are read by [`Projection::Pca`] alone; `sample_weight` has one number for each row of y.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] naming `n_projections` when there are none or more than the family has, or
+    /// `output_projection` for a bad sparsity, for [`Projection::Pca`] without y, and for
+    /// [`Projection::Given`] of several matrices; [`crate::ErrorKind::Shape`] when y or a given matrix
+    /// have another width; [`crate::ErrorKind::OutOfMemory`].
+    pub fn draw(
+        &self,
+        n_outputs: usize,
+        n_projections: impl Into<NProjections>,
+        seed: u64,
+        y: Option<&Targets<'_>>,
+        sample_weight: Option<&[f64]>,
+    ) -> Result<ProjectionMatrix> {
+        let _ = (n_projections.into().resolve(n_outputs)?, y, sample_weight, Key::from_seed(seed).child(PROJECTION));
+        Err(Error::invalid(WHAT, format!("{self:?}"), "nothing yet"))
+    }
+}
+
+/// The least q for which a random projection of `n_samples` points keeps, more likely than not, all distances between two
+/// of them within 1 ± `eps`: ⌈8 ln n / ε²⌉, at least 1. It does not depend on the number of outputs, and forests need far fewer.
+///
+/// ```
+/// assert_eq!(spinney::projection::johnson_lindenstrauss_dim(1000, 0.5)?, 222);
+/// # Ok::<(), spinney::Error>(())
+/// ```
+///
+/// # Errors
+/// [`crate::ErrorKind::Invalid`] without samples or when `eps` is not in (0, 1).
+pub fn johnson_lindenstrauss_dim(n_samples: usize, eps: f64) -> Result<usize> {
+    if n_samples == 0 {
+        return Err(Error::invalid("n_samples", 0, "at least 1"));
+    }
+    if !(eps > 0.0 && eps < 1.0) {
+        return Err(Error::invalid("eps", eps, "in (0, 1)"));
+    }
+    Ok(((8.0 * (n_samples as f64).ln() / (eps * eps)).ceil() as usize).max(1))
+}
