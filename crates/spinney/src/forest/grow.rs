@@ -8,11 +8,9 @@ use super::Forest;
 use super::bootstrap::{Urn, tree_key};
 use crate::config::{ForestConfig, Sampling, Splitter, TreeConfig};
 use crate::control::Control;
-use crate::criterion::slots::Slots;
-use crate::criterion::variance::RealTargets;
 use crate::data::row_weights::{balanced, product};
 use crate::data::{ClassWeight, DenseColumns, Matrix, Outputs, RowWeights, SparseColumns, Targets, Weights};
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_filled};
 use crate::partition::dense::SortedOrder;
 use crate::rng::Key;
 use crate::split::Rules;
@@ -200,7 +198,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let carry = config.carries_columns(x, drawn);
         Ok(TrainingSet {
             x: train_x(x, carry, control)?,
-            y: split_y(y)?,
+            y: SplitY::new(y)?,
             outputs: y.outputs(),
             weights,
             rebalance,
@@ -315,20 +313,4 @@ fn train_x<'a>(x: &'a Matrix<'_>, carry: bool, control: &Control) -> Result<Trai
         Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.transposed()?, by_column: x.view() }),
         Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.transposed()?, by_row: x.view() }),
     })
-}
-
-fn split_y<'a>(y: &'a Targets<'_>) -> Result<SplitY<'a>> {
-    if let Some(slots) = Slots::new(y)? {
-        return Ok(SplitY::Slots(slots));
-    }
-    let Targets::Real(y) = y else { unreachable!("only numbers have no slots") };
-    let values = match y.to_slice() {
-        Some(values) => Cow::Borrowed(values),
-        None => {
-            let mut values = try_with_capacity("the targets", y.len())?;
-            values.extend(y.iter().copied());
-            Cow::Owned(values)
-        }
-    };
-    Ok(SplitY::Real(RealTargets { values, n_outputs: y.ncols() }))
 }

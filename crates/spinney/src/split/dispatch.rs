@@ -1,5 +1,7 @@
 //! The one place where runtime tags become concrete types: partitioner × criterion.
 
+use std::borrow::Cow;
+
 use super::{NodeSearch, Rules, SplitSearch};
 use crate::config::Criterion as Tag;
 use crate::control::Control;
@@ -8,8 +10,8 @@ use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::{self, RealTargets, Variance};
 use crate::criterion::{Criterion, Units};
-use crate::data::{DenseColumns, SparseColumns};
-use crate::error::Result;
+use crate::data::{DenseColumns, SparseColumns, Targets};
+use crate::error::{Result, try_with_capacity};
 use crate::partition::sorted_entries::SortedEntries;
 use crate::partition::{Partitioner, dense, sparse};
 
@@ -31,6 +33,25 @@ pub(crate) enum TrainX<'a> {
 pub(crate) enum SplitY<'a> {
     Slots(Slots<'a>),
     Real(RealTargets<'a>),
+}
+
+impl<'a> SplitY<'a> {
+    /// Lent where the layout allows.
+    pub(crate) fn new(y: &'a Targets<'_>) -> Result<Self> {
+        if let Some(slots) = Slots::new(y)? {
+            return Ok(SplitY::Slots(slots));
+        }
+        let Targets::Real(y) = y else { unreachable!("only numbers have no slots") };
+        let values = match y.to_slice() {
+            Some(values) => Cow::Borrowed(values),
+            None => {
+                let mut values = try_with_capacity("the targets", y.len())?;
+                values.extend(y.iter().copied());
+                Cow::Owned(values)
+            }
+        };
+        Ok(SplitY::Real(RealTargets { values, n_outputs: y.ncols() }))
+    }
 }
 
 /// Units of each row in one tree: sample weight × times drawn.
