@@ -11,7 +11,7 @@ pub enum Criterion {
     Gini,
     /// Shannon entropy in bits, for classes and labels.
     Entropy,
-    /// Variance (mean squared error), for numbers.
+    /// Variance (mean squared error), for numbers and for projected outputs.
     Variance,
 }
 
@@ -85,6 +85,10 @@ pub struct TreeConfig {
     /// Seed of a tree on its own; a forest derives its trees' streams from its own seed.
     pub seed: u64,
     /// Grows the structure on projections of the outputs; `None` on the outputs themselves. See [`crate::projection`].
+    ///
+    /// With a projection the criterion is the variance of the projected outputs, for every kind of y. `Gini` is accepted
+    /// for classes and labels and means the same, as the Gini index is a multiple of the variance of their columns of
+    /// 0 and 1. The fitted tree's criterion is `Variance`, and its impurities are means over projected outputs.
     pub output_projection: Option<OutputProjection>,
 }
 
@@ -107,13 +111,19 @@ impl TreeConfig {
     }
 
     pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
-        if self.output_projection.is_some() {
-            return Err(Error::invalid("output_projection", "given", "nothing yet"));
-        }
+        use Criterion::{Entropy, Gini, Variance};
         let numeric = matches!(outputs, Outputs::Real { .. });
-        if numeric != (self.criterion == Criterion::Variance) {
-            let accepted = if numeric { "Variance for numbers" } else { "Gini or Entropy for classes and labels" };
-            return Err(Error::invalid("criterion", format!("{:?}", self.criterion), accepted));
+        let accepted = match (&self.output_projection, numeric) {
+            (_, true) => (&[Variance][..], "Variance for numbers"),
+            (None, false) => (&[Gini, Entropy][..], "Gini or Entropy for classes and labels"),
+            // The Gini index of classes and labels is a multiple of the variance of their columns of 0 and 1.
+            (Some(_), false) => (&[Gini, Variance][..], "Gini or Variance for projected classes and labels"),
+        };
+        if !accepted.0.contains(&self.criterion) {
+            return Err(Error::invalid("criterion", format!("{:?}", self.criterion), accepted.1));
+        }
+        if let Some(projection) = &self.output_projection {
+            projection.check(outputs)?;
         }
         if self.max_depth == Some(0) {
             return Err(Error::invalid("max_depth", 0, "at least 1"));

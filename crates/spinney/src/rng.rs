@@ -4,6 +4,10 @@
 //! The mixing function is the finaliser of SplitMix64 (Steele, Lea, Flood 2014). Test vectors below pin it: a change
 //! of any of them changes every model and belongs in the changelog.
 
+use std::convert::Infallible;
+
+use rand_core::TryRng;
+
 /// A 64-bit key; streams and children are derived from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key(u64);
@@ -63,6 +67,26 @@ impl Stream {
                 return (wide >> 64) as u64;
             }
         }
+    }
+}
+
+/// For the distributions of `rand_distr`.
+impl TryRng for Stream {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok((self.next_u64() >> 32) as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, to: &mut [u8]) -> Result<(), Infallible> {
+        for chunk in to.chunks_mut(8) {
+            chunk.copy_from_slice(&self.next_u64().to_le_bytes()[..chunk.len()]);
+        }
+        Ok(())
     }
 }
 

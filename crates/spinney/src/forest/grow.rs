@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use super::Forest;
 use super::bootstrap::{Urn, tree_key};
-use crate::config::{ForestConfig, Sampling, Splitter, TreeConfig};
+use crate::config::{Criterion, ForestConfig, Sampling, Splitter, TreeConfig};
 use crate::control::Control;
 use crate::data::row_weights::{balanced, product};
 use crate::data::{ClassWeight, DenseColumns, Matrix, Outputs, RowWeights, SparseColumns, Targets, Weights};
 use crate::error::{Error, Result, try_filled};
 use crate::partition::dense::SortedOrder;
+use crate::projection::plan::{Plan, PlanData};
 use crate::rng::Key;
 use crate::split::Rules;
 use crate::split::dispatch::{RowUnits, SearchData, SplitY, TrainX};
@@ -48,8 +49,9 @@ impl TreeConfig {
         control: &Control,
     ) -> Result<Tree> {
         self.check(&y.outputs())?;
-        let data = TrainingSet::new(self, x, y, weights, Sampling::All, control)?;
-        data.grow(self, Sampling::All, Key::from_seed(self.seed), control)
+        let fit = Fit { sampling: Sampling::All, seed: self.seed, n_trees: 1 };
+        let data = TrainingSet::new(self, x, y, weights, fit, control)?;
+        data.grow(self, 0, Key::from_seed(self.seed), control)
     }
 }
 
@@ -95,11 +97,12 @@ impl ForestConfig {
         if trees.is_empty() {
             return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
         }
-        let data = TrainingSet::new(&self.tree, x, y, weights, self.sampling, control)?;
+        let fit = Fit { sampling: self.sampling, seed: self.seed, n_trees: trees.len() };
+        let data = TrainingSet::new(&self.tree, x, y, weights, fit, control)?;
         let first = trees.start;
         let trees = crate::pool::map(control.n_threads(), trees.len(), |i| {
             let key = tree_key(self.seed, first + i);
-            let tree = data.grow(&self.tree, self.sampling, key, control)?;
+            let tree = data.grow(&self.tree, i, key, control)?;
             control.one_more_done();
             Ok(Arc::new(tree))
         })?;
@@ -136,11 +139,22 @@ fn class_weights_checked<'a>(w: &'a [f64], sample_weight: Option<&[f64]>, n_samp
     }
 }
 
+/// What trees are grown together.
+#[derive(Clone, Copy, Debug)]
+struct Fit {
+    sampling: Sampling,
+    seed: u64,
+    n_trees: usize,
+}
+
 /// What all trees of a forest share.
 #[derive(Debug)]
 struct TrainingSet<'a, 't> {
+    fit: Fit,
     x: TrainX<'a>,
+    /// What leaves are labelled from; without a projection, what splits are searched with too.
     y: SplitY<'a>,
+    projection: Option<Plan<'a>>,
     outputs: Outputs,
     /// What a draw of each row weighs.
     weights: Weights,
@@ -159,11 +173,11 @@ const CARRY_SHARE: f64 = 0.2;
 
 impl<'a, 't> TrainingSet<'a, 't> {
     fn new(
-        config: &TreeConfig,
+        config: &'a TreeConfig,
         x: &'a Matrix<'_>,
         y: &'a Targets<'t>,
         row_weights: RowWeights<'_>,
-        sampling: Sampling,
+        fit: Fit,
         control: &Control,
     ) -> Result<Self> {
         let (n_samples, n_features) = (x.n_samples(), x.n_features());
@@ -177,6 +191,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         y.check(n_samples)?;
         let sample_weight = row_weights.sample_weight;
         Weights::check(sample_weight, n_samples)?;
+        let sampling = fit.sampling;
         let urn = Urn::new(x, sample_weight, sampling)?;
         urn.check(sampling)?;
         let n_draws = urn.n_draws(sampling).max(urn.n_rows());
@@ -190,15 +205,32 @@ impl<'a, 't> TrainingSet<'a, 't> {
                 (Some(Cow::Owned(balanced(y, |row| sample_weight.map_or(1.0, |w| w[row]))?)), false)
             }
         };
+        let overall = product(sample_weight, by_class.clone());
         let base = product(once, by_class);
         let weights = Weights::new(base.as_deref(), n_samples, n_draws)?;
         let rebalance = rebalance.then(|| Rebalance { y, base: once.map(<[f64]>::to_vec), n_draws });
         let rows = urn.rows_rising()?;
         let drawn = config.max_features.resolve(n_features)?;
         let carry = config.carries_columns(x, drawn);
+        let targets = SplitY::new(y)?;
+        let projection = config.output_projection.as_ref().map(|projection| {
+            let data = PlanData {
+                y: &targets,
+                n_outputs: y.outputs().width(),
+                n_samples,
+                rows: &rows,
+                weights: overall.as_deref(),
+                seed: fit.seed,
+                n_trees: fit.n_trees,
+            };
+            Plan::new(projection, &data, control)
+        });
+        let projection = projection.transpose()?;
         Ok(TrainingSet {
+            fit,
             x: train_x(x, carry, control)?,
-            y: SplitY::new(y)?,
+            y: targets,
+            projection,
             outputs: y.outputs(),
             weights,
             rebalance,
@@ -209,9 +241,9 @@ impl<'a, 't> TrainingSet<'a, 't> {
         })
     }
 
-    /// One tree: a function of (data, parameters, key).
-    fn grow(&self, config: &TreeConfig, sampling: Sampling, key: Key, control: &Control) -> Result<Tree> {
-        let counts = self.urn.draw(sampling, self.n_samples, key)?;
+    /// Tree `index` of the fit: a function of (data, parameters, key).
+    fn grow(&self, config: &TreeConfig, index: usize, key: Key, control: &Control) -> Result<Tree> {
+        let counts = self.urn.draw(self.fit.sampling, self.n_samples, key)?;
         let count = |row: usize| counts.as_ref().map_or(1, |c| u64::from(c[row]));
         let own = self.rebalance.as_ref().map(|rebalance| rebalance.weights(|row| count(row) as f64)).transpose()?;
         let weights = own.as_ref().unwrap_or(&self.weights);
@@ -225,7 +257,13 @@ impl<'a, 't> TrainingSet<'a, 't> {
         } else {
             &self.rows
         };
-        let row_units = if self.fits_narrow(total) {
+        let projected = self.projection.as_ref().map(|plan| plan.targets(key, index, &self.y, rows)).transpose()?;
+        let projected = projected.map(SplitY::Real);
+        let (split_y, criterion) = match &projected {
+            Some(projected) => (projected, Criterion::Variance),
+            None => (&self.y, config.criterion),
+        };
+        let row_units = if fits_narrow(split_y, total) {
             let mut narrow = try_filled("the weights of a tree", 0u32, self.n_samples)?;
             narrow.iter_mut().enumerate().for_each(|(row, u)| *u = units(row) as u32);
             RowUnits::Narrow(narrow)
@@ -236,26 +274,20 @@ impl<'a, 't> TrainingSet<'a, 't> {
         };
         let search = SearchData {
             x: &self.x,
-            y: &self.y,
+            y: split_y,
             units: &row_units,
             exact_weights: weights.exact,
             rows,
-            criterion: config.criterion,
+            criterion,
             rules: self.rules(config, total as f64, largest as f64)?,
             control,
         };
         let structure = grow::grow(&mut *search.into_search()?, key.child(GROWTH), config.max_leaf_nodes, control)?;
+        if let (Some(plan), Some(SplitY::Real(targets))) = (&self.projection, projected) {
+            plan.take_back(targets);
+        }
         let leaves = fill::leaf_values(&structure, &self.y, &row_units, self.outputs.width())?;
-        Ok(structure.into_tree(leaves, weights.unit, self.n_features, self.outputs.clone(), config.criterion))
-    }
-
-    /// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.
-    fn fits_narrow(&self, total: u64) -> bool {
-        let per_sample = match &self.y {
-            SplitY::Real(_) => 1,
-            SplitY::Slots(y) => y.most_in_a_row() as u128,
-        };
-        total < 1 << 31 && u128::from(total) * u128::from(total) * per_sample < 1 << 61
+        Ok(structure.into_tree(leaves, weights.unit, self.n_features, self.outputs.clone(), criterion))
     }
 
     fn rules(&self, config: &TreeConfig, total_weight: f64, largest_weight: f64) -> Result<Rules> {
@@ -274,6 +306,15 @@ impl<'a, 't> TrainingSet<'a, 't> {
     }
 }
 
+/// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.
+fn fits_narrow(y: &SplitY<'_>, total: u64) -> bool {
+    let per_sample = match y {
+        SplitY::Real(_) => 1,
+        SplitY::Slots(y) => y.most_in_a_row() as u128,
+    };
+    total < 1 << 31 && u128::from(total) * u128::from(total) * per_sample < 1 << 61
+}
+
 /// Purpose of a tree's key.
 const GROWTH: u64 = 1;
 
@@ -290,10 +331,11 @@ impl TreeConfig {
 #[cfg(feature = "bench-internals")]
 pub(crate) fn seconds_of_tree(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'_>, carry: bool) -> Result<f64> {
     let control = Control::default();
-    let mut data = TrainingSet::new(config, x, y, None.into(), Sampling::All, &control)?;
+    let fit = Fit { sampling: Sampling::All, seed: config.seed, n_trees: 1 };
+    let mut data = TrainingSet::new(config, x, y, None.into(), fit, &control)?;
     let start = std::time::Instant::now();
     data.x = train_x(x, carry, &control)?;
-    std::hint::black_box(data.grow(config, Sampling::All, Key::from_seed(config.seed), &control)?);
+    std::hint::black_box(data.grow(config, 0, Key::from_seed(config.seed), &control)?);
     Ok(start.elapsed().as_secs_f64())
 }
 

@@ -1,10 +1,15 @@
 //! The matrix Φ of a projection.
 
+use std::iter::StepBy;
+use std::slice;
+
 use ndarray::{Array2, ArrayView2};
 
 use super::WHAT;
+use super::hadamard::HadamardRows;
 use crate::data::sparse::check_pattern;
 use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::rng::Key;
 
 /// A projection matrix Φ of q rows (projections) and d columns (outputs). Immutable.
 ///
@@ -22,6 +27,8 @@ pub(super) enum Layout {
     Dense(Vec<f64>),
     /// Output j owns `ptr[j]..ptr[j + 1]`: projections, which rise, and values.
     Sparse { ptr: Vec<usize>, projections: Vec<u32>, values: Vec<f64> },
+    /// Nothing is stored but the indices of rows.
+    Hadamard(HadamardRows),
 }
 
 impl ProjectionMatrix {
@@ -51,6 +58,25 @@ impl ProjectionMatrix {
         }
         check(ptr.len() - 1, n_outputs, values.iter())?;
         ProjectionMatrix::by_output(ptr, indices, values, n_outputs)
+    }
+
+    /// A dense matrix whose row k is written by `write(k, row)`.
+    pub(super) fn dense_by_rows(
+        n_projections: usize,
+        n_outputs: usize,
+        write: impl Fn(usize, StepBy<slice::IterMut<'_, f64>>),
+    ) -> Result<Self> {
+        let mut values = try_filled(WHAT, 0.0, n_projections.saturating_mul(n_outputs))?;
+        for k in 0..n_projections {
+            write(k, values[k..].iter_mut().step_by(n_projections));
+        }
+        Ok(ProjectionMatrix { n_projections, n_outputs, layout: Layout::Dense(values) })
+    }
+
+    /// Random rows of a Hadamard matrix.
+    pub(super) fn hadamard(n_projections: usize, n_outputs: usize, key: Key) -> Result<Self> {
+        let rows = HadamardRows::draw(n_projections, n_outputs, key)?;
+        Ok(ProjectionMatrix { n_projections, n_outputs, layout: Layout::Hadamard(rows) })
     }
 
     /// From valid rows: one counting sort, O(stored entries + outputs).
@@ -85,6 +111,14 @@ impl ProjectionMatrix {
         self.n_outputs
     }
 
+    /// The largest magnitude of an entry.
+    pub(super) fn largest(&self) -> f64 {
+        match &self.layout {
+            Layout::Dense(values) | Layout::Sparse { values, .. } => values.iter().fold(0.0, |m, v| m.max(v.abs())),
+            Layout::Hadamard(rows) => rows.entry(0, 0),
+        }
+    }
+
     /// Whether only some entries are stored.
     pub fn is_sparse(&self) -> bool {
         matches!(self.layout, Layout::Sparse { .. })
@@ -99,6 +133,9 @@ impl ProjectionMatrix {
                 Layout::Dense(values) => column.iter_mut().zip(&values[output * q..]).for_each(|(to, v)| *to = *v),
                 Layout::Sparse { ptr, projections, values } => {
                     (ptr[output]..ptr[output + 1]).for_each(|at| column[projections[at] as usize] = values[at]);
+                }
+                Layout::Hadamard(rows) => {
+                    column.iter_mut().enumerate().for_each(|(k, to)| *to = rows.entry(k, output));
                 }
             }
         }

@@ -47,14 +47,28 @@
 //! | file | what |
 //! |---|---|
 //! | `matrix` | Φ, stored by output: dense, sparse, or as rows of a Hadamard matrix |
+//! | `apply` | rows of y times Φᵀ |
+//! | `gaussian`, `rademacher`, `subsample`, `hadamard` | draws of each family |
+//! | `pca`, `eigen` | principal directions of y |
+//! | `plan` | the projections of one fit |
 
+mod apply;
+mod eigen;
+mod gaussian;
+mod hadamard;
 mod matrix;
+mod pca;
+pub(crate) mod plan;
+mod rademacher;
+mod subsample;
 
 pub use matrix::ProjectionMatrix;
 
-use crate::data::Targets;
+use crate::control::Control;
+use crate::data::{Outputs, Targets, Weights};
 use crate::error::{Error, Result};
 use crate::rng::Key;
+use crate::split::dispatch::SplitY;
 
 /// Purpose of the key that Φ is drawn from.
 pub(crate) const PROJECTION: u64 = u64::from_be_bytes(*b"outproj\0");
@@ -180,9 +194,114 @@ impl Projection {
         y: Option<&Targets<'_>>,
         sample_weight: Option<&[f64]>,
     ) -> Result<ProjectionMatrix> {
-        let _ = (n_projections.into().resolve(n_outputs)?, y, sample_weight, Key::from_seed(seed).child(PROJECTION));
-        Err(Error::invalid(WHAT, format!("{self:?}"), "nothing yet"))
+        if n_outputs == 0 {
+            return Err(Error::invalid("n_outputs", 0, "at least 1"));
+        }
+        let q = self.resolve(n_outputs, n_projections.into())?;
+        match (self, y) {
+            (Projection::Given(matrices), _) => match matrices.as_slice() {
+                [matrix] => Ok(matrix.clone()),
+                several => Err(Error::invalid(WHAT, format!("{} matrices", several.len()), "a single one")),
+            },
+            (Projection::Pca, None) => Err(Error::invalid(WHAT, "Pca, without y", "Pca with y")),
+            (Projection::Pca, Some(y)) => {
+                let n_samples = y.n_samples();
+                y.check(n_samples)?;
+                if y.outputs().width() != n_outputs {
+                    return Err(Error::shape("a row of y", n_outputs, y.outputs().width()));
+                }
+                if n_samples == 0 {
+                    return Err(Error::invalid("y", "0 rows long", "at least one sample"));
+                }
+                Weights::check(sample_weight, n_samples)?;
+                let is_there = |row: &u32| sample_weight.is_none_or(|w| w[*row as usize] > 0.0);
+                let rows: Vec<u32> = (0..n_samples as u32).filter(is_there).collect();
+                let y = SplitY::new(y)?;
+                principal(&y, n_outputs, q, sample_weight, n_samples, &rows, &Control::default())
+            }
+            _ => self.draw_random(n_outputs, q, Key::from_seed(seed).child(PROJECTION)),
+        }
     }
+
+    /// Number of projections, proven to be one that the family has.
+    pub(crate) fn resolve(&self, n_outputs: usize, n_projections: NProjections) -> Result<usize> {
+        let q = n_projections.resolve(n_outputs)?;
+        let at_most = |most: usize, accepted| {
+            if q <= most { Ok(q) } else { Err(Error::invalid("n_projections", q, accepted)) }
+        };
+        match self {
+            Projection::Gaussian => at_most(u32::MAX as usize, "below 2^32"),
+            Projection::Rademacher { sparsity: Sparsity::Factor(s) } if !(*s >= 1.0 && s.is_finite()) => {
+                Err(Error::invalid("sparsity", s, "finite, at least 1"))
+            }
+            Projection::Rademacher { .. } | Projection::Subsample { replacement: true } => {
+                at_most(u32::MAX as usize, "below 2^32")
+            }
+            Projection::Subsample { replacement: false } => {
+                at_most(n_outputs, "at most the number of outputs (without replacement)")
+            }
+            Projection::Hadamard => at_most(
+                n_outputs.next_power_of_two(),
+                "at most the least power of two that is not below the number of outputs",
+            ),
+            Projection::Pca => at_most(n_outputs, "at most the number of outputs"),
+            Projection::Given(matrices) => {
+                let first =
+                    matrices.first().ok_or_else(|| Error::invalid(WHAT, "no matrices", "at least one matrix"))?;
+                if let Some(bad) = matrices.iter().find(|m| m.n_outputs() != n_outputs) {
+                    return Err(Error::shape("a row of output_projection", n_outputs, bad.n_outputs()));
+                }
+                match matrices.iter().find(|m| n_projections != NProjections::Log && m.n_projections() != q) {
+                    Some(bad) => Err(Error::shape(WHAT, q, bad.n_projections())),
+                    None => Ok(first.n_projections()),
+                }
+            }
+        }
+    }
+
+    /// A matrix of a family that needs no data; q was resolved.
+    pub(crate) fn draw_random(&self, n_outputs: usize, q: usize, key: Key) -> Result<ProjectionMatrix> {
+        match self {
+            Projection::Gaussian => gaussian::draw(q, n_outputs, key),
+            Projection::Rademacher { sparsity: Sparsity::Factor(1.0) } => rademacher::draw_dense(q, n_outputs, key),
+            Projection::Rademacher { sparsity } => {
+                let s = match sparsity {
+                    Sparsity::Factor(s) => *s,
+                    Sparsity::Sqrt => (n_outputs as f64).sqrt(),
+                };
+                rademacher::draw_sparse(q, n_outputs, s, key)
+            }
+            Projection::Subsample { replacement } => subsample::draw(q, n_outputs, *replacement, key),
+            Projection::Hadamard => ProjectionMatrix::hadamard(q, n_outputs, key),
+            Projection::Pca | Projection::Given(_) => unreachable!("callers know these from data"),
+        }
+    }
+}
+
+impl OutputProjection {
+    /// Refuses what cannot project these outputs.
+    pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
+        if let Outputs::Classes { n_classes } = outputs
+            && n_classes.len() == 1
+        {
+            return Err(Error::invalid(WHAT, "given for a single class output", "None, or several outputs"));
+        }
+        self.family.resolve(outputs.width(), self.n_projections).map(|_| ())
+    }
+}
+
+/// The q principal directions of `rows` of y.
+pub(crate) fn principal(
+    y: &SplitY<'_>,
+    n_outputs: usize,
+    q: usize,
+    weights: Option<&[f64]>,
+    n_samples: usize,
+    rows: &[u32],
+    control: &Control,
+) -> Result<ProjectionMatrix> {
+    let weights = Weights::new(weights, n_samples, rows.len())?;
+    pca::directions(y, n_outputs, &weights, rows, q, control)
 }
 
 /// The least q for which a random projection of `n_samples` points keeps, more likely than not, all distances between two

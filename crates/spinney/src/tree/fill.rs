@@ -58,7 +58,7 @@ fn fill_means(structure: &Structure, y: &RealTargets<'_>, units: impl Fn(u32) ->
 
 /// Weighted mean of values of positive weight, the same for every order: deviations from the middle of the range are
 /// summed as 61-bit integers in 128 bits.
-fn exact_mean(values: impl Iterator<Item = (f64, u64)> + Clone) -> f64 {
+pub(crate) fn exact_mean(values: impl Iterator<Item = (f64, u64)> + Clone) -> f64 {
     let (low, high) =
         values.clone().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (y, _)| (low.min(y), high.max(y)));
     if low == high {

@@ -1,0 +1,116 @@
+//! Rows of y times Φᵀ.
+//!
+//! The sum of a projected value runs over the stored entries of its row in the order of the outputs and nothing else, so a
+//! projected row is a function of the row and Φ. Labels are numbers of value 1: both give the same bits.
+
+use super::matrix::{Layout, ProjectionMatrix};
+use crate::error::Result;
+use crate::split::dispatch::SplitY;
+
+/// An entry of y that is not zero.
+pub(super) trait Entry: Copy {
+    fn output(self) -> usize;
+    fn value(self) -> f64;
+    /// Value times x.
+    fn times(self, x: f64) -> f64;
+}
+
+/// A label, or the column of a class.
+impl Entry for u32 {
+    fn output(self) -> usize {
+        self as usize
+    }
+
+    fn value(self) -> f64 {
+        1.0
+    }
+
+    fn times(self, x: f64) -> f64 {
+        x
+    }
+}
+
+/// A number.
+impl Entry for (u32, f64) {
+    fn output(self) -> usize {
+        self.0 as usize
+    }
+
+    fn value(self) -> f64 {
+        self.1
+    }
+
+    fn times(self, x: f64) -> f64 {
+        self.1 * x
+    }
+}
+
+impl ProjectionMatrix {
+    /// Projects `rows` of y; row i of `out`, which has as many as y, is `out[i * q..(i + 1) * q]`.
+    ///
+    /// O(stored entries of those rows × stored entries in a column of Φ).
+    pub(super) fn project(&self, y: &SplitY<'_>, rows: &[u32], out: &mut [f64]) -> Result<()> {
+        let q = self.n_projections;
+        let mut scratch = Vec::new();
+        match y {
+            SplitY::Slots(y) => {
+                for &row in rows {
+                    self.project_row(y.of(row), &mut out[row as usize * q..][..q], &mut scratch)?;
+                }
+            }
+            SplitY::Real(y) => {
+                let mut entries: Vec<(u32, f64)> = Vec::new();
+                for &row in rows {
+                    entries.clear();
+                    entries.extend((0..).zip(y.of(row).iter().copied()).filter(|(_, v)| *v != 0.0));
+                    self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn project_row<E: Entry>(&self, entries: &[E], out: &mut [f64], scratch: &mut Vec<f64>) -> Result<()> {
+        match &self.layout {
+            Layout::Dense(values) => sum_columns(values, entries, out),
+            Layout::Sparse { ptr, projections, values } => {
+                out.fill(0.0);
+                for &entry in entries {
+                    let range = ptr[entry.output()]..ptr[entry.output() + 1];
+                    for (&projection, &value) in projections[range.clone()].iter().zip(&values[range]) {
+                        out[projection as usize] += entry.times(value);
+                    }
+                }
+            }
+            Layout::Hadamard(rows) => rows.project_row(entries, out, scratch)?,
+        }
+        Ok(())
+    }
+}
+
+/// The sum of the columns named by `entries`, times their values. Column j is `columns[j * q..][..q]`, q the length of
+/// `out`.
+pub(super) fn sum_columns<E: Entry>(columns: &[f64], entries: &[E], out: &mut [f64]) {
+    // Partial sums stay in registers: so many projections at a time as 16 registers of two numbers hold.
+    let mut at = sum_block::<24, E>(columns, entries, out, 0);
+    at = sum_block::<8, E>(columns, entries, out, at);
+    at = sum_block::<4, E>(columns, entries, out, at);
+    sum_block::<1, E>(columns, entries, out, at);
+}
+
+/// Sums blocks of N projections from `at` on; returns the first one left.
+fn sum_block<const N: usize, E: Entry>(columns: &[f64], entries: &[E], out: &mut [f64], mut at: usize) -> usize {
+    let q = out.len();
+    while let Some(out) = out[at..].first_chunk_mut::<N>() {
+        let mut sums = [0.0; N];
+        for &entry in entries {
+            let column = columns[entry.output() * q + at..].first_chunk::<N>().expect("N projections are left");
+            for (sum, &x) in sums.iter_mut().zip(column) {
+                *sum += entry.times(x);
+            }
+        }
+        *out = sums;
+        at += N;
+    }
+    at
+}

@@ -1,0 +1,100 @@
+//! Rows of a Hadamard matrix, known by their indices.
+//!
+//! Entry (r, j) of Sylvester's matrix of order D = 2^m is −1 to the number of bits that r and j share. So the signs of 64 rows
+//! in column j are one word: the exclusive or, over the bits b of j, of the words that hold bit b of the rows. A row of y is
+//! projected by adding its entries with these signs, or by the fast Walsh–Hadamard transform of the whole row, D log₂ D additions.
+
+use super::apply::Entry;
+use crate::error::{Result, try_filled};
+use crate::rng::Key;
+
+/// Some rows, scaled.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct HadamardRows {
+    rows: Vec<u32>,
+    scale: f64,
+    /// log₂ of the order.
+    log_order: u32,
+    /// `words[b * n_words..(b + 1) * n_words]` has bit b of each row: bit k % 64 of word k / 64 is that of row k.
+    words: Vec<u64>,
+    n_words: usize,
+}
+
+/// log₂ of the least power of two that is not below `n_outputs`.
+pub(super) fn log_order(n_outputs: usize) -> u32 {
+    n_outputs.next_power_of_two().trailing_zeros()
+}
+
+impl HadamardRows {
+    /// `n_projections` distinct rows, divided by √q.
+    pub(super) fn draw(n_projections: usize, n_outputs: usize, key: Key) -> Result<Self> {
+        let log_order = log_order(n_outputs);
+        let rows = super::subsample::distinct(n_projections, 1 << log_order, key);
+        let n_words = n_projections.div_ceil(64);
+        let mut words = try_filled(super::WHAT, 0u64, n_words * log_order as usize)?;
+        for (k, row) in rows.iter().enumerate() {
+            for b in (0..log_order).filter(|b| row >> b & 1 == 1) {
+                words[b as usize * n_words + k / 64] |= 1 << (k % 64);
+            }
+        }
+        Ok(HadamardRows { rows, scale: 1.0 / (n_projections as f64).sqrt(), log_order, words, n_words })
+    }
+
+    pub(super) fn entry(&self, projection: usize, output: usize) -> f64 {
+        let is_negative = (self.rows[projection] as usize & output).count_ones() % 2 == 1;
+        if is_negative { -self.scale } else { self.scale }
+    }
+
+    /// Chooses the cheaper way by the number of entries, a function of the row alone. Sums of whole numbers are exact, so for labels and
+    /// counts both ways give the same bits; for other numbers they may differ in the last ones.
+    pub(super) fn project_row<E: Entry>(&self, entries: &[E], out: &mut [f64], scratch: &mut Vec<f64>) -> Result<()> {
+        let order = 1usize << self.log_order;
+        // In the logarithm's place at least 1: a transform also clears and reads.
+        if (entries.len() * out.len()) as u64 <= order as u64 * u64::from(self.log_order.max(1)) {
+            self.add_signed(entries, out);
+            return Ok(());
+        }
+        if scratch.len() != order {
+            *scratch = try_filled("a Hadamard transform", 0.0, order)?;
+        }
+        self.transform(entries, out, scratch);
+        Ok(())
+    }
+
+    /// Adds each entry with its signs.
+    pub(super) fn add_signed<E: Entry>(&self, entries: &[E], out: &mut [f64]) {
+        for (w, out) in out.chunks_mut(64).enumerate() {
+            out.fill(0.0);
+            for entry in entries {
+                let (mut signs, mut bits) = (0, entry.output());
+                while bits != 0 {
+                    signs ^= self.words[bits.trailing_zeros() as usize * self.n_words + w];
+                    bits &= bits - 1;
+                }
+                let value = entry.value().to_bits();
+                for sum in out.iter_mut() {
+                    *sum += f64::from_bits(value ^ (signs << 63));
+                    signs >>= 1;
+                }
+            }
+            out.iter_mut().for_each(|sum| *sum *= self.scale);
+        }
+    }
+
+    /// Transforms the row; `scratch` has the order's length.
+    pub(super) fn transform<E: Entry>(&self, entries: &[E], out: &mut [f64], scratch: &mut [f64]) {
+        scratch.fill(0.0);
+        entries.iter().for_each(|entry| scratch[entry.output()] = entry.value());
+        let mut half = 1;
+        while half < scratch.len() {
+            for pair in scratch.chunks_exact_mut(2 * half) {
+                let (low, high) = pair.split_at_mut(half);
+                for (a, b) in low.iter_mut().zip(high) {
+                    (*a, *b) = (*a + *b, *a - *b);
+                }
+            }
+            half *= 2;
+        }
+        out.iter_mut().zip(&self.rows).for_each(|(out, &row)| *out = scratch[row as usize] * self.scale);
+    }
+}

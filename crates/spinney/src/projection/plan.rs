@@ -1,0 +1,116 @@
+//! The projections of one fit, as growth asks for them.
+
+use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
+
+use super::{OutputProjection, PROJECTION, Projection, ProjectionMatrix, ProjectionScope, WHAT};
+use crate::control::Control;
+use crate::criterion::variance::RealTargets;
+use crate::error::{Error, ErrorKind, Result};
+use crate::rng::Key;
+use crate::split::dispatch::SplitY;
+
+/// Magnitudes up to which the variance criterion takes numbers (see `data::targets`).
+const LARGEST: f64 = 1e150;
+
+/// What all trees of a fit share.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    source: Source<'a>,
+    n_outputs: usize,
+    n_samples: usize,
+    /// The largest sum of magnitudes of a row of y.
+    reach: f64,
+    /// Projected targets of trees that are done, to be written over: a fresh buffer costs the kernel a page at a time.
+    stash: Mutex<Vec<Vec<f64>>>,
+}
+
+#[derive(Debug)]
+enum Source<'a> {
+    /// Drawn anew for each tree.
+    Family(&'a Projection, usize),
+    /// The same for all.
+    Shared(Cow<'a, ProjectionMatrix>),
+    /// One for each tree.
+    Each(&'a [ProjectionMatrix]),
+}
+
+/// What a plan is made from.
+#[derive(Debug)]
+pub(crate) struct PlanData<'a> {
+    pub(crate) y: &'a SplitY<'a>,
+    pub(crate) n_outputs: usize,
+    pub(crate) n_samples: usize,
+    /// Rows of positive weight, rising.
+    pub(crate) rows: &'a [u32],
+    /// Weights of the principal directions.
+    pub(crate) weights: Option<&'a [f64]>,
+    pub(crate) seed: u64,
+    pub(crate) n_trees: usize,
+}
+
+impl<'a> Plan<'a> {
+    /// Draws what is shared. `config` was checked against the outputs.
+    pub(crate) fn new(config: &'a OutputProjection, data: &PlanData<'_>, control: &Control) -> Result<Self> {
+        let PlanData { y, n_outputs, n_samples, rows, weights, seed, n_trees } = *data;
+        let n_projections = || config.family.resolve(n_outputs, config.n_projections);
+        let shared = |matrix| Source::Shared(Cow::Owned(matrix));
+        let source = match (&config.family, config.scope) {
+            (Projection::Given(matrices), _) => match matrices.as_slice() {
+                [matrix] => Source::Shared(Cow::Borrowed(matrix)),
+                each if each.len() == n_trees => Source::Each(each),
+                other => return Err(Error::shape("matrices of output_projection", n_trees, other.len())),
+            },
+            (Projection::Pca, _) => {
+                shared(super::principal(y, n_outputs, n_projections()?, weights, n_samples, rows, control)?)
+            }
+            (family, ProjectionScope::Forest) => {
+                shared(family.draw_random(n_outputs, n_projections()?, Key::from_seed(seed).child(PROJECTION))?)
+            }
+            (family, ProjectionScope::Tree) => Source::Family(family, n_projections()?),
+        };
+        let reach = match y {
+            SplitY::Slots(y) => rows.iter().map(|&row| y.of(row).len()).max().unwrap_or(0) as f64,
+            SplitY::Real(y) => rows.iter().map(|&row| y.of(row).iter().map(|v| v.abs()).sum()).fold(0.0, f64::max),
+        };
+        Ok(Plan { source, n_outputs, n_samples, reach, stash: Mutex::default() })
+    }
+
+    /// The projected targets of tree `index` of the fit, whose rows are `rows`; others are not written.
+    pub(crate) fn targets(
+        &self,
+        tree: Key,
+        index: usize,
+        y: &SplitY<'_>,
+        rows: &[u32],
+    ) -> Result<RealTargets<'static>> {
+        let drawn;
+        let matrix = match &self.source {
+            Source::Family(family, q) => {
+                drawn = family.draw_random(self.n_outputs, *q, tree.child(PROJECTION))?;
+                &drawn
+            }
+            Source::Shared(matrix) => &**matrix,
+            Source::Each(matrices) => &matrices[index],
+        };
+        let bound = matrix.largest() * self.reach;
+        if bound > LARGEST {
+            let accepted = "magnitudes of Φ and y whose products stay below 1e150";
+            return Err(Error::invalid(WHAT, format!("such that values may reach {bound:e}"), accepted));
+        }
+        let q = matrix.n_projections();
+        let mut values = self.stash.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let length = self.n_samples.saturating_mul(q);
+        let more = length.saturating_sub(values.len());
+        let what = "the projected targets";
+        values.try_reserve_exact(more).map_err(|_| ErrorKind::OutOfMemory { what, bytes: more.saturating_mul(8) })?;
+        values.resize(length, 0.0);
+        matrix.project(y, rows, &mut values)?;
+        Ok(RealTargets { values: Cow::Owned(values), n_outputs: q })
+    }
+
+    /// Takes back the targets of a tree that is done.
+    pub(crate) fn take_back(&self, targets: RealTargets<'static>) {
+        self.stash.lock().unwrap_or_else(PoisonError::into_inner).push(targets.values.into_owned());
+    }
+}

@@ -1,0 +1,87 @@
+//! Projections of random signs, dense and sparse.
+
+use super::matrix::ProjectionMatrix;
+use crate::error::{Result, try_with_capacity};
+use crate::rng::{Key, Stream};
+
+/// Entries ±1/√q: 64 signs a word, row k from a stream of its own.
+pub(super) fn draw_dense(n_projections: usize, n_outputs: usize, key: Key) -> Result<ProjectionMatrix> {
+    let scale = 1.0 / (n_projections as f64).sqrt();
+    ProjectionMatrix::dense_by_rows(n_projections, n_outputs, |k, row| {
+        let mut stream = Stream::new(key.child(k as u64));
+        let mut word = 0;
+        for (j, entry) in row.enumerate() {
+            if j % 64 == 0 {
+                word = stream.next_u64();
+            }
+            *entry = signed(scale, word >> (j % 64));
+        }
+    })
+}
+
+/// Entries ±√(s/q) with probability 1/(2s) each, else 0, given that the row is not all zero; row k from a stream of its
+/// own. O(q + stored entries), and the d offsets of the result.
+pub(super) fn draw_sparse(n_projections: usize, n_outputs: usize, s: f64, key: Key) -> Result<ProjectionMatrix> {
+    let scale = (s / n_projections as f64).sqrt();
+    let gaps = Gaps::new(1.0 / s, n_outputs);
+    let expected = (n_outputs as f64 / s * 1.1 + 2.0) * n_projections as f64;
+    let mut ptr = try_with_capacity(super::WHAT, n_projections + 1)?;
+    let mut indices: Vec<u32> = try_with_capacity(super::WHAT, expected as usize)?;
+    let mut values: Vec<f64> = try_with_capacity(super::WHAT, expected as usize)?;
+    ptr.push(0);
+    for k in 0..n_projections {
+        let mut stream = Stream::new(key.child(k as u64));
+        // A word is a position and, by its lowest bit, a sign.
+        let mut word = stream.next_u64();
+        let mut position = gaps.first(uniform(word));
+        loop {
+            indices.push(position as u32);
+            values.push(signed(scale, word));
+            word = stream.next_u64();
+            let next = position as f64 + 1.0 + gaps.gap(uniform(word));
+            if next >= n_outputs as f64 {
+                break;
+            }
+            position = next as usize;
+        }
+        ptr.push(indices.len());
+    }
+    ProjectionMatrix::by_output(&ptr, &indices, &values, n_outputs)
+}
+
+/// x with the lowest bit of `bits` as sign.
+fn signed(x: f64, bits: u64) -> f64 {
+    f64::from_bits(x.to_bits() ^ (bits << 63))
+}
+
+/// Uniform in [0, 1), from the upper 53 bits.
+fn uniform(word: u64) -> f64 {
+    (word >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
+/// Positions of entries that are there with probability p each, by inversion of their geometric gaps.
+struct Gaps {
+    /// ln(1 − p): −∞ when all are there.
+    log_miss: f64,
+    /// Probability that any entry is there.
+    any: f64,
+    last: usize,
+}
+
+impl Gaps {
+    fn new(p: f64, n: usize) -> Self {
+        let log_miss = (-p).ln_1p();
+        Gaps { log_miss, any: -(n as f64 * log_miss).exp_m1(), last: n - 1 }
+    }
+
+    /// Entries missing before the first one, given that there is one: P(first > j) is cut to the j below n. Redrawing rows until
+    /// one has an entry has the same distribution, but may not end.
+    fn first(&self, u: f64) -> usize {
+        ((-u * self.any).ln_1p() / self.log_miss).min(self.last as f64) as usize
+    }
+
+    /// Entries missing before the next one.
+    fn gap(&self, u: f64) -> f64 {
+        ((-u).ln_1p() / self.log_miss).floor()
+    }
+}
