@@ -226,12 +226,7 @@ pub(crate) struct Variance<'a, U, M> {
 }
 
 impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
-    pub(crate) fn new(
-        y: &'a RealTargets<'a>,
-        weights: &'a [U],
-        exact_weights: bool,
-        moved: M,
-    ) -> Result<Self> {
+    pub(crate) fn new(y: &'a RealTargets<'a>, weights: &'a [U], exact_weights: bool, moved: M) -> Result<Self> {
         const WHAT: &str = "the rounded targets";
         let q = moved.n_outputs();
         Ok(Variance {
@@ -294,14 +289,16 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             let y = &self.y.of(row)[..q];
             let out = &mut self.rounded[row as usize * (q + 1)..][..q + 1];
             out[0] = w;
-            let mut squares = 0i128;
-            for j in 0..q {
-                let z = y[j] - self.center[j];
-                let scaled = z * up * up_again;
-                out[j + 1] = if self.exact_weights { w * round_to_grid(scaled) } else { round_to_grid(w * scaled) };
-                let z = z * square * square_again;
-                squares += i128::from((z * z) as i64);
+            for (out, (y, center)) in out[1..].iter_mut().zip(y.iter().zip(&self.center)) {
+                let scaled = (y - center) * up * up_again;
+                *out = if self.exact_weights { w * round_to_grid(scaled) } else { round_to_grid(w * scaled) };
             }
+            // Four squares of 60 bits fit 64.
+            let squares = y.chunks(4).zip(self.center.chunks(4)).map(|(y, center)| {
+                let scaled = y.iter().zip(center).map(|(y, center)| (y - center) * square * square_again);
+                i128::from(scaled.map(|z| (z * z) as i64).sum::<i64>())
+            });
+            let squares: i128 = squares.sum();
             self.squares[row as usize] = i128::from(w as i64) * squares;
             self.frame_of[row as usize] = frame;
         }
