@@ -23,6 +23,10 @@ pub(crate) trait MovedSums: std::fmt::Debug {
     fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64];
     fn reset(&mut self) -> Self::Local;
     fn add(&mut self, local: &mut Self::Local, sample: &[f64]);
+    /// Adds four samples.
+    fn add_four(&mut self, local: &mut Self::Local, samples: [&[f64]; 4]) {
+        samples.into_iter().for_each(|sample| self.add(local, sample));
+    }
     fn weight(local: &Self::Local) -> f64;
     /// Σ_j m_j² and Σ_j (total_j − m_j)².
     fn squares(&self, local: &Self::Local, total: &[f64]) -> (f64, f64);
@@ -105,6 +109,16 @@ impl MovedSums for Many {
     }
 
     #[inline]
+    fn add_four(&mut self, weight: &mut f64, [a, b, c, d]: [&[f64]; 4]) {
+        // Sums are exact, so they may be added in any order: one write for four samples.
+        *weight += (a[0] + b[0]) + (c[0] + d[0]);
+        let (ab, cd) = (a[1..].iter().zip(&b[1..]), c[1..].iter().zip(&d[1..]));
+        for (moved, ((a, b), (c, d))) in self.0.iter_mut().zip(ab.zip(cd)) {
+            *moved += (a + b) + (c + d);
+        }
+    }
+
+    #[inline]
     fn weight(weight: &f64) -> f64 {
         *weight
     }
@@ -160,11 +174,13 @@ fn level(weight: f64, variance: f64) -> i32 {
     2 * exponent_above(weight) + exponent_above(variance)
 }
 
-/// A node gets a frame of its own when its level is so far below that of its frame: eight bits of its targets would be
-/// gained.
+/// A node gets a frame of its own when its standard deviation is fewer steps than this...
+const COARSE: f64 = (1u64 << 26) as f64;
+
+/// ... and its level so far below that of its frame that eight bits of its targets would be gained;
 const WORTHWHILE_LEVELS: i32 = 16;
 
-/// And when its variance is so small a share of its mean square that their difference would lose half of its bits. Nodes
+/// and when its variance is so small a share of its mean square that their difference would lose half of its bits. Nodes
 /// of equal targets always are.
 const LOST_SHARE: f64 = 1.0 / (1u64 << 26) as f64;
 
@@ -193,7 +209,7 @@ impl Sums {
 
     /// |mean|².
     fn mean_square(&self) -> f64 {
-        self.total.iter().map(|s| (s / self.weight).powi(2)).sum()
+        self.total.iter().map(|s| s * s).sum::<f64>() / (self.weight * self.weight)
     }
 }
 
@@ -349,7 +365,8 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         }
         let mut variance = self.variance();
         let is_lost = variance <= LOST_SHARE * (self.node.squares as f64 / weight);
-        if is_lost || level(weight, variance) + WORTHWHILE_LEVELS <= self.frame.level {
+        let is_coarse = variance * self.frame.square_unit < COARSE * COARSE;
+        if is_lost || is_coarse && level(weight, variance) + WORTHWHILE_LEVELS <= self.frame.level {
             if self.round(rows) {
                 return equal;
             }
@@ -432,10 +449,11 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
         let (sums, part) = (&whole.sums, &self.inherited);
         self.node.weight = sums.weight - part.weight;
         self.node.squares = sums.squares - part.squares;
+        let (of_rest, of_whole) = (1.0 / self.node.weight, 1.0 / sums.weight);
         let mut shift = 0.0;
         for (rest, (s, p)) in self.node.total.iter_mut().zip(sums.total.iter().zip(&part.total)) {
             *rest = s - p;
-            shift += (*rest / self.node.weight - s / sums.weight).powi(2);
+            shift += (*rest * of_rest - s * of_whole).powi(2);
         }
         self.distance = whole.distance + shift.sqrt();
         self.summarize(rows)
@@ -450,6 +468,18 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
     fn move_sample(&mut self, moved: &mut M::Local, row: u32) {
         let sample = self.moved.sample(&self.rounded, row);
         self.moved.add(moved, sample);
+    }
+
+    const LONG_RUN: usize = 4;
+
+    #[inline]
+    fn move_run<R: Copy>(&mut self, moved: &mut M::Local, run: &[R], row_of: impl Fn(R) -> u32) {
+        let (fours, rest) = run.as_chunks::<4>();
+        for &four in fours {
+            let samples = four.map(|sample| self.moved.sample(&self.rounded, row_of(sample)));
+            self.moved.add_four(moved, samples);
+        }
+        rest.iter().for_each(|&sample| self.move_sample(moved, row_of(sample)));
     }
 
     #[inline]

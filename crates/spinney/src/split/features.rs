@@ -31,7 +31,7 @@ pub(crate) struct Lottery {
 
 /// A permutation of which the first places are drawn.
 ///
-/// Invariants: `feature[place[f]] == f`; undoing the swaps, the last one first, leaves the identity.
+/// Invariants: `feature[place[f]] == f`; what is neither drawn nor swapped with a drawn place is in its own.
 #[derive(Debug)]
 struct Shuffle {
     feature: Vec<u16>,
@@ -47,8 +47,11 @@ impl Shuffle {
     }
 
     fn draw(&mut self, key: Key, n_drawn: usize) {
-        while let Some(other) = self.swaps.pop() {
-            self.swap(self.swaps.len(), other.into());
+        // Only the places drawn and those that they were swapped with have left the identity.
+        for (place, other) in self.swaps.drain(..).enumerate() {
+            for i in [place, other.into()] {
+                (self.feature[i], self.place[i]) = (i as u16, i as u16);
+            }
         }
         let mut stream = Stream::new(key);
         for place in 0..n_drawn {
