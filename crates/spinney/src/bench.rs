@@ -7,7 +7,7 @@ use crate::data::{Matrix, SparseColumns, SparseView, Targets};
 use crate::error::Result;
 use crate::forest::grow::seconds_of_tree;
 use crate::partition::sort::sort_by_value;
-use crate::partition::sparse::{Columns, Lookup, Way};
+use crate::partition::sparse::{Columns, Forced, Lookup, Way};
 use crate::partition::{Column, Partitioner, PlainColumn, Span, Visitor};
 use crate::rng::{Key, Stream};
 use crate::split::features::Lottery;
@@ -32,14 +32,16 @@ impl Visit {
     pub const ALL: [Visit; 5] =
         [Visit::Mapping, Visit::Columns, Visit::RowsBySet, Visit::RowsByPlace, Visit::Bisection];
 
-    fn forced(self) -> (Option<Way>, Option<Lookup>) {
-        match self {
-            Visit::Mapping => (Some(Way::Columns), Some(Lookup::Mapping)),
-            Visit::Bisection => (Some(Way::Columns), Some(Lookup::Bisection)),
-            Visit::Columns => (Some(Way::Columns), None),
-            Visit::RowsBySet => (Some(Way::RowsBySet), None),
-            Visit::RowsByPlace => (Some(Way::RowsByPlace), None),
-        }
+    /// Columns are walked as X stores them: these nodes do not lie inside one another.
+    fn forced(self) -> Forced {
+        let (way, lookup) = match self {
+            Visit::Mapping => (Way::Columns, Some(Lookup::Mapping)),
+            Visit::Bisection => (Way::Columns, Some(Lookup::Bisection)),
+            Visit::Columns => (Way::Columns, None),
+            Visit::RowsBySet => (Way::RowsBySet, None),
+            Visit::RowsByPlace => (Way::RowsByPlace, None),
+        };
+        Forced { way: Some(way), lookup, nests: Some(false) }
     }
 }
 
@@ -103,7 +105,7 @@ impl Nodes {
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn picked(&self, n_node: u32, n_drawn: u32) -> Result<Visit> {
-        let lottery = Lottery::new(Key::from_seed(0), self.x.by_row.n_minor());
+        let lottery = Lottery::new(Key::from_seed(0), self.x.by_row.n_minor(), n_drawn);
         Ok(match Columns::new(&self.x, &[])?.cheapest(n_node, &lottery, n_drawn) {
             Way::Columns => Visit::Columns,
             Way::RowsBySet => Visit::RowsBySet,
@@ -138,7 +140,7 @@ impl Nodes {
                 columns.forget_constants();
                 let start = Instant::now();
                 for (node, span) in (0..).zip(spans) {
-                    let lottery = Lottery::new(key.child(node), self.x.by_row.n_minor());
+                    let lottery = Lottery::new(key.child(node), self.x.by_row.n_minor(), n_drawn);
                     columns.visit(span, &lottery, n_drawn, &mut sorter);
                 }
                 times.push(start.elapsed().as_nanos() as f64 / spans.len() as f64);

@@ -261,12 +261,15 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
         });
     }
 
+    const LONG_RUN: usize = 24;
+
     #[inline]
-    fn move_run(&mut self, sums: &mut Sums<U>, rows: impl Iterator<Item = u32>) {
+    fn move_run<R: Copy>(&mut self, sums: &mut Sums<U>, run: &[R], row_of: impl Fn(R) -> u32) {
         if !self.few_slots {
-            return rows.for_each(|row| self.move_sample(sums, row));
+            return run.iter().for_each(|&sample| self.move_sample(sums, row_of(sample)));
         }
-        for row in rows {
+        for &sample in run {
+            let row = row_of(sample);
             let w = self.y.weight(row);
             sums.weight += w;
             self.y.for_each_slot(row, |slot| self.moved[slot as usize] += w);

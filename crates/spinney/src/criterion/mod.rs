@@ -58,10 +58,13 @@ pub(crate) trait Criterion {
     /// Moves one sample.
     fn move_sample(&mut self, moved: &mut Self::Moved, row: u32);
 
-    /// Moves the samples of a long run of equal values.
+    /// Samples from which [`Criterion::move_run`] is quicker than one after the other.
+    const LONG_RUN: usize = usize::MAX;
+
+    /// Moves many samples between which no cut is scored. `row_of` tells the row of each.
     #[inline]
-    fn move_run(&mut self, moved: &mut Self::Moved, rows: impl Iterator<Item = u32>) {
-        rows.for_each(|row| self.move_sample(moved, row));
+    fn move_run<R: Copy>(&mut self, moved: &mut Self::Moved, run: &[R], row_of: impl Fn(R) -> u32) {
+        run.iter().for_each(|&sample| self.move_sample(moved, row_of(sample)));
     }
 
     /// Weight moved so far, in units.

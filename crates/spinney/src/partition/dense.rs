@@ -53,11 +53,11 @@ impl Partitioner for Columns<'_> {
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let rows = self.samples.rows(span.samples.clone());
         let mut found = false;
-        for position in 0..lottery.n_features() {
+        for position in 0..lottery.n_positions() {
             if (position >= n_drawn && found) || visitor.is_over() {
                 break;
             }
-            let feature = lottery.feature(position);
+            let Some(feature) = lottery.feature(position) else { continue };
             if self.constants.contains(feature, &span.samples) {
                 continue;
             }
@@ -175,11 +175,11 @@ impl Partitioner for SortedColumns<'_> {
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let mut found = false;
-        for position in 0..lottery.n_features() {
+        for position in 0..lottery.n_positions() {
             if (position >= n_drawn && found) || visitor.is_over() {
                 break;
             }
-            let feature = lottery.feature(position);
+            let Some(feature) = lottery.feature(position) else { continue };
             let start = feature as usize * self.n;
             let list = &mut self.lists[start + span.samples.start as usize..start + span.samples.end as usize];
             if let Some(column) = Column::varying(feature, list, true, 0) {

@@ -13,6 +13,7 @@
 //! Sums over entries are exact (see [`crate::criterion`]), so every partitioner leads to the same tree.
 
 pub(crate) mod dense;
+mod nested;
 pub(crate) mod permutation;
 pub(crate) mod sort;
 pub(crate) mod sorted_entries;

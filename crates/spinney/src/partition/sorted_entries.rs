@@ -2,7 +2,7 @@
 
 use super::permutation::Permutation;
 use super::sort::sort_by_value;
-use super::sparse::split_by_column;
+use super::sparse::{StoredColumn, split_by_column};
 use super::{BitSet, Column, Entry, Partitioner, PlainColumn, Span, Visitor};
 use crate::data::SparseView;
 use crate::error::{Result, try_with_capacity};
@@ -116,7 +116,7 @@ impl<'a> SortedEntries<'a> {
         }
         let mut earliest = Earliest(lottery, None);
         self.visit_groups(span, |_, _| true, &mut earliest);
-        earliest.1.map(|at| lottery.feature(at))
+        earliest.1.and_then(|at| lottery.feature(at))
     }
 
     /// Moves the entries of marked rows behind the others; returns the number of the others. The side with fewer samples
@@ -194,7 +194,7 @@ impl Partitioner for SortedEntries<'_> {
             self.visit_groups(span, |_, _| true, visitor);
             return;
         }
-        (0..n_drawn).for_each(|i| self.drawn.insert(lottery.feature(i)));
+        (0..n_drawn).filter_map(|i| lottery.feature(i)).for_each(|feature| self.drawn.insert(feature));
         let any = self.visit_groups(span, |drawn, feature| drawn.contains(feature), visitor);
         self.drawn.clear();
         if !any && let Some(earliest) = self.earliest(span, lottery) {
@@ -203,7 +203,8 @@ impl Partitioner for SortedEntries<'_> {
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
-        let column = self.x.slice(feature as usize);
+        let (rows, values) = self.x.slice(feature as usize);
+        let column = StoredColumn::Whole(rows, values);
         split_by_column(column, &mut self.samples, span, threshold, &mut self.goes_right)
     }
 

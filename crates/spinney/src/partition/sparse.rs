@@ -5,13 +5,16 @@
 //! * *binary search* of each sample of the node in the column: O(samples × log stored entries);
 //! * *row gather*: walk the node's rows and keep the entries of drawn features, all columns at once:
 //!   O(stored entries of the node's rows).
+//!
+//! The columns are X's own, or cut down to the rows of a node around this one: see [`super::nested`].
 
 use std::ops::Range;
 
+use super::nested::NestedColumns;
 use super::permutation::Permutation;
 use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
 use crate::data::SparseColumns;
-use crate::error::Result;
+use crate::error;
 use crate::split::features::Lottery;
 
 /// Costs in nanoseconds, set by hand so that they reproduce what `benches/rust/extraction.rs` measures. They decide speed
@@ -21,6 +24,8 @@ mod cost {
     pub(super) const TURN: f64 = 6.0;
     /// A drawn column, whatever it holds: a jump to its place in memory.
     pub(super) const COLUMN: f64 = 55.0;
+    /// The same where columns are those of a small node, in the cache.
+    pub(super) const NESTED_COLUMN: f64 = 15.0;
     /// One stored entry of a column, looked up in the mapping.
     pub(super) const MAPPING: f64 = 1.0;
     /// One halving of a binary search.
@@ -52,6 +57,15 @@ pub enum Way {
     RowsByPlace,
 }
 
+/// What is done instead of what costs least, where it is set.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Forced {
+    pub(crate) way: Option<Way>,
+    pub(crate) lookup: Option<Lookup>,
+    /// Whether every node gets columns of its own.
+    pub(crate) nests: Option<bool>,
+}
+
 /// How a column's entries inside a node are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
@@ -74,6 +88,71 @@ impl Lookup {
     }
 }
 
+/// The entries of one column, rows rising.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum StoredColumn<'a> {
+    /// As X stores them.
+    Whole(&'a [u32], &'a [f32]),
+    /// Those of the rows of some node.
+    Cut(&'a [Entry]),
+}
+
+impl StoredColumn<'_> {
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        match self {
+            StoredColumn::Whole(rows, _) => rows.len(),
+            StoredColumn::Cut(entries) => entries.len(),
+        }
+    }
+
+    #[inline]
+    fn first_row(&self) -> Option<u32> {
+        match self {
+            StoredColumn::Whole(rows, _) => rows.first().copied(),
+            StoredColumn::Cut(entries) => entries.first().map(|e| e.row()),
+        }
+    }
+
+    /// Hands every entry in the node to `keep`.
+    #[inline]
+    fn extract(self, samples: &Permutation, span: &Span, lookup: Lookup, mut keep: impl FnMut(Entry)) {
+        let is_inside = |row| samples.contains(&span.samples, row);
+        match (self, lookup) {
+            (StoredColumn::Whole(rows, values), Lookup::Mapping) => {
+                let inside = rows.iter().zip(values).filter(|(row, _)| is_inside(**row));
+                inside.for_each(|(&row, &value)| keep(Entry::new(value, row)));
+            }
+            (StoredColumn::Cut(entries), Lookup::Mapping) => {
+                entries.iter().filter(|e| is_inside(e.row())).for_each(|&entry| keep(entry));
+            }
+            (StoredColumn::Whole(rows, values), Lookup::Bisection) => {
+                let find = |from: usize, row| rows[from..].binary_search(&row);
+                bisect(samples.rows(span.samples.clone()), find, |i| keep(Entry::new(values[i], rows[i])));
+            }
+            (StoredColumn::Cut(entries), Lookup::Bisection) => {
+                let find = |from: usize, row| entries[from..].binary_search_by_key(&row, |e| e.row());
+                bisect(samples.rows(span.samples.clone()), find, |i| keep(entries[i]));
+            }
+        }
+    }
+}
+
+/// Looks for every one of `rows`, which rise, from where the last search ended; hands the places of those found to `keep`.
+#[inline]
+fn bisect(rows: &[u32], find: impl Fn(usize, u32) -> Result<usize, usize>, mut keep: impl FnMut(usize)) {
+    let mut from = 0;
+    for &row in rows {
+        match find(from, row) {
+            Ok(i) => {
+                keep(from + i);
+                from += i + 1;
+            }
+            Err(i) => from += i,
+        }
+    }
+}
+
 /// Finds the entries of drawn columns at each node, each node in the way that costs least.
 #[derive(Debug)]
 pub(crate) struct Columns<'a> {
@@ -81,7 +160,9 @@ pub(crate) struct Columns<'a> {
     samples: Permutation,
     n: u32,
     constants: KnownConstants,
-    /// What the rows of some nodes store, each node inside the one before it; and sets to be used again.
+    columns: NestedColumns<'a>,
+    /// What the rows of some nodes store, each node inside the one before it, where columns are not cut down; and sets to be
+    /// used again.
     presence: Vec<Presence>,
     spare: Vec<BitSet>,
     buffer: Vec<Entry>,
@@ -92,9 +173,8 @@ pub(crate) struct Columns<'a> {
     /// Places in the lottery of the features in the node's rows.
     places: Vec<u32>,
     goes_right: BitSet,
-    /// Taken instead of what costs least.
     #[cfg(any(test, feature = "bench-internals"))]
-    pub(crate) forced: (Option<Way>, Option<Lookup>),
+    pub(crate) forced: Forced,
 }
 
 /// Features that the rows of a node store: the others are zero in it, and in every node inside it.
@@ -105,13 +185,14 @@ struct Presence {
 }
 
 impl<'a> Columns<'a> {
-    pub(crate) fn new(x: &'a SparseColumns<'a>, rows: &[u32]) -> Result<Self> {
+    pub(crate) fn new(x: &'a SparseColumns<'a>, rows: &[u32]) -> error::Result<Self> {
         let (n_features, n_samples) = (x.by_column.n_major(), x.by_column.n_minor());
         Ok(Columns {
             x,
             samples: Permutation::new(rows, n_samples)?,
             n: rows.len() as u32,
             constants: KnownConstants::new(n_features),
+            columns: NestedColumns::new(x),
             presence: Vec::new(),
             spare: Vec::new(),
             buffer: Vec::new(),
@@ -120,7 +201,7 @@ impl<'a> Columns<'a> {
             places: Vec::new(),
             goes_right: BitSet::new(n_samples),
             #[cfg(any(test, feature = "bench-internals"))]
-            forced: (None, None),
+            forced: Forced::default(),
         })
     }
 
@@ -128,6 +209,7 @@ impl<'a> Columns<'a> {
     #[cfg(feature = "bench-internals")]
     pub(crate) fn forget_constants(&mut self) {
         self.constants = KnownConstants::new(self.x.by_column.n_major());
+        self.columns.clear();
         self.presence.clear();
     }
 
@@ -137,27 +219,24 @@ impl<'a> Columns<'a> {
         self.samples.split(span.samples.clone(), goes_right)
     }
 
-    /// Mean number of stored entries of a row.
-    fn per_row(&self) -> f64 {
-        self.x.by_column.values().len() as f64 / self.x.by_column.n_minor() as f64
-    }
-
     /// The way that costs least if columns and rows have mean length.
     pub(crate) fn cheapest(&self, n_node: u32, lottery: &Lottery, n_drawn: u32) -> Way {
         let n_features = f64::from(lottery.n_features());
-        let per_column = self.x.by_column.values().len() as f64 / n_features;
+        let per_column = f64::from(self.columns.n_samples()) * self.columns.per_row() / n_features;
+        let jump = if self.columns.are_whole() { cost::COLUMN } else { cost::NESTED_COLUMN };
         let (n_node, n_drawn) = (f64::from(n_node), f64::from(n_drawn));
         let draw = lottery.turns() * cost::TURN;
-        let stored = n_node * self.per_row();
+        let stored = n_node * self.columns.per_row();
         let found = stored * n_drawn / n_features;
         // About how likely none of the drawn features is stored in the node (Poisson). Then columns are drawn until one is,
         // and the places of the rows' features are needed after all.
         let none = (-found).exp();
         let bisection = cost::BISECTION * n_node * per_column.max(2.0).log2();
-        let column = draw + cost::COLUMN + bisection.min(cost::MAPPING * per_column);
-        let columns = (n_drawn + none * n_features / stored) * column + found * cost::FOUND_IN_COLUMN;
+        let column = draw + jump + bisection.min(cost::MAPPING * per_column);
+        let later = none * n_features / stored * (column + (lottery.later_turns() - lottery.turns()) * cost::TURN);
+        let columns = n_drawn * column + later + found * cost::FOUND_IN_COLUMN;
         let rows = n_node * cost::ROW + found * cost::FOUND_IN_ROW;
-        let places = stored * draw;
+        let places = stored * lottery.later_turns() * cost::TURN;
         let set = n_drawn * draw + stored * cost::GATHER + none * places;
         if columns < rows + set.min(places) {
             Way::Columns
@@ -169,54 +248,24 @@ impl<'a> Columns<'a> {
     }
 
     #[cfg(any(test, feature = "bench-internals"))]
-    fn forced(&self) -> (Option<Way>, Option<Lookup>) {
+    fn forced(&self) -> Forced {
         self.forced
     }
 
     #[cfg(not(any(test, feature = "bench-internals")))]
-    fn forced(&self) -> (Option<Way>, Option<Lookup>) {
-        (None, None)
-    }
-
-    /// Hands every entry of one column in the node to `keep`.
-    #[inline]
-    fn extract(
-        (rows, values): (&[u32], &[f32]),
-        samples: &Permutation,
-        span: &Span,
-        lookup: Lookup,
-        mut keep: impl FnMut(u32, f32),
-    ) {
-        if lookup == Lookup::Bisection {
-            let mut from = 0;
-            for &row in samples.rows(span.samples.clone()) {
-                // Samples rise inside a node, so the search goes on where the last one ended.
-                match rows[from..].binary_search(&row) {
-                    Ok(i) => {
-                        keep(row, values[from + i]);
-                        from += i + 1;
-                    }
-                    Err(i) => from += i,
-                }
-            }
-        } else {
-            for (&row, &value) in rows.iter().zip(values) {
-                if samples.contains(&span.samples, row) {
-                    keep(row, value);
-                }
-            }
-        }
+    fn forced(&self) -> Forced {
+        Forced::default()
     }
 
     /// One column, if it varies in the node.
     fn column(&mut self, span: &Span, feature: u32) -> Option<Column<'_>> {
-        let column = self.x.by_column.slice(feature as usize);
-        let lookup = self.forced().1.unwrap_or_else(|| Lookup::cheaper(column.0.len(), span.n_samples()));
+        let column = self.columns.column(feature);
+        let lookup = self.forced().lookup.unwrap_or_else(|| Lookup::cheaper(column.len(), span.n_samples()));
         self.buffer.clear();
         let buffer = &mut self.buffer;
-        Columns::extract(column, &self.samples, span, lookup, |row, value| {
-            if value != 0.0 {
-                buffer.push(Entry::new(value, row));
+        column.extract(&self.samples, span, lookup, |entry| {
+            if entry.key() != Entry::ZERO_KEY {
+                buffer.push(entry);
             }
         });
         let n_zeros = span.n_samples() - self.buffer.len() as u32;
@@ -224,31 +273,69 @@ impl<'a> Columns<'a> {
     }
 
     fn visit_columns(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        self.find_presence(span);
+        if self.columns.are_whole() {
+            self.find_presence(span);
+        }
         let mut found = false;
-        let mut drawn = [(0, 0); BATCH];
-        let mut positions = 0..lottery.n_features();
-        while !positions.is_empty() && (positions.start < n_drawn || !found) && !visitor.is_over() {
-            // Columns lie far apart in memory. Asking for a batch of them at once lets the waits overlap.
-            let presence = self.presence.last();
-            let mut n_batch = 0;
-            let mut touched = 0;
-            for position in positions.by_ref().take(BATCH) {
-                let feature = lottery.feature(position);
-                if presence.is_none_or(|p| p.features.contains(feature)) {
-                    drawn[n_batch] = (feature, position);
-                    n_batch += 1;
-                    touched ^= self.x.by_column.slice(feature as usize).0.first().copied().unwrap_or(0);
-                }
-            }
-            std::hint::black_box(touched);
-            for &(feature, position) in &drawn[..n_batch] {
-                if position >= n_drawn && found {
-                    break;
-                }
-                found |= self.visit_column(span, feature, visitor);
+        for start in (0..n_drawn).step_by(BATCH) {
+            let end = n_drawn.min(start + BATCH as u32);
+            found |= self.visit_batch(span, lottery, start..end, false, visitor);
+            if visitor.is_over() {
+                return;
             }
         }
+        if found {
+            return;
+        }
+        let stored = f64::from(span.n_samples()) * self.columns.per_row();
+        if stored < f64::from(lottery.n_features() - n_drawn) {
+            self.find_places(span, lottery);
+            return self.visit_first_place(span, lottery, n_drawn, visitor);
+        }
+        let mut start = n_drawn;
+        while start < lottery.n_positions() && !visitor.is_over() {
+            let end = lottery.n_positions().min(start + BATCH as u32);
+            if self.visit_batch(span, lottery, start..end, true, visitor) {
+                return;
+            }
+            start = end;
+        }
+    }
+
+    /// Shows the columns drawn at `positions`, or only the `first` that varies; returns whether one varies.
+    #[inline]
+    fn visit_batch(
+        &mut self,
+        span: &Span,
+        lottery: &Lottery,
+        positions: Range<u32>,
+        first: bool,
+        visitor: &mut impl Visitor,
+    ) -> bool {
+        // Columns lie far apart in memory. Asking for a batch of them at once lets the waits overlap.
+        let mut drawn = [0; BATCH];
+        let mut n_drawn = 0;
+        let mut touched = 0;
+        let presence = self.presence.last();
+        for feature in positions.filter_map(|position| lottery.feature(position)) {
+            // A feature that is not present, or has no entries, is zero in the whole node.
+            if presence.is_none_or(|p| p.features.contains(feature))
+                && let Some(row) = self.columns.column(feature).first_row()
+            {
+                drawn[n_drawn] = feature;
+                n_drawn += 1;
+                touched ^= row;
+            }
+        }
+        std::hint::black_box(touched);
+        let mut found = false;
+        for &feature in &drawn[..n_drawn] {
+            found |= self.visit_column(span, feature, visitor);
+            if found && first {
+                break;
+            }
+        }
+        found
     }
 
     /// Brings the presence of features up to date: afterwards the last one, if any, is that of a node around this one.
@@ -262,7 +349,7 @@ impl<'a> Columns<'a> {
         let n = f64::from(span.n_samples());
         let n_last = self.presence.last().map_or(f64::INFINITY, |p| f64::from(p.samples.end - p.samples.start));
         let n_features = self.x.by_column.n_major();
-        if n * self.per_row() >= n_features as f64 || 4.0 * n > n_last {
+        if n * self.columns.per_row() >= n_features as f64 || 4.0 * n > n_last {
             return;
         }
         let mut features = self.spare.pop().unwrap_or_else(|| BitSet::new(n_features));
@@ -276,7 +363,7 @@ impl<'a> Columns<'a> {
     /// Shows one column if it varies and may matter; returns whether it varies.
     #[inline]
     fn visit_column(&mut self, span: &Span, feature: u32, visitor: &mut impl Visitor) -> bool {
-        let stored = self.x.by_column.slice(feature as usize).0.len() as u32;
+        let stored = self.columns.column(feature).len() as u32;
         if stored < visitor.least_entries().min(span.n_samples()) {
             // It may be constant, but then the visitor has already seen one that varies.
             return true;
@@ -303,7 +390,7 @@ impl<'a> Columns<'a> {
     /// Shows the drawn features of the node's rows: their entries are found by looking every stored feature up in the set
     /// of drawn ones.
     fn visit_rows_by_set(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        (0..n_drawn).for_each(|i| self.drawn.insert(lottery.feature(i)));
+        (0..n_drawn).filter_map(|i| lottery.feature(i)).for_each(|feature| self.drawn.insert(feature));
         self.found.clear();
         for &row in self.samples.rows(span.samples.clone()) {
             let (features, values) = self.x.by_row.slice(row as usize);
@@ -314,10 +401,11 @@ impl<'a> Columns<'a> {
             }
         }
         self.drawn.clear();
-        if !self.visit_found(span, visitor) {
-            self.find_places(span, lottery);
-            self.visit_first_place(span, lottery, n_drawn, visitor);
+        if self.visit_found(span, visitor) {
+            return;
         }
+        self.find_places(span, lottery);
+        self.visit_first_place(span, lottery, n_drawn, visitor);
     }
 
     /// The same by the place in the lottery of every stored feature. Also tells who comes next if none of the drawn varies,
@@ -374,7 +462,9 @@ impl<'a> Columns<'a> {
         let mut least = n_drawn;
         // Nearly always the first one varies, so the least is looked for again and again instead of sorting all.
         while let Some(&first) = self.places.iter().filter(|&&place| place >= least).min() {
-            if let Some(column) = self.column(span, lottery.feature(first)) {
+            if let Some(feature) = lottery.feature(first)
+                && let Some(column) = self.column(span, feature)
+            {
                 return visitor.column(column);
             }
             least = first + 1;
@@ -392,7 +482,9 @@ impl Partitioner for Columns<'_> {
     }
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        match self.forced().0.unwrap_or_else(|| self.cheapest(span.n_samples(), lottery, n_drawn)) {
+        let nests = self.forced().nests.unwrap_or_else(|| self.columns.are_worth_cutting(span.n_samples(), n_drawn));
+        self.columns.enter(span, &self.samples, nests);
+        match self.forced().way.unwrap_or_else(|| self.cheapest(span.n_samples(), lottery, n_drawn)) {
             Way::Columns => self.visit_columns(span, lottery, n_drawn, visitor),
             Way::RowsBySet => self.visit_rows_by_set(span, lottery, n_drawn, visitor),
             Way::RowsByPlace => self.visit_rows_by_place(span, lottery, n_drawn, visitor),
@@ -400,9 +492,10 @@ impl Partitioner for Columns<'_> {
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
-        let (rows, _) = self.x.by_column.slice(feature as usize);
-        let halvings = (self.per_row() + 2.0).log2();
-        if f64::from(span.n_samples()) * halvings * cost::BISECTION < rows.len() as f64 * cost::MAPPING {
+        self.columns.leave(span);
+        let column = self.columns.column(feature);
+        let halvings = (self.columns.per_row() + 2.0).log2();
+        if f64::from(span.n_samples()) * halvings * cost::BISECTION < column.len() as f64 * cost::MAPPING {
             // Few samples: each is looked up in its own row.
             let by_row = &self.x.by_row;
             return self.samples.split(span.samples.clone(), |row| {
@@ -410,7 +503,6 @@ impl Partitioner for Columns<'_> {
                 features.binary_search(&feature).map_or(0.0, |i| values[i]) > threshold
             });
         }
-        let column = self.x.by_column.slice(feature as usize);
         split_by_column(column, &mut self.samples, span, threshold, &mut self.goes_right)
     }
 }
@@ -418,17 +510,17 @@ impl Partitioner for Columns<'_> {
 /// Splits the samples of a node by one sparse column. Only the entries on the side of the threshold away from zero are
 /// marked. `goes_right` is empty before and after.
 pub(super) fn split_by_column(
-    column: (&[u32], &[f32]),
+    column: StoredColumn<'_>,
     samples: &mut Permutation,
     span: &Span,
     threshold: f32,
     marked: &mut BitSet,
 ) -> u32 {
     let zeros_go_right = 0.0 > threshold;
-    let lookup = Lookup::cheaper(column.0.len(), span.n_samples());
-    Columns::extract(column, samples, span, lookup, |row, value| {
-        if (value > threshold) != zeros_go_right {
-            marked.insert(row);
+    let lookup = Lookup::cheaper(column.len(), span.n_samples());
+    column.extract(samples, span, lookup, |entry| {
+        if (entry.value() > threshold) != zeros_go_right {
+            marked.insert(entry.row());
         }
     });
     let mid = samples.split(span.samples.clone(), |row| marked.contains(row) != zeros_go_right);

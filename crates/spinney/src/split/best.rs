@@ -64,10 +64,10 @@ impl<C: Criterion> Scan<'_, C> {
         let mut moved = self.criterion.reset();
         let mut n_moved = 0;
         while let Some(run) = runs.next() {
-            if run.len() < LONG_RUN {
+            if run.len() < C::LONG_RUN {
                 run.iter().for_each(|entry| self.criterion.move_sample(&mut moved, entry.row()));
             } else {
-                self.criterion.move_run(&mut moved, run.iter().map(|entry| entry.row()));
+                self.criterion.move_run(&mut moved, run, Entry::row);
             }
             n_moved += run.len() as u32;
             let value = run[0].value();
@@ -100,9 +100,6 @@ fn next_cut<'e, C: Criterion>(
     }
     None
 }
-
-/// Runs of at least so many samples are moved as one.
-const LONG_RUN: usize = 24;
 
 /// Runs of equal values in sorted entries, from the last.
 struct Runs<'a>(&'a [Entry]);

@@ -4,33 +4,69 @@
 //! the i-th drawn, `position(f)` tells when f is drawn. So a partitioner may meet the features in any order it likes
 //! (and skip those that cannot vary) and the outcome is still a function of the key alone.
 //!
-//! Up to 64 features are shuffled in a table (Fisher–Yates) when first asked for. For more, the permutation is an unbalanced
-//! Feistel network on ⌈log₂ n⌉ bits, walked until it lands below n (less than two walks on average). Its rounds are
+//! Up to 64 features are shuffled (Fisher–Yates), and of up to 4 096 those that every node examines; the shuffle is undone
+//! before the next node. Whatever comes later, and all of more features, needs no memory: it is an unbalanced Feistel network on ⌈log₂ n⌉ bits, walked until it lands below n (less than two walks on average). Its rounds are
 //! pairwise independent multiply-shift hashes (Dietzfelbinger 1996), of which four are enough on large domains (Naor and
 //! Reingold 1999); on small ones, where such hashes show their structure, there are more rounds and a stronger hash.
-
-use std::cell::OnceCell;
 
 use crate::rng::{Key, Stream};
 
 const ROUNDS: usize = 6;
 const WEAK_ROUNDS: usize = 4;
-const TABLE: usize = 64;
+/// Most features that are all shuffled.
+const FEW: usize = 64;
+/// Most features of which the first are shuffled. With more, a shuffle leaves the cache and the network is quicker.
+const MANY: usize = 4096;
 
-#[derive(Clone, Debug)]
+/// The order in which the features of one node are drawn: *positions* rise, and some of the later ones are void.
+#[derive(Debug)]
 pub(crate) struct Lottery {
     n: u32,
-    key: Key,
-    /// Of at most 64 features.
-    table: OnceCell<Table>,
+    /// So many positions come first, from the shuffle.
+    n_shuffled: u32,
+    shuffle: Shuffle,
+    /// Then those of all features, void where the shuffle has had the feature.
     network: Network,
 }
 
-/// `feature[position[f]] == f`.
-#[derive(Clone, Debug)]
-struct Table {
-    feature: [u8; TABLE],
-    position: [u8; TABLE],
+/// A permutation of which the first places are drawn.
+///
+/// Invariants: `feature[place[f]] == f`; what is neither drawn nor swapped with a drawn place is in its own.
+#[derive(Debug)]
+struct Shuffle {
+    feature: Vec<u16>,
+    place: Vec<u16>,
+    /// The place with which each drawn place was swapped.
+    swaps: Vec<u16>,
+}
+
+impl Shuffle {
+    fn new(n: usize) -> Self {
+        let identity: Vec<u16> = (0..n).map(|i| i as u16).collect();
+        Shuffle { feature: identity.clone(), place: identity, swaps: Vec::new() }
+    }
+
+    fn draw(&mut self, key: Key, n_drawn: usize) {
+        // Only the places drawn and those that they were swapped with have left the identity.
+        for (place, other) in self.swaps.drain(..).enumerate() {
+            for i in [place, other.into()] {
+                (self.feature[i], self.place[i]) = (i as u16, i as u16);
+            }
+        }
+        let mut stream = Stream::new(key);
+        for place in 0..n_drawn {
+            let other = place + stream.below((self.feature.len() - place) as u64) as usize;
+            self.swap(place, other);
+            self.swaps.push(other as u16);
+        }
+    }
+
+    #[inline]
+    fn swap(&mut self, a: usize, b: usize) {
+        self.feature.swap(a, b);
+        self.place[usize::from(self.feature[a])] = a as u16;
+        self.place[usize::from(self.feature[b])] = b as u16;
+    }
 }
 
 /// Rounds come in pairs: the high half takes a hash of the low one, then the low half one of the high.
@@ -49,21 +85,6 @@ struct Network {
 struct Round {
     multiply: u64,
     add: u64,
-}
-
-impl Table {
-    fn new(key: Key, n: usize) -> Self {
-        let mut stream = Stream::new(key);
-        let mut feature: [u8; TABLE] = std::array::from_fn(|i| i as u8);
-        for i in (1..n).rev() {
-            feature.swap(i, stream.below(i as u64 + 1) as usize);
-        }
-        let mut position = [0; TABLE];
-        for (i, &f) in feature.iter().enumerate() {
-            position[f as usize] = i as u8;
-        }
-        Table { feature, position }
-    }
 }
 
 impl Round {
@@ -131,42 +152,67 @@ impl Network {
 const STRONG_BELOW: u32 = 13;
 
 impl Lottery {
-    pub(crate) fn new(key: Key, n_features: usize) -> Self {
-        let n = n_features as u32;
-        let network = if n_features > TABLE { Network::new(key, n) } else { Network::default() };
-        Lottery { n, key, table: OnceCell::new(), network }
+    /// Every node examines `n_drawn` features at least; the order depends on it.
+    pub(crate) fn new(key: Key, n_features: usize, n_drawn: u32) -> Self {
+        let n_shuffled = match n_features {
+            ..=FEW => n_features as u32,
+            ..=MANY if n_drawn as usize <= n_features / 2 => n_drawn,
+            _ => 0,
+        };
+        let shuffle = Shuffle::new(if n_shuffled > 0 { n_features } else { 0 });
+        let mut lottery = Lottery { n: n_features as u32, n_shuffled, shuffle, network: Network::default() };
+        lottery.restart(key);
+        lottery
     }
 
-    fn table(&self) -> &Table {
-        self.table.get_or_init(|| Table::new(self.key, self.n as usize))
-    }
-
-    /// The feature drawn at `position`; both below the number of features.
-    #[inline]
-    pub(crate) fn feature(&self, position: u32) -> u32 {
-        if self.n as usize <= TABLE {
-            u32::from(self.table().feature[position as usize])
-        } else {
-            self.network.walk::<false>(position, self.n)
+    /// The lottery of another key, in the same memory.
+    pub(crate) fn restart(&mut self, key: Key) {
+        self.shuffle.draw(key, self.n_shuffled as usize);
+        if self.n > self.n_shuffled {
+            self.network = Network::new(key, self.n);
         }
+    }
+
+    /// Number of positions, void ones included.
+    pub(crate) fn n_positions(&self) -> u32 {
+        if self.n_shuffled == self.n { self.n } else { self.n_shuffled + self.n }
+    }
+
+    /// The feature drawn at `position`, which is below [`Lottery::n_positions`]. None of the first positions is void, as
+    /// many as every node examines.
+    #[inline]
+    pub(crate) fn feature(&self, position: u32) -> Option<u32> {
+        if position < self.n_shuffled {
+            return Some(self.shuffle.feature[position as usize].into());
+        }
+        let feature = self.network.walk::<false>(position - self.n_shuffled, self.n);
+        let is_void = self.n_shuffled > 0 && u32::from(self.shuffle.place[feature as usize]) < self.n_shuffled;
+        (!is_void).then_some(feature)
     }
 
     /// When `feature` is drawn.
     #[inline]
     pub(crate) fn position(&self, feature: u32) -> u32 {
-        if self.n as usize <= TABLE {
-            u32::from(self.table().position[feature as usize])
-        } else {
-            self.network.walk::<true>(feature, self.n)
+        if self.n_shuffled > 0 {
+            let place = self.shuffle.place[feature as usize].into();
+            if place < self.n_shuffled {
+                return place;
+            }
         }
+        self.n_shuffled + self.network.walk::<true>(feature, self.n)
     }
 
     /// What a draw costs, in turns of the network with weak rounds. A walk that goes on is not foreseen by the processor:
     /// its further turns count three times.
     pub(crate) fn turns(&self) -> f64 {
-        if self.n as usize <= TABLE {
+        if self.n_shuffled > 0 {
             return 0.5;
         }
+        self.later_turns()
+    }
+
+    /// The same for what comes after the shuffle.
+    pub(crate) fn later_turns(&self) -> f64 {
         let further = u64::from(self.n).next_power_of_two() as f64 / f64::from(self.n) - 1.0;
         (1.0 + 3.0 * further) * if self.network.strong { 2.5 } else { 1.0 }
     }
@@ -182,10 +228,20 @@ mod tests {
 
     #[test]
     fn every_feature_is_drawn_once_and_position_is_the_inverse() {
-        for n in [1usize, 2, 3, 4, 5, 7, 8, 30, 64, 65, 128, 1000, 4096, 5000, 70_000] {
-            let lottery = Lottery::new(Key::from_seed(n as u64), n);
-            let mut drawn: Vec<u32> = (0..n as u32).map(|i| lottery.feature(i)).collect();
-            assert!(drawn.iter().enumerate().all(|(i, &f)| lottery.position(f) == i as u32));
+        for (n, n_drawn) in [1usize, 2, 3, 4, 5, 7, 8, 30, 64, 65, 128, 1000, 4096, 5000, 70_000]
+            .into_iter()
+            .flat_map(|n| [1, n.isqrt(), n / 2, n].map(|n_drawn| (n, n_drawn.max(1) as u32)))
+        {
+            let mut lottery = Lottery::new(Key::from_seed(1), n, n_drawn);
+            lottery.restart(Key::from_seed(n as u64));
+            let positions = 0..lottery.n_positions();
+            let draws: Vec<(u32, u32)> = positions.filter_map(|i| lottery.feature(i).map(|f| (i, f))).collect();
+            assert!((0..n_drawn).all(|i| draws[i as usize].0 == i), "one of the first positions is void");
+            assert!(draws.iter().all(|&(i, f)| lottery.position(f) == i));
+            let anew = Lottery::new(Key::from_seed(n as u64), n, n_drawn);
+            assert!(draws.iter().all(|&(i, f)| anew.feature(i) == Some(f)), "an earlier key is remembered");
+            let mut drawn: Vec<u32> = draws.into_iter().map(|d| d.1).collect();
+            assert_eq!(drawn.len(), n);
             drawn.sort_unstable();
             assert!(drawn.iter().enumerate().all(|(i, &f)| f == i as u32));
         }
@@ -198,11 +254,12 @@ mod tests {
     }
 
     /// Standard deviations by which the counts of ordered draws leave uniformity.
-    fn excess(n: usize, drawn: usize, cells: usize, n_keys: u64) -> f64 {
+    fn excess(n: usize, n_drawn: u32, drawn: usize, cells: usize, n_keys: u64) -> f64 {
         let mut counts = std::collections::HashMap::<Vec<u32>, u32>::new();
         for k in 0..n_keys {
-            let lottery = Lottery::new(Key::from_seed(1).child(k), n);
-            *counts.entry((0..drawn as u32).map(|i| lottery.feature(i)).collect()).or_default() += 1;
+            let lottery = Lottery::new(Key::from_seed(1).child(k), n, n_drawn);
+            let draws = (0..lottery.n_positions()).filter_map(|i| lottery.feature(i));
+            *counts.entry(draws.take(drawn).collect()).or_default() += 1;
         }
         let mut counts: Vec<u32> = counts.into_values().collect();
         assert!(counts.len() <= cells);
@@ -215,12 +272,15 @@ mod tests {
     #[test]
     fn ordered_pairs_and_triples_are_uniform_over_keys() {
         for n in [2usize, 3, 4, 5, 9, 16, 30] {
-            let triple = excess(n, 3.min(n), n * (n - 1) * (n - 2).max(1), 200_000);
+            let triple = excess(n, n as u32, 3.min(n), n * (n - 1) * (n - 2).max(1), 200_000);
             assert!(triple < 6.0, "triples of {n}: {triple}");
         }
         for n in [65usize, 100, 128, 129, 200, 500] {
-            let pair = excess(n, 2, n * (n - 1), 400_000);
-            assert!(pair < 6.0, "pairs of {n}: {pair}");
+            // From the network alone, from the shuffle alone, and one from each.
+            for n_drawn in [n as u32, 2, 1] {
+                let pair = excess(n, n_drawn, 2, n * (n - 1), 400_000);
+                assert!(pair < 6.0, "pairs of {n}, {n_drawn} drawn: {pair}");
+            }
         }
     }
 
@@ -230,8 +290,8 @@ mod tests {
         let mut counts = vec![0u32; n];
         let mut together = 0u32;
         for key in 0..n_keys {
-            let lottery = Lottery::new(Key::from_seed(2).child(key), n);
-            (0..k).for_each(|i| counts[lottery.feature(i) as usize] += 1);
+            let lottery = Lottery::new(Key::from_seed(2).child(key), n, k);
+            (0..k).filter_map(|i| lottery.feature(i)).for_each(|feature| counts[feature as usize] += 1);
             together += u32::from(lottery.position(17) < k && lottery.position(4321) < k);
         }
         let df = (n - 1) as f64;

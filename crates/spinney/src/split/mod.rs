@@ -102,6 +102,7 @@ pub(crate) struct NodeSearch<P, C: Criterion> {
     criterion: C,
     rules: Rules,
     control: Control,
+    lottery: Lottery,
     picked: Vec<u32>,
     /// What is remembered of nodes that wait to be split, and the places that are free.
     memories: Vec<C::Memory>,
@@ -111,6 +112,7 @@ pub(crate) struct NodeSearch<P, C: Criterion> {
 impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
     pub(crate) fn new(partitioner: P, criterion: C, rules: Rules, control: Control) -> Self {
         NodeSearch {
+            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn),
             partitioner,
             criterion,
             rules,
@@ -161,7 +163,8 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
 
     /// Best split of the node that the criterion has entered.
     fn search(&mut self, task: &Task) -> Option<Split> {
-        let lottery = Lottery::new(task.key.child(LOTTERY), self.rules.n_features);
+        self.lottery.restart(task.key.child(LOTTERY));
+        let lottery = &self.lottery;
         // Every cut between two samples is the same.
         let any_cut = task.span.n_samples() == 2;
         let perfect_score = if any_cut { f64::MIN } else { self.criterion.perfect_score() };
@@ -171,7 +174,7 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
             min_weight_leaf: self.rules.min_weight_leaf,
             splitter: self.rules.splitter,
             largest_weight: self.rules.largest_weight,
-            lottery: &lottery,
+            lottery,
             control: &self.control,
             thresholds: task.key.child(THRESHOLDS),
             n_samples: task.span.n_samples(),
@@ -182,7 +185,7 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
             best: None,
             picked: &mut self.picked,
         };
-        self.partitioner.visit(&task.span, &lottery, self.rules.n_drawn, &mut scan);
+        self.partitioner.visit(&task.span, lottery, self.rules.n_drawn, &mut scan);
         let (best, score) = (scan.best?, scan.best_score);
         let decrease = self.criterion.decrease(score);
         let split = Split { feature: best.feature, threshold: best.threshold, decrease };

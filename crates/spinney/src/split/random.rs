@@ -43,9 +43,7 @@ impl<C: Criterion> Scan<'_, C> {
             n_moved += usize::from(goes_right == zero_goes_left);
         }
         let mut moved = self.criterion.reset();
-        for &row in &self.picked[..n_moved] {
-            self.criterion.move_sample(&mut moved, row);
-        }
+        self.criterion.move_run(&mut moved, &self.picked[..n_moved], |row| row);
         self.offer(feature, n_moved as u32, &moved, || threshold);
     }
 }

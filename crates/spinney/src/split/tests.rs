@@ -16,7 +16,7 @@ use crate::criterion::slots::Slots;
 use crate::criterion::variance::{self, RealTargets, Variance};
 use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
 use crate::partition::sorted_entries::SortedEntries;
-use crate::partition::sparse::{Lookup, Way};
+use crate::partition::sparse::{Forced, Lookup, Way};
 use crate::partition::{dense, sparse};
 use crate::tree::grow::{Structure, grow};
 
@@ -383,11 +383,11 @@ fn examined(problem: &Problem, rows: &[u32], lottery: &Lottery) -> Vec<u32> {
         rows.iter().any(|&i| x(i) != x(rows[0]))
     };
     let mut drawn = vec![];
-    for position in 0..problem.p as u32 {
+    for position in 0..lottery.n_positions() {
         if position >= problem.n_drawn && drawn.iter().any(|&j| varies(j)) {
             break;
         }
-        drawn.push(lottery.feature(position));
+        drawn.extend(lottery.feature(position));
     }
     drawn
 }
@@ -407,7 +407,7 @@ fn check_against_exhaustive(
         let impurity = naive_impurity(problem, criterion, &rows, &weight);
         let scale = naive_impurity(problem, criterion, &data.rows, &weight).max(1e-9);
         prop_assert!((s.impurity[node] - impurity).abs() <= 1e-9 * scale, "{} {impurity}", s.impurity[node]);
-        let lottery = Lottery::new(key.child(LOTTERY), problem.p);
+        let lottery = Lottery::new(key.child(LOTTERY), problem.p, problem.n_drawn);
         let features = examined(problem, &rows, &lottery);
         let cuts = exhaustive(problem, criterion, &rows, &weight, &features);
         let pure = impurity <= 1e-12 * scale;
@@ -452,16 +452,19 @@ proptest! {
                 ("sorted columns", structure(dense::SortedColumns::new(&dense_x, &order, rows).unwrap(), make(), rules, seed)),
                 ("sorted entries", structure(SortedEntries::new(&sparse_x.by_column, rows).unwrap(), make(), rules, seed)),
             ];
+            let by = |way, lookup| Forced { way, lookup, nests: None };
             for (way, forced) in [
-                ("rows by set", (Some(Way::RowsBySet), None)),
-                ("rows by place", (Some(Way::RowsByPlace), None)),
-                ("mapping", (Some(Way::Columns), Some(Lookup::Mapping))),
-                ("bisection", (Some(Way::Columns), Some(Lookup::Bisection))),
-                ("chosen", (None, None)),
+                ("rows by set", by(Some(Way::RowsBySet), None)),
+                ("rows by place", by(Some(Way::RowsByPlace), None)),
+                ("mapping", by(Some(Way::Columns), Some(Lookup::Mapping))),
+                ("bisection", by(Some(Way::Columns), Some(Lookup::Bisection))),
+                ("chosen", Forced::default()),
             ] {
-                let mut partitioner = sparse::Columns::new(&sparse_x, rows).unwrap();
-                partitioner.forced = forced;
-                others.push((way, structure(partitioner, make(), rules, seed)));
+                for nests in [Some(true), Some(false), None] {
+                    let mut partitioner = sparse::Columns::new(&sparse_x, rows).unwrap();
+                    partitioner.forced = Forced { nests, ..forced };
+                    others.push((way, structure(partitioner, make(), rules, seed)));
+                }
             }
             for (way, other) in &others {
                 assert_eq!(fingerprint(&dense), fingerprint(other), "{name}, {way}");
@@ -517,11 +520,11 @@ fn passing_over_light_columns_changes_nothing() {
             let carried = SortedEntries::new(&sparse_x.by_column, rows).unwrap();
             let carried = structure(carried, make(), rules, seed);
             assert_eq!(fingerprint(&dense), fingerprint(&carried), "{name}, carried, seed {seed}");
-            for force in [Some(Way::Columns), Some(Way::RowsBySet), Some(Way::RowsByPlace), None] {
+            for way in [Some(Way::Columns), Some(Way::RowsBySet), Some(Way::RowsByPlace), None] {
                 let mut found = sparse::Columns::new(&sparse_x, rows).unwrap();
-                found.forced = (force, None);
+                found.forced = Forced { way, ..Forced::default() };
                 let found = structure(found, make(), rules, seed);
-                assert_eq!(fingerprint(&dense), fingerprint(&found), "{name}, {force:?}, seed {seed}");
+                assert_eq!(fingerprint(&dense), fingerprint(&found), "{name}, {way:?}, seed {seed}");
             }
         });
     }
