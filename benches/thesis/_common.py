@@ -88,7 +88,9 @@ def log_of(d: int) -> int:
 
 def lrap(model: Any, data: Data) -> float:
     """Label ranking average precision on the test part; 1 for a row without labels, as scikit-learn has it."""
-    return float(label_ranking_average_precision_score(data.y_test.toarray(), model.predict_proba(data.X_test)))
+    predict = getattr(model, "predict_proba", model.predict)
+    truth = data.y_test.toarray() if sp.issparse(data.y_test) else data.y_test
+    return float(label_ranking_average_precision_score(truth, predict(data.X_test)))
 
 
 def fit_and_score(model: Any, data: Data) -> dict[str, float]:
@@ -96,6 +98,11 @@ def fit_and_score(model: Any, data: Data) -> dict[str, float]:
     model.fit(data.X, data.y)
     seconds = time.perf_counter() - start
     return {"score": lrap(model, data), "seconds": seconds}
+
+
+def dense(data: Data) -> Data:
+    """Everything as dense numbers."""
+    return Data(*(a.toarray() if sp.issparse(a) else a for a in (data.X, data.y, data.X_test, data.y_test)))
 
 
 # ---- cells
