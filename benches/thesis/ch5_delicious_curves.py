@@ -59,7 +59,7 @@ FOREST_Q = (1, 2, 5, 10, 25, 50, 75, 100, 200)
 FAMILY_Q = (1, 2, 5, 10, 25, 50, 100, 200)
 DRAWN = (1, 5, 22, 50, 125, 250, P)
 """Features drawn at a node; 22 = ⌊√p⌋."""
-REPEATS = {"tree": 10, "forest": 5, "families": 3, "features": 2}
+REPEATS = {"tree": 10, "forest": 5, "families": 3, "features": 3}
 """Seeds of each part. The thesis takes ten; a forest here costs seconds, some of `features` a minute."""
 ROOT = 22
 
@@ -117,7 +117,8 @@ class Curve:
         return self.points[x][0]
 
     def covers(self, grid: Sequence[int]) -> bool:
-        return list(grid) == self.xs
+        """Whether there is enough to judge by: every point, several runs."""
+        return list(grid) == self.xs and self.spread > 0
 
     @property
     def xs(self) -> list[int]:
@@ -363,7 +364,7 @@ def main() -> None:
     if rows:
         write_table(args.out / "ch5_delicious_curves.csv", rows)
         plot(curves, args.out)
-    # Statements about parts whose grid is not whole are not judged.
+    # Statements about parts that are not whole are not judged.
     if statements := claims(curves):
         write_table(args.out / "ch5_delicious_claims.csv", statements)
         print_table(statements)
