@@ -50,6 +50,25 @@ def continuous(classes: int = 0, n_outputs: int = 1) -> Data:
     return Data(X[:50_000], y[:50_000], X[50_000:], y[50_000:])
 
 
+def wide_video() -> Data:
+    """A made problem of the size of mediamill: 30 993 rows, 120 features in [0, 1], 101 labels of which a row has 4.4.
+
+    Shots belong to 40 scenes of a 12-dimensional space; features are smooth functions of the place, with noise. A label
+    is on where a linear score of the place, with noise, is among its greatest; its share of the rows falls with its
+    rank as (r + 2)⁻¹·¹, from 0.62 to 0.008.
+    """
+    rng = np.random.default_rng(0)
+    n_train, n, d = 30_993, 34_000, 101
+    place = rng.normal(size=(40, 12))[rng.integers(0, 40, n)] + 0.5 * rng.normal(size=(n, 12))
+    X = 1 / (1 + np.exp(-place @ rng.normal(scale=0.5, size=(12, 120)) - 0.5 * rng.normal(size=(n, 120))))
+    score = place @ rng.normal(size=(12, d)) + 1.5 * rng.normal(size=(n, d))
+    share = np.arange(2.0, d + 2) ** -1.1
+    share *= 4.4 / share.sum()
+    on = [score[:, j] > np.quantile(score[:, j], 1 - share[j]) for j in range(d)]
+    Y = sp.csr_matrix(np.column_stack(on).astype(np.float64))
+    return Data(X[:n_train].astype(np.float32), Y[:n_train], X[n_train:].astype(np.float32), Y[n_train:])
+
+
 def by_column(data: Data) -> Data:
     """Fit on CSC, predict on CSR."""
     return replace(data, X=sp.csc_matrix(data.X), X_test=sp.csr_matrix(data.X_test))

@@ -60,8 +60,8 @@ class Case:
     name: str
     data: Callable[[], Data]
     sides: dict[str, Side]
-    aims: dict[str, float]
-    """Metric (`seconds`, `model_bytes`) -> ratio that the others ÷ the first should reach."""
+    aims: dict[str, float | None]
+    """Metric (`seconds`, `model_bytes`) -> ratio that the others ÷ the first should reach; None: it is reported."""
     work: str = "fit"
     """`fit`, or `predict` with models fitted beforehand."""
     score: Callable[[Any, Data], float] | None = None
@@ -253,8 +253,8 @@ def report(case: Case, results: dict[str, Results]) -> str:
     if len(results) > 1:
         for metric, aim in case.aims.items():
             middle, low, high = ratio(results, metric)
-            verdict = "met" if middle >= aim else "MISSED"
-            lines.append(f"  ratio of {metric}: {middle:.2f} [{low:.2f} .. {high:.2f}], aim {aim:g}: {verdict}")
+            verdict = "no aim" if aim is None else f"aim {aim:g}: {'met' if middle >= aim else 'MISSED'}"
+            lines.append(f"  ratio of {metric}: {middle:.2f} [{low:.2f} .. {high:.2f}], {verdict}")
     if case.bound_memory:
         side = next(iter(results.values()))
         bound = 3 * side.median("input_bytes") + side.median("model_bytes")

@@ -1,0 +1,146 @@
+"""Forests on random projections of the outputs: delicious (983 labels), and a made problem of mediamill's size.
+
+Delicious, random forest, √p features a node, q = 25 Gaussian projections, one thread. Aims: 100 times faster than
+scikit-learn's regressor on the unprojected labels as dense numbers; 8 times faster than the simplest that can be done
+with scikit-learn today, which is to grow its forest on the projected labels and to average the labels of each leaf
+again afterwards; at most a twentieth of the time goes into drawing Φ and applying it.
+
+That share is measured from above: a forest whose trees may not split (`min_samples_split` above the number of rows)
+draws Φ for every tree and projects its rows as any other does, and checks its input, draws bags and labels a leaf, but
+searches nothing. The aim is that the whole fit takes 20 times as long.
+
+The made problem has the shape of mediamill (30 993 rows to learn from, 120 dense features, 101 labels, 4.4 a row), and
+is none of it; see `wide_video`. spinney against itself: projected (q = ⌊½ + ln d⌋ = 5) and not, from dense numbers and
+from sparse labels. Projection must not lose on dense numbers; on sparse labels both times are reported.
+"""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import sklearn.ensemble
+import spinney
+from _data import by_column, delicious, dense_x, dense_y, fortran, wide_video
+from _harness import Case, Side, main, n_trees
+from delicious_forest import lrap
+from sklearn.base import BaseEstimator
+
+Q = 25
+
+
+class RelabelledForest(BaseEstimator):
+    """scikit-learn's forest grown on Y @ Φᵀ, leaves labelled with the means of Y over the rows of each bag."""
+
+    def __init__(self, n_estimators: int = 100, n_projections: int = Q, random_state: int = 0) -> None:
+        self.n_estimators = n_estimators
+        self.n_projections = n_projections
+        self.random_state = random_state
+
+    def fit(self, X: Any, Y: Any) -> "RelabelledForest":
+        n, d = Y.shape
+        rng = np.random.default_rng(self.random_state)
+        phi = rng.normal(scale=self.n_projections**-0.5, size=(self.n_projections, d))
+        self.forest_ = sklearn.ensemble.RandomForestRegressor(
+            self.n_estimators, max_features="sqrt", random_state=self.random_state, n_jobs=1
+        ).fit(X, Y @ phi.T)
+        Y = sp.csr_matrix(Y)
+        leaves = self.forest_.apply(X)
+        self.means_ = []
+        for tree, bag, leaf in zip(self.forest_.estimators_, self.forest_.estimators_samples_, leaves.T, strict=True):
+            times = np.bincount(bag, minlength=n).astype(float)
+            size = np.bincount(leaf, times, minlength=tree.tree_.node_count)
+            rows = np.flatnonzero(times)
+            shares = sp.csr_matrix(
+                (times[rows] / size[leaf[rows]], (leaf[rows], rows)), shape=(tree.tree_.node_count, n)
+            )
+            self.means_.append(shares @ Y)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        leaves = self.forest_.apply(X).T
+        total = sum(means[leaf] for means, leaf in zip(self.means_, leaves, strict=True))
+        return total.toarray() / len(self.means_)
+
+
+def cases(args: argparse.Namespace) -> list[Case]:
+    m = n_trees(args, usual=10, quick=2)
+    forest: dict[str, Any] = {"n_estimators": m, "max_features": "sqrt", "random_state": 0, "n_jobs": 1}
+    gaussian: dict[str, Any] = {"output_projection": "gaussian", "n_projections": Q}
+
+    def labels(**parameters: Any) -> Callable[[], Any]:
+        return lambda: spinney.RandomForestClassifier(**(forest | parameters))
+
+    def numbers(**parameters: Any) -> Callable[[], Any]:
+        return lambda: spinney.RandomForestRegressor(**(forest | parameters))
+
+    def peer() -> Any:
+        return sklearn.ensemble.RandomForestRegressor(**forest)
+
+    def relabelled() -> Any:
+        return RelabelledForest(m)
+
+    ours = Side(labels(**gaussian), by_column)
+    many = gaussian | {"n_estimators": 10 * m}
+    few = {"output_projection": "gaussian", "n_projections": "log"}
+    return [
+        Case(
+            name="projected forest, delicious, unprojected peer",
+            data=delicious,
+            sides={
+                "spinney, q = 25": ours,
+                "scikit-learn, CSC": Side(peer, lambda data: dense_y(by_column(data))),
+                "scikit-learn, dense X": Side(peer, lambda data: dense_y(dense_x(data))),
+            },
+            aims={"seconds": 100},
+            score=lrap,
+            notes=f"{m} trees",
+        ),
+        Case(
+            name="projected forest, delicious, relabelled peer",
+            data=delicious,
+            sides={
+                "spinney, q = 25": ours,
+                "scikit-learn, CSC": Side(relabelled, by_column),
+                "scikit-learn, dense X": Side(relabelled, dense_x),
+            },
+            aims={"seconds": 8},
+            score=lrap,
+            notes=f"{m} trees",
+        ),
+        Case(
+            name="projected forest, delicious, draw and apply",
+            data=delicious,
+            sides={
+                # More trees, so that what is done once for each fit does not count as drawing.
+                "no searches": Side(labels(**many, min_samples_split=1_000_000), by_column),
+                "whole": Side(labels(**many), by_column),
+            },
+            aims={"seconds": 20},
+            notes=f"{10 * m} trees; the share of drawing and applying is at most 1 ÷ ratio",
+        ),
+        Case(
+            name="projected forest, made 30 993 x 120, dense numbers",
+            data=wide_video,
+            sides={
+                "projected": Side(numbers(**few), lambda data: dense_y(fortran(data))),
+                "not projected": Side(numbers(), lambda data: dense_y(fortran(data))),
+            },
+            aims={"seconds": 1},
+            score=lrap,
+            notes=f"{m} trees, 101 outputs, q = 5",
+        ),
+        Case(
+            name="projected forest, made 30 993 x 120, sparse labels",
+            data=wide_video,
+            sides={"projected": Side(labels(**few), fortran), "not projected": Side(labels(), fortran)},
+            aims={"seconds": None},
+            score=lrap,
+            notes=f"{m} trees, 101 labels, q = 5",
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    main(__doc__.splitlines()[0], cases)
