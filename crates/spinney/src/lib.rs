@@ -28,6 +28,7 @@
 //! | `partition` | who is in a node, and in what order along a feature. Sees x, never y |
 //! | `criterion` | impurity of the two sides of a cut, from exact sums. Sees y, never x |
 //! | `split` | the search of one node: the lottery of features, the scan of cuts; `dispatch` joins runtime tags and types |
+//! | [`projection`] | random combinations of outputs that splits are searched on in place of y |
 //! | [`tree`] | the growth loop and its frontier; the finished tree; leaves, walking, importances |
 //! | [`forest`] | rows of each tree, trees in parallel, means over trees, out-of-bag |
 //! | `model_file` | bytes in and out; every tree is proven before use |
@@ -39,9 +40,12 @@
 //!    X the rows as well; sorted once where nodes draw most features.
 //! 2. Each tree has a key of its own, made from the seed and its index. The key draws the tree's rows and, with the path
 //!    from the root, every node's features and thresholds. So a tree does not depend on threads or on other trees.
+//!    With an [output projection](projection) it also draws the matrix by which the tree's own rows of y are projected, and
+//!    the search below reads those.
 //! 3. The growth loop takes a node from the frontier, moves its samples, enters and searches both children. A search is one
 //!    partitioner and one criterion compiled together: the partitioner shows entries, the criterion moves samples.
-//! 4. When the structure stands, leaves are filled in one pass over the samples, sparse when that is smaller.
+//! 4. When the structure stands, leaves are filled from y itself in one pass over the samples, sparse when that is
+//!    smaller.
 //!
 //! # Why the layout cannot matter
 //!

@@ -2,8 +2,8 @@
 
 use ndarray::{Array2, array};
 use spinney::{
-    Control, Criterion, ErrorKind, Forest, ForestConfig, LabelView, Matrix, MaxFeatures, Result, Sampling, SparseView,
-    Splitter, Targets, TreeConfig,
+    Control, Criterion, ErrorKind, Forest, ForestConfig, LabelView, Matrix, MaxFeatures, OutputProjection, Projection,
+    ProjectionMatrix, ProjectionScope, Result, Sampling, SparseView, Splitter, Targets, TreeConfig,
 };
 
 /// A small dense problem without order: 200 rows, 6 features of which half are zero, two targets.
@@ -104,4 +104,54 @@ fn errors_name_the_argument_and_the_figures() {
     stopped.stop();
     let result = config().fit(&x.view().into(), &Targets::Real(y.view()), None, &stopped);
     assert_eq!(*result.unwrap_err().kind(), ErrorKind::Interrupted);
+}
+
+#[test]
+fn a_projected_forest_predicts_labels_and_comes_back_from_bytes() -> Result<()> {
+    let (x, _) = problem();
+    // Row i has labels 3 f and 3 f + 1, where f is its largest feature; most labels never occur.
+    let (mut ptr, mut indices) = (vec![0], Vec::new());
+    for row in x.rows() {
+        let largest = (0..6u32).max_by(|&a, &b| row[a as usize].total_cmp(&row[b as usize])).unwrap_or(0);
+        indices.extend([3 * largest, 3 * largest + 1]);
+        ptr.push(indices.len());
+    }
+    let y = Targets::Labels(LabelView::try_new(ptr, indices.clone(), 400)?);
+    let control = Control::with_threads(2);
+    for criterion in [Criterion::Gini, Criterion::Variance] {
+        let mut config = ForestConfig { n_trees: 15, seed: 2, ..ForestConfig::extra_trees(criterion) };
+        config.tree.output_projection = Some(OutputProjection::new(Projection::Gaussian));
+        let forest = config.fit(&x.view().into(), &y, None, &control)?;
+        assert!(forest.trees().iter().all(|tree| tree.criterion() == Criterion::Variance));
+        let best = forest.predict_topk(&x.view().into(), 2, &control)?;
+        for (i, row) in best.indices.rows().into_iter().enumerate() {
+            let mut row = row.to_vec();
+            row.sort_unstable();
+            assert_eq!(row, indices[2 * i..2 * i + 2]);
+        }
+        assert_eq!(Forest::from_bytes(&forest.to_bytes()?)?, forest);
+        assert!(forest.feature_importances(Some(&[0, 1, 399]))?[0] > 0.3);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_projection_is_the_same_drawn_beforehand_or_by_the_forest() -> Result<()> {
+    let (x, y) = problem();
+    let (x, y, control) = (x.view().into(), Targets::Real(y.view()), Control::default());
+    let with = |family, scope| {
+        let output_projection =
+            Some(OutputProjection { n_projections: 2.into(), scope, ..OutputProjection::new(family) });
+        let base = config();
+        ForestConfig { tree: TreeConfig { output_projection, ..base.tree }, ..base }.fit(&x, &y, None, &control)
+    };
+    let drawn = Projection::Gaussian.draw(2, 2, config().seed, None, None)?;
+    let shared = with(Projection::Gaussian, ProjectionScope::Forest)?;
+    assert_eq!(with(Projection::Given(vec![drawn.clone()]), ProjectionScope::Tree)?, shared);
+    assert_eq!(with(Projection::Given(vec![drawn; 7]), ProjectionScope::Tree)?, shared);
+    assert_ne!(with(Projection::Gaussian, ProjectionScope::Tree)?, shared);
+    // The identity is no projection at all.
+    let identity = ProjectionMatrix::from_dense(Array2::eye(2).view())?;
+    assert_eq!(with(Projection::Given(vec![identity]), ProjectionScope::Tree)?, config().fit(&x, &y, None, &control)?);
+    Ok(())
 }

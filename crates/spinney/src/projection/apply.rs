@@ -1,10 +1,10 @@
 //! Rows of y times Φᵀ.
 //!
-//! The sum of a projected value runs over the stored entries of its row in the order of the outputs and nothing else, so a
-//! projected row is a function of the row and Φ. Labels are numbers of value 1: both give the same bits.
+//! The sum of a projected value runs over the stored entries of its row in the order of the outputs and nothing else,
+//! so a projected row is a function of the row and Φ. Labels are numbers of value 1: both give the same bits.
 
 use super::matrix::{Layout, ProjectionMatrix};
-use crate::error::Result;
+use crate::error::{Result, try_filled};
 use crate::split::dispatch::SplitY;
 
 /// An entry of y that is not zero.
@@ -51,7 +51,7 @@ impl ProjectionMatrix {
     /// O(stored entries of those rows × stored entries in a column of Φ).
     pub(super) fn project(&self, y: &SplitY<'_>, rows: &[u32], out: &mut [f64]) -> Result<()> {
         let q = self.n_projections;
-        let mut scratch = Vec::new();
+        let mut scratch = Scratch { columns: self.columns_for(rows.len())?, row: Vec::new() };
         match y {
             SplitY::Slots(y) => {
                 for &row in rows {
@@ -70,10 +70,11 @@ impl ProjectionMatrix {
         Ok(())
     }
 
-    fn project_row<E: Entry>(&self, entries: &[E], out: &mut [f64], scratch: &mut Vec<f64>) -> Result<()> {
-        match &self.layout {
-            Layout::Dense(values) => sum_columns(values, entries, out),
-            Layout::Sparse { ptr, projections, values } => {
+    fn project_row<E: Entry>(&self, entries: &[E], out: &mut [f64], scratch: &mut Scratch) -> Result<()> {
+        match (&self.layout, &scratch.columns) {
+            (Layout::Dense(columns), _) | (Layout::Sparse { .. }, Some(columns)) => sum_columns(columns, entries, out),
+            (Layout::Hadamard(rows), _) => rows.project_row(entries, out, scratch)?,
+            (Layout::Sparse { ptr, projections, values }, None) => {
                 out.fill(0.0);
                 for &entry in entries {
                     let range = ptr[entry.output()]..ptr[entry.output() + 1];
@@ -82,10 +83,50 @@ impl ProjectionMatrix {
                     }
                 }
             }
-            Layout::Hadamard(rows) => rows.project_row(entries, out, scratch)?,
         }
         Ok(())
     }
+
+    /// The columns of a matrix that is not dense, written out (of a Hadamard matrix without its scale), where summing
+    /// them is faster and `n_rows` pay for the writing. Zeros do not change sums: the bits are the same.
+    fn columns_for(&self, n_rows: usize) -> Result<Option<Vec<f64>>> {
+        let (q, d) = (self.n_projections, self.n_outputs);
+        if q.saturating_mul(d) > CACHED || n_rows < d / 8 {
+            return Ok(None);
+        }
+        let mut columns = try_filled("the columns of a projection", 0.0, q * d)?;
+        match &self.layout {
+            Layout::Dense(_) => return Ok(None),
+            Layout::Sparse { ptr, projections, values } => {
+                // Adding one by one costs a jump for each column and ten times as much for each entry.
+                let stored = values.len();
+                if 4 * stored < d || q * d > 16 * (stored + d) {
+                    return Ok(None);
+                }
+                for (column, range) in columns.chunks_exact_mut(q).zip(ptr.windows(2)) {
+                    (range[0]..range[1]).for_each(|at| column[projections[at] as usize] = values[at]);
+                }
+            }
+            Layout::Hadamard(rows) => {
+                for (output, column) in columns.chunks_exact_mut(q).enumerate() {
+                    rows.add_signed(&[output as u32], column, 1.0);
+                }
+            }
+        }
+        Ok(Some(columns))
+    }
+}
+
+/// Entries of columns that stay in the second level of caches, a megabyte of them.
+const CACHED: usize = 1 << 17;
+
+/// What projecting one row after the other needs.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// See [`ProjectionMatrix::columns_for`].
+    pub(super) columns: Option<Vec<f64>>,
+    /// A row under transformation.
+    pub(super) row: Vec<f64>,
 }
 
 /// The sum of the columns named by `entries`, times their values. Column j is `columns[j * q..][..q]`, q the length of

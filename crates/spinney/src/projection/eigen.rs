@@ -1,14 +1,21 @@
 //! Eigenvectors of small symmetric matrices.
 
+use crate::data::weights::exponent_above;
+
 /// Sweeps end here at the latest; ten do for any matrix met in practice.
 const MOST_SWEEPS: usize = 60;
 
 /// Eigenvalues, falling, and eigenvectors of a symmetric n × n matrix: column k of the second is the vector of value k.
 ///
-/// Cyclic Jacobi rotations (Golub and Van Loan, *Matrix computations*, 8.5), O(n³) a sweep: slower than reduction to three
-/// diagonals, but a page long, accurate, and fast on matrices that are nearly diagonal.
+/// Cyclic Jacobi rotations (Golub and Van Loan, *Matrix computations*, 8.5), O(n³) a sweep: slower than reduction to
+/// three diagonals, but a page long, accurate, and fast on matrices that are nearly diagonal.
 pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>) {
     debug_assert_eq!(a.len(), n * n);
+    // Entries near 1, by a power of two, so that squares neither overflow nor vanish.
+    let largest = a.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
+    let exponent = exponent_above(largest);
+    let power = |e: i32| 2f64.powi(e / 2) * 2f64.powi(e - e / 2);
+    a.iter_mut().for_each(|x| *x *= power(-exponent));
     // Row k holds vector k, so that rotations run along rows.
     let mut vectors = vec![0.0; n * n];
     (0..n).for_each(|k| vectors[k * n + k] = 1.0);
@@ -33,7 +40,7 @@ pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>)
     }
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|&i, &j| a[j * n + j].total_cmp(&a[i * n + i]));
-    let values = order.iter().map(|&k| a[k * n + k]).collect();
+    let values = order.iter().map(|&k| a[k * n + k] * power(exponent)).collect();
     let by_column = (0..n).flat_map(|i| order.iter().map(move |&k| (k, i)));
     (values, by_column.map(|(k, i)| vectors[k * n + i]).collect())
 }

@@ -1,10 +1,11 @@
 //! Rows of a Hadamard matrix, known by their indices.
 //!
-//! Entry (r, j) of Sylvester's matrix of order D = 2^m is −1 to the number of bits that r and j share. So the signs of 64 rows
-//! in column j are one word: the exclusive or, over the bits b of j, of the words that hold bit b of the rows. A row of y is
-//! projected by adding its entries with these signs, or by the fast Walsh–Hadamard transform of the whole row, D log₂ D additions.
+//! Entry (r, j) of Sylvester's matrix of order D = 2^m is −1 to the number of bits that r and j share. So the signs of
+//! 64 rows in column j are one word: the exclusive or, over the bits b of j, of the words that hold bit b of the rows.
+//! A row of y is projected by adding its entries with these signs, or by the fast Walsh–Hadamard transform of the whole
+//! row, D log₂ D additions.
 
-use super::apply::Entry;
+use super::apply::{Entry, Scratch, sum_columns};
 use crate::error::{Result, try_filled};
 use crate::rng::Key;
 
@@ -45,24 +46,27 @@ impl HadamardRows {
         if is_negative { -self.scale } else { self.scale }
     }
 
-    /// Chooses the cheaper way by the number of entries, a function of the row alone. Sums of whole numbers are exact, so for labels and
-    /// counts both ways give the same bits; for other numbers they may differ in the last ones.
-    pub(super) fn project_row<E: Entry>(&self, entries: &[E], out: &mut [f64], scratch: &mut Vec<f64>) -> Result<()> {
+    /// Chooses the cheaper way by the number of entries, a function of the row alone. Sums of whole numbers are exact,
+    /// so for labels and counts both ways give the same bits; for other numbers they may differ in the last ones.
+    pub(super) fn project_row<E: Entry>(&self, entries: &[E], out: &mut [f64], scratch: &mut Scratch) -> Result<()> {
         let order = 1usize << self.log_order;
         // In the logarithm's place at least 1: a transform also clears and reads.
-        if (entries.len() * out.len()) as u64 <= order as u64 * u64::from(self.log_order.max(1)) {
-            self.add_signed(entries, out);
-            return Ok(());
+        if (entries.len() * out.len()) as u64 > order as u64 * u64::from(self.log_order.max(1)) {
+            if scratch.row.len() != order {
+                scratch.row = try_filled("a Hadamard transform", 0.0, order)?;
+            }
+            self.transform(entries, out, &mut scratch.row);
+        } else if let Some(columns) = &scratch.columns {
+            sum_columns(columns, entries, out);
+            out.iter_mut().for_each(|sum| *sum *= self.scale);
+        } else {
+            self.add_signed(entries, out, self.scale);
         }
-        if scratch.len() != order {
-            *scratch = try_filled("a Hadamard transform", 0.0, order)?;
-        }
-        self.transform(entries, out, scratch);
         Ok(())
     }
 
-    /// Adds each entry with its signs.
-    pub(super) fn add_signed<E: Entry>(&self, entries: &[E], out: &mut [f64]) {
+    /// Adds each entry with its signs, then multiplies the sums by `scale`.
+    pub(super) fn add_signed<E: Entry>(&self, entries: &[E], out: &mut [f64], scale: f64) {
         for (w, out) in out.chunks_mut(64).enumerate() {
             out.fill(0.0);
             for entry in entries {
@@ -77,7 +81,7 @@ impl HadamardRows {
                     signs >>= 1;
                 }
             }
-            out.iter_mut().for_each(|sum| *sum *= self.scale);
+            out.iter_mut().for_each(|sum| *sum *= scale);
         }
     }
 

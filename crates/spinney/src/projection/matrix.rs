@@ -35,8 +35,8 @@ impl ProjectionMatrix {
     /// A copy of a (q, d) array.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] naming `output_projection` for a matrix without rows or columns and for values that are not finite;
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// [`crate::ErrorKind::Invalid`] naming `output_projection` for a matrix without rows or columns and for values
+    /// that are not finite; [`crate::ErrorKind::OutOfMemory`].
     pub fn from_dense(matrix: ArrayView2<'_, f64>) -> Result<Self> {
         let (n_projections, n_outputs) = matrix.dim();
         check(n_projections, n_outputs, matrix.iter())?;
@@ -49,8 +49,8 @@ impl ProjectionMatrix {
     /// `values` holds the entries of row k; indices rise strictly inside it.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::SparseFormat`] and [`crate::ErrorKind::Shape`] when the arrays contradict each other, else as
-    /// [`ProjectionMatrix::from_dense`].
+    /// [`crate::ErrorKind::SparseFormat`] and [`crate::ErrorKind::Shape`] when the arrays contradict each other, else
+    /// as [`ProjectionMatrix::from_dense`].
     pub fn from_csr(ptr: &[usize], indices: &[u32], values: &[f64], n_outputs: usize) -> Result<Self> {
         check_pattern(WHAT, ptr, indices, n_outputs)?;
         if values.len() != indices.len() {

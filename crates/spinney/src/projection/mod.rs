@@ -1,11 +1,12 @@
 //! Random projections of the outputs: trees whose structure is grown on a few random combinations of many outputs.
 //!
-//! A projection is a q × d matrix Φ. A projected tree is grown on Z = YΦᵀ, n × q, with the variance criterion; its leaves
-//! are then labelled from the original y, so predictions are those of an ordinary tree and nothing is decoded. A search costs
-//! O(q) for each sample in place of O(d). When every distance between two rows of Z is within 1 ± ε of that between the rows of Y, so is the
-//! variance of every node, since the variance of a set is a mean over its pairs; by the lemma of Johnson and Lindenstrauss
-//! some q of the order of ln n / ε² does it whatever d is ([`johnson_lindenstrauss_dim`]). In forests a far smaller q is as
-//! accurate, often that of [`NProjections::Log`], as each tree may draw a Φ of its own.
+//! A projection is a q × d matrix Φ. A projected tree is grown on Z = YΦᵀ, n × q, with the variance criterion; its
+//! leaves are then labelled from the original y, so predictions are those of an ordinary tree and nothing is decoded. A
+//! search costs O(q) for each sample in place of O(d). When the squared distance of any two rows of Z is within 1 ± ε of
+//! that of the rows of Y, so is the variance of every node, since the variance of a set is a mean over its pairs; by the
+//! lemma of Johnson and Lindenstrauss some q of the order of ln n / ε² does it whatever d is
+//! ([`johnson_lindenstrauss_dim`]). In the forests of the thesis a far smaller q was as accurate, often that of
+//! [`NProjections::Log`].
 //!
 //! Source: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*,
 //! PhD thesis, Liège, 2016, ch. 5; W. Johnson and J. Lindenstrauss, 1984.
@@ -34,25 +35,26 @@
 //! | family | Φ | when |
 //! |---|---|---|
 //! | [`Gaussian`](Projection::Gaussian) | dense | the first choice |
-//! | [`Rademacher`](Projection::Rademacher) | dense signs, or sparse | sparse ones are cheaper to apply; [`Sparsity::Sqrt`] wants rows of many labels |
+//! | [`Rademacher`](Projection::Rademacher) | dense signs, or sparse | cheaper for large q; [`Sparsity::Sqrt`] wants rows of many labels |
 //! | [`Hadamard`](Projection::Hadamard) | never stored | very many outputs: takes no memory, rows are orthogonal |
 //! | [`Subsample`](Projection::Subsample) | q outputs as they are | outputs that say the same; a baseline |
 //! | [`Pca`](Projection::Pca) | of y, not random | a baseline; all trees share it, so it lacks their variety |
 //! | [`Given`](Projection::Given) | yours | |
 //!
-//! Larger q makes structures more like those of the unprojected tree. Accuracy of forests levels off early: try
-//! [`NProjections::Log`], then a few times as many. Projections drawn for each [tree](ProjectionScope::Tree) are not worse than a
-//! [shared](ProjectionScope::Forest) one: their errors cancel in the mean over trees.
+//! Larger q makes structures more like those of the unprojected tree. Try [`NProjections::Log`], then a few times as
+//! many. In the thesis, projections drawn for each [tree](ProjectionScope::Tree) were never worse than a
+//! [shared](ProjectionScope::Forest) one: the errors of single trees cancel in the mean over them.
 //!
 //! | file | what |
 //! |---|---|
 //! | `matrix` | Φ, stored by output: dense, sparse, or as rows of a Hadamard matrix |
 //! | `apply` | rows of y times Φᵀ |
 //! | `gaussian`, `rademacher`, `subsample`, `hadamard` | draws of each family |
-//! | `pca`, `eigen` | principal directions of y |
+//! | `pca`, `block`, `eigen` | principal directions of y |
 //! | `plan` | the projections of one fit |
 
 mod apply;
+mod block;
 mod eigen;
 mod gaussian;
 mod hadamard;
@@ -61,6 +63,8 @@ mod pca;
 pub(crate) mod plan;
 mod rademacher;
 mod subsample;
+#[cfg(test)]
+mod tests;
 
 pub use matrix::ProjectionMatrix;
 
@@ -94,11 +98,12 @@ pub enum Projection {
         /// Whether an output may be drawn several times; without, q must not exceed d.
         replacement: bool,
     },
-    /// q distinct rows of the Hadamard matrix (Sylvester's) whose order D is the least power of two ≥ d, cut to d columns, divided by
-    /// √q: entries ±1/√q. Rows are orthogonal when d = D. q must not exceed D. Never stored: O(q) memory.
+    /// q distinct rows of the Hadamard matrix (Sylvester's) whose order D is the least power of two ≥ d, cut to d
+    /// columns, divided by √q: entries ±1/√q. Rows are orthogonal when d = D. q must not exceed D. Never stored: O(q)
+    /// memory.
     Hadamard,
-    /// The q principal directions of y with the largest variances, largest first: the rows of Φ are orthonormal. q must not exceed d; beyond the rank
-    /// of y, any orthonormal directions follow. The same for all trees of a fit.
+    /// The q principal directions of y with the largest variances, largest first: the rows of Φ are orthonormal. q must
+    /// not exceed d; beyond the rank of y, any orthonormal directions follow. The same for all trees of a fit.
     Pca,
     /// These: one for all trees, or one for each tree that the fit grows, in their order. The scope and the number of
     /// projections are theirs.
@@ -304,8 +309,10 @@ pub(crate) fn principal(
     pca::directions(y, n_outputs, &weights, rows, q, control)
 }
 
-/// The least q for which a random projection of `n_samples` points keeps, more likely than not, all distances between two
-/// of them within 1 ± `eps`: ⌈8 ln n / ε²⌉, at least 1. It does not depend on the number of outputs, and forests need far fewer.
+/// Number of dimensions in which, by the lemma of Johnson and Lindenstrauss, `n_samples` points have an image with all
+/// squared distances within 1 ± `eps` of theirs: ⌈8 ln n / ε²⌉, at least 1.
+///
+/// It does not depend on the number of outputs. It is a bound for the worst points; forests do with far fewer.
 ///
 /// ```
 /// assert_eq!(spinney::projection::johnson_lindenstrauss_dim(1000, 0.5)?, 222);

@@ -1,27 +1,26 @@
 //! Principal directions of y, for labels, classes and numbers, without a dense copy of them.
 //!
 //! Subspace iteration on the weighted covariance C of y, which is only applied to blocks of vectors: two products with
-//! each row. A round filters the block with a Chebyshev polynomial that is small on the eigenvalues to be damped (Zhou and Saad
-//! 2007), makes it orthonormal, and rotates it to the eigenvectors of C inside the block (Rayleigh and Ritz), until C v = λ v to
-//! 10⁻¹⁰ of the largest eigenvalue. With few outputs the block is the whole space and the first round is exact.
+//! each row. A round filters the block with a Chebyshev polynomial that is small on the eigenvalues to be damped (Zhou
+//! and Saad 2007), makes it orthonormal, and rotates it to the eigenvectors of C inside the block (Rayleigh and Ritz),
+//! until C v = λ v to 10⁻¹⁰ of the largest eigenvalue. With few outputs the block is the whole space and the first
+//! round is exact.
 //!
 //! Sums over rows are sums of integers: contributions are rounded to a grid that leaves room for the total weight, so
 //! the order of rows cannot be seen, a row of weight zero is no row and one of whole weight w is w rows.
 
-use rand_distr::{Distribution, StandardNormal};
-
 use super::apply::{Entry, sum_columns};
+use super::block::Block;
 use super::eigen::symmetric_eigen;
 use super::matrix::ProjectionMatrix;
 use crate::control::Control;
 use crate::data::Weights;
 use crate::data::weights::exponent_above;
 use crate::error::{Result, try_filled};
-use crate::rng::{Key, Stream};
 use crate::split::dispatch::SplitY;
 use crate::tree::fill::exact_mean;
 
-const WHAT: &str = "the principal directions of y";
+pub(super) const WHAT: &str = "the principal directions of y";
 /// Up to so many outputs the block is the whole space.
 const FEW_OUTPUTS: usize = 64;
 /// Least number of vectors in the block beyond those asked for: they drive the convergence of the last ones.
@@ -34,8 +33,6 @@ const MOST_ROUNDS: usize = 100;
 const MOST_DEGREES: usize = 8;
 /// The filter may not favour a vector over another by more: rounding would drown the weaker one.
 const MOST_GAIN: f64 = 1e7;
-/// Purpose of the first block. It is the same for all seeds, as the result does not depend on it.
-const START: u64 = u64::from_be_bytes(*b"pcastart");
 
 /// Matrix of the n_projections principal directions of `rows` of y, which have positive weights.
 pub(super) fn directions(
@@ -53,13 +50,6 @@ pub(super) fn directions(
     ProjectionMatrix::dense_by_rows(n_projections, n_outputs, |k, row| {
         row.enumerate().for_each(|(j, entry)| *entry = vectors.row(j)[k] * signs[k]);
     })
-}
-
-/// d × l numbers: l vectors side by side.
-#[derive(Clone, Debug)]
-struct Block {
-    width: usize,
-    values: Vec<f64>,
 }
 
 /// The weighted covariance of y, times the total weight and a power of 4.
@@ -228,120 +218,124 @@ fn add(sums: &mut [i64], steps: &[i64]) {
     sums.iter_mut().zip(steps).for_each(|(sum, step)| *sum += step);
 }
 
-impl Block {
-    /// Random vectors, or the unit vectors when they are all there is.
-    fn start(n_outputs: usize, width: usize) -> Result<Self> {
-        let mut values = try_filled(WHAT, 0.0, n_outputs * width)?;
-        if width == n_outputs {
-            (0..width).for_each(|k| values[k * width + k] = 1.0);
-        } else {
-            let mut stream = Stream::new(Key::from_seed(START));
-            values.iter_mut().for_each(|x| *x = StandardNormal.sample(&mut stream));
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+    use proptest::prelude::*;
+    use rand_distr::{Distribution, StandardNormal};
+
+    use super::*;
+    use crate::data::{LabelView, Targets};
+    use crate::rng::{Key, Stream};
+
+    /// Weighted covariance, d × d, from dense columns.
+    fn covariance(y: &Array2<f64>, w: &[f64]) -> Array2<f64> {
+        let w = ndarray::ArrayView1::from(w);
+        let total = w.sum();
+        let centered = y - &(w.dot(y) / total);
+        centered.t().dot(&(&centered * &w.insert_axis(ndarray::Axis(1)))) / total
+    }
+
+    fn block(y: &Targets<'_>, d: usize, w: &[f64], wanted: usize, width: usize) -> Array2<f64> {
+        let rows: Vec<u32> = (0..w.len() as u32).filter(|&row| w[row as usize] > 0.0).collect();
+        let y = SplitY::new(y).unwrap();
+        let weights = Weights::new(Some(w), w.len(), rows.len()).unwrap();
+        let covariance = Covariance::new(&y, d, &weights, &rows).unwrap();
+        let block = covariance.eigenvectors(wanted, width, &Control::default()).unwrap();
+        Array2::from_shape_fn((d, wanted), |(j, k)| block.row(j)[k])
+    }
+
+    /// C v = λ v for orthonormal v, the λ falling, and not below any eigenvalue that is left.
+    fn assert_principal(vectors: &Array2<f64>, covariance: &Array2<f64>, tolerance: f64) {
+        let d = covariance.nrows();
+        let (values, _) = symmetric_eigen(covariance.iter().copied().collect(), d);
+        let scale = values[0].max(f64::MIN_POSITIVE);
+        let gram = vectors.t().dot(vectors);
+        assert!(gram.indexed_iter().all(|((i, j), v)| (v - if i == j { 1.0 } else { 0.0 }).abs() < 1e-12));
+        let image = covariance.dot(vectors);
+        for (k, v) in vectors.columns().into_iter().enumerate() {
+            let error = (&image.column(k) - &(&v * values[k])).mapv(f64::abs).sum();
+            assert!(error <= tolerance * scale * d as f64, "{k}: {error:e} of {scale:e}");
         }
-        Ok(Block { width, values })
     }
 
-    fn row(&self, output: usize) -> &[f64] {
-        &self.values[output * self.width..][..self.width]
+    /// Numbers of rank `rank`, plus constant columns, with eigenvalues that fall by `ratio`.
+    fn numbers(seed: u64, n: usize, d: usize, rank: usize, ratio: f64) -> Array2<f64> {
+        let mut stream = Stream::new(Key::from_seed(seed));
+        let mut normal = || -> f64 { StandardNormal.sample(&mut stream) };
+        let left = Array2::from_shape_simple_fn((n, rank), &mut normal);
+        let right =
+            Array2::from_shape_fn((rank, d), |(k, j)| if j % 7 == 3 { 0.0 } else { normal() * ratio.powi(k as i32) });
+        left.dot(&right) + 5.0
     }
 
-    fn rows(&self) -> impl Iterator<Item = &[f64]> {
-        self.values.chunks_exact(self.width)
+    fn labels(y: &Array2<f64>) -> (Targets<'_>, Array2<f64>) {
+        let (mut ptr, mut indices) = (vec![0], Vec::new());
+        for row in y.rows() {
+            indices.extend((0..).zip(row).filter(|(_, v)| **v > 6.0).map(|(j, _)| j));
+            ptr.push(indices.len());
+        }
+        (
+            Targets::Labels(LabelView::try_new(ptr, indices, y.ncols()).unwrap()),
+            y.mapv(|v| f64::from(u8::from(v > 6.0))),
+        )
     }
 
-    fn norms(&self) -> Vec<f64> {
-        // Scaled by the largest entry, so that squares neither overflow nor vanish.
-        let mut largest = vec![0.0f64; self.width];
-        self.rows().for_each(|row| largest.iter_mut().zip(row).for_each(|(m, x)| *m = m.max(x.abs())));
-        let mut squares = vec![0.0; self.width];
-        for row in self.rows() {
-            for (k, x) in row.iter().enumerate().filter(|(k, _)| largest[*k] > 0.0) {
-                squares[k] += (x / largest[k]).powi(2);
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(30))]
+
+        #[test]
+        fn directions_are_those_of_the_dense_covariance(
+            seed in any::<u64>(), n in 1usize..30, d in 1usize..60, rank in 1usize..8, ratio in 0.5f64..1.0, extra in 0usize..20,
+        ) {
+            let numbers = numbers(seed, n, d, rank, ratio);
+            let w: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i > 0)) * 0.25 * (i % 5) as f64 + f64::from(u8::from(i == 0))).collect();
+            let (labels, dense_labels) = labels(&numbers);
+            let wanted = 1 + (seed as usize) % d;
+            // As growth does, some vectors more than wanted.
+            let width = (wanted + OVERSAMPLING + extra).min(d);
+            for (y, dense) in [(Targets::Real(numbers.view()), &numbers), (labels, &dense_labels)] {
+                assert_principal(&block(&y, d, &w, wanted, width), &covariance(dense, &w), 1e-8);
             }
         }
-        largest.into_iter().zip(squares).map(|(m, s): (f64, f64)| m * s.sqrt()).collect()
     }
 
-    /// Gram–Schmidt, each vector twice; one that lies in the span of those before gives way to a unit vector, so the
-    /// vectors stay orthonormal when y has not as many dimensions.
-    fn make_orthonormal(&mut self) {
-        let norms = self.norms();
-        for (k, norm) in norms.into_iter().enumerate() {
-            if norm > 0.0 {
-                self.scale(k, 1.0 / norm);
-            }
-            self.project_out(k);
-            let left = self.norm(k);
-            if norm == 0.0 || left < 1e-10 {
-                self.replace_by_unit(k);
-                self.project_out(k);
-            }
-            self.scale(k, 1.0 / self.norm(k));
-            self.project_out(k);
-            self.scale(k, 1.0 / self.norm(k));
-        }
-    }
-
-    /// Takes the first k vectors, orthonormal, out of vector k.
-    fn project_out(&mut self, k: usize) {
-        let mut dots = vec![0.0; k];
-        self.rows().for_each(|row| dots.iter_mut().zip(row).for_each(|(dot, x)| *dot += x * row[k]));
-        for row in self.values.chunks_exact_mut(self.width) {
-            let inside: f64 = dots.iter().zip(&*row).map(|(dot, x)| dot * x).sum();
-            row[k] -= inside;
-        }
-    }
-
-    /// The unit vector farthest from the span of the first k vectors.
-    fn replace_by_unit(&mut self, k: usize) {
-        let inside = |row: &[f64]| row[..k].iter().map(|x| x * x).sum::<f64>();
-        let least = self.rows().map(inside).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
-        let unit = least.map_or(0, |(j, _)| j);
-        for (j, row) in self.values.chunks_exact_mut(self.width).enumerate() {
-            row[k] = if j == unit { 1.0 } else { 0.0 };
-        }
-    }
-
-    fn norm(&self, k: usize) -> f64 {
-        self.rows().map(|row| row[k] * row[k]).sum::<f64>().sqrt()
-    }
-
-    fn scale(&mut self, k: usize, factor: f64) {
-        self.values.chunks_exact_mut(self.width).for_each(|row| row[k] *= factor);
-    }
-
-    /// Vᵀ C V, made symmetric.
-    fn gram(&self, image: &Block) -> Vec<f64> {
-        let l = self.width;
-        let mut gram = vec![0.0; l * l];
-        for (v, c) in self.rows().zip(image.rows()) {
-            for (row, x) in gram.chunks_exact_mut(l).zip(v) {
-                row.iter_mut().zip(c).for_each(|(sum, c)| *sum += x * c);
+    #[test]
+    fn wide_outputs_converge_in_a_narrow_block() {
+        for (n, d, ratio) in [(60, 200, 1.0), (300, 120, 0.97), (40, 150, 0.3)] {
+            let numbers = numbers(1, n, d, 100, ratio);
+            let (labels, dense_labels) = labels(&numbers);
+            let w = vec![1.0; n];
+            for (y, dense) in [(Targets::Real(numbers.view()), &numbers), (labels, &dense_labels)] {
+                assert_principal(&block(&y, d, &w, 7, 23), &covariance(dense, &w), 1e-9);
             }
         }
-        (0..l * l).map(|at| (gram[at] + gram[at % l * l + at / l]) / 2.0).collect()
     }
 
-    /// The block times an l × l matrix.
-    fn rotated(&self, rotation: &[f64]) -> Result<Block> {
-        let l = self.width;
-        let mut values = try_filled(WHAT, 0.0, self.values.len())?;
-        for (to, row) in values.chunks_exact_mut(l).zip(self.rows()) {
-            for (x, rotation) in row.iter().zip(rotation.chunks_exact(l)) {
-                to.iter_mut().zip(rotation).for_each(|(sum, r)| *sum += x * r);
-            }
+    #[test]
+    fn scales_of_numbers_and_weights_do_not_matter() {
+        let numbers = numbers(2, 20, 10, 4, 0.7);
+        let w: Vec<f64> = (0..20).map(|i| 1.0 + f64::from(i % 3)).collect();
+        let plain = block(&Targets::Real(numbers.view()), 10, &w, 3, 10);
+        for (scale, weight_scale) in [(2f64.powi(480), 1.0), (2f64.powi(-900), 2f64.powi(-400)), (1.0, 2f64.powi(300))]
+        {
+            let w: Vec<f64> = w.iter().map(|w| w * weight_scale).collect();
+            let scaled = block(&Targets::Real(numbers.mapv(|v| v * scale).view()), 10, &w, 3, 10);
+            assert!((&scaled - &plain).iter().all(|v| v.abs() < 1e-9), "{scale:e}");
         }
-        Ok(Block { width: l, values })
     }
 
-    /// |C v − λ v| of vector k.
-    fn residual(&self, image: &Block, k: usize, value: f64) -> f64 {
-        self.rows().zip(image.rows()).map(|(v, c)| (c[k] - value * v[k]).powi(2)).sum::<f64>().sqrt()
-    }
-
-    /// The sign of the largest entry of vector k, the first of equals.
-    fn sign(&self, k: usize) -> f64 {
-        let largest = self.rows().map(|row| row[k]).fold(0.0f64, |m, x| if x.abs() > m.abs() { x } else { m });
-        if largest < 0.0 { -1.0 } else { 1.0 }
+    #[test]
+    fn signs_are_one_choice() {
+        let numbers = numbers(3, 30, 12, 5, 0.6);
+        let matrix = |y: &Array2<f64>| {
+            crate::projection::Projection::Pca.draw(12, 5, 0, Some(&Targets::Real(y.view())), None).unwrap().to_dense()
+        };
+        let (plain, mirrored) = (matrix(&numbers), matrix(&numbers.mapv(|v| -v)));
+        assert!((&plain - &mirrored).iter().all(|v| v.abs() < 1e-9));
+        for row in plain.rows() {
+            let largest = row.iter().fold(0.0f64, |m, v| if v.abs() > m.abs() { *v } else { m });
+            assert!(largest > 0.0);
+        }
     }
 }

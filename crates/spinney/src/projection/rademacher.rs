@@ -74,8 +74,8 @@ impl Gaps {
         Gaps { log_miss, any: -(n as f64 * log_miss).exp_m1(), last: n - 1 }
     }
 
-    /// Entries missing before the first one, given that there is one: P(first > j) is cut to the j below n. Redrawing rows until
-    /// one has an entry has the same distribution, but may not end.
+    /// Entries missing before the first one, given that there is one: P(first > j) is cut to the j below n. Redrawing
+    /// rows until one has an entry has the same distribution, but may not end.
     fn first(&self, u: f64) -> usize {
         ((-u * self.any).ln_1p() / self.log_miss).min(self.last as f64) as usize
     }

@@ -2,9 +2,11 @@
 //!
 //! A split of node t into l and r decreases the impurity by (W_t·I_t − W_l·I_l − W_r·I_r) / W_root. For all outputs
 //! the impurities are those stored in the tree. For chosen outputs they are computed anew from the leaves: the
-//! frequencies (or means) of a node are the weighted means of its leaves', so no data is needed. Columns go in
-//! chunks of [`CHUNK`], each one pass over the nodes from the last to the first with a stack: O(stored cells) a chunk,
-//! memory O(depth · CHUNK), never nodes × width.
+//! frequencies (or means) of a node are the weighted means of its leaves', so no data is needed. A tree grown on
+//! projected outputs has stored the impurities of those; of chosen outputs it counts the variance of the labels'
+//! frequencies, or the sum of the variances of the frequencies of an output's classes. Columns go in chunks of
+//! [`CHUNK`], each one pass over the nodes from the last to the first with a stack: O(stored cells) a chunk, memory
+//! O(depth · CHUNK), never nodes × width.
 
 use super::Tree;
 use crate::config::Criterion;
@@ -221,12 +223,18 @@ mod tests {
             Criterion::Gini => 1.0 - frequencies(i).iter().map(|p| p * p).sum::<f64>(),
             Criterion::Entropy => frequencies(i).iter().map(|p| entropy(*p)).sum(),
             Criterion::Variance => {
-                // Σ W (m − mean)² over the leaves below: the variance between leaves, which is all that splits change.
+                // Σ W (m − mean)² over the leaves below: the variance between leaves, which is all that splits change. Of labels
+                // the second column, of classes all of them.
+                let columns = match tree.outputs {
+                    Outputs::Labels { .. } => 1..2,
+                    _ => 0..value.dim().2,
+                };
                 let end = if tree.nodes[i].is_leaf() { i + 1 } else { end_of(tree, i) };
                 let leaves = (i..end).filter(|&l| tree.nodes[l].is_leaf());
-                let squares =
-                    leaves.map(|l| tree.weighted_n_node_samples[l] * (value[[l, o, 0]] - value[[i, o, 0]]).powi(2));
-                squares.sum::<f64>() / tree.weighted_n_node_samples[i]
+                let square =
+                    |l: usize| columns.clone().map(|c| (value[[l, o, c]] - value[[i, o, c]]).powi(2)).sum::<f64>();
+                leaves.map(|l| tree.weighted_n_node_samples[l] * square(l)).sum::<f64>()
+                    / tree.weighted_n_node_samples[i]
             }
         };
         (0..tree.n_nodes()).map(of_node).collect()

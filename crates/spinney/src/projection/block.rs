@@ -1,0 +1,135 @@
+//! Blocks of vectors, as subspace iteration handles them.
+
+use rand_distr::{Distribution, StandardNormal};
+
+use super::pca::WHAT;
+use crate::error::{Result, try_filled};
+use crate::rng::{Key, Stream};
+
+/// Purpose of the first block. It is the same for all seeds, as the result does not depend on it.
+const START: u64 = u64::from_be_bytes(*b"pcastart");
+
+/// d × l numbers: l vectors side by side.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) width: usize,
+    pub(super) values: Vec<f64>,
+}
+
+impl Block {
+    /// Random vectors, or the unit vectors when they are all there is.
+    pub(super) fn start(n_outputs: usize, width: usize) -> Result<Self> {
+        let mut values = try_filled(WHAT, 0.0, n_outputs * width)?;
+        if width == n_outputs {
+            (0..width).for_each(|k| values[k * width + k] = 1.0);
+        } else {
+            let mut stream = Stream::new(Key::from_seed(START));
+            values.iter_mut().for_each(|x| *x = StandardNormal.sample(&mut stream));
+        }
+        Ok(Block { width, values })
+    }
+
+    pub(super) fn row(&self, output: usize) -> &[f64] {
+        &self.values[output * self.width..][..self.width]
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.values.chunks_exact(self.width)
+    }
+
+    pub(super) fn norms(&self) -> Vec<f64> {
+        // Scaled by the largest entry, so that squares neither overflow nor vanish.
+        let mut largest = vec![0.0f64; self.width];
+        self.rows().for_each(|row| largest.iter_mut().zip(row).for_each(|(m, x)| *m = m.max(x.abs())));
+        let mut squares = vec![0.0; self.width];
+        for row in self.rows() {
+            for (k, x) in row.iter().enumerate().filter(|(k, _)| largest[*k] > 0.0) {
+                squares[k] += (x / largest[k]).powi(2);
+            }
+        }
+        largest.into_iter().zip(squares).map(|(m, s): (f64, f64)| m * s.sqrt()).collect()
+    }
+
+    /// Gram–Schmidt, each vector twice; one that lies in the span of those before gives way to a unit vector, so the
+    /// vectors stay orthonormal when y has not as many dimensions.
+    pub(super) fn make_orthonormal(&mut self) {
+        let norms = self.norms();
+        for (k, norm) in norms.into_iter().enumerate() {
+            if norm > 0.0 {
+                self.scale(k, 1.0 / norm);
+            }
+            self.project_out(k);
+            let left = self.norm(k);
+            if norm == 0.0 || left < 1e-10 {
+                self.replace_by_unit(k);
+                self.project_out(k);
+            }
+            self.scale(k, 1.0 / self.norm(k));
+            self.project_out(k);
+            self.scale(k, 1.0 / self.norm(k));
+        }
+    }
+
+    /// Takes the first k vectors, orthonormal, out of vector k.
+    fn project_out(&mut self, k: usize) {
+        let mut dots = vec![0.0; k];
+        self.rows().for_each(|row| dots.iter_mut().zip(row).for_each(|(dot, x)| *dot += x * row[k]));
+        for row in self.values.chunks_exact_mut(self.width) {
+            let inside: f64 = dots.iter().zip(&*row).map(|(dot, x)| dot * x).sum();
+            row[k] -= inside;
+        }
+    }
+
+    /// The unit vector farthest from the span of the first k vectors.
+    fn replace_by_unit(&mut self, k: usize) {
+        let inside = |row: &[f64]| row[..k].iter().map(|x| x * x).sum::<f64>();
+        let least = self.rows().map(inside).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+        let unit = least.map_or(0, |(j, _)| j);
+        for (j, row) in self.values.chunks_exact_mut(self.width).enumerate() {
+            row[k] = if j == unit { 1.0 } else { 0.0 };
+        }
+    }
+
+    fn norm(&self, k: usize) -> f64 {
+        self.rows().map(|row| row[k] * row[k]).sum::<f64>().sqrt()
+    }
+
+    fn scale(&mut self, k: usize, factor: f64) {
+        self.values.chunks_exact_mut(self.width).for_each(|row| row[k] *= factor);
+    }
+
+    /// Vᵀ C V, made symmetric.
+    pub(super) fn gram(&self, image: &Block) -> Vec<f64> {
+        let l = self.width;
+        let mut gram = vec![0.0; l * l];
+        for (v, c) in self.rows().zip(image.rows()) {
+            for (row, x) in gram.chunks_exact_mut(l).zip(v) {
+                row.iter_mut().zip(c).for_each(|(sum, c)| *sum += x * c);
+            }
+        }
+        (0..l * l).map(|at| (gram[at] + gram[at % l * l + at / l]) / 2.0).collect()
+    }
+
+    /// The block times an l × l matrix.
+    pub(super) fn rotated(&self, rotation: &[f64]) -> Result<Block> {
+        let l = self.width;
+        let mut values = try_filled(WHAT, 0.0, self.values.len())?;
+        for (to, row) in values.chunks_exact_mut(l).zip(self.rows()) {
+            for (x, rotation) in row.iter().zip(rotation.chunks_exact(l)) {
+                to.iter_mut().zip(rotation).for_each(|(sum, r)| *sum += x * r);
+            }
+        }
+        Ok(Block { width: l, values })
+    }
+
+    /// |C v − λ v| of vector k.
+    pub(super) fn residual(&self, image: &Block, k: usize, value: f64) -> f64 {
+        self.rows().zip(image.rows()).map(|(v, c)| (c[k] - value * v[k]).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// The sign of the largest entry of vector k, the first of equals.
+    pub(super) fn sign(&self, k: usize) -> f64 {
+        let largest = self.rows().map(|row| row[k]).fold(0.0f64, |m, x| if x.abs() > m.abs() { x } else { m });
+        if largest < 0.0 { -1.0 } else { 1.0 }
+    }
+}

@@ -1,0 +1,90 @@
+//! Draws against their definitions, products against naive ones, trees against trees.
+
+mod applied;
+mod draws;
+mod errors;
+mod grown;
+
+use ndarray::Array2;
+
+use super::{Projection, Sparsity};
+use crate::data::{LabelView, Targets};
+use crate::rng::{Key, Stream};
+
+/// Families that need no data.
+fn random_families() -> Vec<Projection> {
+    vec![
+        Projection::Gaussian,
+        Projection::Rademacher { sparsity: Sparsity::Factor(1.0) },
+        Projection::Rademacher { sparsity: Sparsity::Factor(3.0) },
+        Projection::Rademacher { sparsity: Sparsity::Sqrt },
+        Projection::Subsample { replacement: false },
+        Projection::Subsample { replacement: true },
+        Projection::Hadamard,
+    ]
+}
+
+fn families() -> Vec<Projection> {
+    let mut families = random_families();
+    families.push(Projection::Pca);
+    families
+}
+
+/// Targets of every kind, owned.
+#[derive(Debug)]
+struct SomeTargets {
+    labels: Vec<Vec<u32>>,
+    codes: Array2<u32>,
+    n_classes: Vec<u32>,
+    real: Array2<f64>,
+}
+
+impl SomeTargets {
+    /// Rows of `d` labels or numbers, some of them empty, some labels in none; and three class outputs.
+    fn new(seed: u64, n: usize, d: usize) -> Self {
+        let mut rng = Stream::new(Key::from_seed(seed));
+        let mut row = |_| {
+            let share = rng.below(4);
+            (0..d as u32).filter(|j| j % 5 != 3 && rng.below(6) < share).collect()
+        };
+        let labels: Vec<Vec<u32>> = (0..n).map(&mut row).collect();
+        let n_classes = vec![3, 1, 4];
+        let codes = Array2::from_shape_fn((n, 3), |(_, o)| rng.below(n_classes[o].into()) as u32);
+        let number = |(i, j): (usize, usize)| {
+            if labels[i].contains(&(j as u32)) { rng.below(2001) as f64 / 8.0 - 125.0 } else { 0.0 }
+        };
+        let real = Array2::from_shape_fn((n, d), number);
+        SomeTargets { labels, codes, n_classes, real }
+    }
+
+    fn labels(&self) -> Targets<'_> {
+        let ptr: Vec<usize> = [0]
+            .into_iter()
+            .chain(self.labels.iter().scan(0, |end, row| {
+                *end += row.len();
+                Some(*end)
+            }))
+            .collect();
+        Targets::Labels(LabelView::try_new(ptr, self.labels.concat(), self.real.ncols()).unwrap())
+    }
+
+    fn classes(&self) -> Targets<'_> {
+        Targets::Classes { codes: self.codes.view(), n_classes: self.n_classes.clone() }
+    }
+
+    fn real(&self) -> Targets<'_> {
+        Targets::Real(self.real.view())
+    }
+
+    /// Each kind with its dense columns.
+    fn kinds(&self) -> Vec<(Targets<'_>, Array2<f64>)> {
+        let n = self.real.nrows();
+        let labels =
+            Array2::from_shape_fn(self.real.dim(), |(i, j)| f64::from(u8::from(self.labels[i].contains(&(j as u32)))));
+        let mut classes = Array2::zeros((n, 8));
+        for ((i, o), &code) in self.codes.indexed_iter() {
+            classes[[i, self.n_classes[..o].iter().sum::<u32>() as usize + code as usize]] = 1.0;
+        }
+        vec![(self.labels(), labels), (self.classes(), classes), (self.real(), self.real.clone())]
+    }
+}
