@@ -299,3 +299,18 @@ def check_best_first(oracle: Oracle, tree: Arrays, rows: list[np.ndarray], limit
         return False
 
     assert replay({0: potential(0)}), "a node was split before a leaf that promised a larger decrease"
+
+
+def one_hot(y: Any, sample_weight: Any = None) -> np.ndarray:
+    """Columns of classes as columns of 0 and 1, one for each class that a row of positive weight has."""
+    y = np.asarray(y).reshape(len(y), -1)
+    kept = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
+    return np.column_stack([y[:, j] == c for j in range(y.shape[1]) for c in np.unique(y[kept, j])]).astype(float)
+
+
+def project(y: Any, phi: np.ndarray) -> np.ndarray:
+    """Y Φᵀ, one output after the other."""
+    z = np.zeros((len(y), len(phi)))
+    for j in range(phi.shape[1]):
+        z += np.asarray(y)[:, [j]] * phi[:, j]
+    return z

@@ -168,6 +168,15 @@ def test_a_number_as_sample_weight_is_the_same_for_all(name):
         {"min_impurity_decrease": -0.1},
         {"criterion": "absolute_error"},
         {"random_state": "seed"},
+        {"output_projection": "gauss"},
+        {"output_projection": 3},
+        {"n_projections": 0},
+        {"n_projections": -1},
+        {"n_projections": 0.0},
+        {"n_projections": 1.5},
+        {"n_projections": np.nan},
+        {"n_projections": "sqrt"},
+        {"n_projections": None},
     ],
 )
 def test_parameters(name, params):
@@ -187,6 +196,7 @@ def test_parameters(name, params):
         ({"bootstrap": True, "max_samples": 0}, "max_samples"),
         ({"bootstrap": True, "max_samples": -0.5}, "max_samples"),
         ({"n_jobs": 0}, "n_jobs"),
+        ({"projection_scope": "node"}, "'projection_scope' parameter"),
     ],
 )
 def test_parameters_of_forests(name, params, message):
@@ -210,6 +220,168 @@ def test_classes_of_weight_zero_are_left_out_of_growth(name):
     assert (model.predict_proba(X)[:, 0] == 0).all()
     with pytest.raises(ValueError, match="class_weight is zero for every row"):
         make(name, class_weight={"a": 0, "b": 0, "c": 0}).fit(X, y)
+
+
+def projected(name, n=60, **params):
+    """An estimator, and data of three outputs: labels or numbers."""
+    X, y = make_data(name, n=n, outputs="labels" if name in CLASSIFIERS else "several")
+    return make(name, **params), X, y
+
+
+def test_an_unknown_family_is_told_those_that_exist(name):
+    model, X, y = projected(name, output_projection="gauss")
+    with pytest.raises(ValueError, match="'output_projection'") as raised:
+        model.fit(X, y)
+    for family in ("achlioptas", "gaussian", "hadamard", "pca", "rademacher", "sparse", "subsample"):
+        assert repr(family) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_projections": True}, "n_projections is True, accepted"),
+        ({"n_projections": True, "output_projection": "gaussian"}, "n_projections is True, accepted"),
+        (
+            {"output_projection": spinney.projection.GaussianProjection},
+            "the class GaussianProjection, accepted: an obj",
+        ),
+        ({"output_projection": spinney.projection.Projection()}, "Projection is no family"),
+        ({"output_projection": "subsample", "n_projections": 4}, "n_projections"),
+        ({"output_projection": "hadamard", "n_projections": 5}, "n_projections"),
+        ({"output_projection": "pca", "n_projections": 4}, "n_projections"),
+        (
+            {"output_projection": np.ones((2, 4))},
+            r"output_projection has shape \(2, 4\), expected \(n_projections, 3\)",
+        ),
+        ({"output_projection": sparse.csr_array(np.ones((2, 4)))}, "output_projection has shape"),
+        ({"output_projection": np.ones(3)}, "output_projection has shape"),
+        ({"output_projection": np.ones((1, 2, 3))}, "output_projection has shape"),
+        ({"output_projection": np.ones((0, 3))}, r"output_projection has shape \(0, 3\)"),
+        ({"output_projection": sparse.csr_array((0, 3))}, r"output_projection has shape \(0, 3\)"),
+        ({"output_projection": []}, "output_projection"),
+        ({"output_projection": np.array(1.0)}, "output_projection"),
+        ({"output_projection": [[1, 2], [3]]}, "output_projection is not a matrix of numbers"),
+        ({"output_projection": [["a", "b", "c"]]}, "output_projection is not a matrix of numbers"),
+        ({"output_projection": [[1j, 0, 0]]}, "output_projection is not a matrix of numbers"),
+        ({"output_projection": [[np.nan, 0, 0]]}, "output_projection contains NaN"),
+        ({"output_projection": [[np.inf, 0, 0]]}, "output_projection contains infinity"),
+        ({"output_projection": sparse.csr_array([[np.nan, 0, 0]])}, "output_projection contains NaN"),
+        ({"output_projection": np.ones((2, 3)), "n_projections": 3}, "n_projections is 3, but .* matrix of 2 rows"),
+        ({"output_projection": np.ones((2, 3)), "n_projections": 1.0}, "n_projections is 1.0, but"),
+        ({"output_projection": lambda d, q, s: np.ones((q + 1, d))}, r"has shape \(2, 3\), expected \(1, 3\)"),
+        ({"output_projection": lambda d, q, s: np.ones((q, d - 1))}, "has shape"),
+        ({"output_projection": lambda d, q, s: np.full((q, d), np.nan)}, "contains NaN"),
+        ({"output_projection": lambda d, q, s: None}, "not a matrix|has shape"),
+        ({"output_projection": lambda d, q, s: "rubbish"}, "not a matrix|has shape"),
+    ],
+)
+def test_projections(name, params, message):
+    model, X, y = projected(name)
+    model.fit(X, y)
+    before = model_bytes(model)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.set_params(**params).fit(X, y)
+    assert model_bytes(model) == before
+
+
+def test_what_a_callable_raises_is_raised(name):
+    model, X, y = projected(name)
+    before = model_bytes(model.fit(X, y))
+    for error in (KeyError("mine"), KeyboardInterrupt()):
+
+        def draw(n_outputs, n_projections, random_state, error=error):
+            raise error
+
+        with pytest.raises(type(error)):
+            model.set_params(output_projection=draw).fit(X, y)
+        assert model_bytes(model) == before
+    with pytest.raises(TypeError, match="argument"):
+        model.set_params(output_projection=lambda d: None).fit(X, y)
+
+
+def test_matrices_of_projections_are_not_written_to(name):
+    model, X, y = projected(name)
+    zeros = sparse.csr_array(np.array([[2.0, 0, 1], [0, 1, 0]]))
+    messy = sparse.csr_array((np.ones(4), np.array([2, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 3))
+    stored = sparse.csr_array((np.array([2.0, 0, 1, 1]), np.array([0, 1, 2, 1]), np.array([0, 3, 4])), shape=(2, 3))
+    frozen = np.array([[1, 0, 2], [0, 1, 0]], dtype=np.float32)[:, ::-1]
+    frozen.flags.writeable = False
+    expected = model.set_params(output_projection=zeros.toarray()).fit(X, y)._forest
+    for phi in (zeros, messy, stored, frozen):
+        parts = [phi.data, phi.indices, phi.indptr] if sparse.issparse(phi) else [phi]
+        before = [part.copy() for part in parts]
+        assert model.set_params(output_projection=phi).fit(X, y)._forest == expected
+        for old, new in zip(
+            before, [phi.data, phi.indices, phi.indptr] if sparse.issparse(phi) else [phi], strict=True
+        ):
+            np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_single_output_of_classes_has_no_projection(name):
+    X, y = make_data(name)
+    for phi in ("gaussian", np.eye(3)):
+        with pytest.raises(ValueError, match=r"output_projection is for several outputs.*single output of classes"):
+            make(name, output_projection=phi).fit(X, y)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_criteria_of_projected_classifiers(name):
+    for criterion in ("entropy", "log_loss"):
+        model, X, y = projected(name, criterion=criterion, output_projection="gaussian")
+        with pytest.raises(ValueError, match=f"criterion is '{criterion}'.*accepted: 'gini' and 'squared_error'"):
+            model.fit(X, y)
+    model, X, y = projected(name, criterion="squared_error")
+    with pytest.raises(ValueError, match=r"criterion is 'squared_error'.*output_projection only"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_criteria_of_regressors_are_not_those_of_classifiers(name):
+    model, X, y = projected(name, criterion="gini", output_projection="gaussian")
+    with pytest.raises(ValueError, match="'criterion' parameter"):
+        model.fit(X, y)
+
+
+def test_more_projections_than_the_engine_counts(name):
+    for family in ("gaussian", "rademacher", "sparse", spinney.projection.SubsampleProjection(replacement=True)):
+        for count in (2**40, 2**62, 10**30):
+            model, X, y = projected(name, output_projection=family, n_projections=count)
+            with pytest.raises(ValueError, match=r"n_projections is .* accepted"):
+                model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("make_family", "message"),
+    [
+        (lambda: spinney.projection.RademacherProjection(0.5), "sparsity is 0.5, accepted"),
+        (lambda: spinney.projection.RademacherProjection(np.nan), "sparsity is nan"),
+        (lambda: spinney.projection.RademacherProjection(np.inf), "sparsity is inf"),
+        (lambda: spinney.projection.RademacherProjection(True), "sparsity is True"),
+        (lambda: spinney.projection.RademacherProjection("log"), "sparsity is 'log'.*achlioptas.*sqrt"),
+        (lambda: spinney.projection.RademacherProjection(None), "sparsity is None"),
+        (lambda: spinney.projection.SubsampleProjection("yes"), "replacement is 'yes'"),
+        (lambda: spinney.projection.GaussianProjection().draw(0), "n_outputs is 0"),
+        (lambda: spinney.projection.GaussianProjection().draw(2.0), "n_outputs is 2.0"),
+        (lambda: spinney.projection.GaussianProjection().draw(True), "n_outputs is True"),
+        (lambda: spinney.projection.GaussianProjection().draw(3, 0), "n_projections is 0"),
+        (lambda: spinney.projection.GaussianProjection().draw(3, True), "n_projections is True"),
+        (lambda: spinney.projection.GaussianProjection().draw(3, 2.0), "n_projections is 2.0"),
+        (lambda: spinney.projection.GaussianProjection().draw(3, "sqrt"), "n_projections is 'sqrt'"),
+        (lambda: spinney.projection.GaussianProjection().draw(3, 1, "seed"), "seed"),
+        (lambda: spinney.projection.SubsampleProjection().draw(3, 4), "n_projections"),
+        (lambda: spinney.projection.HadamardProjection().draw(3, 5), "n_projections"),
+        (lambda: spinney.projection.johnson_lindenstrauss_dim(0, 0.5), "n_samples is 0"),
+        (lambda: spinney.projection.johnson_lindenstrauss_dim(2.5, 0.5), "n_samples is 2.5"),
+        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, 0), "eps is 0"),
+        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, 1.0), "eps is 1"),
+        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, "a"), "eps is 'a'"),
+        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, np.nan), "eps is"),
+    ],
+)
+def test_families_and_their_draws(make_family, message):
+    with pytest.raises(ValueError, match=message):
+        make_family()
 
 
 def test_enormous_integers_are_limits_that_never_bind(name):
@@ -548,6 +720,45 @@ def test_memory_that_cannot_be_had_is_a_memory_error(what):
     assert done.stdout.startswith("MemoryError"), (done.stdout, done.stderr, done.returncode)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory as Linux has them")
+@pytest.mark.parametrize(
+    "work",
+    [
+        "tree('gaussian').fit(X, X)",
+        "tree('sparse').fit(X, X)",
+        pytest.param(
+            "tree(p.SubsampleProjection(replacement=True)).fit(X, X)",
+            marks=pytest.mark.xfail(reason="the engine aborts"),
+        ),
+        "tree(lambda d, q, seed: np.broadcast_to(1.0, (q, d))).fit(X, X)",
+        "p.GaussianProjection().draw(3, n)",
+        "p.RademacherProjection('sqrt').draw(3, n)",
+        pytest.param(
+            "p.SubsampleProjection(replacement=True).draw(3, n)", marks=pytest.mark.xfail(reason="the engine aborts")
+        ),
+        "p.HadamardProjection().draw(n, 1000)",
+    ],
+)
+def test_projections_that_memory_does_not_hold(work):
+    code = f"""
+    import resource, numpy as np, spinney
+    import spinney.projection as p
+    X, n = np.random.default_rng(0).random((50, 3)), 1 << 28
+    tree = lambda phi: spinney.DecisionTreeRegressor(output_projection=phi, n_projections=n)
+    tree("gaussian").set_params(n_projections=1).fit(X, X)
+    with open("/proc/self/statm") as pages:
+        used = int(pages.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 400_000_000, resource.RLIM_INFINITY))
+    try:
+        {work}
+        print("finished")
+    except MemoryError as error:
+        print("MemoryError", error)
+    """
+    done = run(code)
+    assert done.stdout.startswith("MemoryError"), (done.stdout, done.stderr[-2000:], done.returncode)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_fork_after_fit_does_not_hang():
     code = """
@@ -577,7 +788,7 @@ def test_an_exception_of_the_progress_callback_ends_the_work():
     X, y = make_data("RandomForestClassifier", n=2000)
     model = make("RandomForestClassifier", n_estimators=10).fit(X, y)
     target = model._check_y(y, None, len(X))
-    config = model._forest_config(X, None, (0, 100_000))
+    config = model._forest_config(target, None, (0, 100_000))
 
     def refuse(n_done):
         raise LookupError(f"stopped at {n_done}")

@@ -27,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from spinney.projection import RademacherProjection
 
 
 def variations():
@@ -34,6 +35,9 @@ def variations():
         yield make(name, random_state=None)
         yield make(name, max_leaf_nodes=60)
         yield make(name, max_depth=12, max_features=0.7)
+        if name in REGRESSORS:  # the checks fit classifiers to one output of classes, which has no projection
+            yield make(name, output_projection="gaussian")
+            yield make(name, output_projection=RademacherProjection("achlioptas"), n_projections=3)
         if name in CLASSIFIERS:
             yield make(name, criterion="entropy")
             yield make(name, class_weight="balanced")
@@ -59,6 +63,7 @@ def test_scikit_learn_checks(estimator, check):
 
 # scikit-learn runs these for the tag `multi_label` only, whose other check wants probabilities strictly between 0
 # and 1.
+@pytest.mark.parametrize("params", [{}, {"output_projection": "gaussian"}, {"output_projection": "subsample"}])
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize(
     "check",
@@ -68,8 +73,8 @@ def test_scikit_learn_checks(estimator, check):
         estimator_checks.check_classifiers_multilabel_output_format_decision_function,
     ],
 )
-def test_scikit_learn_checks_of_labels(name, check):
-    check(name, make(name))
+def test_scikit_learn_checks_of_labels(name, check, params):
+    check(name, make(name, **params))
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -77,8 +82,10 @@ def test_parameters_are_scikit_learns(name):
     theirs = getattr(sklearn.tree if name in TREES else sklearn.ensemble, name)
     here, there = (inspect.signature(c.__init__).parameters for c in (getattr(spinney, name), theirs))
     assert set(there) - set(here) == {"ccp_alpha", "monotonic_cst"}
-    assert set(here) <= set(there)
-    for parameter in here:
+    new = {"output_projection", "n_projections"} | ({"projection_scope"} if name in FORESTS else set())
+    assert set(here) - set(there) == new
+    assert set(list(here)[-len(new) :]) == new
+    for parameter in set(here) - new:
         assert here[parameter].default == there[parameter].default, parameter
         assert here[parameter].kind == there[parameter].kind, parameter
 

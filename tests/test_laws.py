@@ -14,12 +14,27 @@ from scipy import sparse
 from spinney.datasets import load_npz_folder
 
 OUTPUTS = ["single", "several", "labels"]
+# A name, or a matrix with a row that is the sum of others, so that rounding could show.
+PROJECTIONS = [None, "gaussian", "achlioptas", "hadamard", "pca", "matrix"]
 
 
 def data(name, outputs, **kwargs):
     if outputs == "labels" and name in REGRESSORS:
         pytest.skip("labels are for classifiers")
     return make_data(name, outputs=outputs, **kwargs)
+
+
+def projected(name, outputs, projection):
+    """Parameters of a projection of the outputs that `data` makes."""
+    if projection is None:
+        return {}
+    if outputs == "single" and name in CLASSIFIERS:
+        pytest.skip("a single output of classes has no projection")
+    if projection == "matrix":
+        d = {"single": 1, "labels": 3, "several": 9 if name in CLASSIFIERS else 3}[outputs]
+        rows = np.random.default_rng(0).normal(size=(2, d))
+        return {"output_projection": np.vstack([rows, rows.sum(axis=0)])}
+    return {"output_projection": projection, "n_projections": 1 if outputs == "single" else 3}
 
 
 def wide_indices(matrix):
@@ -68,12 +83,13 @@ def layouts(X):
     }
 
 
+@pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("depth_first", [True, False])
-def test_one_model_for_every_layout(name, outputs, depth_first):
+def test_one_model_for_every_layout(name, outputs, depth_first, projection):
     X, y = data(name, outputs)
     X = X.astype(np.float32)
-    params = {} if depth_first else {"max_leaf_nodes": 12}
+    params = projected(name, outputs, projection) | ({} if depth_first else {"max_leaf_nodes": 12})
     forms = layouts(X)
     expected = make(name, **params).fit(X, y)
     for form, Z in forms.items():
@@ -91,11 +107,13 @@ def test_memory_mapped(name, tmp_path):
     assert model_bytes(make(name).fit(mapped, y)) == model_bytes(make(name).fit(X, y))
 
 
+@pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
-def test_one_model_for_any_number_of_threads(name, outputs):
+def test_one_model_for_any_number_of_threads(name, outputs, projection):
     X, y = data(name, outputs, n=150)
     params = {"n_estimators": 13, "bootstrap": True, "oob_score": outputs != "several" or name in REGRESSORS}
+    params |= projected(name, outputs, projection)
     one, two, eight = (make(name, n_jobs=n, **params).fit(X, y) for n in (1, 2, 8))
     for other in (two, eight):
         assert model_bytes(other) == model_bytes(one)
@@ -105,10 +123,11 @@ def test_one_model_for_any_number_of_threads(name, outputs):
                 np.testing.assert_array_equal(getattr(other, attribute), getattr(one, attribute))
 
 
+@pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("bootstrap", [True, False])
-def test_weight_zero_is_no_row(name, outputs, whole, bootstrap):
+def test_weight_zero_is_no_row(name, outputs, whole, bootstrap, projection):
     X, y = data(name, outputs, n=90)
     rng = np.random.default_rng(0)
     w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
@@ -120,6 +139,7 @@ def test_weight_zero_is_no_row(name, outputs, whole, bootstrap):
         params["bootstrap"] = bootstrap
     if name in CLASSIFIERS:
         params["class_weight"] = "balanced"
+    params |= projected(name, outputs, projection)
     weighted = make(name, min_samples_leaf=0.02, **params).fit(X, y, sample_weight=w)
     removed = make(name, min_samples_leaf=0.02, **params).fit(X[kept], y[kept], sample_weight=w[kept])
     assert model_bytes(weighted) == model_bytes(removed)
@@ -134,12 +154,13 @@ def test_classes_of_rows_of_weight_zero_do_not_exist(name):
     assert set(model.predict(X)) <= {"a", "c"}
 
 
+@pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("bootstrap", [True, False])
-def test_weight_two_is_the_row_twice(name, outputs, bootstrap):
+def test_weight_two_is_the_row_twice(name, outputs, bootstrap, projection):
     X, y = data(name, outputs)
     w = np.random.default_rng(0).integers(0, 4, len(X))
-    params = {"bootstrap": bootstrap} if name in FORESTS else {}
+    params = projected(name, outputs, projection) | ({"bootstrap": bootstrap} if name in FORESTS else {})
     weighted = make(name, **params).fit(X, y, sample_weight=w)
     order = np.random.default_rng(1).permutation(w.sum())
     repeated = make(name, **params).fit(X.repeat(w, axis=0)[order], y.repeat(w, axis=0)[order])
@@ -153,30 +174,36 @@ def test_weight_two_is_the_row_twice(name, outputs, bootstrap):
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
 
 
+@pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
-def test_the_order_of_rows_does_not_matter(name, outputs):
+def test_the_order_of_rows_does_not_matter(name, outputs, projection):
     X, y = data(name, outputs)
     order = np.random.default_rng(0).permutation(len(X))
-    assert model_bytes(make(name).fit(X[order], y[order])) == model_bytes(make(name).fit(X, y))
+    params = projected(name, outputs, projection)
+    assert model_bytes(make(name, **params).fit(X[order], y[order])) == model_bytes(make(name, **params).fit(X, y))
 
 
+@pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
-def test_a_power_of_two_on_all_weights_changes_nothing(name, outputs):
+def test_a_power_of_two_on_all_weights_changes_nothing(name, outputs, projection):
     X, y = data(name, outputs)
     w = np.random.default_rng(0).random(len(X))
-    one, two = (make(name).fit(X, y, sample_weight=f * w) for f in (1.0, 2.0**-5))
+    params = projected(name, outputs, projection)
+    one, two = (make(name, **params).fit(X, y, sample_weight=f * w) for f in (1.0, 2.0**-5))
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     np.testing.assert_array_equal(one.apply(X), two.apply(X))
 
 
+@pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("random_state", [3, None, np.random.RandomState(0)])
-def test_warm_start_is_the_forest_grown_at_once(name, outputs, random_state):
+def test_warm_start_is_the_forest_grown_at_once(name, outputs, random_state, projection):
     X, y = data(name, outputs, n=100)
     # 40 trees: that a row is in all their bags, which would warn, has a chance of 1e-8.
     scored = outputs != "several" or name in REGRESSORS
     params = {"bootstrap": True, "oob_score": scored, "random_state": random_state}
+    params |= projected(name, outputs, projection)
     warm = make(name, n_estimators=40, warm_start=True, **params).fit(X, y)
     first = pickle.loads(pickle.dumps(warm))
     warm.set_params(n_estimators=65, n_jobs=2).fit(X, y)
@@ -223,18 +250,20 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(name, outputs):
     st.integers(0, 2**32 - 1),
     st.integers(2, 25),
     st.integers(1, 9),
+    st.sampled_from([None, "rademacher", "subsample", "hadamard"]),
 )
-def test_layouts_and_threads_on_data_full_of_ties(name, outputs, seed, n, p):
-    if outputs == "labels" and name in REGRESSORS:
+def test_layouts_and_threads_on_data_full_of_ties(name, outputs, seed, n, p, projection):
+    if (outputs == "labels" and name in REGRESSORS) or (outputs == "single" and name in CLASSIFIERS and projection):
         outputs = "several"
     rng = np.random.default_rng(seed)
     X = rng.integers(-1, 3, (n, p)).astype(np.float32)
     y = make_data(name, n=n, outputs=outputs, seed=seed)[1]
     w = [None, rng.integers(0, 3, n) + (np.arange(n) == 0), rng.random(n) + 0.1][seed % 3]
-    expected = make(name, random_state=seed % 7).fit(X, y, sample_weight=w)
+    params = {"random_state": seed % 7, "output_projection": projection}
+    expected = make(name, **params).fit(X, y, sample_weight=w)
     threads = {"n_jobs": 2} if name in FORESTS else {}
     for Z in (np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X)):
-        model = make(name, random_state=seed % 7, **threads).fit(Z, y, sample_weight=w)
+        model = make(name, **params, **threads).fit(Z, y, sample_weight=w)
         assert model_bytes(model) == model_bytes(expected)
         np.testing.assert_array_equal(model.predict(Z), expected.predict(X))
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import spinney
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import Arrays, Limits, Oracle, check_tree, dense32
+from oracle import Arrays, Limits, Oracle, check_tree, dense32, one_hot, project
 
 TINY = np.float32(1e-45)
 NEIGHBOURS = np.nextafter(np.float32(1), np.float32(2), dtype=np.float32)
@@ -240,6 +240,40 @@ def test_weight_zero_is_no_row_and_weight_two_is_two_rows(kind: str, criterion: 
         np.testing.assert_array_equal(array, getattr(removed, name), err_msg=name)
         if name != "n_node_samples":
             np.testing.assert_array_equal(array, getattr(copies, name), err_msg=name)
+
+
+@st.composite
+def projections(draw: st.DrawFn, n_outputs: int) -> np.ndarray:
+    """Small whole numbers, halves and zeros: sums of them are exact, so that purity is no matter of rounding."""
+    q = draw(st.integers(1, 3))
+    entries = draw(st.lists(st.sampled_from([0, 0, 1, -1, 0.5, 2]), min_size=q * n_outputs, max_size=q * n_outputs))
+    return np.array(entries, dtype=float).reshape(q, n_outputs)
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+@pytest.mark.parametrize("kind", ["classes", "labels", "numbers"])
+@SETTINGS
+@given(data=st.data())
+def test_splits_see_projected_outputs_and_leaves_the_outputs(
+    kind: str, splitter: str, drawn: bool, data: st.DataObject
+) -> None:
+    X, y, w = data.draw(problems(kind))
+    if kind == "classes" and y.ndim == 1:
+        y = np.column_stack([y, y[::-1]])
+    columns = one_hot(y, w) if kind == "classes" else y.reshape(len(y), -1)
+    d, seed = columns.shape[1], data.draw(st.integers(0, 5))
+    if drawn:
+        phi = spinney.projection.RademacherProjection(data.draw(st.sampled_from([1, 3]))).draw(d, 4, random_state=seed)
+        phi = phi if isinstance(phi, np.ndarray) else phi.toarray()
+    else:
+        phi = data.draw(projections(d))
+    Z = project(columns, phi)
+    limits = {"output_projection": data.draw(st.sampled_from([np.asarray, sp.csr_array]))(phi)}
+    criterion = "squared_error" if kind == "numbers" else "gini"
+    tree = grow(X, y, w, criterion, splitter=splitter, seed=seed, **limits)
+    arrays = check_tree(tree, Oracle(X, Z, w, "squared_error"), splitter=splitter)
+    check_values(tree, arrays, Oracle(X, y, w, criterion), X, kind)
 
 
 def test_splits_that_gain_nothing_are_made() -> None:

@@ -1,12 +1,15 @@
 """Trees and tree ensembles for data that is wide on both sides.
 
 The estimators have scikit-learn's names, parameters and behaviour. What is new is what they accept: sparse X in either
-orientation and either index width, and multi-label y as a sparse matrix.
+orientation and either index width, and multi-label y as a sparse matrix; and structures grown on random projections of
+the outputs.
 
 Modules
 -------
 `spinney.tree`, `spinney.forest`
     The estimators, also found here.
+`spinney.projection`
+    Random projections of the outputs: families, and which to choose.
 `spinney.metrics`
     Scores for rankings of many labels, dense or sparse.
 `spinney.inspection`
@@ -15,7 +18,7 @@ Modules
     Readers of data sets.
 """
 
-from spinney import datasets, inspection, metrics
+from spinney import datasets, inspection, metrics, projection
 from spinney._spinney import __version__, build_info
 from spinney.forest import (
     ExtraTreesClassifier,
@@ -44,4 +47,5 @@ __all__ = [
     "datasets",
     "inspection",
     "metrics",
+    "projection",
 ]

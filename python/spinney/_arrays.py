@@ -37,6 +37,7 @@ class Tree:
         1 for numbers, 2 for labels.
     children_left, children_right, feature : int64 ndarray of shape (node_count,)
     threshold, impurity, weighted_n_node_samples : float64 ndarray of shape (node_count,)
+        With `output_projection`, impurities are those of the projected outputs.
     n_node_samples : int64 ndarray of shape (node_count,)
         Distinct training rows of positive weight.
     value : float64 ndarray of shape (node_count, n_outputs, max_n_classes)

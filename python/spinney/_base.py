@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _spinney, _validation
+from spinney import _projection, _spinney, _validation
+from spinney._projection import Growth
 from spinney._validation import Float, LabelFormat, Matrix, RowWeights, Target
 
 if TYPE_CHECKING:
@@ -56,11 +56,6 @@ def progress_bar(n_trees: int, verbose: int, name: str) -> Iterator[Callable[[in
         yield lambda n_done: bar.update(n_done - bar.n)
 
 
-def draw_seed(random_state: Any) -> int:
-    """The engine's seed: one draw from scikit-learn's generator."""
-    return int(check_random_state(random_state).randint(0, 2**64, dtype=np.uint64))
-
-
 class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     """Parameters, checks and fitted state of trees and forests."""
 
@@ -84,6 +79,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
+        **_projection.CONSTRAINTS,
     }
     # How thresholds are chosen, where it is not a parameter.
     _splitter: ClassVar[str] = "best"
@@ -118,13 +114,13 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         weights = _validation.check_weights(sample_weight, X.shape[0])
         return X, self._check_y(y, weights, X.shape[0]), weights
 
-    def _tree_config(self, n_samples: int, seed: int) -> _TreeConfig:
-        """Parameters of a tree grown on `n_samples` rows of positive weight."""
+    def _tree_config(self, n_samples: int, target: Target, growth: Growth) -> _TreeConfig:
+        """Parameters of trees grown on `n_samples` rows of positive weight."""
         leaf, split = self.min_samples_leaf, self.min_samples_split
         leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
         split = split if isinstance(split, Integral) else max(2, ceil(split * n_samples))
         return {
-            "criterion": self.criterion,
+            "criterion": _projection.check_criterion(self.criterion, self.output_projection, target.kind),
             "splitter": getattr(self, "splitter", self._splitter),
             "max_depth": _size(self.max_depth),
             "min_samples_split": min(int(split), sys.maxsize),
@@ -133,7 +129,8 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             "max_features": n_drawn_features(self.max_features, self.n_features_in_),
             "max_leaf_nodes": _size(self.max_leaf_nodes),
             "min_impurity_decrease": float(self.min_impurity_decrease),
-            "seed": seed,
+            "seed": growth.seed,
+            "output_projection": _projection.to_engine(self.output_projection, self.n_projections, target, growth),
         }
 
     def _check_predict(self, X: Any) -> Matrix:
@@ -149,7 +146,8 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         """Share of the decrease of impurity that is due to each feature, the mean over trees.
 
         Sums to 1, or is all zero when no tree has a split. Features with many distinct values are favoured: where that
-        matters, prefer `sklearn.inspection.permutation_importance`. O(nodes).
+        matters, prefer `sklearn.inspection.permutation_importance`. With `output_projection` the impurity is that of
+        the projected outputs; `spinney.inspection.feature_importances` measures others. O(nodes).
         """
         check_is_fitted(self)
         return self._forest.feature_importances()

@@ -6,7 +6,16 @@ from typing import Any, TypeAlias, TypedDict, final, type_check_only
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Forest", "Tree", "__version__", "build_info", "fit_forest", "fit_tree"]
+__all__ = [
+    "Forest",
+    "Tree",
+    "__version__",
+    "build_info",
+    "draw_projection",
+    "fit_forest",
+    "fit_tree",
+    "johnson_lindenstrauss_dim",
+]
 
 __version__: str
 
@@ -18,6 +27,24 @@ _Targets: TypeAlias = NDArray[np.float64] | tuple[NDArray[np.uint32], Sequence[i
 
 # Sample weights; class weights by row, or their rule.
 _RowWeights: TypeAlias = tuple[NDArray[np.float64] | None, NDArray[np.float64] | str | None]
+
+# Φ: an array (n_projections, n_outputs); or indptr, indices and values of CSR, and the number of outputs.
+_ProjectionMatrix: TypeAlias = NDArray[np.float64] | tuple[_Indices, _Indices, NDArray[np.float64], int]
+
+@type_check_only
+class _ProjectionFamily(TypedDict):
+    name: str
+    # One entry in so many is not zero; None for √d.
+    sparsity: float | None
+    replacement: bool
+
+@type_check_only
+class _OutputProjection(TypedDict):
+    # None for `matrices`, one for all trees or one for each tree to grow.
+    family: _ProjectionFamily | None
+    matrices: list[_ProjectionMatrix]
+    n_projections: int
+    shared: bool
 
 @type_check_only
 class _TreeConfig(TypedDict):
@@ -31,6 +58,7 @@ class _TreeConfig(TypedDict):
     max_leaf_nodes: int | None
     min_impurity_decrease: float
     seed: int
+    output_projection: _OutputProjection | None
 
 @type_check_only
 class _ForestConfig(TypedDict):
@@ -49,6 +77,15 @@ def fit_forest(
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> Forest: ...
+def draw_projection(
+    family: _ProjectionFamily,
+    n_outputs: int,
+    n_projections: int,
+    seed: int,
+    y: _Targets | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64] | tuple[NDArray[np.uintp], NDArray[np.uint32], NDArray[np.float64]]: ...
+def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int: ...
 
 @final
 class Forest:

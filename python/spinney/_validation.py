@@ -1,4 +1,4 @@
-"""What enters the engine: X, y and sample weights, checked and brought into its forms.
+"""What enters the engine: X, y, sample weights and seeds, checked and brought into its forms.
 
 Errors name the argument and say what is accepted. The caller's arrays are never written to.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_array, check_consistent_length, compute_sample_weight
+from sklearn.utils import check_array, check_consistent_length, check_random_state, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -23,6 +23,11 @@ Float: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = Any
 # Sample weights; class weights by row, or their rule.
 RowWeights: TypeAlias = tuple[Float | None, Float | str | None]
+
+
+def draw_seed(random_state: Any) -> int:
+    """The engine's seed: one draw from scikit-learn's generator."""
+    return int(check_random_state(random_state).randint(0, 2**64, dtype=np.uint64))
 
 
 def is_sparse(matrix: Any) -> bool:
@@ -122,6 +127,11 @@ class Target:
     # y as it came, checked: an array of (n_samples, n_outputs), or CSR labels.
     original: Any
     label_format: LabelFormat | None = None
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of y as numbers: one for each class of each output of classes."""
+        return sum(map(len, self.classes)) if self.kind == "classes" else self.n_outputs
 
 
 def numbers(y: Any, n_samples: int, name: str, *, warn_column: bool) -> Target:

@@ -23,13 +23,13 @@ from spinney._base import (
     BaseClassifier,
     BaseModel,
     BaseRegressor,
-    draw_seed,
     n_drawn_features,
     n_positive,
     progress_bar,
     unchanged_on_failure,
 )
-from spinney._validation import Float, Matrix, Target
+from spinney._projection import CLASSIFIER_CRITERIA, SCOPE_CONSTRAINTS, Growth
+from spinney._validation import Float, Matrix, Target, draw_seed
 from spinney.tree import (
     BaseTree,
     DecisionTreeClassifier,
@@ -76,6 +76,7 @@ class BaseForest(BaseModel):
             Interval(RealNotInt, 0.0, None, closed="neither"),
             Interval(Integral, 1, None, closed="left"),
         ],
+        **SCOPE_CONSTRAINTS,
     }
     _warn_column: ClassVar[bool] = True
     # Attributes of a fit with `oob_score`, gone after a fit without.
@@ -149,7 +150,7 @@ class BaseForest(BaseModel):
         n_threads = self._n_threads()
         row_weights = self._row_weights(target, weights)
         weights = row_weights[0]
-        config = self._forest_config(X, weights, (n_grown, n_grown + n_more))
+        config = self._forest_config(target, weights, (n_grown, n_grown + n_more))
         if n_more == 0:
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
         else:
@@ -174,12 +175,14 @@ class BaseForest(BaseModel):
         if self.n_outputs_ != before["n_outputs_"]:
             raise ValueError(f"y has {self.n_outputs_} outputs, but the trees grown before have {before['n_outputs_']}")
 
-    def _forest_config(self, X: Matrix, weights: Float | None, trees: tuple[int, int]) -> _ForestConfig:
+    def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> _ForestConfig:
         n_draws = self.max_samples
         if n_draws is not None:
             n_draws = int(n_draws) if isinstance(n_draws, Integral) else float(n_draws)
+        growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
+        n_samples = n_positive(weights, target.original.shape[0])
         return {
-            "tree": self._tree_config(n_positive(weights, X.shape[0]), self._seed),
+            "tree": self._tree_config(n_samples, target, growth),
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
             "max_samples": n_draws,
@@ -259,7 +262,7 @@ class BaseForestClassifier(BaseForest, BaseClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseForest._parameter_constraints,
-        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "criterion": [StrOptions(CLASSIFIER_CRITERIA)],
         "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
     }
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
@@ -324,8 +327,9 @@ class RandomForestClassifier(BaseForestClassifier):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits.
+    criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
+        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits. "squared_error" is for
+        `output_projection`, with which "gini" means the same and entropy does not exist.
     max_depth : int, default=None
         Largest depth; without, nodes are split while they are impure.
     min_samples_split : int or float, default=2
@@ -358,6 +362,14 @@ class RandomForestClassifier(BaseForestClassifier):
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
     max_samples : int or float, default=None
         Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
+        hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
+        `spinney.projection`. A single output of classes has no projection.
+    n_projections : int, float or "log", default="log"
+        Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
+    projection_scope : {"tree", "forest"}, default="tree"
+        Whether every tree has a projection of its own, or all the same.
 
     Attributes
     ----------
@@ -419,6 +431,9 @@ class RandomForestClassifier(BaseForestClassifier):
         warm_start: bool = False,
         class_weight: Any = None,
         max_samples: float | None = None,
+        output_projection: Any = None,
+        n_projections: Any = "log",
+        projection_scope: str = "tree",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -437,6 +452,9 @@ class RandomForestClassifier(BaseForestClassifier):
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.max_samples = max_samples
+        self.output_projection = output_projection
+        self.n_projections = n_projections
+        self.projection_scope = projection_scope
 
 
 class RandomForestRegressor(BaseForestRegressor):
@@ -478,6 +496,14 @@ class RandomForestRegressor(BaseForestRegressor):
         data the forest is the one that would have been grown at once.
     max_samples : int or float, default=None
         Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
+        hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
+        `spinney.projection`.
+    n_projections : int, float or "log", default="log"
+        Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
+    projection_scope : {"tree", "forest"}, default="tree"
+        Whether every tree has a projection of its own, or all the same.
 
     Attributes
     ----------
@@ -523,6 +549,9 @@ class RandomForestRegressor(BaseForestRegressor):
         verbose: int = 0,
         warm_start: bool = False,
         max_samples: float | None = None,
+        output_projection: Any = None,
+        n_projections: Any = "log",
+        projection_scope: str = "tree",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -540,6 +569,9 @@ class RandomForestRegressor(BaseForestRegressor):
         self.verbose = verbose
         self.warm_start = warm_start
         self.max_samples = max_samples
+        self.output_projection = output_projection
+        self.n_projections = n_projections
+        self.projection_scope = projection_scope
 
 
 class ExtraTreesClassifier(BaseForestClassifier):
@@ -549,8 +581,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits.
+    criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
+        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits. "squared_error" is for
+        `output_projection`, with which "gini" means the same and entropy does not exist.
     max_depth : int, default=None
         Largest depth; without, nodes are split while they are impure.
     min_samples_split : int or float, default=2
@@ -583,6 +616,14 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
     max_samples : int or float, default=None
         Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
+        hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
+        `spinney.projection`. A single output of classes has no projection.
+    n_projections : int, float or "log", default="log"
+        Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
+    projection_scope : {"tree", "forest"}, default="tree"
+        Whether every tree has a projection of its own, or all the same.
 
     Attributes
     ----------
@@ -633,6 +674,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
         warm_start: bool = False,
         class_weight: Any = None,
         max_samples: float | None = None,
+        output_projection: Any = None,
+        n_projections: Any = "log",
+        projection_scope: str = "tree",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -651,6 +695,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.max_samples = max_samples
+        self.output_projection = output_projection
+        self.n_projections = n_projections
+        self.projection_scope = projection_scope
 
 
 class ExtraTreesRegressor(BaseForestRegressor):
@@ -692,6 +739,14 @@ class ExtraTreesRegressor(BaseForestRegressor):
         data the forest is the one that would have been grown at once.
     max_samples : int or float, default=None
         Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
+        hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
+        `spinney.projection`.
+    n_projections : int, float or "log", default="log"
+        Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
+    projection_scope : {"tree", "forest"}, default="tree"
+        Whether every tree has a projection of its own, or all the same.
 
     Attributes
     ----------
@@ -738,6 +793,9 @@ class ExtraTreesRegressor(BaseForestRegressor):
         verbose: int = 0,
         warm_start: bool = False,
         max_samples: float | None = None,
+        output_projection: Any = None,
+        n_projections: Any = "log",
+        projection_scope: str = "tree",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -755,3 +813,6 @@ class ExtraTreesRegressor(BaseForestRegressor):
         self.verbose = verbose
         self.warm_start = warm_start
         self.max_samples = max_samples
+        self.output_projection = output_projection
+        self.n_projections = n_projections
+        self.projection_scope = projection_scope

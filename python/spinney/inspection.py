@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,15 +13,16 @@ from spinney._validation import Float
 __all__ = ["feature_importances"]
 
 
-def feature_importances(model: Any, outputs: Sequence[int] | None = None) -> Float:
+def feature_importances(model: Any, outputs: Sequence[int] | Literal["all"] | None = None) -> Float:
     """Mean decrease of impurity, for all outputs or for some.
 
     Parameters
     ----------
     model : a fitted tree or forest of spinney
-    outputs : sequence of int, default=None
-        Columns of y whose impurity is measured at the splits that the model has; all by default, when the result is
-        `model.feature_importances_`.
+    outputs : sequence of int or "all", default=None
+        Columns of y whose impurity is measured at the splits that the model has. By default the impurities are those
+        that chose the splits, and the result is `model.feature_importances_`: with `output_projection`, impurities of
+        the projected outputs. "all" measures every column of y itself.
 
     Returns
     -------
@@ -32,6 +33,10 @@ def feature_importances(model: Any, outputs: Sequence[int] | None = None) -> Flo
     ------
     ValueError
         When an output is not a column of y.
+
+    Notes
+    -----
+    O(nodes · outputs) for some outputs or "all", O(nodes) by default.
 
     Examples
     --------
@@ -44,4 +49,8 @@ def feature_importances(model: Any, outputs: Sequence[int] | None = None) -> Flo
     """
     check_is_fitted(model)
     forest: _spinney.Forest = model._forest
+    if isinstance(outputs, str):
+        if outputs != "all":
+            raise ValueError(f'outputs is {outputs!r}, accepted: columns of y, "all" or None')
+        outputs = range(forest.n_outputs)
     return forest.feature_importances(None if outputs is None else [int(j) for j in outputs])

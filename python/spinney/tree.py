@@ -18,12 +18,12 @@ from spinney._base import (
     BaseClassifier,
     BaseModel,
     BaseRegressor,
-    draw_seed,
     n_drawn_features,
     n_positive,
     unchanged_on_failure,
 )
-from spinney._validation import Float
+from spinney._projection import CLASSIFIER_CRITERIA, Growth
+from spinney._validation import Float, draw_seed
 
 
 class BaseTree(BaseModel):
@@ -78,7 +78,8 @@ class BaseTree(BaseModel):
         """
         with unchanged_on_failure(self):
             X, target, weights = self._check_fit(X, y, sample_weight)
-            config = self._tree_config(n_positive(weights, X.shape[0]), draw_seed(self.random_state))
+            growth = Growth(draw_seed(self.random_state))
+            config = self._tree_config(n_positive(weights, X.shape[0]), target, growth)
             row_weights = self._row_weights(target, weights)
             self.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config))
             self.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
@@ -115,8 +116,9 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits.
+    criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
+        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits. "squared_error" is for
+        `output_projection`, with which "gini" means the same and entropy does not exist.
     splitter : {"best", "random"}, default="best"
         The best threshold of each feature drawn, or one drawn uniformly between its extremes in the node.
     max_depth : int, default=None
@@ -137,6 +139,12 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     class_weight : dict, list of dict or "balanced", default=None
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
+        hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
+        `spinney.projection`. A single output of classes has no projection.
+    n_projections : int, float or "log", default="log"
+        Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
 
     Attributes
     ----------
@@ -178,7 +186,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTree._parameter_constraints,
-        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "criterion": [StrOptions(CLASSIFIER_CRITERIA)],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
     }
 
@@ -196,6 +204,8 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
+        output_projection: Any = None,
+        n_projections: Any = "log",
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -208,6 +218,8 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
+        self.output_projection = output_projection
+        self.n_projections = n_projections
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """Predict probabilities: frequencies in the leaf; shapes as of `RandomForestClassifier.predict_proba`."""
@@ -222,7 +234,7 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
     criterion : {"squared_error"}, default="squared_error"
         Impurity that splits reduce: the variance, the mean over outputs.
     splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, random_state, \
-max_leaf_nodes, min_impurity_decrease
+max_leaf_nodes, min_impurity_decrease, output_projection, n_projections
         As in `DecisionTreeClassifier`.
 
     Attributes
@@ -263,6 +275,8 @@ max_leaf_nodes, min_impurity_decrease
         random_state: Any = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
+        output_projection: Any = None,
+        n_projections: Any = "log",
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -274,6 +288,8 @@ max_leaf_nodes, min_impurity_decrease
         self.random_state = random_state
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
+        self.output_projection = output_projection
+        self.n_projections = n_projections
 
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
         """What `sklearn.inspection.partial_dependence` asks of scikit-learn's trees."""
@@ -311,6 +327,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
+        output_projection: Any = None,
+        n_projections: Any = "log",
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -324,6 +342,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease,
             class_weight=class_weight,
+            output_projection=output_projection,
+            n_projections=n_projections,
         )
 
 
@@ -354,6 +374,8 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         random_state: Any = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
+        output_projection: Any = None,
+        n_projections: Any = "log",
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -366,6 +388,8 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             random_state=random_state,
             max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease,
+            output_projection=output_projection,
+            n_projections=n_projections,
         )
 
 

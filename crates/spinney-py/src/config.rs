@@ -6,6 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use spinney::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
 
+use crate::projection::PyOutputProjection;
+
 /// Keys of the dictionary of one tree's parameters.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
@@ -21,6 +23,7 @@ pub(crate) struct PyTreeConfig {
     max_leaf_nodes: Option<usize>,
     min_impurity_decrease: f64,
     seed: u64,
+    output_projection: Option<PyOutputProjection>,
 }
 
 impl PyTreeConfig {
@@ -45,7 +48,7 @@ impl PyTreeConfig {
             max_leaf_nodes: self.max_leaf_nodes,
             min_impurity_decrease: self.min_impurity_decrease,
             seed: self.seed,
-            output_projection: None,
+            output_projection: self.output_projection.as_ref().map(PyOutputProjection::to_projection).transpose()?,
         })
     }
 }

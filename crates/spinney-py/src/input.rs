@@ -85,7 +85,7 @@ pub(crate) enum PyIndices<'py> {
 }
 
 impl PyIndices<'_> {
-    fn to_u32(&self, what: &str, n_minor: usize) -> PyResult<Cow<'_, [u32]>> {
+    pub(crate) fn to_u32(&self, what: &str, n_minor: usize) -> PyResult<Cow<'_, [u32]>> {
         match self {
             // Read as unsigned, negative indices are 2³¹ or more: the view refuses them, being no smaller than n_minor.
             PyIndices::Narrow(indices) => match indices.as_slice() {
@@ -96,7 +96,7 @@ impl PyIndices<'_> {
         }
     }
 
-    fn to_offsets(&self, what: &str) -> PyResult<Vec<usize>> {
+    pub(crate) fn to_offsets(&self, what: &str) -> PyResult<Vec<usize>> {
         match self {
             PyIndices::Narrow(offsets) => converted(offsets, what),
             PyIndices::Wide(offsets) => converted(offsets, what),

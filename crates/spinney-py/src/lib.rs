@@ -7,6 +7,7 @@
 //! | `input` | numpy arrays and scipy matrices as the engine's views, without copies where memory allows |
 //! | `output` | the engine's arrays as numpy arrays, without copies |
 //! | `config` | parameters from dictionaries |
+//! | `projection` | output projections: families and matrices, and what a family draws |
 //! | `tree`, `forest` | frozen classes around the engine's models |
 //!
 //! One call: inputs become views, `enter` runs the engine on them, the result becomes numpy arrays or a frozen class.
@@ -17,6 +18,7 @@ mod error;
 mod forest;
 mod input;
 mod output;
+mod projection;
 mod tree;
 
 /// The engine of spinney. Private: the names here may change between any two versions.
@@ -27,6 +29,8 @@ mod _spinney {
 
     #[pymodule_export]
     use crate::forest::{PyForest, fit_forest, fit_tree};
+    #[pymodule_export]
+    use crate::projection::{draw_projection, py_johnson_lindenstrauss_dim};
     #[pymodule_export]
     use crate::tree::PyTree;
 

@@ -1,0 +1,157 @@
+"""Parameters of output projections, checked and brought into the engine's form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import isclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+
+from spinney._validation import Target, canonical, is_sparse
+from spinney.projection import (
+    GaussianProjection,
+    HadamardProjection,
+    PCAProjection,
+    Projection,
+    RademacherProjection,
+    SubsampleProjection,
+    count_projections,
+)
+
+if TYPE_CHECKING:
+    from spinney._spinney import _OutputProjection, _ProjectionMatrix
+
+FAMILIES: dict[str, Projection] = {
+    "achlioptas": RademacherProjection("achlioptas"),
+    "gaussian": GaussianProjection(),
+    "hadamard": HadamardProjection(),
+    "pca": PCAProjection(),
+    "rademacher": RademacherProjection(),
+    "sparse": RademacherProjection("sqrt"),
+    "subsample": SubsampleProjection(),
+}
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    "output_projection": [StrOptions(set(FAMILIES)), Projection, "array-like", "sparse matrix", callable, None],
+    "n_projections": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        StrOptions({"log"}),
+    ],
+}
+SCOPE_CONSTRAINTS: dict[str, list[Any]] = {"projection_scope": [StrOptions({"tree", "forest"})]}
+
+ENTROPIES = {"entropy", "log_loss"}
+# "squared_error" is for projections alone: `check_criterion`.
+CLASSIFIER_CRITERIA = {"gini", "squared_error"} | ENTROPIES
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Which trees a fit grows."""
+
+    seed: int
+    # None for a tree on its own.
+    trees: Sequence[int] | None = None
+    # Whether all trees have the same projection.
+    shared: bool = False
+
+    @property
+    def projection_seeds(self) -> list[int]:
+        """One for each projection, of 32 bits as scikit-learn wants them: a function of the seed and the tree alone."""
+        if self.shared or self.trees is None:
+            return [_seed(self.seed, ())]
+        return [_seed(self.seed, (tree,)) for tree in self.trees]
+
+
+def _seed(seed: int, path: tuple[int, ...]) -> int:
+    return int(np.random.SeedSequence(seed, spawn_key=path).generate_state(1)[0])
+
+
+def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
+    """`criterion` if it is one for this kind of y, projected or not."""
+    if output_projection is None and criterion == "squared_error" and kind != "numbers":
+        raise ValueError(
+            "criterion is 'squared_error', which classifiers take with output_projection only; without, accepted: "
+            "'gini', 'entropy', 'log_loss'"
+        )
+    if output_projection is not None and criterion in ENTROPIES:
+        raise ValueError(
+            f"criterion is {criterion!r}, but projected outputs are numbers: with output_projection, accepted: 'gini' "
+            "and 'squared_error', which mean the same there"
+        )
+    return criterion
+
+
+def to_engine(output_projection: Any, n_projections: Any, target: Target, growth: Growth) -> _OutputProjection | None:
+    """The two parameters in the engine's form."""
+    if isinstance(n_projections, bool):  # an integer to the table of constraints
+        count_projections(n_projections, target.n_columns)
+    if output_projection is None:
+        return None
+    if target.kind == "classes" and target.n_outputs == 1:
+        raise ValueError(
+            "output_projection is for several outputs, labels or numbers, and y is a single output of classes: set "
+            "output_projection=None"
+        )
+    if isinstance(output_projection, str):
+        output_projection = FAMILIES[output_projection]
+    if isclass(output_projection):
+        name = output_projection.__name__
+        raise ValueError(f"output_projection is the class {name}, accepted: an object of it, {name}()")
+    d = target.n_columns
+    if isinstance(output_projection, Projection):
+        q = count_projections(n_projections, d)
+        return {"family": output_projection._family(), "matrices": [], "n_projections": q, "shared": growth.shared}
+    if callable(output_projection):
+        q = count_projections(n_projections, d)
+        name = "output_projection(n_outputs, n_projections, random_state)"
+        matrices = [_matrix(output_projection(d, q, seed), name, d, q) for seed in growth.projection_seeds]
+    else:
+        matrix = _matrix(output_projection, "output_projection", d, None)
+        q = len(matrix) if isinstance(matrix, np.ndarray) else len(matrix[0]) - 1
+        if not (isinstance(n_projections, str) or (isinstance(n_projections, Integral) and n_projections == q)):
+            raise ValueError(
+                f"n_projections is {n_projections!r}, but output_projection is a matrix of {q} rows; accepted with it: "
+                f'"log" (the default, not used) and {q}'
+            )
+        matrices = [matrix]
+    return {"family": None, "matrices": matrices, "n_projections": q, "shared": growth.shared}
+
+
+def _matrix(phi: Any, name: str, n_outputs: int, n_projections: int | None) -> _ProjectionMatrix:
+    """A finite matrix of that shape: float64 in C order, or the parts of canonical CSR."""
+    try:
+        phi = check_array(
+            phi,
+            accept_sparse="csr",
+            dtype=np.float64,
+            copy=True,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            ensure_all_finite=False,
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is not a matrix of numbers: {error}") from error
+    n_rows = n_projections or max(1, phi.shape[0] if phi.ndim else 0)
+    if phi.shape != (n_rows, n_outputs):
+        raise ValueError(
+            f"{name} has shape {phi.shape}, expected ({n_projections or 'n_projections'}, {n_outputs}): a row for each "
+            "projection, at least one, and a column for each output (of classes, for each class of each output)"
+        )
+    values = phi.data if is_sparse(phi) else phi
+    if not np.isfinite(values).all():
+        what = "NaN" if np.isnan(values).any() else "infinity"
+        raise ValueError(f"{name} contains {what}, accepted: finite numbers")
+    if not is_sparse(phi):
+        return np.ascontiguousarray(phi)
+    phi = canonical(phi, name)
+    phi.eliminate_zeros()
+    return phi.indptr, phi.indices, phi.data, n_outputs
