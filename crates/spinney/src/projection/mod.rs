@@ -102,8 +102,11 @@ pub enum Projection {
     /// columns, divided by √q: entries ±1/√q. Rows are orthogonal when d = D. q must not exceed D. Never stored: O(q)
     /// memory.
     Hadamard,
-    /// The q principal directions of y with the largest variances, largest first: the rows of Φ are orthonormal. q must
-    /// not exceed d; beyond the rank of y, any orthonormal directions follow. The same for all trees of a fit.
+    /// The q principal directions of y with the largest variances, largest first: the rows of Φ are orthonormal, the
+    /// largest entry of each is positive. q must not exceed d; beyond the rank of y, any orthonormal directions follow.
+    ///
+    /// Computed once for a fit, from all rows with their sample and class weights (not those balanced for each tree), and
+    /// the same for all trees. A step of the iteration costs O(stored entries of y × q); memory is O(d q).
     Pca,
     /// These: one for all trees, or one for each tree that the fit grows, in their order. The scope and the number of
     /// projections are theirs.
@@ -162,7 +165,9 @@ pub enum ProjectionScope {
     Forest,
 }
 
-/// How the outputs of a tree or a forest are projected.
+/// How the outputs of a tree or a forest are projected: [`crate::TreeConfig::output_projection`].
+///
+/// Numbers and labels may be a single output; a single output of classes is refused, as it is one thing already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputProjection {
     /// Where Φ comes from.
