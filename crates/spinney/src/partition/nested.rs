@@ -1,10 +1,10 @@
 //! Columns cut down to the rows of a node, for the nodes inside it.
 //!
 //! A column is stored for all rows, and walking it to find the few of a small node is most of the work in deep trees. So
-//! every node that is [`SHRINKAGE`] times smaller than the last one for which this was done gets columns of its own, gathered
-//! from its rows: a *level*. Levels lie inside one another like the nodes on a path; each entry is copied once for every
-//! factor of [`SHRINKAGE`] between root and leaf. Features that no row of the node stores have no column: they are zero in
-//! all nodes inside it.
+//! a node that is [`SHRINKAGE`] times smaller than the last one for which this was done, and about to be split, gets columns
+//! of its own, gathered from its rows: a *level*. Levels lie inside one another like the nodes on a path; each entry is
+//! copied once for every factor of [`SHRINKAGE`] between root and leaf. Features that no row of the node stores have no
+//! column: they are zero in all nodes inside it.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::{Entry, Span};
 use crate::data::SparseColumns;
 
 /// A node of fewer samples than this share of those of the last level gets a level.
-const SHRINKAGE: u32 = 6;
+const SHRINKAGE: u32 = 4;
 
 /// Nodes of fewer samples get none: their rows are quicker to walk.
 const FEWEST: u32 = 16;
@@ -58,7 +58,7 @@ impl<'a> NestedColumns<'a> {
         }
     }
 
-    /// Brings the levels to the node, and adds its own if told to.
+    /// Brings the levels to the node, and adds its own if told to. Its samples rise.
     pub(super) fn enter(&mut self, span: &Span, samples: &Permutation, nests: bool) {
         self.leave(span);
         if nests {
@@ -69,8 +69,10 @@ impl<'a> NestedColumns<'a> {
         }
     }
 
-    /// Whether a node of `n` samples that draws `n_drawn` features should get columns of its own.
-    pub(super) fn are_worth_cutting(&self, n: u32, n_drawn: u32) -> bool {
+    /// Whether a node that is about to be split should get columns of its own, where nodes draw `n_drawn` features.
+    pub(super) fn are_worth_cutting(&mut self, span: &Span, n_drawn: u32) -> bool {
+        self.leave(span);
+        let n = span.n_samples();
         let draws_many = n_drawn as usize >= self.x.by_column.n_major() / MOST_PER_DRAWN;
         n >= FEWEST && n < self.n_samples() / SHRINKAGE && draws_many
     }

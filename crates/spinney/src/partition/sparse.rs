@@ -165,6 +165,8 @@ pub(crate) struct Columns<'a> {
     /// used again.
     presence: Vec<Presence>,
     spare: Vec<BitSet>,
+    /// Features that the node visited last drew.
+    n_drawn: u32,
     buffer: Vec<Entry>,
     /// Features drawn at the node under way; empty between nodes.
     drawn: BitSet,
@@ -195,6 +197,7 @@ impl<'a> Columns<'a> {
             columns: NestedColumns::new(x),
             presence: Vec::new(),
             spare: Vec::new(),
+            n_drawn: 0,
             buffer: Vec::new(),
             drawn: BitSet::new(n_features),
             found: Vec::new(),
@@ -270,6 +273,12 @@ impl<'a> Columns<'a> {
         });
         let n_zeros = span.n_samples() - self.buffer.len() as u32;
         Column::varying(feature, &mut self.buffer, false, n_zeros)
+    }
+
+    /// Whether all rows of the node store the same. Mostly the first two tell that they do not.
+    fn is_one_row_repeated(&self, span: &Span) -> bool {
+        let mut rows = self.samples.rows(span.samples.clone()).iter().map(|&row| self.x.by_row.slice(row as usize));
+        rows.next().is_none_or(|first| rows.all(|row| row == first))
     }
 
     fn visit_columns(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
@@ -482,8 +491,11 @@ impl Partitioner for Columns<'_> {
     }
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        let nests = self.forced().nests.unwrap_or_else(|| self.columns.are_worth_cutting(span.n_samples(), n_drawn));
-        self.columns.enter(span, &self.samples, nests);
+        if self.is_one_row_repeated(span) {
+            return;
+        }
+        self.n_drawn = n_drawn;
+        self.columns.leave(span);
         match self.forced().way.unwrap_or_else(|| self.cheapest(span.n_samples(), lottery, n_drawn)) {
             Way::Columns => self.visit_columns(span, lottery, n_drawn, visitor),
             Way::RowsBySet => self.visit_rows_by_set(span, lottery, n_drawn, visitor),
@@ -492,7 +504,9 @@ impl Partitioner for Columns<'_> {
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
-        self.columns.leave(span);
+        // Both children will be searched, and all that is below them.
+        let nests = self.forced().nests.unwrap_or_else(|| self.columns.are_worth_cutting(span, self.n_drawn));
+        self.columns.enter(span, &self.samples, nests);
         let column = self.columns.column(feature);
         let halvings = (self.columns.per_row() + 2.0).log2();
         if f64::from(span.n_samples()) * halvings * cost::BISECTION < column.len() as f64 * cost::MAPPING {

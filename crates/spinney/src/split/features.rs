@@ -9,6 +9,8 @@
 //! pairwise independent multiply-shift hashes (Dietzfelbinger 1996), of which four are enough on large domains (Naor and
 //! Reingold 1999); on small ones, where such hashes show their structure, there are more rounds and a stronger hash.
 
+use std::cell::OnceCell;
+
 use crate::rng::{Key, Stream};
 
 const ROUNDS: usize = 6;
@@ -26,7 +28,8 @@ pub(crate) struct Lottery {
     n_shuffled: u32,
     shuffle: Shuffle,
     /// Then those of all features, void where the shuffle has had the feature.
-    network: Network,
+    network: OnceCell<Network>,
+    key: Key,
 }
 
 /// A permutation of which the first places are drawn.
@@ -54,18 +57,14 @@ impl Shuffle {
             }
         }
         let mut stream = Stream::new(key);
-        for place in 0..n_drawn {
-            let other = place + stream.below((self.feature.len() - place) as u64) as usize;
-            self.swap(place, other);
-            self.swaps.push(other as u16);
-        }
-    }
-
-    #[inline]
-    fn swap(&mut self, a: usize, b: usize) {
-        self.feature.swap(a, b);
-        self.place[usize::from(self.feature[a])] = a as u16;
-        self.place[usize::from(self.feature[b])] = b as u16;
+        let (feature, place) = (&mut self.feature[..], &mut self.place[..]);
+        self.swaps.extend((0..n_drawn).map(|i| {
+            let other = i + stream.below((feature.len() - i) as u64) as usize;
+            feature.swap(i, other);
+            place[usize::from(feature[i])] = i as u16;
+            place[usize::from(feature[other])] = other as u16;
+            other as u16
+        }));
     }
 }
 
@@ -160,17 +159,21 @@ impl Lottery {
             _ => 0,
         };
         let shuffle = Shuffle::new(if n_shuffled > 0 { n_features } else { 0 });
-        let mut lottery = Lottery { n: n_features as u32, n_shuffled, shuffle, network: Network::default() };
+        let mut lottery = Lottery { n: n_features as u32, n_shuffled, shuffle, network: OnceCell::new(), key };
         lottery.restart(key);
         lottery
     }
 
     /// The lottery of another key, in the same memory.
     pub(crate) fn restart(&mut self, key: Key) {
+        self.key = key;
+        self.network.take();
         self.shuffle.draw(key, self.n_shuffled as usize);
-        if self.n > self.n_shuffled {
-            self.network = Network::new(key, self.n);
-        }
+    }
+
+    #[inline]
+    fn network(&self) -> &Network {
+        self.network.get_or_init(|| Network::new(self.key, self.n))
     }
 
     /// Number of positions, void ones included.
@@ -185,7 +188,7 @@ impl Lottery {
         if position < self.n_shuffled {
             return Some(self.shuffle.feature[position as usize].into());
         }
-        let feature = self.network.walk::<false>(position - self.n_shuffled, self.n);
+        let feature = self.network().walk::<false>(position - self.n_shuffled, self.n);
         let is_void = self.n_shuffled > 0 && u32::from(self.shuffle.place[feature as usize]) < self.n_shuffled;
         (!is_void).then_some(feature)
     }
@@ -199,7 +202,7 @@ impl Lottery {
                 return place;
             }
         }
-        self.n_shuffled + self.network.walk::<true>(feature, self.n)
+        self.n_shuffled + self.network().walk::<true>(feature, self.n)
     }
 
     /// What a draw costs, in turns of the network with weak rounds. A walk that goes on is not foreseen by the processor:
@@ -214,7 +217,7 @@ impl Lottery {
     /// The same for what comes after the shuffle.
     pub(crate) fn later_turns(&self) -> f64 {
         let further = u64::from(self.n).next_power_of_two() as f64 / f64::from(self.n) - 1.0;
-        (1.0 + 3.0 * further) * if self.network.strong { 2.5 } else { 1.0 }
+        (1.0 + 3.0 * further) * if self.n < 1 << (STRONG_BELOW - 1) { 2.5 } else { 1.0 }
     }
 
     pub(crate) fn n_features(&self) -> u32 {
