@@ -1,11 +1,12 @@
-//! What `benches/rust/extraction.rs` times: one visit of a node, each way; one tree, columns carried or not.
+//! What `benches/rust` times: one visit of a node, each way; one tree, columns carried or not; the projections of a forest.
 
 use std::time::Instant;
 
-use crate::config::TreeConfig;
+use crate::config::{ForestConfig, TreeConfig};
+use crate::control::Control;
 use crate::data::{Matrix, SparseColumns, SparseView, Targets};
 use crate::error::Result;
-use crate::forest::grow::seconds_of_tree;
+use crate::forest::grow::{seconds_of_projecting, seconds_of_tree};
 use crate::partition::sort::sort_by_value;
 use crate::partition::sparse::{Columns, Forced, Lookup, Way};
 use crate::partition::{Column, Partitioner, PlainColumn, Span, Visitor};
@@ -199,4 +200,15 @@ pub fn seconds_of_trees(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'_>, re
         }
     }
     Ok(times.map(median))
+}
+
+/// Seconds to draw the projections of a forest and to apply them, and of the whole fit on one thread.
+///
+/// # Errors
+/// As [`ForestConfig::fit`].
+pub fn seconds_of_projection(config: &ForestConfig, x: &Matrix<'_>, y: &Targets<'_>) -> Result<[f64; 2]> {
+    let projecting = seconds_of_projecting(config, x, y)?;
+    let start = Instant::now();
+    std::hint::black_box(config.fit(x, y, None, &Control::default())?);
+    Ok([projecting, start.elapsed().as_secs_f64()])
 }

@@ -339,6 +339,27 @@ pub(crate) fn seconds_of_tree(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'
     Ok(start.elapsed().as_secs_f64())
 }
 
+/// Seconds that the trees of a forest take to draw their projections and to apply them; not those to grow.
+#[cfg(feature = "bench-internals")]
+pub(crate) fn seconds_of_projecting(config: &ForestConfig, x: &Matrix<'_>, y: &Targets<'_>) -> Result<f64> {
+    let control = Control::default();
+    let fit = Fit { sampling: config.sampling, seed: config.seed, n_trees: config.n_trees };
+    let data = TrainingSet::new(&config.tree, x, y, None.into(), fit, &control)?;
+    let Some(plan) = &data.projection else { return Ok(0.0) };
+    let mut seconds = 0.0;
+    for index in 0..config.n_trees {
+        let key = tree_key(config.seed, index);
+        let counts = data.urn.draw(config.sampling, data.n_samples, key)?;
+        let is_in_bag = |row: &u32| counts.as_ref().is_none_or(|counts| counts[*row as usize] > 0);
+        let rows: Vec<u32> = data.rows.iter().copied().filter(is_in_bag).collect();
+        let start = std::time::Instant::now();
+        let targets = plan.targets(key, index, &data.y, &rows)?;
+        seconds += start.elapsed().as_secs_f64();
+        plan.take_back(targets);
+    }
+    Ok(seconds)
+}
+
 fn train_x<'a>(x: &'a Matrix<'_>, carry: bool, control: &Control) -> Result<TrainX<'a>> {
     Ok(match x {
         Matrix::Dense(x) => {

@@ -1,0 +1,49 @@
+//! The share of drawing Φ and applying it in the growth of a projected forest:
+//! `cargo bench -p spinney --features bench-internals --bench projection`.
+//!
+//! Data of delicious' size: 12 920 rows of 18 out of 500 flags and 19 out of 983 labels. √p features a node, one thread,
+//! medians of several fits.
+#![allow(clippy::print_stdout)]
+
+mod made;
+
+use made::text;
+use spinney::bench::{median, seconds_of_projection};
+use spinney::projection::{OutputProjection, Projection, Sparsity};
+use spinney::{Criterion, ForestConfig, LabelView, Matrix, Result, SparseView, Targets};
+
+const N_ROWS: usize = 12_920;
+const REPEATS: usize = 5;
+
+fn main() -> Result<()> {
+    let flags = text(N_ROWS, 500, 18);
+    let ones = vec![1.0f32; flags.values().len()];
+    let x = Matrix::Csr(SparseView::try_new(flags.ptr(), flags.indices(), ones, 500)?);
+    let labels = text(N_ROWS, 983, 19);
+    let y = Targets::Labels(LabelView::try_new(labels.ptr(), labels.indices(), 983)?);
+    let families = [
+        ("gaussian", Projection::Gaussian),
+        ("rademacher", Projection::Rademacher { sparsity: Sparsity::Factor(1.0) }),
+        ("achlioptas", Projection::Rademacher { sparsity: Sparsity::Factor(3.0) }),
+        ("sparse", Projection::Rademacher { sparsity: Sparsity::Sqrt }),
+        ("subsample", Projection::Subsample { replacement: false }),
+        ("hadamard", Projection::Hadamard),
+    ];
+    println!("family, q: milliseconds a tree to draw and apply, of the whole; share");
+    for (name, family) in families {
+        for q in [1, 7, 25, 100] {
+            let mut config = ForestConfig { n_trees: 10, ..ForestConfig::random_forest(Criterion::Gini) };
+            let n_projections = q.into();
+            config.tree.output_projection =
+                Some(OutputProjection { n_projections, ..OutputProjection::new(family.clone()) });
+            let mut times = [vec![], vec![]];
+            for _ in 0..REPEATS {
+                let seconds = seconds_of_projection(&config, &x, &y)?;
+                times.iter_mut().zip(seconds).for_each(|(times, s)| times.push(1e3 * s / config.n_trees as f64));
+            }
+            let [projecting, whole] = times.map(median);
+            println!("{name:>10}, {q:>3}: {projecting:6.3} of {whole:6.1}; {:4.1} %", 100.0 * projecting / whole);
+        }
+    }
+    Ok(())
+}
