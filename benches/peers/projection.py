@@ -3,11 +3,7 @@
 Delicious, random forest, √p features a node, q = 25 Gaussian projections, one thread. Aims: 100 times faster than
 scikit-learn's regressor on the unprojected labels as dense numbers; 8 times faster than the simplest that can be done
 with scikit-learn today, which is to grow its forest on the projected labels and to average the labels of each leaf
-again afterwards; at most a twentieth of the time goes into drawing Φ and applying it.
-
-That share is measured from above: a forest whose trees may not split (`min_samples_split` above the number of rows)
-draws Φ for every tree and projects its rows as any other does, and checks its input, draws bags and labels a leaf, but
-searches nothing. The aim is that the whole fit takes 20 times as long.
+again afterwards. The share of drawing Φ and applying it is measured by `benches/rust/projection.rs`.
 
 The made problem has the shape of mediamill (30 993 rows to learn from, 120 dense features, 101 labels, 4.4 a row), and
 is none of it; see `wide_video`. spinney against itself: projected (q = ⌊½ + ln d⌋ = 5) and not, from dense numbers and
@@ -82,7 +78,6 @@ def cases(args: argparse.Namespace) -> list[Case]:
         return RelabelledForest(m)
 
     ours = Side(labels(**gaussian), by_column)
-    many = gaussian | {"n_estimators": 10 * m}
     few = {"output_projection": "gaussian", "n_projections": "log"}
     return [
         Case(
@@ -108,17 +103,6 @@ def cases(args: argparse.Namespace) -> list[Case]:
             aims={"seconds": 8},
             score=lrap,
             notes=f"{m} trees",
-        ),
-        Case(
-            name="projected forest, delicious, draw and apply",
-            data=delicious,
-            sides={
-                # More trees, so that what is done once for each fit does not count as drawing.
-                "no searches": Side(labels(**many, min_samples_split=1_000_000), by_column),
-                "whole": Side(labels(**many), by_column),
-            },
-            aims={"seconds": 20},
-            notes=f"{10 * m} trees; the share of drawing and applying is at most 1 ÷ ratio",
         ),
         Case(
             name="projected forest, made 30 993 x 120, dense numbers",
