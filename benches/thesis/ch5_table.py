@@ -9,11 +9,12 @@ drawn with seed s, and the forests grown on it have that seed too.
 
 `ch5_table.csv` has our means and standard deviations (n − 1) beside the published ones.
 
-The extra-trees of the thesis are those of scikit-learn 0.14-dev, whose random splitter left features that are constant
-in a node out of the count of the k drawn (`RandomSplitter.node_split`: `continue` before `visited_features += 1`).
-spinney counts them, as scikit-learn does today. On sparse features nearly all are constant in nodes of some depth, so
-that the published trees examined more candidates a node, and were less random, than k = √p says. `--peer` measures
-scikit-learn of today on the first splits of the sparse sets, on the outputs themselves: `ch5_table_peer.csv`.
+The extra-trees of the thesis are those of scikit-learn 0.14-dev, whose random splitter, as sources of that time show
+it, left features that are constant in a node out of the count of the k drawn (pull requests 2813 and 2875 of 2014
+rewrote how constant features are treated). spinney counts them, as scikit-learn does today. On sparse features nearly
+all are constant in nodes of some depth, so that the published trees examined more candidates a node, and were less
+random, than k = √p says. `--peer` measures scikit-learn of today on the first splits of the sparse sets, on the
+outputs themselves: `ch5_table_peer.csv`.
 """
 
 from __future__ import annotations
