@@ -12,6 +12,7 @@ use super::permutation::Permutation;
 use super::sparse::StoredColumn;
 use super::{Entry, Span};
 use crate::data::SparseColumns;
+use crate::error::{Result, try_filled, try_with_capacity};
 
 /// A node of fewer samples than this share of those of the last level gets a level.
 const SHRINKAGE: u32 = 4;
@@ -21,6 +22,8 @@ const FEWEST: u32 = 16;
 
 /// Columns that a node may have for each one it draws: where it looks at fewer, copying all does not pay.
 const MOST_PER_DRAWN: usize = 64;
+
+const WHAT: &str = "the columns of a node";
 
 /// The columns, and the levels around the node visited last.
 #[derive(Debug)]
@@ -63,9 +66,10 @@ impl<'a> NestedColumns<'a> {
         self.leave(span);
         if nests {
             let n_features = self.x.by_column.n_major();
-            let mut level = self.spare.pop().unwrap_or_else(|| Level::new(n_features));
-            level.gather(span, samples.rows(span.samples.clone()), self.x);
-            self.levels.push(level);
+            let level = self.spare.pop().map_or_else(|| Level::new(n_features), Ok);
+            let rows = samples.rows(span.samples.clone());
+            // Only speed hangs on a level: where memory is short there is none.
+            self.levels.extend(level.and_then(|level| level.gather(span, rows, self.x)));
         }
     }
 
@@ -117,12 +121,13 @@ impl<'a> NestedColumns<'a> {
 }
 
 impl Level {
-    fn new(n_features: usize) -> Self {
-        Level { samples: 0..0, columns: vec![(0, 0); n_features], features: Vec::new(), entries: Vec::new() }
+    fn new(n_features: usize) -> Result<Self> {
+        let columns = try_filled(WHAT, (0, 0), n_features)?;
+        Ok(Level { samples: 0..0, columns, features: try_with_capacity(WHAT, n_features)?, entries: Vec::new() })
     }
 
     /// Two walks through the node's rows: O(their stored entries).
-    fn gather(&mut self, span: &Span, rows: &[u32], x: &SparseColumns<'_>) {
+    fn gather(mut self, span: &Span, rows: &[u32], x: &SparseColumns<'_>) -> Result<Self> {
         self.samples = span.samples.clone();
         let (columns, features) = (&mut self.columns[..], &mut self.features);
         features.drain(..).for_each(|feature| columns[feature as usize] = (0, 0));
@@ -143,7 +148,7 @@ impl Level {
             *column = (start, start);
         }
         if self.entries.len() < next as usize {
-            self.entries.resize(next as usize, Entry::new(0.0, 0));
+            self.entries = try_filled(WHAT, Entry::default(), next as usize)?;
         }
         let entries = &mut self.entries[..];
         for &row in rows {
@@ -154,5 +159,6 @@ impl Level {
                 *end += 1;
             }
         }
+        Ok(self)
     }
 }
