@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use spinney::{Forest, Outputs};
+use spinney::{Criterion, Forest, Outputs};
 
 use crate::config::{PyForestConfig, PyTreeConfig};
 use crate::enter::Entry;
@@ -85,6 +85,16 @@ impl PyForest {
     #[getter]
     fn n_features(&self) -> usize {
         self.0.n_features()
+    }
+
+    /// Impurity that the trees were grown with: that of projected outputs is the variance.
+    #[getter]
+    fn criterion(&self) -> &'static str {
+        match self.0.tree(0).criterion() {
+            Criterion::Gini => "gini",
+            Criterion::Entropy => "entropy",
+            Criterion::Variance => "squared_error",
+        }
     }
 
     /// Number of columns of y.
