@@ -106,7 +106,8 @@ pub enum Projection {
     /// largest entry of each is positive. q must not exceed d; beyond the rank of y, any orthonormal directions follow.
     ///
     /// Computed once for a fit, from all rows with their sample and class weights (not those balanced for each tree), and
-    /// the same for all trees. A step of the iteration costs O(stored entries of y × q); memory is O(d q).
+    /// the same for all trees. A step of the iteration costs O(stored entries of y × q), shared by the threads; memory is
+    /// O(d q) for each of them.
     Pca,
     /// These: one for all trees, or one for each tree that the fit grows, in their order. The scope and the number of
     /// projections are theirs.

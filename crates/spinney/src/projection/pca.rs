@@ -7,7 +7,8 @@
 //! round is exact.
 //!
 //! Sums over rows are sums of integers: contributions are rounded to a grid that leaves room for the total weight, so
-//! the order of rows cannot be seen, a row of weight zero is no row and one of whole weight w is w rows.
+//! the order of rows and their division among threads cannot be seen, a row of weight zero is no row and one of whole
+//! weight w is w rows.
 
 use super::apply::{Entry, sum_columns};
 use super::block::Block;
@@ -29,6 +30,10 @@ const OVERSAMPLING: usize = 16;
 const TOLERANCE: f64 = 1e-10;
 /// Rounds after which it ends anyway; only directions of almost equal variances need more than a dozen.
 const MOST_ROUNDS: usize = 100;
+/// Vectors whose sums are taken at once: the second largest block of [`sum_columns`].
+const SIDE_BY_SIDE: usize = 8;
+/// Fewer rows are not worth a thread.
+const ROWS_PER_THREAD: usize = 256;
 /// Highest degree of the filter.
 const MOST_DEGREES: usize = 8;
 /// The filter may not favour a vector over another by more: rounding would drown the weaker one.
@@ -128,16 +133,23 @@ impl<'a> Covariance<'a> {
     /// C times a block.
     fn times(&self, block: &Block) -> Result<Block> {
         let l = block.width;
-        // Vectors of norm below 1, by powers of two.
+        // Vectors of norm below 1, by powers of two. Zeros fill up what is summed side by side.
         let exponent = |norm: f64| exponent_above(norm.max(f64::MIN_POSITIVE));
         let exponents = try_collected(WHAT, block.norms(self.control)?.into_iter().map(exponent))?;
         let factors = try_collected(WHAT, exponents.iter().map(|&e| 2f64.powi(-e)))?;
-        let stride = l;
+        let stride = l.next_multiple_of(SIDE_BY_SIDE);
         let mut scaled = self.control.try_filled(WHAT, 0.0, self.n_outputs.saturating_mul(stride))?;
         for (to, row) in scaled.chunks_exact_mut(stride).zip(block.rows()) {
             to.iter_mut().zip(row).zip(&factors).for_each(|((to, x), factor)| *to = x * factor);
         }
-        let sums = self.sums(self.rows, &scaled, stride)?;
+        // Sums of integers are the same in any parts.
+        let n_threads = self.control.n_threads();
+        let n_rows = self.rows.len().div_ceil(n_threads.min(self.rows.len().div_ceil(ROWS_PER_THREAD)));
+        let parts: Vec<&[u32]> = self.rows.chunks(n_rows).collect();
+        let sums = crate::pool::map(n_threads, parts.len(), |i| self.sums(parts[i], &scaled, stride))?;
+        let sum = |at: usize, of_rows: bool| -> i64 {
+            sums.iter().map(|part| if of_rows { part.of_rows[at] } else { part.by_output[at] }).sum()
+        };
         let scales = try_collected(WHAT, exponents.iter().map(|&e| 2f64.powi(e) * self.grid.0))?;
         let mut values = self.control.try_filled(WHAT, 0.0, self.n_outputs.saturating_mul(l))?;
         let mut pulse = self.control.pulse();
@@ -145,7 +157,7 @@ impl<'a> Covariance<'a> {
             pulse.after(l)?;
             for a in 0..l {
                 // Numbers are centred already: their sum over rows is not taken and zero.
-                row[a] = (sums.by_output[j * stride + a] as f64 - self.mean[j] * sums.of_rows[a] as f64) * scales[a];
+                row[a] = (sum(j * stride + a, false) as f64 - self.mean[j] * sum(a, true) as f64) * scales[a];
             }
         }
         Ok(Block { width: l, values })
@@ -177,7 +189,7 @@ impl<'a> Covariance<'a> {
             }
             SplitY::Real(y) => {
                 let mut deviations: Vec<(u32, f64)> = try_with_capacity(WHAT, self.n_outputs)?;
-                let mut steps = try_filled(WHAT, 0i64, stride)?;
+                let mut parts = Parts::new(stride)?;
                 for &row in rows {
                     let values =
                         y.of(row).iter().zip(&self.mean).map(|(y, mean)| (y - mean) * self.down.0 * self.down.1);
@@ -185,11 +197,14 @@ impl<'a> Covariance<'a> {
                     deviations.extend((0..).zip(values).filter(|(_, z)| *z != 0.0));
                     sum_columns(vectors, &deviations, &mut product);
                     let (before, after) = self.factors(row);
+                    parts.split(&product);
                     for &(j, z) in &deviations {
                         pulse.after(stride)?;
-                        let factor = before * z * self.grid.1;
-                        steps.iter_mut().zip(&product).for_each(|(step, x)| *step = (x * factor) as i64 * after);
-                        add(&mut by_output[j as usize * stride..][..stride], &steps);
+                        parts.add_multiple(
+                            before * z * self.grid.1,
+                            after,
+                            &mut by_output[j as usize * stride..][..stride],
+                        );
                     }
                 }
             }
@@ -255,6 +270,55 @@ impl<'a> Covariance<'a> {
 struct Sums {
     by_output: Vec<i64>,
     of_rows: Vec<i64>,
+}
+
+/// Numbers as magnitudes and signs, so that multiples of them without their fractions are found by operations that
+/// processors do on two numbers at a time; `as` is not among these.
+///
+/// Beyond 2⁵² the last bit of a float is its unit: a magnitude shifted there is rounded to an integer next to it, which
+/// its bits then count, at most one too many.
+#[derive(Debug)]
+struct Parts {
+    magnitudes: Vec<f64>,
+    largest: f64,
+    /// −1 for negative numbers, else 0: x ^ s − s is then −x or x.
+    signs: Vec<i64>,
+}
+
+const SHIFT: f64 = (1u64 << 52) as f64;
+
+impl Parts {
+    fn new(len: usize) -> Result<Self> {
+        Ok(Parts { magnitudes: try_filled(WHAT, 0.0, len)?, largest: 0.0, signs: try_filled(WHAT, 0, len)? })
+    }
+
+    fn split(&mut self, numbers: &[f64]) {
+        self.magnitudes.iter_mut().zip(numbers).for_each(|(magnitude, x)| *magnitude = x.abs());
+        self.largest = self.magnitudes.iter().copied().fold(0.0, f64::max);
+        self.signs.iter_mut().zip(numbers).for_each(|(sign, x)| *sign = x.to_bits() as i64 >> 63);
+    }
+
+    /// Adds `(number * factor) as i64 * after` for each number.
+    fn add_multiple(&self, factor: f64, after: i64, sums: &mut [i64]) {
+        let size = factor.abs();
+        let after = if factor < 0.0 { -after } else { after };
+        let numbers = self.magnitudes.iter().zip(&self.signs);
+        let sums = sums.iter_mut().zip(numbers);
+        let steps = |magnitude: f64, sign: i64| {
+            let x = magnitude * size;
+            let shifted = x + SHIFT;
+            let one_too_many = i64::from(shifted - SHIFT > x);
+            ((shifted.to_bits() as i64 - one_too_many) ^ sign) - (SHIFT.to_bits() as i64 ^ sign)
+        };
+        match after {
+            _ if self.largest * size >= SHIFT => {
+                sums.for_each(|(sum, (x, sign))| *sum += (((x * size) as i64 ^ sign) - sign) * after);
+            }
+            1 => sums.for_each(|(sum, (x, sign))| *sum += steps(*x, *sign)),
+            -1 => sums.for_each(|(sum, (x, sign))| *sum -= steps(*x, *sign)),
+            _ => sums.for_each(|(sum, (x, sign))| *sum += steps(*x, *sign) * after),
+        }
+    }
 }
 
 fn add(sums: &mut [i64], steps: &[i64]) {
@@ -367,6 +431,54 @@ mod tests {
             let w: Vec<f64> = w.iter().map(|w| w * weight_scale).collect();
             let scaled = block(&Targets::Real(numbers.mapv(|v| v * scale).view()), 10, &w, 3, 10);
             assert!((&scaled - &plain).iter().all(|v| v.abs() < 1e-9), "{scale:e}");
+        }
+    }
+
+    fn assert_multiples(numbers: &[f64], factor: f64, after: i64) {
+        let mut parts = Parts::new(numbers.len()).unwrap();
+        parts.split(numbers);
+        let mut sums = vec![7; numbers.len()];
+        parts.add_multiple(factor, after, &mut sums);
+        let expected: Vec<i64> = numbers.iter().map(|x| 7 + (x * factor) as i64 * after).collect();
+        assert_eq!(sums, expected, "{numbers:?} {factor:e} {after}");
+    }
+
+    proptest! {
+        #[test]
+        fn multiples_are_those_of_the_language(
+            numbers in prop::collection::vec((-1.0f64..1.0, 0i32..70, any::<bool>()), 1..20),
+            factor in -1.0f64..1.0, up in 0i32..61, after in 1i64..4,
+        ) {
+            let factor = factor * 2f64.powi(up);
+            let number = |(x, down, whole): &(f64, i32, bool)| {
+                let x = x * 2f64.powi(-down);
+                if *whole { (x * factor).trunc() / factor } else { x }
+            };
+            assert_multiples(&numbers.iter().map(number).collect::<Vec<f64>>(), factor, after);
+        }
+    }
+
+    #[test]
+    fn multiples_of_halves_and_limits() {
+        let near_one = [1.0 - f64::EPSILON / 2.0, 1.0, 1.0 + f64::EPSILON];
+        for limit in [SHIFT, SHIFT - 0.5, SHIFT / 2.0 - 0.25, SHIFT / 2.0, SHIFT * 2.0, SHIFT * 256.0] {
+            for x in [0.0, 0.5, 1.5, 2.5, 5e-324, limit].into_iter().chain(near_one) {
+                for factor in [1.0, -1.0] {
+                    assert_multiples(&[x, -x], factor, 1);
+                    assert_multiples(&[x, -x, limit], factor, 3);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn threads_do_not_matter() {
+        let numbers = numbers(4, 700, 90, 12, 0.9);
+        let w: Vec<f64> = (0..700).map(|i| f64::from(i % 4)).collect();
+        let (labels, _) = labels(&numbers);
+        for y in [Targets::Real(numbers.view()), labels] {
+            let draw = |n| Projection::Pca.draw(90, 5, 0, Some(&y), Some(&w), &Control::with_threads(n)).unwrap();
+            assert_eq!(draw(1), draw(3));
         }
     }
 
