@@ -16,7 +16,7 @@ from scipy.linalg import hadamard
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.tree import DecisionTreeRegressor as TheirTree
-from spinney import projection
+from spinney import _spinney, projection
 from spinney.inspection import feature_importances
 from spinney.projection import (
     GaussianProjection,
@@ -387,6 +387,44 @@ def test_warm_start_of_families_and_matrices(name):
             warm = make(name, warm_start=True, n_estimators=2, **params).fit(X, Y)
             warm = pickle.loads(pickle.dumps(warm)).set_params(n_estimators=5).fit(X, Y)
             assert model_bytes(warm) == model_bytes(make(name, n_estimators=5, **params).fit(X, Y))
+
+
+@pytest.mark.parametrize("name", sorted(set(FORESTS) & set(CLASSIFIERS)))
+@pytest.mark.parametrize("other", ["gaussian", np.ones((2, 9)), lambda d, q, seed: np.ones((q, d))])
+def test_warm_start_neither_takes_up_a_projection_nor_drops_it(name, other, monkeypatch):
+    X, Y = wide_data(name)
+    for first, then in ((None, other), (other, None)):
+        model = make(name, warm_start=True, n_estimators=2, output_projection=first).fit(X, Y)
+        model.set_params(output_projection=then, n_estimators=4)
+        before = dict(model.__dict__)
+        with monkeypatch.context() as patch:
+            patch.setattr(_spinney, "fit_forest", lambda *args: pytest.fail("trees were grown"))
+            with pytest.raises(ValueError, match=r"^output_projection is .*warm_start"):
+                model.fit(X, Y)
+        assert model.__dict__.keys() == before.keys()
+        assert all(model.__dict__[key] is before[key] for key in before)
+        model.set_params(output_projection=first).fit(X, Y)
+        assert model_bytes(model) == model_bytes(make(name, n_estimators=4, output_projection=first).fit(X, Y))
+
+
+@pytest.mark.parametrize("name", sorted(set(FORESTS) & set(CLASSIFIERS)))
+def test_warm_start_keeps_the_criterion(name, monkeypatch):
+    X, Y = wide_data(name)
+    model = make(name, warm_start=True, n_estimators=2, criterion="entropy").fit(X, Y)
+    model.set_params(n_estimators=3, criterion="log_loss").fit(X, Y)  # the same
+    monkeypatch.setattr(_spinney, "fit_forest", lambda *args: pytest.fail("trees were grown"))
+    with pytest.raises(ValueError, match=r"^criterion is 'gini', but .* 'entropy'"):
+        model.set_params(n_estimators=4, criterion="gini").fit(X, Y)
+    with pytest.raises(ValueError, match=r"^output_projection is given, but .* 'entropy'"):
+        model.set_params(output_projection="gaussian").fit(X, Y)
+
+
+@pytest.mark.parametrize("name", sorted(set(FORESTS) & set(REGRESSORS)))
+def test_warm_start_of_regressors_may_take_up_a_projection(name):
+    X, Y = wide_data(name)
+    model = make(name, warm_start=True, n_estimators=2).fit(X, Y)
+    model.set_params(output_projection="gaussian", n_estimators=4).fit(X, Y)
+    assert len(model.estimators_) == 4
 
 
 @pytest.mark.parametrize("name", FORESTS)

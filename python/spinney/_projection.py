@@ -88,6 +88,27 @@ def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
     return criterion
 
 
+def check_grown_with(grown: str, criterion: str, output_projection: Any, kind: str) -> None:
+    """Refuse to add trees whose impurities are of another sort than those of the trees grown before with `grown`."""
+    check_criterion(criterion, output_projection, kind)
+    if output_projection is not None and grown != "squared_error":
+        raise ValueError(
+            f"output_projection is given, but the trees grown before have none, and their criterion is {grown!r}; with "
+            "warm_start=True all trees have projected outputs or none has: set output_projection=None, or "
+            "warm_start=False"
+        )
+    if output_projection is None and grown == "squared_error" and kind != "numbers":
+        raise ValueError(
+            "output_projection is None, but the trees grown before have projected outputs; with warm_start=True all "
+            "trees have them or none has: set output_projection, or warm_start=False"
+        )
+    if output_projection is None and grown != ("entropy" if criterion in ENTROPIES else criterion):
+        raise ValueError(
+            f"criterion is {criterion!r}, but that of the trees grown before is {grown!r}; with warm_start=True it "
+            "must be the same"
+        )
+
+
 def to_engine(output_projection: Any, n_projections: Any, target: Target, growth: Growth) -> _OutputProjection | None:
     """The two parameters in the engine's form."""
     if isinstance(n_projections, bool):  # an integer to the table of constraints

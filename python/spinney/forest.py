@@ -28,7 +28,7 @@ from spinney._base import (
     progress_bar,
     unchanged_on_failure,
 )
-from spinney._projection import CLASSIFIER_CRITERIA, SCOPE_CONSTRAINTS, Growth
+from spinney._projection import CLASSIFIER_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
 from spinney._validation import Float, Matrix, Target, draw_seed
 from spinney.tree import (
     BaseTree,
@@ -147,6 +147,7 @@ class BaseForest(BaseModel):
         self._set_outputs(target)
         if grown is not None:
             self._check_warm_start(before)
+            check_grown_with(grown.criterion, self.criterion, self.output_projection, target.kind)
         n_threads = self._n_threads()
         row_weights = self._row_weights(target, weights)
         weights = row_weights[0]

@@ -27,7 +27,7 @@ pub(crate) struct PyTreeConfig {
 }
 
 impl PyTreeConfig {
-    pub(crate) fn to_config(&self) -> PyResult<TreeConfig> {
+    pub(crate) fn into_config(self) -> PyResult<TreeConfig> {
         Ok(TreeConfig {
             criterion: match self.criterion.as_str() {
                 "gini" => Criterion::Gini,
@@ -48,7 +48,7 @@ impl PyTreeConfig {
             max_leaf_nodes: self.max_leaf_nodes,
             min_impurity_decrease: self.min_impurity_decrease,
             seed: self.seed,
-            output_projection: self.output_projection.as_ref().map(PyOutputProjection::to_projection).transpose()?,
+            output_projection: self.output_projection.map(PyOutputProjection::into_projection).transpose()?,
         })
     }
 }
@@ -77,8 +77,8 @@ impl PyForestConfig {
         self.trees.0..self.trees.1
     }
 
-    pub(crate) fn to_config(&self) -> PyResult<ForestConfig> {
-        let tree = self.tree.to_config()?;
+    pub(crate) fn into_config(self) -> PyResult<ForestConfig> {
+        let tree = self.tree.into_config()?;
         Ok(ForestConfig {
             n_trees: self.trees.1,
             sampling: match (self.bootstrap, self.max_samples) {

@@ -6,13 +6,14 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use spinney::{Forest, Outputs};
+use spinney::{Criterion, Forest, Matrix, Outputs, Targets, TreeConfig};
 
 use crate::config::{PyForestConfig, PyTreeConfig};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
 use crate::output;
+use crate::projection;
 use crate::tree::PyTree;
 
 /// Rough steps of growth for each stored value of X and each tree: a sort.
@@ -39,9 +40,9 @@ pub(crate) fn fit_tree(
     weights: PyRowWeights<'_>,
     config: PyTreeConfig,
 ) -> PyResult<PyForest> {
-    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous(), config.to_config()?);
+    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous(), config.into_config()?);
     let weights = weights.view()?;
-    let cost = n_stored(&x).saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE);
+    let cost = cost_of_tree(&x, &y, &config);
     let entry = Entry { n_threads: 1, cost, progress: None };
     entry.run(py, |control| config.fit_weighted(&x, &y, weights, control).map(Forest::from)).map(PyForest::from)
 }
@@ -59,16 +60,22 @@ pub(crate) fn fit_forest<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<PyForest> {
     let trees = config.trees();
-    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous(), config.to_config()?);
+    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous(), config.into_config()?);
     let weights = weights.view()?;
-    let cost = n_stored(&x).saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE).saturating_mul(trees.len());
+    let cost = cost_of_tree(&x, &y, &config.tree).saturating_mul(trees.len());
     let entry = Entry { n_threads, cost, progress };
     entry.run(py, |control| config.fit_trees_weighted(trees, &x, &y, weights, control)).map(PyForest::from)
 }
 
+/// Rough steps of growing one tree.
+fn cost_of_tree(x: &Matrix<'_>, y: &Targets<'_>, config: &TreeConfig) -> usize {
+    let growth = n_stored(x).saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE);
+    growth.saturating_add(projection::cost_of_tree(config.output_projection.as_ref(), y))
+}
+
 impl PyForest {
     /// How to run a walk of `x` down the trees that writes `width` values a row.
-    fn entry<'py>(&self, x: &spinney::Matrix<'_>, width: usize, n_threads: usize) -> Entry<'py> {
+    fn entry<'py>(&self, x: &Matrix<'_>, width: usize, n_threads: usize) -> Entry<'py> {
         let per_row = width.saturating_add(STEPS_PER_VALUE).saturating_mul(self.0.n_trees());
         let cost = x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x));
         Entry { n_threads, cost, progress: None }
@@ -85,6 +92,16 @@ impl PyForest {
     #[getter]
     fn n_features(&self) -> usize {
         self.0.n_features()
+    }
+
+    /// Impurity that the trees were grown with: that of projected outputs is the variance.
+    #[getter]
+    fn criterion(&self) -> &'static str {
+        match self.0.tree(0).criterion() {
+            Criterion::Gini => "gini",
+            Criterion::Entropy => "entropy",
+            Criterion::Variance => "squared_error",
+        }
     }
 
     /// Number of columns of y.
@@ -186,7 +203,7 @@ impl PyForest {
         sample_weight: Option<PyReadonlyArray1<'py, f64>>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let (x, w, config) = (x.view()?, sample_weight.as_ref().map(contiguous), config.to_config()?);
+        let (x, w, config) = (x.view()?, sample_weight.as_ref().map(contiguous), config.into_config()?);
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
         let oob = entry.run(py, |control| self.0.oob_predict(&config, &x, w.as_deref(), control))?;
         (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)

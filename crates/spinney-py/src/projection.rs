@@ -1,8 +1,10 @@
 //! Output projections: families and matrices from Python's objects, and what a family draws.
 
+use ndarray::Array2;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use spinney::Targets;
 use spinney::projection::{
     NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity, johnson_lindenstrauss_dim,
 };
@@ -67,10 +69,14 @@ pub(crate) struct PyOutputProjection {
 }
 
 impl PyOutputProjection {
-    pub(crate) fn to_projection(&self) -> PyResult<OutputProjection> {
-        let given = || Projection::Given(self.matrices.iter().map(|matrix| matrix.0.clone()).collect());
+    /// Matrices are moved: they may be large.
+    pub(crate) fn into_projection(self) -> PyResult<OutputProjection> {
+        let given = |matrices: Vec<PyProjectionMatrix>| matrices.into_iter().map(|matrix| matrix.0).collect();
         Ok(OutputProjection {
-            family: self.family.as_ref().map_or_else(|| Ok(given()), PyFamily::to_projection)?,
+            family: match &self.family {
+                Some(family) => family.to_projection()?,
+                None => Projection::Given(given(self.matrices)),
+            },
             n_projections: NProjections::Count(self.n_projections),
             scope: if self.shared { ProjectionScope::Forest } else { ProjectionScope::Tree },
         })
@@ -91,16 +97,49 @@ pub(crate) fn draw_projection<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let family = family.to_projection()?;
     let (y, w) = (y.as_ref().map(PyTargets::view).transpose()?, sample_weight.as_ref().map(contiguous));
-    let entry = Entry { n_threads: 1, cost: n_outputs.saturating_mul(n_projections), progress: None };
-    let matrix = entry.run(py, |_| family.draw(n_outputs, n_projections, seed, y.as_ref(), w.as_deref()))?;
-    if matrix.is_sparse() {
-        let (ptr, indices, values) = matrix.to_csr();
-        let parts = (output::vector(py, ptr), output::vector(py, indices), output::vector(py, values));
-        return Ok(parts.into_pyobject(py)?.into_any());
-    }
-    // `to_dense` cannot say that there is no room: asked of numpy first, that is a `MemoryError`.
-    drop(output::zeros(py, matrix.n_projections(), matrix.n_outputs())?);
-    Ok(output::array(py, matrix.to_dense()).into_any())
+    let cost = cost(n_outputs, n_projections, y.as_ref());
+    let drawn = Entry { n_threads: 1, cost, progress: None }.run(py, |control| {
+        let matrix = family.draw(n_outputs, n_projections, seed, y.as_ref(), w.as_deref(), control)?;
+        if matrix.is_sparse() {
+            let (ptr, indices, values) = matrix.to_csr(control)?;
+            Ok(Drawn::Sparse(ptr, indices, values))
+        } else {
+            matrix.to_dense(control).map(Drawn::Dense)
+        }
+    })?;
+    Ok(match drawn {
+        Drawn::Dense(matrix) => output::array(py, matrix).into_any(),
+        Drawn::Sparse(ptr, indices, values) => {
+            let parts = (output::vector(py, ptr), output::vector(py, indices), output::vector(py, values));
+            parts.into_pyobject(py)?.into_any()
+        }
+    })
+}
+
+/// What was drawn, in the form that Python gets.
+enum Drawn {
+    Dense(Array2<f64>),
+    Sparse(Vec<usize>, Vec<u32>, Vec<f64>),
+}
+
+/// Rough steps of drawing a projection for y and of applying it.
+pub(crate) fn cost_of_tree(projection: Option<&OutputProjection>, y: &Targets<'_>) -> usize {
+    let n_outputs = match y {
+        Targets::Real(y) => y.ncols(),
+        Targets::Classes { n_classes, .. } => n_classes.iter().map(|&k| k as usize).sum(),
+        Targets::Labels(labels) => labels.n_labels(),
+    };
+    // A number that is refused costs nothing.
+    projection.map_or(0, |p| cost(n_outputs, p.n_projections.resolve(n_outputs).unwrap_or(0), Some(y)))
+}
+
+fn cost(n_outputs: usize, n_projections: usize, y: Option<&Targets<'_>>) -> usize {
+    let n_entries = y.map_or(0, |y| match y {
+        Targets::Real(y) => y.len(),
+        Targets::Classes { codes, .. } => codes.len(),
+        Targets::Labels(labels) => labels.indices().len(),
+    });
+    n_projections.saturating_mul(n_outputs.saturating_add(n_entries))
 }
 
 /// Projections that keep all squared distances between `n_samples` rows within 1 ± eps.

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, try_with_capacity};
 
 /// Shared handle on work under way. Cloning gives another handle on the same work.
 ///
-/// Growth polls the flag once per node and prediction once per block of rows, so that a raised flag is answered
-/// within milliseconds.
+/// Growth polls the flag once per node, prediction once per block of rows, and projections once per some ten thousand
+/// steps, so that a raised flag is answered within milliseconds.
 #[derive(Clone, Debug)]
 pub struct Control {
     stop: Arc<AtomicBool>,
@@ -56,5 +56,50 @@ impl Control {
 
     pub(crate) fn one_more_done(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// To be told of the steps that are done: looks at the flag once in [`STEPS`].
+    pub(crate) fn pulse(&self) -> Pulse<'_> {
+        Pulse { control: self, left: STEPS }
+    }
+
+    /// As [`crate::error::try_filled`], but stops: writing a large vector for the first time takes seconds, most of them
+    /// the system's, which provides the memory page by page.
+    pub(crate) fn try_filled<T: Clone>(&self, what: &'static str, value: T, len: usize) -> Result<Vec<T>> {
+        let mut v = try_with_capacity(what, len)?;
+        self.fill_up(&mut v, value, len)?;
+        Ok(v)
+    }
+
+    /// Appends copies of `value` up to a length of `len`, for which there is room.
+    pub(crate) fn fill_up<T: Clone>(&self, v: &mut Vec<T>, value: T, len: usize) -> Result<()> {
+        debug_assert!(len <= v.capacity());
+        while v.len() < len {
+            self.check()?;
+            v.resize(len.min(v.len() + 4 * STEPS), value.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Steps between two looks at the flag: even where each waits for memory, milliseconds.
+const STEPS: usize = 1 << 16;
+
+/// See [`Control::pulse`].
+#[derive(Debug)]
+pub(crate) struct Pulse<'a> {
+    control: &'a Control,
+    left: usize,
+}
+
+impl Pulse<'_> {
+    /// So many more steps are done. [`ErrorKind::Interrupted`] when it was time to look and the flag is raised.
+    pub(crate) fn after(&mut self, steps: usize) -> Result<()> {
+        if steps < self.left {
+            self.left -= steps;
+            return Ok(());
+        }
+        self.left = STEPS;
+        self.control.check()
     }
 }

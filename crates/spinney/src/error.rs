@@ -119,6 +119,13 @@ pub(crate) fn try_filled<T: Clone>(what: &'static str, value: T, len: usize) -> 
     Ok(v)
 }
 
+/// The items in a vector, or [`ErrorKind::OutOfMemory`].
+pub(crate) fn try_collected<T>(what: &'static str, items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut v = try_with_capacity(what, items.len())?;
+    v.extend(items);
+    Ok(v)
+}
+
 /// An empty vector with room for `len` values, or [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_with_capacity<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
     let mut v = Vec::new();

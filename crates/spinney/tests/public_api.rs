@@ -145,7 +145,7 @@ fn a_projection_is_the_same_drawn_beforehand_or_by_the_forest() -> Result<()> {
         let base = config();
         ForestConfig { tree: TreeConfig { output_projection, ..base.tree }, ..base }.fit(&x, &y, None, &control)
     };
-    let drawn = Projection::Gaussian.draw(2, 2, config().seed, None, None)?;
+    let drawn = Projection::Gaussian.draw(2, 2, config().seed, None, None, &control)?;
     let shared = with(Projection::Gaussian, ProjectionScope::Forest)?;
     assert_eq!(with(Projection::Given(vec![drawn.clone()]), ProjectionScope::Tree)?, shared);
     assert_eq!(with(Projection::Given(vec![drawn; 7]), ProjectionScope::Tree)?, shared);

@@ -257,7 +257,8 @@ impl<'a, 't> TrainingSet<'a, 't> {
         } else {
             &self.rows
         };
-        let projected = self.projection.as_ref().map(|plan| plan.targets(key, index, &self.y, rows)).transpose()?;
+        let projected = self.projection.as_ref().map(|plan| plan.targets(key, index, &self.y, rows, control));
+        let projected = projected.transpose()?;
         let projected = projected.map(SplitY::Real);
         let (split_y, criterion) = match &projected {
             Some(projected) => (projected, Criterion::Variance),

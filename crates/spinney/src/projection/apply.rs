@@ -4,7 +4,8 @@
 //! so a projected row is a function of the row and Φ. Labels are numbers of value 1: both give the same bits.
 
 use super::matrix::{Layout, ProjectionMatrix};
-use crate::error::{Result, try_filled};
+use crate::control::Control;
+use crate::error::{Result, try_filled, try_with_capacity};
 use crate::split::dispatch::SplitY;
 
 /// An entry of y that is not zero.
@@ -49,18 +50,21 @@ impl ProjectionMatrix {
     /// Projects `rows` of y; row i of `out`, which has as many as y, is `out[i * q..(i + 1) * q]`.
     ///
     /// O(stored entries of those rows × stored entries in a column of Φ).
-    pub(super) fn project(&self, y: &SplitY<'_>, rows: &[u32], out: &mut [f64]) -> Result<()> {
+    pub(super) fn project(&self, y: &SplitY<'_>, rows: &[u32], out: &mut [f64], control: &Control) -> Result<()> {
         let q = self.n_projections;
         let mut scratch = Scratch { columns: self.columns_for(rows.len())?, row: Vec::new() };
+        let mut pulse = control.pulse();
         match y {
             SplitY::Slots(y) => {
                 for &row in rows {
+                    pulse.after(q.saturating_mul(1 + y.of(row).len()))?;
                     self.project_row(y.of(row), &mut out[row as usize * q..][..q], &mut scratch)?;
                 }
             }
             SplitY::Real(y) => {
-                let mut entries: Vec<(u32, f64)> = Vec::new();
+                let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.n_outputs)?;
                 for &row in rows {
+                    pulse.after(q.saturating_mul(1 + y.n_outputs))?;
                     entries.clear();
                     entries.extend((0..).zip(y.of(row).iter().copied()).filter(|(_, v)| *v != 0.0));
                     self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;

@@ -3,7 +3,8 @@
 use rand_distr::{Distribution, StandardNormal};
 
 use super::pca::WHAT;
-use crate::error::{Result, try_filled};
+use crate::control::Control;
+use crate::error::{Result, try_collected, try_filled};
 use crate::rng::{Key, Stream};
 
 /// Purpose of the first block. It is the same for all seeds, as the result does not depend on it.
@@ -18,13 +19,17 @@ pub(super) struct Block {
 
 impl Block {
     /// Random vectors, or the unit vectors when they are all there is.
-    pub(super) fn start(n_outputs: usize, width: usize) -> Result<Self> {
-        let mut values = try_filled(WHAT, 0.0, n_outputs * width)?;
+    pub(super) fn start(n_outputs: usize, width: usize, control: &Control) -> Result<Self> {
+        let mut values = control.try_filled(WHAT, 0.0, n_outputs.saturating_mul(width))?;
         if width == n_outputs {
             (0..width).for_each(|k| values[k * width + k] = 1.0);
         } else {
             let mut stream = Stream::new(Key::from_seed(START));
-            values.iter_mut().for_each(|x| *x = StandardNormal.sample(&mut stream));
+            let mut pulse = control.pulse();
+            for x in &mut values {
+                *x = StandardNormal.sample(&mut stream);
+                pulse.after(1)?;
+            }
         }
         Ok(Block { width, values })
     }
@@ -37,47 +42,61 @@ impl Block {
         self.values.chunks_exact(self.width)
     }
 
-    pub(super) fn norms(&self) -> Vec<f64> {
+    pub(super) fn norms(&self, control: &Control) -> Result<Vec<f64>> {
         // Scaled by the largest entry, so that squares neither overflow nor vanish.
-        let mut largest = vec![0.0f64; self.width];
-        self.rows().for_each(|row| largest.iter_mut().zip(row).for_each(|(m, x)| *m = m.max(x.abs())));
-        let mut squares = vec![0.0; self.width];
+        let mut pulse = control.pulse();
+        let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
         for row in self.rows() {
+            pulse.after(self.width)?;
+            largest.iter_mut().zip(row).for_each(|(m, x)| *m = m.max(x.abs()));
+        }
+        let mut squares = try_filled(WHAT, 0.0, self.width)?;
+        for row in self.rows() {
+            pulse.after(self.width)?;
             for (k, x) in row.iter().enumerate().filter(|(k, _)| largest[*k] > 0.0) {
                 squares[k] += (x / largest[k]).powi(2);
             }
         }
-        largest.into_iter().zip(squares).map(|(m, s): (f64, f64)| m * s.sqrt()).collect()
+        try_collected(WHAT, largest.into_iter().zip(squares).map(|(m, s): (f64, f64)| m * s.sqrt()))
     }
 
     /// Gram–Schmidt, each vector twice; one that lies in the span of those before gives way to a unit vector, so the
     /// vectors stay orthonormal when y has not as many dimensions.
-    pub(super) fn make_orthonormal(&mut self) {
-        let norms = self.norms();
+    pub(super) fn make_orthonormal(&mut self, control: &Control) -> Result<()> {
+        let norms = self.norms(control)?;
+        let mut dots = try_filled(WHAT, 0.0, self.width)?;
         for (k, norm) in norms.into_iter().enumerate() {
             if norm > 0.0 {
                 self.scale(k, 1.0 / norm);
             }
-            self.project_out(k);
+            self.project_out(k, &mut dots, control)?;
             let left = self.norm(k);
             if norm == 0.0 || left < 1e-10 {
                 self.replace_by_unit(k);
-                self.project_out(k);
+                self.project_out(k, &mut dots, control)?;
             }
             self.scale(k, 1.0 / self.norm(k));
-            self.project_out(k);
+            self.project_out(k, &mut dots, control)?;
             self.scale(k, 1.0 / self.norm(k));
         }
+        Ok(())
     }
 
-    /// Takes the first k vectors, orthonormal, out of vector k.
-    fn project_out(&mut self, k: usize) {
-        let mut dots = vec![0.0; k];
-        self.rows().for_each(|row| dots.iter_mut().zip(row).for_each(|(dot, x)| *dot += x * row[k]));
+    /// Takes the first k vectors, orthonormal, out of vector k. `dots` has room for k numbers.
+    fn project_out(&mut self, k: usize, dots: &mut [f64], control: &Control) -> Result<()> {
+        let dots = &mut dots[..k];
+        dots.fill(0.0);
+        let mut pulse = control.pulse();
+        for row in self.rows() {
+            pulse.after(1 + k)?;
+            dots.iter_mut().zip(row).for_each(|(dot, x)| *dot += x * row[k]);
+        }
         for row in self.values.chunks_exact_mut(self.width) {
+            pulse.after(1 + k)?;
             let inside: f64 = dots.iter().zip(&*row).map(|(dot, x)| dot * x).sum();
             row[k] -= inside;
         }
+        Ok(())
     }
 
     /// The unit vector farthest from the span of the first k vectors.
@@ -99,23 +118,27 @@ impl Block {
     }
 
     /// Vᵀ C V, made symmetric.
-    pub(super) fn gram(&self, image: &Block) -> Vec<f64> {
+    pub(super) fn gram(&self, image: &Block, control: &Control) -> Result<Vec<f64>> {
         let l = self.width;
-        let mut gram = vec![0.0; l * l];
+        let mut gram = try_filled(WHAT, 0.0, l * l)?;
+        let mut pulse = control.pulse();
         for (v, c) in self.rows().zip(image.rows()) {
             for (row, x) in gram.chunks_exact_mut(l).zip(v) {
+                pulse.after(l)?;
                 row.iter_mut().zip(c).for_each(|(sum, c)| *sum += x * c);
             }
         }
-        (0..l * l).map(|at| (gram[at] + gram[at % l * l + at / l]) / 2.0).collect()
+        try_collected(WHAT, (0..l * l).map(|at| (gram[at] + gram[at % l * l + at / l]) / 2.0))
     }
 
     /// The block times an l × l matrix.
-    pub(super) fn rotated(&self, rotation: &[f64]) -> Result<Block> {
+    pub(super) fn rotated(&self, rotation: &[f64], control: &Control) -> Result<Block> {
         let l = self.width;
-        let mut values = try_filled(WHAT, 0.0, self.values.len())?;
+        let mut values = control.try_filled(WHAT, 0.0, self.values.len())?;
+        let mut pulse = control.pulse();
         for (to, row) in values.chunks_exact_mut(l).zip(self.rows()) {
             for (x, rotation) in row.iter().zip(rotation.chunks_exact(l)) {
+                pulse.after(l)?;
                 to.iter_mut().zip(rotation).for_each(|(sum, r)| *sum += x * r);
             }
         }

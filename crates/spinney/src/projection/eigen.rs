@@ -1,6 +1,9 @@
 //! Eigenvectors of small symmetric matrices.
 
+use super::pca::WHAT;
+use crate::control::Control;
 use crate::data::weights::exponent_above;
+use crate::error::{Result, try_collected, try_filled, try_with_capacity};
 
 /// Sweeps end here at the latest; ten do for any matrix met in practice.
 const MOST_SWEEPS: usize = 60;
@@ -9,7 +12,7 @@ const MOST_SWEEPS: usize = 60;
 ///
 /// Cyclic Jacobi rotations (Golub and Van Loan, *Matrix computations*, 8.5), O(n³) a sweep: slower than reduction to
 /// three diagonals, but a page long, accurate, and fast on matrices that are nearly diagonal.
-pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize, control: &Control) -> Result<(Vec<f64>, Vec<f64>)> {
     debug_assert_eq!(a.len(), n * n);
     // Entries near 1, by a power of two, so that squares neither overflow nor vanish.
     let largest = a.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
@@ -17,8 +20,9 @@ pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>)
     let power = |e: i32| 2f64.powi(e / 2) * 2f64.powi(e - e / 2);
     a.iter_mut().for_each(|x| *x *= power(-exponent));
     // Row k holds vector k, so that rotations run along rows.
-    let mut vectors = vec![0.0; n * n];
+    let mut vectors = try_filled(WHAT, 0.0, n * n)?;
     (0..n).for_each(|k| vectors[k * n + k] = 1.0);
+    let mut pulse = control.pulse();
     let all: f64 = a.iter().map(|x| x * x).sum();
     for _ in 0..MOST_SWEEPS {
         let off = |i: usize| (i + 1..n).map(move |j| i * n + j);
@@ -27,6 +31,7 @@ pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>)
         }
         for p in 0..n {
             for q in p + 1..n {
+                pulse.after(n)?;
                 if a[p * n + q] != 0.0 {
                     let (c, s) = rotation(a[p * n + p], a[p * n + q], a[q * n + q]);
                     rotate_rows(&mut a, n, (p, q), (c, s));
@@ -38,11 +43,12 @@ pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>)
             }
         }
     }
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| a[j * n + j].total_cmp(&a[i * n + i]));
-    let values = order.iter().map(|&k| a[k * n + k] * power(exponent)).collect();
-    let by_column = (0..n).flat_map(|i| order.iter().map(move |&k| (k, i)));
-    (values, by_column.map(|(k, i)| vectors[k * n + i]).collect())
+    let mut order = try_collected(WHAT, 0..n)?;
+    order.sort_unstable_by(|&i, &j| a[j * n + j].total_cmp(&a[i * n + i]).then(i.cmp(&j)));
+    let values = try_collected(WHAT, order.iter().map(|&k| a[k * n + k] * power(exponent)))?;
+    let mut by_column = try_with_capacity(WHAT, n * n)?;
+    (0..n).for_each(|i| by_column.extend(order.iter().map(|&k| vectors[k * n + i])));
+    Ok((values, by_column))
 }
 
 /// Cosine and sine of the rotation that makes the entry `pq` zero, of the smaller of the two angles.
@@ -74,7 +80,7 @@ mod tests {
                 let (i, j) = (at / n, at % n);
                 f64::from(entries[i.min(j) * 12 + i.max(j)]) * scale
             }).collect();
-            let (values, vectors) = symmetric_eigen(a.clone(), n);
+            let (values, vectors) = symmetric_eigen(a.clone(), n, &Control::default()).unwrap();
             prop_assert!(values.is_sorted_by(|a, b| a >= b));
             for i in 0..n {
                 for j in 0..n {

@@ -3,17 +3,18 @@
 use rand_distr::{Distribution, StandardNormal};
 
 use super::matrix::ProjectionMatrix;
+use crate::control::Control;
 use crate::error::Result;
 use crate::rng::{Key, Stream};
 
 /// Entries from N(0, 1/q); row k is a stream of its own, the same for every q but for the scale.
-pub(super) fn draw(n_projections: usize, n_outputs: usize, key: Key) -> Result<ProjectionMatrix> {
+pub(super) fn draw(n_projections: usize, n_outputs: usize, key: Key, control: &Control) -> Result<ProjectionMatrix> {
     let scale = 1.0 / (n_projections as f64).sqrt();
-    ProjectionMatrix::dense_by_rows(n_projections, n_outputs, |k, row| {
+    ProjectionMatrix::dense_by_rows(n_projections, n_outputs, control, |k| {
         let mut stream = Stream::new(key.child(k as u64));
-        row.for_each(|entry| {
+        move |_| {
             let normal: f64 = StandardNormal.sample(&mut stream);
-            *entry = normal * scale;
-        });
+            normal * scale
+        }
     })
 }

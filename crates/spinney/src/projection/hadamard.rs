@@ -6,7 +6,8 @@
 //! row, D log₂ D additions.
 
 use super::apply::{Entry, Scratch, sum_columns};
-use crate::error::{Result, try_filled};
+use crate::control::Control;
+use crate::error::{Result, try_collected, try_filled};
 use crate::rng::Key;
 
 /// Some rows, scaled.
@@ -28,17 +29,25 @@ pub(super) fn log_order(n_outputs: usize) -> u32 {
 
 impl HadamardRows {
     /// `n_projections` distinct rows, divided by √q.
-    pub(super) fn draw(n_projections: usize, n_outputs: usize, key: Key) -> Result<Self> {
+    pub(super) fn draw(n_projections: usize, n_outputs: usize, key: Key, control: &Control) -> Result<Self> {
         let log_order = log_order(n_outputs);
-        let rows = super::subsample::distinct(n_projections, 1 << log_order, key);
+        let rows = super::subsample::distinct(n_projections, 1 << log_order, key, control)?;
         let n_words = n_projections.div_ceil(64);
         let mut words = try_filled(super::WHAT, 0u64, n_words * log_order as usize)?;
+        let mut pulse = control.pulse();
         for (k, row) in rows.iter().enumerate() {
+            pulse.after(log_order as usize)?;
             for b in (0..log_order).filter(|b| row >> b & 1 == 1) {
                 words[b as usize * n_words + k / 64] |= 1 << (k % 64);
             }
         }
         Ok(HadamardRows { rows, scale: 1.0 / (n_projections as f64).sqrt(), log_order, words, n_words })
+    }
+
+    /// A copy, or no memory for it.
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        let rows = try_collected(super::WHAT, self.rows.iter().copied())?;
+        Ok(HadamardRows { rows, words: try_collected(super::WHAT, self.words.iter().copied())?, ..*self })
     }
 
     pub(super) fn entry(&self, projection: usize, output: usize) -> f64 {

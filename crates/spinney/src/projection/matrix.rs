@@ -1,14 +1,12 @@
 //! The matrix Φ of a projection.
 
-use std::iter::StepBy;
-use std::slice;
-
 use ndarray::{Array2, ArrayView2};
 
 use super::WHAT;
 use super::hadamard::HadamardRows;
+use crate::control::Control;
 use crate::data::sparse::check_pattern;
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_with_capacity};
 use crate::rng::Key;
 
 /// A projection matrix Φ of q rows (projections) and d columns (outputs). Immutable.
@@ -57,42 +55,65 @@ impl ProjectionMatrix {
             return Err(Error::shape("values of output_projection", indices.len(), values.len()));
         }
         check(ptr.len() - 1, n_outputs, values.iter())?;
-        ProjectionMatrix::by_output(ptr, indices, values, n_outputs)
+        ProjectionMatrix::by_output(ptr, indices, values, n_outputs, &Control::default())
     }
 
-    /// A dense matrix whose row k is written by `write(k, row)`.
-    pub(super) fn dense_by_rows(
+    /// A dense matrix: `row(k)` is called once for each row and its entries then once each, in their order.
+    pub(super) fn dense_by_rows<F: FnMut(usize) -> f64>(
         n_projections: usize,
         n_outputs: usize,
-        write: impl Fn(usize, StepBy<slice::IterMut<'_, f64>>),
+        control: &Control,
+        row: impl Fn(usize) -> F,
     ) -> Result<Self> {
-        let mut values = try_filled(WHAT, 0.0, n_projections.saturating_mul(n_outputs))?;
-        for k in 0..n_projections {
-            write(k, values[k..].iter_mut().step_by(n_projections));
+        // Rows side by side fill a line of the cache before the next one is fetched.
+        const SIDE_BY_SIDE: usize = 8;
+        let mut values = control.try_filled(WHAT, 0.0, n_projections.saturating_mul(n_outputs))?;
+        let mut pulse = control.pulse();
+        for first in (0..n_projections).step_by(SIDE_BY_SIDE) {
+            let mut rows: Vec<F> = (first..n_projections.min(first + SIDE_BY_SIDE)).map(&row).collect();
+            for (output, column) in values.chunks_exact_mut(n_projections).enumerate() {
+                column[first..].iter_mut().zip(&mut rows).for_each(|(to, entry)| *to = entry(output));
+                pulse.after(SIDE_BY_SIDE)?;
+            }
         }
         Ok(ProjectionMatrix { n_projections, n_outputs, layout: Layout::Dense(values) })
     }
 
     /// Random rows of a Hadamard matrix.
-    pub(super) fn hadamard(n_projections: usize, n_outputs: usize, key: Key) -> Result<Self> {
-        let rows = HadamardRows::draw(n_projections, n_outputs, key)?;
+    pub(super) fn hadamard(n_projections: usize, n_outputs: usize, key: Key, control: &Control) -> Result<Self> {
+        let rows = HadamardRows::draw(n_projections, n_outputs, key, control)?;
         Ok(ProjectionMatrix { n_projections, n_outputs, layout: Layout::Hadamard(rows) })
     }
 
     /// From valid rows: one counting sort, O(stored entries + outputs).
-    pub(super) fn by_output(ptr: &[usize], indices: &[u32], values: &[f64], n_outputs: usize) -> Result<Self> {
-        let mut ends = try_filled(WHAT, 0usize, n_outputs + 1)?;
-        indices.iter().for_each(|&output| ends[output as usize + 1] += 1);
-        (0..n_outputs).for_each(|output| ends[output + 1] += ends[output]);
-        let mut projections = try_filled(WHAT, 0u32, indices.len())?;
-        let mut moved = try_filled(WHAT, 0.0, indices.len())?;
+    pub(super) fn by_output(
+        ptr: &[usize],
+        indices: &[u32],
+        values: &[f64],
+        n_outputs: usize,
+        control: &Control,
+    ) -> Result<Self> {
+        let mut ends = control.try_filled(WHAT, 0usize, n_outputs + 1)?;
+        let mut pulse = control.pulse();
+        for &output in indices {
+            ends[output as usize + 1] += 1;
+            pulse.after(1)?;
+        }
+        for output in 0..n_outputs {
+            ends[output + 1] += ends[output];
+            pulse.after(1)?;
+        }
+        let mut projections = control.try_filled(WHAT, 0u32, indices.len())?;
+        let mut moved = control.try_filled(WHAT, 0.0, indices.len())?;
         for (row, range) in ptr.windows(2).enumerate() {
+            pulse.after(1)?;
             for at in range[0]..range[1] {
                 // The next free place of the output; in the end, the end of its slice.
                 let place = &mut ends[indices[at] as usize];
                 projections[*place] = row as u32;
                 moved[*place] = values[at];
                 *place += 1;
+                pulse.after(1)?;
             }
         }
         ends.rotate_right(1);
@@ -111,11 +132,38 @@ impl ProjectionMatrix {
         self.n_outputs
     }
 
+    /// A copy, or no memory for it.
+    pub(super) fn try_clone(&self, control: &Control) -> Result<Self> {
+        fn copied<T: Copy>(values: &[T], control: &Control) -> Result<Vec<T>> {
+            let mut copy = try_with_capacity(WHAT, values.len())?;
+            for values in values.chunks(COPIED_AT_ONCE) {
+                control.check()?;
+                copy.extend_from_slice(values);
+            }
+            Ok(copy)
+        }
+        let layout = match &self.layout {
+            Layout::Dense(values) => Layout::Dense(copied(values, control)?),
+            Layout::Sparse { ptr, projections, values } => Layout::Sparse {
+                ptr: copied(ptr, control)?,
+                projections: copied(projections, control)?,
+                values: copied(values, control)?,
+            },
+            Layout::Hadamard(rows) => Layout::Hadamard(rows.try_clone()?),
+        };
+        Ok(ProjectionMatrix { layout, ..*self })
+    }
+
     /// The largest magnitude of an entry.
-    pub(super) fn largest(&self) -> f64 {
+    pub(super) fn largest(&self, control: &Control) -> Result<f64> {
         match &self.layout {
-            Layout::Dense(values) | Layout::Sparse { values, .. } => values.iter().fold(0.0, |m, v| m.max(v.abs())),
-            Layout::Hadamard(rows) => rows.entry(0, 0),
+            Layout::Dense(values) | Layout::Sparse { values, .. } => {
+                values.chunks(COPIED_AT_ONCE).try_fold(0.0, |largest, values| {
+                    control.check()?;
+                    Ok(values.iter().fold(largest, |m: f64, v| m.max(v.abs())))
+                })
+            }
+            Layout::Hadamard(rows) => Ok(rows.entry(0, 0)),
         }
     }
 
@@ -125,52 +173,80 @@ impl ProjectionMatrix {
     }
 
     /// The matrix as a (q, d) array.
-    pub fn to_dense(&self) -> Array2<f64> {
-        let q = self.n_projections;
-        let mut matrix = Array2::zeros((q, self.n_outputs));
-        for (output, mut column) in matrix.columns_mut().into_iter().enumerate() {
-            match &self.layout {
-                Layout::Dense(values) => column.iter_mut().zip(&values[output * q..]).for_each(|(to, v)| *to = *v),
-                Layout::Sparse { ptr, projections, values } => {
-                    (ptr[output]..ptr[output + 1]).for_each(|at| column[projections[at] as usize] = values[at]);
-                }
-                Layout::Hadamard(rows) => {
-                    column.iter_mut().enumerate().for_each(|(k, to)| *to = rows.entry(k, output));
-                }
-            }
-        }
-        matrix
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::OutOfMemory`], and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
+    pub fn to_dense(&self, control: &Control) -> Result<Array2<f64>> {
+        let (q, d) = (self.n_projections, self.n_outputs);
+        let mut matrix = control.try_filled(DENSE, 0.0, q.saturating_mul(d))?;
+        self.visit(control, |projection, output, value| matrix[projection * d + output] = value)?;
+        Ok(Array2::from_shape_vec((q, d), matrix).expect("q × d numbers were made"))
     }
 
     /// Offsets, indices and values of compressed sparse rows, as [`ProjectionMatrix::from_csr`] takes them: the stored
     /// entries of a sparse matrix, those that differ from zero of any other.
-    pub fn to_csr(&self) -> (Vec<usize>, Vec<u32>, Vec<f64>) {
-        let mut rows: Vec<(Vec<u32>, Vec<f64>)> = vec![Default::default(); self.n_projections];
-        let mut push = |projection: usize, output: usize, value: f64| {
-            rows[projection].0.push(output as u32);
-            rows[projection].1.push(value);
-        };
-        match &self.layout {
-            Layout::Sparse { ptr, projections, values } => {
-                for output in 0..self.n_outputs {
-                    (ptr[output]..ptr[output + 1]).for_each(|at| push(projections[at] as usize, output, values[at]));
+    ///
+    /// # Errors
+    /// As [`ProjectionMatrix::to_dense`].
+    pub fn to_csr(&self, control: &Control) -> Result<(Vec<usize>, Vec<u32>, Vec<f64>)> {
+        let is_stored = |value: f64| self.is_sparse() || value != 0.0;
+        let mut ends = control.try_filled(SPARSE, 0usize, self.n_projections + 1)?;
+        self.visit(control, |projection, _, value| ends[projection + 1] += usize::from(is_stored(value)))?;
+        (0..self.n_projections).for_each(|projection| ends[projection + 1] += ends[projection]);
+        let mut indices = control.try_filled(SPARSE, 0u32, ends[self.n_projections])?;
+        let mut values = control.try_filled(SPARSE, 0.0, ends[self.n_projections])?;
+        self.visit(control, |projection, output, value| {
+            if is_stored(value) {
+                // The next free place of the row; in the end, the end of its slice.
+                let place = &mut ends[projection];
+                indices[*place] = output as u32;
+                values[*place] = value;
+                *place += 1;
+            }
+        })?;
+        ends.rotate_right(1);
+        ends[0] = 0;
+        Ok((ends, indices, values))
+    }
+
+    /// Calls `entry(projection, output, value)` for what is stored, output after output, projections rising.
+    fn visit(&self, control: &Control, mut entry: impl FnMut(usize, usize, f64)) -> Result<()> {
+        let q = self.n_projections;
+        let mut pulse = control.pulse();
+        for output in 0..self.n_outputs {
+            // A column may be long: the flag is looked at on its way.
+            match &self.layout {
+                Layout::Dense(values) => {
+                    for (projection, &value) in values[output * q..][..q].iter().enumerate() {
+                        entry(projection, output, value);
+                        pulse.after(1)?;
+                    }
+                }
+                Layout::Sparse { ptr, projections, values } => {
+                    pulse.after(1)?;
+                    for at in ptr[output]..ptr[output + 1] {
+                        entry(projections[at] as usize, output, values[at]);
+                        pulse.after(1)?;
+                    }
+                }
+                Layout::Hadamard(rows) => {
+                    for projection in 0..q {
+                        entry(projection, output, rows.entry(projection, output));
+                        pulse.after(1)?;
+                    }
                 }
             }
-            _ => {
-                let dense = self.to_dense();
-                let stored = dense.indexed_iter().filter(|(_, value)| **value != 0.0);
-                stored.for_each(|((projection, output), &value)| push(projection, output, value));
-            }
         }
-        let (mut ptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-        for (row_indices, row_values) in rows {
-            indices.extend(row_indices);
-            values.extend(row_values);
-            ptr.push(indices.len());
-        }
-        (ptr, indices, values)
+        Ok(())
     }
 }
+
+/// What memory was for.
+const DENSE: &str = "a projection as a dense array";
+const SPARSE: &str = "a projection as sparse rows";
+
+/// Numbers that are read or copied between two looks at the stop flag.
+const COPIED_AT_ONCE: usize = 1 << 18;
 
 fn check<'a>(n_projections: usize, n_outputs: usize, mut values: impl Iterator<Item = &'a f64>) -> Result<()> {
     if n_projections == 0 || n_projections > u32::MAX as usize {

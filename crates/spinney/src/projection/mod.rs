@@ -70,7 +70,7 @@ pub use matrix::ProjectionMatrix;
 
 use crate::control::Control;
 use crate::data::{Outputs, Targets, Weights};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_with_capacity};
 use crate::rng::Key;
 use crate::split::dispatch::SplitY;
 
@@ -106,7 +106,8 @@ pub enum Projection {
     /// largest entry of each is positive. q must not exceed d; beyond the rank of y, any orthonormal directions follow.
     ///
     /// Computed once for a fit, from all rows with their sample and class weights (not those balanced for each tree), and
-    /// the same for all trees. A step of the iteration costs O(stored entries of y × q); memory is O(d q).
+    /// the same for all trees. A step of the iteration costs O(stored entries of y × q), shared by the threads; memory is
+    /// O(d q) for each of them.
     Pca,
     /// These: one for all trees, or one for each tree that the fit grows, in their order. The scope and the number of
     /// projections are theirs.
@@ -195,7 +196,8 @@ impl Projection {
     /// [`crate::ErrorKind::Invalid`] naming `n_projections` when there are none or more than the family has, or
     /// `output_projection` for a bad sparsity, for [`Projection::Pca`] without y, and for
     /// [`Projection::Given`] of several matrices; [`crate::ErrorKind::Shape`] when y or a given matrix
-    /// have another width; [`crate::ErrorKind::OutOfMemory`].
+    /// have another width; [`crate::ErrorKind::OutOfMemory`], and [`crate::ErrorKind::Interrupted`] when `control` is
+    /// stopped.
     pub fn draw(
         &self,
         n_outputs: usize,
@@ -203,6 +205,7 @@ impl Projection {
         seed: u64,
         y: Option<&Targets<'_>>,
         sample_weight: Option<&[f64]>,
+        control: &Control,
     ) -> Result<ProjectionMatrix> {
         if n_outputs == 0 {
             return Err(Error::invalid("n_outputs", 0, "at least 1"));
@@ -210,7 +213,7 @@ impl Projection {
         let q = self.resolve(n_outputs, n_projections.into())?;
         match (self, y) {
             (Projection::Given(matrices), _) => match matrices.as_slice() {
-                [matrix] => Ok(matrix.clone()),
+                [matrix] => matrix.try_clone(control),
                 several => Err(Error::invalid(WHAT, format!("{} matrices", several.len()), "a single one")),
             },
             (Projection::Pca, None) => Err(Error::invalid(WHAT, "Pca, without y", "Pca with y")),
@@ -225,11 +228,12 @@ impl Projection {
                 }
                 Weights::check(sample_weight, n_samples)?;
                 let is_there = |row: &u32| sample_weight.is_none_or(|w| w[*row as usize] > 0.0);
-                let rows: Vec<u32> = (0..n_samples as u32).filter(is_there).collect();
+                let mut rows = try_with_capacity("the rows of y", n_samples)?;
+                rows.extend((0..n_samples as u32).filter(is_there));
                 let y = SplitY::new(y)?;
-                principal(&y, n_outputs, q, sample_weight, n_samples, &rows, &Control::default())
+                principal(&y, n_outputs, q, sample_weight, n_samples, &rows, control)
             }
-            _ => self.draw_random(n_outputs, q, Key::from_seed(seed).child(PROJECTION)),
+            _ => self.draw_random(n_outputs, q, Key::from_seed(seed).child(PROJECTION), control),
         }
     }
 
@@ -270,19 +274,27 @@ impl Projection {
     }
 
     /// A matrix of a family that needs no data; q was resolved.
-    pub(crate) fn draw_random(&self, n_outputs: usize, q: usize, key: Key) -> Result<ProjectionMatrix> {
+    pub(crate) fn draw_random(
+        &self,
+        n_outputs: usize,
+        q: usize,
+        key: Key,
+        control: &Control,
+    ) -> Result<ProjectionMatrix> {
         match self {
-            Projection::Gaussian => gaussian::draw(q, n_outputs, key),
-            Projection::Rademacher { sparsity: Sparsity::Factor(1.0) } => rademacher::draw_dense(q, n_outputs, key),
+            Projection::Gaussian => gaussian::draw(q, n_outputs, key, control),
+            Projection::Rademacher { sparsity: Sparsity::Factor(1.0) } => {
+                rademacher::draw_dense(q, n_outputs, key, control)
+            }
             Projection::Rademacher { sparsity } => {
                 let s = match sparsity {
                     Sparsity::Factor(s) => *s,
                     Sparsity::Sqrt => (n_outputs as f64).sqrt(),
                 };
-                rademacher::draw_sparse(q, n_outputs, s, key)
+                rademacher::draw_sparse(q, n_outputs, s, key, control)
             }
-            Projection::Subsample { replacement } => subsample::draw(q, n_outputs, *replacement, key),
-            Projection::Hadamard => ProjectionMatrix::hadamard(q, n_outputs, key),
+            Projection::Subsample { replacement } => subsample::draw(q, n_outputs, *replacement, key, control),
+            Projection::Hadamard => ProjectionMatrix::hadamard(q, n_outputs, key, control),
             Projection::Pca | Projection::Given(_) => unreachable!("callers know these from data"),
         }
     }

@@ -7,7 +7,8 @@
 //! round is exact.
 //!
 //! Sums over rows are sums of integers: contributions are rounded to a grid that leaves room for the total weight, so
-//! the order of rows cannot be seen, a row of weight zero is no row and one of whole weight w is w rows.
+//! the order of rows and their division among threads cannot be seen, a row of weight zero is no row and one of whole
+//! weight w is w rows.
 
 use super::apply::{Entry, sum_columns};
 use super::block::Block;
@@ -16,7 +17,7 @@ use super::matrix::ProjectionMatrix;
 use crate::control::Control;
 use crate::data::Weights;
 use crate::data::weights::exponent_above;
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_collected, try_filled, try_with_capacity};
 use crate::split::dispatch::SplitY;
 use crate::tree::fill::exact_mean;
 
@@ -29,6 +30,10 @@ const OVERSAMPLING: usize = 16;
 const TOLERANCE: f64 = 1e-10;
 /// Rounds after which it ends anyway; only directions of almost equal variances need more than a dozen.
 const MOST_ROUNDS: usize = 100;
+/// Vectors whose sums are taken at once: the second largest block of [`sum_columns`].
+const SIDE_BY_SIDE: usize = 8;
+/// Fewer rows are not worth a thread.
+const ROWS_PER_THREAD: usize = 256;
 /// Highest degree of the filter.
 const MOST_DEGREES: usize = 8;
 /// The filter may not favour a vector over another by more: rounding would drown the weaker one.
@@ -45,11 +50,10 @@ pub(super) fn directions(
 ) -> Result<ProjectionMatrix> {
     let wide = n_projections + n_projections.max(OVERSAMPLING);
     let width = if n_outputs <= FEW_OUTPUTS { n_outputs } else { wide.min(n_outputs) };
-    let vectors = Covariance::new(y, n_outputs, weights, rows)?.eigenvectors(n_projections, width, control)?;
-    let signs: Vec<f64> = (0..n_projections).map(|k| vectors.sign(k)).collect();
-    ProjectionMatrix::dense_by_rows(n_projections, n_outputs, |k, row| {
-        row.enumerate().for_each(|(j, entry)| *entry = vectors.row(j)[k] * signs[k]);
-    })
+    let vectors = Covariance::new(y, n_outputs, weights, rows, control)?.eigenvectors(n_projections, width)?;
+    let signs = try_collected(WHAT, (0..n_projections).map(|k| vectors.sign(k)))?;
+    let entry = |k: usize, j: usize| vectors.row(j)[k] * signs[k];
+    ProjectionMatrix::dense_by_rows(n_projections, n_outputs, control, |k| move |j| entry(k, j))
 }
 
 /// The weighted covariance of y, times the total weight and a power of 4.
@@ -64,6 +68,7 @@ struct Covariance<'a> {
     total_weight: f64,
     /// Size of the grid: 2^−s, and 2^s.
     grid: (f64, f64),
+    control: &'a Control,
 }
 
 fn powers(exponent: i32) -> (f64, f64) {
@@ -71,7 +76,14 @@ fn powers(exponent: i32) -> (f64, f64) {
 }
 
 impl<'a> Covariance<'a> {
-    fn new(y: &'a SplitY<'a>, n_outputs: usize, weights: &'a Weights, rows: &'a [u32]) -> Result<Self> {
+    fn new(
+        y: &'a SplitY<'a>,
+        n_outputs: usize,
+        weights: &'a Weights,
+        rows: &'a [u32],
+        control: &'a Control,
+    ) -> Result<Self> {
+        let mut pulse = control.pulse();
         let total: u64 = rows.iter().map(|&row| weights.units(row as usize)).sum();
         let total_weight = total as f64;
         let mut mean = try_filled(WHAT, 0.0, n_outputs)?;
@@ -80,113 +92,152 @@ impl<'a> Covariance<'a> {
         let bound = match y {
             SplitY::Slots(y) => {
                 let mut counts = try_filled(WHAT, 0u64, n_outputs)?;
-                let add =
-                    |row: u32| y.of(row).iter().for_each(|&slot| counts[slot as usize] += weights.units(row as usize));
-                rows.iter().copied().for_each(add);
+                for &row in rows {
+                    pulse.after(1 + y.of(row).len())?;
+                    y.of(row).iter().for_each(|&slot| counts[slot as usize] += weights.units(row as usize));
+                }
                 mean.iter_mut().zip(counts).for_each(|(mean, count)| *mean = count as f64 / total_weight);
                 let most = rows.iter().map(|&row| y.of(row).len()).max().unwrap_or(0);
                 (most as f64).sqrt() + mean.iter().map(|m| m * m).sum::<f64>().sqrt()
             }
             SplitY::Real(y) => {
                 for (j, mean) in mean.iter_mut().enumerate() {
+                    pulse.after(rows.len())?;
                     *mean = exact_mean(rows.iter().map(|&row| (y.of(row)[j], weights.units(row as usize))));
                 }
                 let deviations = |row: u32| y.of(row).iter().zip(&mean).map(|(y, mean)| y - mean);
-                let reach = rows.iter().flat_map(|&row| deviations(row)).fold(0.0f64, |m, z| m.max(z.abs()));
+                let mut reach = 0.0f64;
+                for &row in rows {
+                    pulse.after(n_outputs)?;
+                    reach = deviations(row).fold(reach, |m, z| m.max(z.abs()));
+                }
                 if reach > 0.0 {
                     down = powers(-exponent_above(reach));
                 }
                 let square = |row: u32| deviations(row).map(|z| (z * down.0 * down.1).powi(2)).sum::<f64>();
-                rows.iter().map(|&row| square(row)).fold(0.0, f64::max)
+                let mut largest = 0.0;
+                for &row in rows {
+                    pulse.after(n_outputs)?;
+                    largest = f64::max(largest, square(row));
+                }
+                largest
             }
         };
         // The margin covers the rounding of norms and products.
         let exponent = 61 - exponent_above(total_weight) - exponent_above(bound.max(f64::MIN_POSITIVE));
         let exponent = exponent.min(1000);
         let grid = (2f64.powi(-exponent), 2f64.powi(exponent));
-        Ok(Covariance { y, n_outputs, weights, rows, mean, down, total_weight, grid })
+        Ok(Covariance { y, n_outputs, weights, rows, mean, down, total_weight, grid, control })
     }
 
     /// C times a block.
     fn times(&self, block: &Block) -> Result<Block> {
         let l = block.width;
-        // Vectors of norm below 1, by powers of two.
-        let exponents: Vec<i32> = block.norms().into_iter().map(|x| exponent_above(x.max(f64::MIN_POSITIVE))).collect();
-        let mut scaled = block.clone();
-        for row in scaled.values.chunks_exact_mut(l) {
-            row.iter_mut().zip(&exponents).for_each(|(x, e)| *x *= 2f64.powi(-e));
+        // Vectors of norm below 1, by powers of two. Zeros fill up what is summed side by side.
+        let exponent = |norm: f64| exponent_above(norm.max(f64::MIN_POSITIVE));
+        let exponents = try_collected(WHAT, block.norms(self.control)?.into_iter().map(exponent))?;
+        let factors = try_collected(WHAT, exponents.iter().map(|&e| 2f64.powi(-e)))?;
+        let stride = l.next_multiple_of(SIDE_BY_SIDE);
+        let mut scaled = self.control.try_filled(WHAT, 0.0, self.n_outputs.saturating_mul(stride))?;
+        for (to, row) in scaled.chunks_exact_mut(stride).zip(block.rows()) {
+            to.iter_mut().zip(row).zip(&factors).for_each(|((to, x), factor)| *to = x * factor);
         }
-        let mut sums = try_filled(WHAT, 0i64, self.n_outputs * l)?;
-        let mut sum_of_rows = vec![0i64; l];
-        let mut product = vec![0.0; l];
-        let mut steps = vec![0i64; l];
-        match self.y {
-            SplitY::Slots(y) => {
-                let means: Vec<(u32, f64)> = (0..).zip(self.mean.iter().copied()).collect();
-                let mut center = vec![0.0; l];
-                sum_columns(&scaled.values, &means, &mut center);
-                for &row in self.rows {
-                    let slots = y.of(row);
-                    sum_columns(&scaled.values, slots, &mut product);
-                    product.iter_mut().zip(&center).for_each(|(x, c)| *x -= c);
-                    self.to_steps(row, 1.0, &product, &mut steps);
-                    add(&mut sum_of_rows, &steps);
-                    slots.iter().for_each(|slot| add(&mut sums[slot.output() * l..][..l], &steps));
-                }
-            }
-            SplitY::Real(y) => {
-                let mut deviations: Vec<(u32, f64)> = Vec::with_capacity(self.n_outputs);
-                for &row in self.rows {
-                    let values =
-                        y.of(row).iter().zip(&self.mean).map(|(y, mean)| (y - mean) * self.down.0 * self.down.1);
-                    deviations.clear();
-                    deviations.extend((0..).zip(values).filter(|(_, z)| *z != 0.0));
-                    sum_columns(&scaled.values, &deviations, &mut product);
-                    for &(j, z) in &deviations {
-                        self.to_steps(row, z, &product, &mut steps);
-                        add(&mut sums[j as usize * l..][..l], &steps);
-                    }
-                }
-            }
-        }
-        let scales: Vec<f64> = exponents.iter().map(|&e| 2f64.powi(e) * self.grid.0).collect();
-        let mut values = try_filled(WHAT, 0.0, self.n_outputs * l)?;
-        for (j, (row, sums)) in values.chunks_exact_mut(l).zip(sums.chunks_exact(l)).enumerate() {
+        // Sums of integers are the same in any parts.
+        let n_threads = self.control.n_threads();
+        let n_rows = self.rows.len().div_ceil(n_threads.min(self.rows.len().div_ceil(ROWS_PER_THREAD)));
+        let parts: Vec<&[u32]> = self.rows.chunks(n_rows).collect();
+        let sums = crate::pool::map(n_threads, parts.len(), |i| self.sums(parts[i], &scaled, stride))?;
+        let sum = |at: usize, of_rows: bool| -> i64 {
+            sums.iter().map(|part| if of_rows { part.of_rows[at] } else { part.by_output[at] }).sum()
+        };
+        let scales = try_collected(WHAT, exponents.iter().map(|&e| 2f64.powi(e) * self.grid.0))?;
+        let mut values = self.control.try_filled(WHAT, 0.0, self.n_outputs.saturating_mul(l))?;
+        let mut pulse = self.control.pulse();
+        for (j, row) in values.chunks_exact_mut(l).enumerate() {
+            pulse.after(l)?;
             for a in 0..l {
                 // Numbers are centred already: their sum over rows is not taken and zero.
-                row[a] = (sums[a] as f64 - self.mean[j] * sum_of_rows[a] as f64) * scales[a];
+                row[a] = (sum(j * stride + a, false) as f64 - self.mean[j] * sum(a, true) as f64) * scales[a];
             }
         }
         Ok(Block { width: l, values })
     }
 
-    /// Weight × z × product in steps of the grid.
-    fn to_steps(&self, row: u32, z: f64, product: &[f64], steps: &mut [i64]) {
+    /// What `rows` add to the product with `vectors`, whose row j is `vectors[j * stride..][..stride]`.
+    fn sums(&self, rows: &[u32], vectors: &[f64], stride: usize) -> Result<Sums> {
+        let mut by_output = self.control.try_filled(WHAT, 0i64, vectors.len())?;
+        let mut of_rows = try_filled(WHAT, 0i64, stride)?;
+        let mut product = try_filled(WHAT, 0.0, stride)?;
+        let mut pulse = self.control.pulse();
+        match self.y {
+            SplitY::Slots(y) => {
+                let means = try_collected(WHAT, self.mean.iter().enumerate().map(|(j, &mean)| (j as u32, mean)))?;
+                let mut center = try_filled(WHAT, 0.0, stride)?;
+                let mut steps = try_filled(WHAT, 0i64, stride)?;
+                sum_columns(vectors, &means, &mut center);
+                for &row in rows {
+                    let slots = y.of(row);
+                    pulse.after(stride * (1 + slots.len()))?;
+                    sum_columns(vectors, slots, &mut product);
+                    product.iter_mut().zip(&center).for_each(|(x, c)| *x -= c);
+                    let (before, after) = self.factors(row);
+                    let factor = before * self.grid.1;
+                    steps.iter_mut().zip(&product).for_each(|(step, x)| *step = (x * factor) as i64 * after);
+                    add(&mut of_rows, &steps);
+                    slots.iter().for_each(|slot| add(&mut by_output[slot.output() * stride..][..stride], &steps));
+                }
+            }
+            SplitY::Real(y) => {
+                let mut deviations: Vec<(u32, f64)> = try_with_capacity(WHAT, self.n_outputs)?;
+                let mut parts = Parts::new(stride)?;
+                for &row in rows {
+                    let values =
+                        y.of(row).iter().zip(&self.mean).map(|(y, mean)| (y - mean) * self.down.0 * self.down.1);
+                    deviations.clear();
+                    deviations.extend((0..).zip(values).filter(|(_, z)| *z != 0.0));
+                    sum_columns(vectors, &deviations, &mut product);
+                    let (before, after) = self.factors(row);
+                    parts.split(&product);
+                    for &(j, z) in &deviations {
+                        pulse.after(stride)?;
+                        parts.add_multiple(
+                            before * z * self.grid.1,
+                            after,
+                            &mut by_output[j as usize * stride..][..stride],
+                        );
+                    }
+                }
+            }
+        }
+        Ok(Sums { by_output, of_rows })
+    }
+
+    /// Factors of the weight of a row: one to be rounded with the product, one of what was rounded.
+    fn factors(&self, row: u32) -> (f64, i64) {
         let units = self.weights.units(row as usize);
         // Rounded before it is weighted, a row of weight 2 is exactly two rows.
-        let (before, after) = if self.weights.exact { (1.0, units as i64) } else { (units as f64, 1) };
-        let factor = before * z * self.grid.1;
-        steps.iter_mut().zip(product).for_each(|(step, x)| *step = (x * factor) as i64 * after);
+        if self.weights.exact { (1.0, units as i64) } else { (units as f64, 1) }
     }
 
     /// The first `wanted` of a block of `width` vectors are eigenvectors, of falling eigenvalues.
-    fn eigenvectors(&self, wanted: usize, width: usize, control: &Control) -> Result<Block> {
-        let mut block = Block::start(self.n_outputs, width)?;
-        block.make_orthonormal();
+    fn eigenvectors(&self, wanted: usize, width: usize) -> Result<Block> {
+        let control = self.control;
+        let mut block = Block::start(self.n_outputs, width, control)?;
+        block.make_orthonormal(control)?;
         // What the rounding of sums to the grid leaves of the error at any rate.
         let noise = 8.0 * (self.total_weight * self.n_outputs as f64).sqrt() * self.grid.0;
         for round in 0.. {
             control.check()?;
             let image = self.times(&block)?;
-            let (values, rotation) = symmetric_eigen(block.gram(&image), width);
-            block = block.rotated(&rotation)?;
-            let image = image.rotated(&rotation)?;
+            let (values, rotation) = symmetric_eigen(block.gram(&image, control)?, width, control)?;
+            block = block.rotated(&rotation, control)?;
+            let image = image.rotated(&rotation, control)?;
             let error = (0..wanted).map(|k| block.residual(&image, k, values[k])).fold(0.0, f64::max);
             if error <= (TOLERANCE * values[0]).max(noise) || round == MOST_ROUNDS {
                 break;
             }
             block = self.filtered(block, image, values[0], values[width - 1])?;
-            block.make_orthonormal();
+            block.make_orthonormal(control)?;
         }
         Ok(block)
     }
@@ -199,18 +250,74 @@ impl<'a> Covariance<'a> {
             return Ok(image);
         }
         // Chebyshev: T₁(u) = u, Tₙ₊₁(u) = 2 u Tₙ(u) − Tₙ₋₁(u), u = 2 C / edge − 1.
-        let shifted = |image: &Block, block: &Block, before: Option<&Block>| {
+        let shifted = |image: &Block, block: &Block, before: Option<&Block>| -> Result<Block> {
             let of = |at: usize| 2.0 * image.values[at] / edge - block.values[at];
             let next = |at: usize| before.map_or(of(at), |before| 2.0 * of(at) - before.values[at]);
-            Block { width: block.width, values: (0..block.values.len()).map(next).collect() }
+            Ok(Block { width: block.width, values: try_collected(WHAT, (0..block.values.len()).map(next))? })
         };
-        let mut last = shifted(&image, &block, None);
+        let mut last = shifted(&image, &block, None)?;
         let mut before = block;
         for _ in 1..degree.min(MOST_DEGREES) {
-            let next = shifted(&self.times(&last)?, &last, Some(&before));
+            let next = shifted(&self.times(&last)?, &last, Some(&before))?;
             (before, last) = (last, next);
         }
         Ok(last)
+    }
+}
+
+/// Sums of steps of the grid over some rows.
+#[derive(Debug)]
+struct Sums {
+    by_output: Vec<i64>,
+    of_rows: Vec<i64>,
+}
+
+/// Numbers as magnitudes and signs, so that multiples of them without their fractions are found by operations that
+/// processors do on two numbers at a time; `as` is not among these.
+///
+/// Beyond 2⁵² the last bit of a float is its unit: a magnitude shifted there is rounded to an integer next to it, which
+/// its bits then count, at most one too many.
+#[derive(Debug)]
+struct Parts {
+    magnitudes: Vec<f64>,
+    largest: f64,
+    /// −1 for negative numbers, else 0: x ^ s − s is then −x or x.
+    signs: Vec<i64>,
+}
+
+const SHIFT: f64 = (1u64 << 52) as f64;
+
+impl Parts {
+    fn new(len: usize) -> Result<Self> {
+        Ok(Parts { magnitudes: try_filled(WHAT, 0.0, len)?, largest: 0.0, signs: try_filled(WHAT, 0, len)? })
+    }
+
+    fn split(&mut self, numbers: &[f64]) {
+        self.magnitudes.iter_mut().zip(numbers).for_each(|(magnitude, x)| *magnitude = x.abs());
+        self.largest = self.magnitudes.iter().copied().fold(0.0, f64::max);
+        self.signs.iter_mut().zip(numbers).for_each(|(sign, x)| *sign = x.to_bits() as i64 >> 63);
+    }
+
+    /// Adds `(number * factor) as i64 * after` for each number.
+    fn add_multiple(&self, factor: f64, after: i64, sums: &mut [i64]) {
+        let size = factor.abs();
+        let after = if factor < 0.0 { -after } else { after };
+        let numbers = self.magnitudes.iter().zip(&self.signs);
+        let sums = sums.iter_mut().zip(numbers);
+        let steps = |magnitude: f64, sign: i64| {
+            let x = magnitude * size;
+            let shifted = x + SHIFT;
+            let one_too_many = i64::from(shifted - SHIFT > x);
+            ((shifted.to_bits() as i64 - one_too_many) ^ sign) - (SHIFT.to_bits() as i64 ^ sign)
+        };
+        match after {
+            _ if self.largest * size >= SHIFT => {
+                sums.for_each(|(sum, (x, sign))| *sum += (((x * size) as i64 ^ sign) - sign) * after);
+            }
+            1 => sums.for_each(|(sum, (x, sign))| *sum += steps(*x, *sign)),
+            -1 => sums.for_each(|(sum, (x, sign))| *sum -= steps(*x, *sign)),
+            _ => sums.for_each(|(sum, (x, sign))| *sum += steps(*x, *sign) * after),
+        }
     }
 }
 
@@ -226,6 +333,7 @@ mod tests {
 
     use super::*;
     use crate::data::{LabelView, Targets};
+    use crate::projection::Projection;
     use crate::rng::{Key, Stream};
 
     /// Weighted covariance, d × d, from dense columns.
@@ -240,15 +348,16 @@ mod tests {
         let rows: Vec<u32> = (0..w.len() as u32).filter(|&row| w[row as usize] > 0.0).collect();
         let y = SplitY::new(y).unwrap();
         let weights = Weights::new(Some(w), w.len(), rows.len()).unwrap();
-        let covariance = Covariance::new(&y, d, &weights, &rows).unwrap();
-        let block = covariance.eigenvectors(wanted, width, &Control::default()).unwrap();
+        let control = Control::default();
+        let covariance = Covariance::new(&y, d, &weights, &rows, &control).unwrap();
+        let block = covariance.eigenvectors(wanted, width).unwrap();
         Array2::from_shape_fn((d, wanted), |(j, k)| block.row(j)[k])
     }
 
     /// C v = λ v for orthonormal v, the λ falling, and not below any eigenvalue that is left.
     fn assert_principal(vectors: &Array2<f64>, covariance: &Array2<f64>, tolerance: f64) {
         let d = covariance.nrows();
-        let (values, _) = symmetric_eigen(covariance.iter().copied().collect(), d);
+        let (values, _) = symmetric_eigen(covariance.iter().copied().collect(), d, &Control::default()).unwrap();
         let scale = values[0].max(f64::MIN_POSITIVE);
         let gram = vectors.t().dot(vectors);
         assert!(gram.indexed_iter().all(|((i, j), v)| (v - if i == j { 1.0 } else { 0.0 }).abs() < 1e-12));
@@ -325,11 +434,61 @@ mod tests {
         }
     }
 
+    fn assert_multiples(numbers: &[f64], factor: f64, after: i64) {
+        let mut parts = Parts::new(numbers.len()).unwrap();
+        parts.split(numbers);
+        let mut sums = vec![7; numbers.len()];
+        parts.add_multiple(factor, after, &mut sums);
+        let expected: Vec<i64> = numbers.iter().map(|x| 7 + (x * factor) as i64 * after).collect();
+        assert_eq!(sums, expected, "{numbers:?} {factor:e} {after}");
+    }
+
+    proptest! {
+        #[test]
+        fn multiples_are_those_of_the_language(
+            numbers in prop::collection::vec((-1.0f64..1.0, 0i32..70, any::<bool>()), 1..20),
+            factor in -1.0f64..1.0, up in 0i32..61, after in 1i64..4,
+        ) {
+            let factor = factor * 2f64.powi(up);
+            let number = |(x, down, whole): &(f64, i32, bool)| {
+                let x = x * 2f64.powi(-down);
+                if *whole { (x * factor).trunc() / factor } else { x }
+            };
+            assert_multiples(&numbers.iter().map(number).collect::<Vec<f64>>(), factor, after);
+        }
+    }
+
+    #[test]
+    fn multiples_of_halves_and_limits() {
+        let near_one = [1.0 - f64::EPSILON / 2.0, 1.0, 1.0 + f64::EPSILON];
+        for limit in [SHIFT, SHIFT - 0.5, SHIFT / 2.0 - 0.25, SHIFT / 2.0, SHIFT * 2.0, SHIFT * 256.0] {
+            for x in [0.0, 0.5, 1.5, 2.5, 5e-324, limit].into_iter().chain(near_one) {
+                for factor in [1.0, -1.0] {
+                    assert_multiples(&[x, -x], factor, 1);
+                    assert_multiples(&[x, -x, limit], factor, 3);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn threads_do_not_matter() {
+        let numbers = numbers(4, 700, 90, 12, 0.9);
+        let w: Vec<f64> = (0..700).map(|i| f64::from(i % 4)).collect();
+        let (labels, _) = labels(&numbers);
+        for y in [Targets::Real(numbers.view()), labels] {
+            let draw = |n| Projection::Pca.draw(90, 5, 0, Some(&y), Some(&w), &Control::with_threads(n)).unwrap();
+            assert_eq!(draw(1), draw(3));
+        }
+    }
+
     #[test]
     fn signs_are_one_choice() {
         let numbers = numbers(3, 30, 12, 5, 0.6);
         let matrix = |y: &Array2<f64>| {
-            crate::projection::Projection::Pca.draw(12, 5, 0, Some(&Targets::Real(y.view())), None).unwrap().to_dense()
+            let control = Control::default();
+            let matrix = Projection::Pca.draw(12, 5, 0, Some(&Targets::Real(y.view())), None, &control).unwrap();
+            matrix.to_dense(&control).unwrap()
         };
         let (plain, mirrored) = (matrix(&numbers), matrix(&numbers.mapv(|v| -v)));
         assert!((&plain - &mirrored).iter().all(|v| v.abs() < 1e-9));

@@ -65,14 +65,21 @@ impl<'a> Plan<'a> {
                 shared(super::principal(y, n_outputs, n_projections()?, weights, n_samples, rows, control)?)
             }
             (family, ProjectionScope::Forest) => {
-                shared(family.draw_random(n_outputs, n_projections()?, Key::from_seed(seed).child(PROJECTION))?)
+                let key = Key::from_seed(seed).child(PROJECTION);
+                shared(family.draw_random(n_outputs, n_projections()?, key, control)?)
             }
             (family, ProjectionScope::Tree) => Source::Family(family, n_projections()?),
         };
-        let reach = match y {
-            SplitY::Slots(y) => rows.iter().map(|&row| y.of(row).len()).max().unwrap_or(0) as f64,
-            SplitY::Real(y) => rows.iter().map(|&row| y.of(row).iter().map(|v| v.abs()).sum()).fold(0.0, f64::max),
-        };
+        let mut pulse = control.pulse();
+        let mut reach = 0.0f64;
+        for &row in rows {
+            let (sum, steps) = match y {
+                SplitY::Slots(y) => (y.of(row).len() as f64, 1),
+                SplitY::Real(y) => (y.of(row).iter().map(|v| v.abs()).sum(), n_outputs),
+            };
+            reach = reach.max(sum);
+            pulse.after(steps)?;
+        }
         Ok(Plan { source, n_outputs, n_samples, reach, stash: Mutex::default() })
     }
 
@@ -83,17 +90,18 @@ impl<'a> Plan<'a> {
         index: usize,
         y: &SplitY<'_>,
         rows: &[u32],
+        control: &Control,
     ) -> Result<RealTargets<'static>> {
         let drawn;
         let matrix = match &self.source {
             Source::Family(family, q) => {
-                drawn = family.draw_random(self.n_outputs, *q, tree.child(PROJECTION))?;
+                drawn = family.draw_random(self.n_outputs, *q, tree.child(PROJECTION), control)?;
                 &drawn
             }
             Source::Shared(matrix) => &**matrix,
             Source::Each(matrices) => &matrices[index],
         };
-        let bound = matrix.largest() * self.reach;
+        let bound = matrix.largest(control)? * self.reach;
         if bound > LARGEST {
             let accepted = "magnitudes of Φ and y whose products stay below 1e150";
             return Err(Error::invalid(WHAT, format!("such that values may reach {bound:e}"), accepted));
@@ -104,8 +112,9 @@ impl<'a> Plan<'a> {
         let more = length.saturating_sub(values.len());
         let what = "the projected targets";
         values.try_reserve_exact(more).map_err(|_| ErrorKind::OutOfMemory { what, bytes: more.saturating_mul(8) })?;
-        values.resize(length, 0.0);
-        matrix.project(y, rows, &mut values)?;
+        values.truncate(length);
+        control.fill_up(&mut values, 0.0, length)?;
+        matrix.project(y, rows, &mut values, control)?;
         Ok(RealTargets { values: Cow::Owned(values), n_outputs: q })
     }
 

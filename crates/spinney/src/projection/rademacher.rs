@@ -1,33 +1,46 @@
 //! Projections of random signs, dense and sparse.
 
 use super::matrix::ProjectionMatrix;
-use crate::error::{Result, try_with_capacity};
+use crate::control::Control;
+use crate::error::{ErrorKind, Result, try_with_capacity};
 use crate::rng::{Key, Stream};
 
 /// Entries ±1/√q: 64 signs a word, row k from a stream of its own.
-pub(super) fn draw_dense(n_projections: usize, n_outputs: usize, key: Key) -> Result<ProjectionMatrix> {
+pub(super) fn draw_dense(
+    n_projections: usize,
+    n_outputs: usize,
+    key: Key,
+    control: &Control,
+) -> Result<ProjectionMatrix> {
     let scale = 1.0 / (n_projections as f64).sqrt();
-    ProjectionMatrix::dense_by_rows(n_projections, n_outputs, |k, row| {
+    ProjectionMatrix::dense_by_rows(n_projections, n_outputs, control, |k| {
         let mut stream = Stream::new(key.child(k as u64));
         let mut word = 0;
-        for (j, entry) in row.enumerate() {
+        move |j| {
             if j % 64 == 0 {
                 word = stream.next_u64();
             }
-            *entry = signed(scale, word >> (j % 64));
+            signed(scale, word >> (j % 64))
         }
     })
 }
 
 /// Entries ±√(s/q) with probability 1/(2s) each, else 0, given that the row is not all zero; row k from a stream of its
 /// own. O(q + stored entries), and the d offsets of the result.
-pub(super) fn draw_sparse(n_projections: usize, n_outputs: usize, s: f64, key: Key) -> Result<ProjectionMatrix> {
+pub(super) fn draw_sparse(
+    n_projections: usize,
+    n_outputs: usize,
+    s: f64,
+    key: Key,
+    control: &Control,
+) -> Result<ProjectionMatrix> {
     let scale = (s / n_projections as f64).sqrt();
     let gaps = Gaps::new(1.0 / s, n_outputs);
     let expected = (n_outputs as f64 / s * 1.1 + 2.0) * n_projections as f64;
     let mut ptr = try_with_capacity(super::WHAT, n_projections + 1)?;
     let mut indices: Vec<u32> = try_with_capacity(super::WHAT, expected as usize)?;
     let mut values: Vec<f64> = try_with_capacity(super::WHAT, expected as usize)?;
+    let mut pulse = control.pulse();
     ptr.push(0);
     for k in 0..n_projections {
         let mut stream = Stream::new(key.child(k as u64));
@@ -35,8 +48,9 @@ pub(super) fn draw_sparse(n_projections: usize, n_outputs: usize, s: f64, key: K
         let mut word = stream.next_u64();
         let mut position = gaps.first(uniform(word));
         loop {
-            indices.push(position as u32);
-            values.push(signed(scale, word));
+            push(&mut indices, position as u32)?;
+            push(&mut values, signed(scale, word))?;
+            pulse.after(1)?;
             word = stream.next_u64();
             let next = position as f64 + 1.0 + gaps.gap(uniform(word));
             if next >= n_outputs as f64 {
@@ -46,7 +60,17 @@ pub(super) fn draw_sparse(n_projections: usize, n_outputs: usize, s: f64, key: K
         }
         ptr.push(indices.len());
     }
-    ProjectionMatrix::by_output(&ptr, &indices, &values, n_outputs)
+    ProjectionMatrix::by_output(&ptr, &indices, &values, n_outputs, control)
+}
+
+/// Pushes; where there is no room, makes some without ending the process.
+fn push<T>(v: &mut Vec<T>, value: T) -> Result<()> {
+    if v.len() == v.capacity() {
+        let bytes = v.len().saturating_mul(2 * size_of::<T>());
+        v.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory { what: super::WHAT, bytes })?;
+    }
+    v.push(value);
+    Ok(())
 }
 
 /// x with the lowest bit of `bits` as sign.

@@ -2,35 +2,56 @@
 
 use std::collections::HashSet;
 
+use super::WHAT;
 use super::matrix::ProjectionMatrix;
-use crate::error::{Result, try_filled};
+use crate::control::Control;
+use crate::error::{ErrorKind, Result, try_collected, try_with_capacity};
 use crate::rng::{Key, Stream};
 
 /// q rows of the identity, not scaled.
-pub(super) fn draw(n_projections: usize, n_outputs: usize, replacement: bool, key: Key) -> Result<ProjectionMatrix> {
+pub(super) fn draw(
+    n_projections: usize,
+    n_outputs: usize,
+    replacement: bool,
+    key: Key,
+    control: &Control,
+) -> Result<ProjectionMatrix> {
     let outputs = if replacement {
-        let one = |k: usize| Stream::new(key.child(k as u64)).below(n_outputs as u64) as u32;
-        (0..n_projections).map(one).collect()
+        let mut outputs = try_with_capacity(WHAT, n_projections)?;
+        let mut pulse = control.pulse();
+        for k in 0..n_projections {
+            outputs.push(Stream::new(key.child(k as u64)).below(n_outputs as u64) as u32);
+            pulse.after(1)?;
+        }
+        outputs
     } else {
-        distinct(n_projections, n_outputs as u64, key)
+        distinct(n_projections, n_outputs as u64, key, control)?
     };
-    let ptr: Vec<usize> = (0..=n_projections).collect();
-    ProjectionMatrix::by_output(&ptr, &outputs, &try_filled(super::WHAT, 1.0, n_projections)?, n_outputs)
+    let ptr = try_collected(WHAT, 0..n_projections + 1)?;
+    let values = control.try_filled(WHAT, 1.0, n_projections)?;
+    ProjectionMatrix::by_output(&ptr, &outputs, &values, n_outputs, control)
 }
 
 /// `count` distinct numbers below n, at most 2³², in random order. Draw k is uniform among those that are left, from a
-/// stream of its own, and so does not depend on `count`. O(count) in the mean unless count is near n, then O(n ln n).
-pub(super) fn distinct(count: usize, n: u64, key: Key) -> Vec<u32> {
+/// stream of its own, and so does not depend on `count`. O(count) memory, and time in the mean unless count is near n,
+/// then O(n ln n).
+pub(super) fn distinct(count: usize, n: u64, key: Key, control: &Control) -> Result<Vec<u32>> {
     debug_assert!(count as u64 <= n && n <= 1 << 32);
-    let mut drawn = HashSet::with_capacity(count);
-    let one = |k: usize| {
+    let mut numbers = try_with_capacity(WHAT, count)?;
+    let mut drawn = HashSet::new();
+    let bytes = count.saturating_mul(size_of::<u32>());
+    drawn.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory { what: WHAT, bytes })?;
+    let mut pulse = control.pulse();
+    for k in 0..count {
         let mut stream = Stream::new(key.child(k as u64));
-        loop {
+        let number = loop {
+            pulse.after(1)?;
             let number = stream.below(n) as u32;
             if drawn.insert(number) {
-                return number;
+                break number;
             }
-        }
-    };
-    (0..count).map(one).collect()
+        };
+        numbers.push(number);
+    }
+    Ok(numbers)
 }

@@ -10,7 +10,7 @@ use crate::split::dispatch::SplitY;
 fn project(matrix: &ProjectionMatrix, y: &Targets<'_>, rows: &[u32]) -> Array2<f64> {
     let y_rows = SplitY::new(y).unwrap();
     let mut out = vec![f64::NAN; y.n_samples() * matrix.n_projections()];
-    matrix.project(&y_rows, rows, &mut out).unwrap();
+    matrix.project(&y_rows, rows, &mut out, &Control::default()).unwrap();
     Array2::from_shape_vec((y.n_samples(), matrix.n_projections()), out).unwrap()
 }
 
@@ -35,13 +35,13 @@ proptest! {
             let width = dense.ncols();
             let q = 1 + (share * (width as f64 - 1.0)) as usize;
             for family in families() {
-                let matrix = family.draw(width, q, seed, Some(&y), None).unwrap();
+                let matrix = family.draw(width, q, seed, Some(&y), None, &Control::default()).unwrap();
                 prop_assert_eq!((matrix.n_projections(), matrix.n_outputs()), (q, width));
-                let (found, expected) = (project(&matrix, &y, &rows), dense.dot(&matrix.to_dense().t()));
+                let (found, expected) = (project(&matrix, &y, &rows), dense.dot(&matrix.dense().t()));
                 for i in 0..n {
                     for k in 0..q {
                         if rows.contains(&(i as u32)) {
-                            let scale: f64 = dense.row(i).iter().map(|v| v.abs()).sum::<f64>() * matrix.largest();
+                            let scale: f64 = dense.row(i).iter().map(|v| v.abs()).sum::<f64>() * matrix.largest(&Control::default()).unwrap();
                             prop_assert!((found[[i, k]] - expected[[i, k]]).abs() <= 1e-13 * scale, "{:?}", family);
                         } else {
                             prop_assert!(found[[i, k]].is_nan());
@@ -55,10 +55,10 @@ proptest! {
                     prop_assert!(alone.iter().zip(found.row(row as usize)).all(|(a, b)| a.to_bits() == b.to_bits()));
                 }
                 // Whatever the form, written out or not.
-                let (ptr, indices, values) = matrix.to_csr();
+                let (ptr, indices, values) = matrix.csr();
                 let sparse = ProjectionMatrix::from_csr(&ptr, &indices, &values, width).unwrap();
-                let dense_form = ProjectionMatrix::from_dense(matrix.to_dense().view()).unwrap();
-                prop_assert_eq!(sparse.to_dense(), matrix.to_dense());
+                let dense_form = ProjectionMatrix::from_dense(matrix.dense().view()).unwrap();
+                prop_assert_eq!(sparse.dense(), matrix.dense());
                 prop_assert_eq!(bits(&project(&sparse, &y, &rows)), bits(&project(&dense_form, &y, &rows)));
             }
         }
@@ -68,7 +68,7 @@ proptest! {
     fn both_ways_through_a_hadamard_matrix_agree_to_the_bit_on_labels(
         seed in any::<u64>(), d in 1usize..200, share in 0.0f64..1.0,
     ) {
-        let rows = super::super::hadamard::HadamardRows::draw(1 + (share * d as f64) as usize, d, Key::from_seed(seed)).unwrap();
+        let rows = super::super::hadamard::HadamardRows::draw(1 + (share * d as f64) as usize, d, Key::from_seed(seed), &Control::default()).unwrap();
         let q = 1 + (share * d as f64) as usize;
         for labels in SomeTargets::new(seed, 6, d).labels {
             let (mut signed, mut transformed) = (vec![f64::NAN; q], vec![f64::NAN; q]);
@@ -86,7 +86,7 @@ fn labels_are_numbers_of_value_one() {
     let (y, dense) = targets.kinds().swap_remove(0);
     for family in families() {
         for q in [1, 5, 24, 61, 150] {
-            let matrix = family.draw(150, q, 9, Some(&y), None).unwrap();
+            let matrix = family.draw(150, q, 9, Some(&y), None, &Control::default()).unwrap();
             let numbers = project(&matrix, &Targets::Real(dense.view()), &all_rows(40));
             assert_eq!(bits(&project(&matrix, &y, &all_rows(40))), bits(&numbers), "{family:?} {q}");
         }
@@ -97,11 +97,11 @@ fn labels_are_numbers_of_value_one() {
 fn matrices_come_back_from_rows() {
     let matrix = array![[0.0, 1.5, 0.0, -2.0], [0.0; 4], [3.0, 0.0, 0.0, 1e-300]];
     let dense = ProjectionMatrix::from_dense(matrix.view()).unwrap();
-    assert_eq!(dense.to_dense(), matrix);
+    assert_eq!(dense.dense(), matrix);
     assert!(!dense.is_sparse());
-    let (ptr, indices, values) = dense.to_csr();
+    let (ptr, indices, values) = dense.csr();
     assert_eq!((ptr.as_slice(), indices.as_slice()), (&[0, 2, 2, 4][..], &[1, 3, 0, 3][..]));
     let sparse = ProjectionMatrix::from_csr(&ptr, &indices, &values, 4).unwrap();
-    assert_eq!((sparse.to_dense(), sparse.is_sparse()), (matrix, true));
-    assert_eq!(sparse.to_csr(), (ptr, indices, values));
+    assert_eq!((sparse.dense(), sparse.is_sparse()), (matrix, true));
+    assert_eq!(sparse.csr(), (ptr, indices, values));
 }

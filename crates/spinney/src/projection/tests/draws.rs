@@ -6,7 +6,7 @@ use super::*;
 use crate::projection::{NProjections, ProjectionMatrix};
 
 fn draw(family: &Projection, d: usize, q: usize, seed: u64) -> ProjectionMatrix {
-    family.draw(d, q, seed, None, None).unwrap()
+    family.draw(d, q, seed, None, None, &Control::default()).unwrap()
 }
 
 /// Greatest plausible χ²: mean plus six standard deviations.
@@ -27,7 +27,7 @@ fn mean(values: &[f64]) -> (f64, f64) {
 fn normal_entries_have_the_moments_of_normal_numbers() {
     let (q, d) = (40, 5000);
     let entries: Vec<f64> =
-        draw(&Projection::Gaussian, d, q, 3).to_dense().iter().map(|v| v * (q as f64).sqrt()).collect();
+        draw(&Projection::Gaussian, d, q, 3).dense().iter().map(|v| v * (q as f64).sqrt()).collect();
     for (power, expected) in [(1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0), (6, 15.0)] {
         let (mean, error) = mean(&entries.iter().map(|v| v.powi(power)).collect::<Vec<_>>());
         assert!((mean - expected).abs() < 5.0 * error, "{power}: {mean}");
@@ -44,7 +44,7 @@ fn dense_signs_are_fair_and_independent() {
     let (q, d) = (30, 4000);
     let matrix = draw(&Projection::Rademacher { sparsity: Sparsity::Factor(1.0) }, d, q, 5);
     assert!(!matrix.is_sparse());
-    let dense = matrix.to_dense();
+    let dense = matrix.dense();
     assert!(dense.iter().all(|v| v.abs() == 1.0 / (q as f64).sqrt()));
     let signs = dense.mapv(f64::signum);
     let bound = 5.0 / ((q * d) as f64).sqrt();
@@ -68,7 +68,7 @@ fn sparse_rows_follow_the_distribution_of_rows_that_are_not_empty() {
     let matrix = draw(&Projection::Rademacher { sparsity: Sparsity::Factor(s) }, d, q, 8);
     assert!(matrix.is_sparse());
     let mut found: HashMap<Vec<i8>, f64> = HashMap::new();
-    for row in matrix.to_dense().rows() {
+    for row in matrix.dense().rows() {
         assert!(row.iter().all(|v| *v == 0.0 || v.abs() == (s / q as f64).sqrt()));
         *found.entry(row.iter().map(|v| v.partial_cmp(&0.0).unwrap() as i8).collect()).or_default() += 1.0;
     }
@@ -91,7 +91,7 @@ fn density_of_wide_sparse_rows_is_one_in_s() {
         [(Sparsity::Factor(3.0), 3.0), (Sparsity::Sqrt, 100.0), (Sparsity::Factor(1.000_001), 1.000_001)]
     {
         let (d, q) = (10_000, 30);
-        let (_, _, values) = draw(&Projection::Rademacher { sparsity }, d, q, 2).to_csr();
+        let (_, _, values) = draw(&Projection::Rademacher { sparsity }, d, q, 2).csr();
         let (n, p): (f64, f64) = ((q * d) as f64, 1.0 / s);
         assert!((values.len() as f64 - n * p).abs() <= 6.0 * (n * p * (1.0 - p)).sqrt() + 1.0, "{s}: {}", values.len());
         let positive = values.iter().filter(|v| **v > 0.0).count() as f64;
@@ -103,7 +103,7 @@ fn density_of_wide_sparse_rows_is_one_in_s() {
 fn no_row_is_empty_however_sparse() {
     for s in [1e3, 1e9, 1e18, 1e300, f64::MAX] {
         let (d, q) = (50usize, 5000);
-        let (ptr, indices, _) = draw(&Projection::Rademacher { sparsity: Sparsity::Factor(s) }, d, q, 1).to_csr();
+        let (ptr, indices, _) = draw(&Projection::Rademacher { sparsity: Sparsity::Factor(s) }, d, q, 1).csr();
         assert!(ptr.windows(2).all(|w| w[1] > w[0]), "{s:e}");
         if s > 1e9 {
             // One entry each, anywhere with the same probability.
@@ -114,7 +114,7 @@ fn no_row_is_empty_however_sparse() {
         }
     }
     for sparsity in [Sparsity::Sqrt, Sparsity::Factor(1e12), Sparsity::Factor(1.0)] {
-        let single = draw(&Projection::Rademacher { sparsity }, 1, 9, 4).to_dense();
+        let single = draw(&Projection::Rademacher { sparsity }, 1, 9, 4).dense();
         assert!(single.iter().all(|v| *v != 0.0), "{sparsity:?}");
     }
 }
@@ -132,9 +132,8 @@ fn squared_norms_are_kept_in_the_mean() {
             Projection::Rademacher { sparsity: Sparsity::Sqrt } => 1.0 / (1.0 - (1.0 - 1.0 / 8.0f64).powi(64)),
             _ => 1.0,
         };
-        let ratio = |seed| {
-            draw(&family, d, q, seed).to_dense().dot(&ndarray::ArrayView1::from(&y)).mapv(|z| z * z).sum() / norm
-        };
+        let ratio =
+            |seed| draw(&family, d, q, seed).dense().dot(&ndarray::ArrayView1::from(&y)).mapv(|z| z * z).sum() / norm;
         let (mean, error) = mean(&(0..4000).map(ratio).collect::<Vec<_>>());
         assert!((mean - expected).abs() < 5.0 * error, "{family:?}: {mean} {expected}");
         assert!(error < 0.02 * expected);
@@ -150,7 +149,7 @@ fn subsamples_are_unit_vectors_uniform_and_distinct_without_replacement() {
         for seed in 0..3000 {
             let matrix = draw(&Projection::Subsample { replacement }, d, q, seed);
             assert!(matrix.is_sparse());
-            let (ptr, mut indices, values) = matrix.to_csr();
+            let (ptr, mut indices, values) = matrix.csr();
             assert_eq!((ptr, values), ((0..=q).collect(), vec![1.0; q]));
             indices.iter().for_each(|&j| found[j as usize] += 1.0);
             indices.sort_unstable();
@@ -159,7 +158,7 @@ fn subsamples_are_unit_vectors_uniform_and_distinct_without_replacement() {
         assert_eq!(repeated, replacement);
         assert_plausible(&found, &vec![3000.0 * q as f64 / d as f64; d]);
     }
-    let (_, mut all, _) = draw(&Projection::Subsample { replacement: false }, 100, 100, 1).to_csr();
+    let (_, mut all, _) = draw(&Projection::Subsample { replacement: false }, 100, 100, 1).csr();
     assert!(!all.is_sorted());
     all.sort_unstable();
     assert!(all.into_iter().eq(0..100));
@@ -177,7 +176,7 @@ fn hadamard_rows_are_those_of_the_matrix_and_orthogonal() {
         let whole = sylvester(m);
         let matrix = draw(&Projection::Hadamard, d, order, 6);
         assert!(!matrix.is_sparse());
-        let dense = matrix.to_dense() * (order as f64).sqrt();
+        let dense = matrix.dense() * (order as f64).sqrt();
         // All rows, each once, in another order.
         let cut = |rows: &Array2<f64>| {
             let mut rows: Vec<Vec<i8>> =
@@ -188,7 +187,7 @@ fn hadamard_rows_are_those_of_the_matrix_and_orthogonal() {
         };
         assert_eq!(cut(&dense).0, cut(&whole).0);
         if d == order {
-            let gram = matrix.to_dense().dot(&matrix.to_dense().t());
+            let gram = matrix.dense().dot(&matrix.dense().t());
             assert!(gram.indexed_iter().all(|((i, j), v)| (v - if i == j { 1.0 } else { 0.0 }).abs() < 1e-12));
         }
         assert!(d < 8 || !cut(&dense).1);
@@ -198,12 +197,12 @@ fn hadamard_rows_are_those_of_the_matrix_and_orthogonal() {
 #[test]
 fn a_row_does_not_depend_on_the_number_of_rows() {
     for family in random_families() {
-        let (few, many) = (draw(&family, 70, 3, 11).to_dense(), draw(&family, 70, 12, 11).to_dense());
+        let (few, many) = (draw(&family, 70, 3, 11).dense(), draw(&family, 70, 12, 11).dense());
         let scale = if matches!(family, Projection::Subsample { .. }) { 1.0 } else { 2.0 };
         for ((k, j), v) in few.indexed_iter() {
             assert!((v - scale * many[[k, j]]).abs() < 1e-14, "{family:?}");
         }
-        assert_ne!(few, draw(&family, 70, 3, 12).to_dense(), "{family:?}");
+        assert_ne!(few, draw(&family, 70, 3, 12).dense(), "{family:?}");
     }
 }
 
@@ -212,7 +211,7 @@ fn a_row_does_not_depend_on_the_number_of_rows() {
 fn draws_are_pinned() {
     // Output and value of the first entries of row 2, in units of 1/√q.
     let first = |family: &Projection| {
-        let (ptr, indices, values) = draw(family, 40, 4, 1).to_csr();
+        let (ptr, indices, values) = draw(family, 40, 4, 1).csr();
         let entries = indices[ptr[2]..ptr[3]].iter().copied().zip(values[ptr[2]..].iter().map(|v| v * 2.0));
         entries.take(6).collect::<Vec<(u32, f64)>>()
     };
@@ -240,11 +239,11 @@ fn draws_are_pinned() {
     }
     // Tails of the ziggurat are among so many.
     let mut hash = 0u64;
-    for v in &draw(&Projection::Gaussian, 983, 25, 7).to_dense() {
+    for v in &draw(&Projection::Gaussian, 983, 25, 7).dense() {
         hash = Key::from_seed(hash ^ ((v * 1e6).round() as i64 as u64)).bits();
     }
     assert_eq!(hash, 625883745368878583);
-    let (_, indices, _) = draw(&Projection::Rademacher { sparsity: Sparsity::Sqrt }, 983, 25, 7).to_csr();
+    let (_, indices, _) = draw(&Projection::Rademacher { sparsity: Sparsity::Sqrt }, 983, 25, 7).csr();
     // Computed apart from this code, from the definition.
     assert_eq!(indices[..12], [0, 21, 30, 55, 72, 83, 101, 138, 143, 146, 167, 205]);
 }

@@ -3,7 +3,6 @@
 use ndarray::array;
 
 use super::*;
-use crate::control::Control;
 use crate::projection::{NProjections, OutputProjection, ProjectionMatrix, johnson_lindenstrauss_dim};
 use crate::{Criterion, ErrorKind, ForestConfig, TreeConfig};
 
@@ -17,7 +16,7 @@ fn at_fault<T: std::fmt::Debug>(result: crate::Result<T>) -> &'static str {
 
 #[test]
 fn families_refuse_what_they_cannot_draw() {
-    let draw = |family: Projection, d, q: NProjections| family.draw(d, q, 0, None, None);
+    let draw = |family: Projection, d, q: NProjections| family.draw(d, q, 0, None, None, &Control::default());
     for family in random_families() {
         for bad in [
             NProjections::Count(0),
@@ -71,25 +70,41 @@ fn matrices_are_checked() {
     assert!(at_fault(ProjectionMatrix::from_csr(&[0, 1], &[0], &[], 3)).contains("output_projection"));
     let of_width = |d| ProjectionMatrix::from_dense(Array2::ones((2, d)).view()).unwrap();
     let given = |matrices: Vec<_>| Projection::Given(matrices);
-    assert!(at_fault(given(vec![of_width(4)]).draw(5, NProjections::Log, 0, None, None)).contains("output_projection"));
-    assert_eq!(at_fault(given(vec![]).draw(5, NProjections::Log, 0, None, None)), "output_projection");
-    assert_eq!(at_fault(given(vec![of_width(5); 2]).draw(5, NProjections::Log, 0, None, None)), "output_projection");
-    assert_eq!(at_fault(given(vec![of_width(5)]).draw(5, 3, 0, None, None)), "output_projection");
-    assert_eq!(given(vec![of_width(5)]).draw(5, 2, 0, None, None).unwrap(), of_width(5));
+    assert!(
+        at_fault(given(vec![of_width(4)]).draw(5, NProjections::Log, 0, None, None, &Control::default()))
+            .contains("output_projection")
+    );
+    assert_eq!(
+        at_fault(given(vec![]).draw(5, NProjections::Log, 0, None, None, &Control::default())),
+        "output_projection"
+    );
+    assert_eq!(
+        at_fault(given(vec![of_width(5); 2]).draw(5, NProjections::Log, 0, None, None, &Control::default())),
+        "output_projection"
+    );
+    assert_eq!(at_fault(given(vec![of_width(5)]).draw(5, 3, 0, None, None, &Control::default())), "output_projection");
+    assert_eq!(given(vec![of_width(5)]).draw(5, 2, 0, None, None, &Control::default()).unwrap(), of_width(5));
 }
 
 #[test]
 fn principal_directions_check_y_and_weights() {
     let y = array![[1.0, 2.0], [0.0, 1.0]];
-    let draw = |d, w: Option<&[f64]>| Projection::Pca.draw(d, 1, 0, Some(&Targets::Real(y.view())), w);
+    let draw =
+        |d, w: Option<&[f64]>| Projection::Pca.draw(d, 1, 0, Some(&Targets::Real(y.view())), w, &Control::default());
     assert!(draw(2, None).is_ok());
     assert_eq!(at_fault(draw(3, None)), "a row of y");
     assert_eq!(at_fault(draw(2, Some(&[1.0]))), "sample_weight");
     assert_eq!(at_fault(draw(2, Some(&[0.0, 0.0]))), "sample_weight");
     let bad = array![[f64::NAN]];
-    assert_eq!(at_fault(Projection::Pca.draw(1, 1, 0, Some(&Targets::Real(bad.view())), None)), "y");
+    assert_eq!(
+        at_fault(Projection::Pca.draw(1, 1, 0, Some(&Targets::Real(bad.view())), None, &Control::default())),
+        "y"
+    );
     let none = Array2::zeros((0, 2));
-    assert_eq!(at_fault(Projection::Pca.draw(2, 1, 0, Some(&Targets::Real(none.view())), None)), "y");
+    assert_eq!(
+        at_fault(Projection::Pca.draw(2, 1, 0, Some(&Targets::Real(none.view())), None, &Control::default())),
+        "y"
+    );
 }
 
 #[test]

@@ -4,7 +4,6 @@ use ndarray::Axis;
 use proptest::prelude::*;
 
 use super::*;
-use crate::control::Control;
 use crate::forest::Forest;
 use crate::projection::{NProjections, OutputProjection, ProjectionMatrix, ProjectionScope};
 use crate::testing::{models, naive};
@@ -50,7 +49,7 @@ fn the_identity_gives_the_tree_of_the_outputs_themselves() {
     for (seed, splitter) in [(1, Splitter::Best), (2, Splitter::Random), (3, Splitter::Best)] {
         let (x, targets) = (features(seed, 80), SomeTargets::new(seed, 80, 9));
         let identity = ProjectionMatrix::from_dense(Array2::eye(9).view()).unwrap();
-        let (ptr, indices, values) = identity.to_csr();
+        let (ptr, indices, values) = identity.csr();
         let sparse = ProjectionMatrix::from_csr(&ptr, &indices, &values, 9).unwrap();
         let plain = TreeConfig { splitter, output_projection: None, ..config(Projection::Gaussian, 1, seed) };
         let expected = fit(&plain, &x, &targets.real(), None);
@@ -110,11 +109,11 @@ fn a_tree_is_grown_on_exactly_what_its_seed_draws() {
         for family in families() {
             for w in [None, Some(w.as_slice())] {
                 let config = config(family.clone(), 4, 19);
-                let matrix = family.draw(dense.ncols(), 4, 19, Some(&y), w).unwrap();
+                let matrix = family.draw(dense.ncols(), 4, 19, Some(&y), w, &Control::default()).unwrap();
                 let tree = fit(&config, &x, &y, w);
                 let on_given = TreeConfig { output_projection: projected(given(&matrix), 4), ..config.clone() };
                 assert_eq!(tree, fit(&on_given, &x, &y, w), "{family:?}");
-                let dense_form = ProjectionMatrix::from_dense(matrix.to_dense().view()).unwrap();
+                let dense_form = ProjectionMatrix::from_dense(matrix.dense().view()).unwrap();
                 if !matches!(family, Projection::Hadamard) {
                     let on_dense = TreeConfig { output_projection: projected(given(&dense_form), 4), ..config.clone() };
                     assert_eq!(tree, fit(&on_dense, &x, &y, w), "{family:?}");
@@ -152,7 +151,7 @@ fn trees_of_a_forest_share_a_projection_or_do_not() {
     let (x, targets) = (features(9, 60), SomeTargets::new(9, 60, 40));
     let y = targets.labels();
     for family in families() {
-        let matrix = family.draw(40, 4, 31, Some(&y), None).unwrap();
+        let matrix = family.draw(40, 4, 31, Some(&y), None, &Control::default()).unwrap();
         let shared = fit_forest(&forest(family.clone(), ProjectionScope::Forest, Sampling::Bootstrap(None)), &x, &y);
         let expected = forest(given(&matrix), ProjectionScope::Tree, Sampling::Bootstrap(None));
         assert_eq!(shared, fit_forest(&expected, &x, &y), "{family:?}");
@@ -168,8 +167,9 @@ fn trees_of_a_forest_share_a_projection_or_do_not() {
 fn given_matrices_go_to_their_trees() {
     let (x, targets) = (features(10, 60), SomeTargets::new(10, 60, 40));
     let y = targets.real();
-    let matrices: Vec<ProjectionMatrix> =
-        (0..5).map(|seed| Projection::Gaussian.draw(40, 2 + seed, seed as u64, None, None).unwrap()).collect();
+    let matrices: Vec<ProjectionMatrix> = (0..5)
+        .map(|seed| Projection::Gaussian.draw(40, 2 + seed, seed as u64, None, None, &Control::default()).unwrap())
+        .collect();
     let mut each = forest(Projection::Given(matrices.clone()), ProjectionScope::Tree, Sampling::Bootstrap(None));
     let log = |p: OutputProjection| OutputProjection { n_projections: NProjections::Log, ..p };
     each.tree.output_projection = each.tree.output_projection.map(log);
@@ -298,8 +298,8 @@ proptest! {
         let (x, targets) = (features(seed, n), SomeTargets::new(seed, n, 50));
         let w: Vec<f64> = (0..n).map(|i| (1 + (seed as usize >> 3 ^ i) % 4) as f64).collect();
         for family in [Projection::Gaussian, Projection::Rademacher { sparsity: Sparsity::Factor(3.0) }] {
-            let matrix = family.draw(50, q, seed, None, None).unwrap();
-            let z = targets.real.dot(&matrix.to_dense().t());
+            let matrix = family.draw(50, q, seed, None, None, &Control::default()).unwrap();
+            let z = targets.real.dot(&matrix.dense().t());
             let distance = |y: &Array2<f64>, i, j| (&y.row(i) - &y.row(j)).mapv(|v| v * v).sum();
             let pairs = (0..n).flat_map(|i| (0..i).map(move |j| (i, j)));
             let apart = pairs.filter(|&(i, j)| distance(&targets.real, i, j) > 0.0);
@@ -320,7 +320,7 @@ proptest! {
 #[test]
 fn orthonormal_projections_of_full_width_keep_every_split() {
     let (x, targets) = (features(16, 60), SomeTargets::new(16, 60, 16));
-    let rotation = Projection::Hadamard.draw(16, 16, 1, None, None).unwrap();
+    let rotation = Projection::Hadamard.draw(16, 16, 1, None, None, &Control::default()).unwrap();
     let plain = TreeConfig { output_projection: None, max_depth: Some(4), ..config(Projection::Gaussian, 1, 4) };
     let rotated = TreeConfig { output_projection: projected(given(&rotation), 16), ..plain.clone() };
     let (a, b) = (fit(&plain, &x, &targets.real(), None), fit(&rotated, &x, &targets.real(), None));

@@ -4,10 +4,12 @@ mod applied;
 mod draws;
 mod errors;
 mod grown;
+mod stopped;
 
 use ndarray::Array2;
 
-use super::{Projection, Sparsity};
+use super::{Projection, ProjectionMatrix, Sparsity};
+use crate::control::Control;
 use crate::data::{LabelView, Targets};
 use crate::rng::{Key, Stream};
 
@@ -22,6 +24,22 @@ fn random_families() -> Vec<Projection> {
         Projection::Subsample { replacement: true },
         Projection::Hadamard,
     ]
+}
+
+/// A matrix in other forms, with the memory that they need.
+trait Forms {
+    fn dense(&self) -> Array2<f64>;
+    fn csr(&self) -> (Vec<usize>, Vec<u32>, Vec<f64>);
+}
+
+impl Forms for ProjectionMatrix {
+    fn dense(&self) -> Array2<f64> {
+        self.to_dense(&Control::default()).unwrap()
+    }
+
+    fn csr(&self) -> (Vec<usize>, Vec<u32>, Vec<f64>) {
+        self.to_csr(&Control::default()).unwrap()
+    }
 }
 
 fn families() -> Vec<Projection> {
