@@ -325,7 +325,8 @@ impl<'a> Columns<'a> {
         let mut drawn = [0; BATCH];
         let mut n_drawn = 0;
         let mut touched = 0;
-        let presence = self.presence.last();
+        // Brought up to date only where columns are whole.
+        let presence = self.presence.last().filter(|_| self.columns.are_whole());
         for feature in positions.filter_map(|position| lottery.feature(position)) {
             // A feature that is not present, or has no entries, is zero in the whole node.
             if presence.is_none_or(|p| p.features.contains(feature))
@@ -541,4 +542,66 @@ pub(super) fn split_by_column(
     let others = if zeros_go_right { span.samples.start..mid } else { mid..span.samples.end };
     samples.rows(others).iter().for_each(|&row| marked.remove(row));
     mid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SparseView;
+    use crate::partition::PlainColumn;
+    use crate::rng::Key;
+
+    #[derive(Default)]
+    struct Seen(Vec<u32>);
+
+    impl Visitor for Seen {
+        fn column(&mut self, column: Column<'_>) {
+            self.0.push(column.feature);
+        }
+        fn wants_entries(&self) -> bool {
+            true
+        }
+        fn plain_column(&mut self, _: PlainColumn<'_>) {
+            unreachable!("sparse columns are entries");
+        }
+        fn least_entries(&self) -> u32 {
+            0
+        }
+        fn is_over(&self) -> bool {
+            false
+        }
+    }
+
+    /// Feature 0 parts the rows; each part stores features that the other does not.
+    #[test]
+    fn presence_in_one_part_is_not_taken_for_that_of_another_with_cut_columns() {
+        let (n, p) = (64u32, 600);
+        let features = |row: u32| if row < n / 2 { vec![1 + row] } else { vec![0, 100 + row, 200 + row % 7] };
+        let (mut ptr, mut indices) = (vec![0], vec![]);
+        for row in 0..n {
+            indices.extend(features(row));
+            ptr.push(indices.len());
+        }
+        let values = vec![1.0f32; indices.len()];
+        let by_row = SparseView::try_new(ptr, indices, values, p).unwrap();
+        let x = SparseColumns { by_column: by_row.transposed().unwrap(), by_row };
+        let rows: Vec<u32> = (0..n).collect();
+        let mut columns = Columns::new(&x, &rows).unwrap();
+        columns.forced.way = Some(Way::Columns);
+        let lottery = Lottery::new(Key::from_seed(0), p, p as u32);
+        let mut visit = |columns: &mut Columns<'_>, samples: Range<u32>| {
+            let mut seen = Seen::default();
+            columns.visit(&Span { samples, entries: 0..0 }, &lottery, p as u32, &mut seen);
+            seen.0.sort_unstable();
+            seen.0
+        };
+        let whole = Span { samples: 0..n, entries: 0..0 };
+        let mid = columns.split_samples(&whole, 0, 0.5);
+        assert_eq!(mid, n / 2);
+        assert_eq!(visit(&mut columns, 0..mid), (1..=mid).collect::<Vec<u32>>());
+        columns.forced.nests = Some(true);
+        let mid = columns.split_samples(&Span { samples: mid..n, entries: 0..0 }, 203, 0.5);
+        let with_203: Vec<u32> = (n / 2..n).filter(|row| row % 7 == 3).map(|row| 100 + row).collect();
+        assert_eq!(visit(&mut columns, mid..n), with_203);
+    }
 }
