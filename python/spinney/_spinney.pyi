@@ -11,6 +11,7 @@ __all__ = [
     "Tree",
     "__version__",
     "build_info",
+    "count_projections",
     "draw_projection",
     "fit_forest",
     "fit_tree",
@@ -85,6 +86,7 @@ def draw_projection(
     y: _Targets | None = None,
     sample_weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64] | tuple[NDArray[np.uintp], NDArray[np.uint32], NDArray[np.float64]]: ...
+def count_projections(n_outputs: int, count: int | None = None, share: float | None = None) -> int: ...
 def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int: ...
 
 @final

@@ -64,7 +64,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from math import isfinite, log
+from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -91,12 +91,12 @@ __all__ = [
 def count_projections(n_projections: Any, n_outputs: int) -> int:
     """Number of rows of Φ for `n_outputs` columns."""
     if isinstance(n_projections, str) and n_projections == "log":
-        return max(1, int(0.5 + log(n_outputs)))
+        return _spinney.count_projections(n_outputs)
     if not isinstance(n_projections, bool):
         if isinstance(n_projections, Integral) and int(n_projections) >= 1:
-            return min(int(n_projections), sys.maxsize)
+            return _spinney.count_projections(n_outputs, count=min(int(n_projections), sys.maxsize))
         if isinstance(n_projections, RealNotInt) and 0 < float(n_projections) <= 1:
-            return max(1, int(float(n_projections) * n_outputs))
+            return _spinney.count_projections(n_outputs, share=float(n_projections))
     raise ValueError(f'n_projections is {n_projections!r}, accepted: "log", an integer from 1, a share in (0, 1]')
 
 

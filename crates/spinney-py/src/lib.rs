@@ -30,7 +30,7 @@ mod _spinney {
     #[pymodule_export]
     use crate::forest::{PyForest, fit_forest, fit_tree};
     #[pymodule_export]
-    use crate::projection::{draw_projection, py_johnson_lindenstrauss_dim};
+    use crate::projection::{count_projections, draw_projection, py_johnson_lindenstrauss_dim};
     #[pymodule_export]
     use crate::tree::PyTree;
 

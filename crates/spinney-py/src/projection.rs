@@ -143,6 +143,14 @@ fn cost(n_outputs: usize, n_projections: usize, y: Option<&Targets<'_>>) -> usiz
 }
 
 /// Projections that keep all squared distances between `n_samples` rows within 1 ± eps.
+/// Number of projections of `n_outputs` outputs: that count, that share of them, or by default their logarithm.
+#[pyfunction]
+#[pyo3(signature = (n_outputs, count=None, share=None))]
+pub(crate) fn count_projections(n_outputs: usize, count: Option<usize>, share: Option<f64>) -> PyResult<usize> {
+    let rule = count.map(NProjections::Count).or(share.map(NProjections::Fraction)).unwrap_or(NProjections::Log);
+    rule.resolve(n_outputs).map_err(raise)
+}
+
 #[pyfunction]
 #[pyo3(name = "johnson_lindenstrauss_dim")]
 pub(crate) fn py_johnson_lindenstrauss_dim(n_samples: usize, eps: f64) -> PyResult<usize> {
