@@ -589,7 +589,7 @@ mod tests {
         let mut columns = Columns::new(&x, &rows).unwrap();
         columns.forced.way = Some(Way::Columns);
         let lottery = Lottery::new(Key::from_seed(0), p, p as u32);
-        let mut visit = |columns: &mut Columns<'_>, samples: Range<u32>| {
+        let visit = |columns: &mut Columns<'_>, samples: Range<u32>| {
             let mut seen = Seen::default();
             columns.visit(&Span { samples, entries: 0..0 }, &lottery, p as u32, &mut seen);
             seen.0.sort_unstable();
