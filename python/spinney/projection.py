@@ -31,7 +31,7 @@ How many
 
 When not
     * With sparse labels the engine's cost is that of the labels that are there. Projected rows are dense: projections
-      seldom save time on such data. What they may buy is accuracy, as trees differ more; measure it.
+      save little time on such data. What they may buy is accuracy, as trees differ more; measure it.
     * With one output or a few there is nothing to reduce; a single output of classes is refused.
     * Where impurities of the tree are read: they are those of the projected outputs. Importances on the outputs
       themselves are `spinney.inspection.feature_importances(model, outputs="all")`.
