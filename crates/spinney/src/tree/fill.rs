@@ -27,8 +27,17 @@ fn fill_counts(structure: &Structure, y: &Slots<'_>, units: impl Fn(u32) -> u64,
     let mut touched: Vec<u32> = Vec::new();
     let mut cells: Vec<(u32, u64)> = Vec::new();
     for leaf in 0..structure.leaf_samples.len() {
+        let rows = structure.leaf_rows(leaf);
+        cells.clear();
+        if let &[row] = rows {
+            // Most leaves of a full tree hold one row, whose slots rise already.
+            let w = units(row);
+            cells.extend(y.of(row).iter().map(|&slot| (slot, w)));
+            table.push_counts(&cells, w);
+            continue;
+        }
         let mut total = 0;
-        for &row in structure.leaf_rows(leaf) {
+        for &row in rows {
             let w = units(row);
             total += w;
             for &slot in y.of(row) {
@@ -39,7 +48,6 @@ fn fill_counts(structure: &Structure, y: &Slots<'_>, units: impl Fn(u32) -> u64,
             }
         }
         touched.sort_unstable();
-        cells.clear();
         cells.extend(touched.drain(..).map(|slot| (slot, std::mem::take(&mut counts[slot as usize]))));
         table.push_counts(&cells, total);
     }
