@@ -354,7 +354,7 @@ pub(crate) fn seconds_of_projecting(config: &ForestConfig, x: &Matrix<'_>, y: &T
         let is_in_bag = |row: &u32| counts.as_ref().is_none_or(|counts| counts[*row as usize] > 0);
         let rows: Vec<u32> = data.rows.iter().copied().filter(is_in_bag).collect();
         let start = std::time::Instant::now();
-        let targets = plan.targets(key, index, &data.y, &rows)?;
+        let targets = plan.targets(key, index, &data.y, &rows, &control)?;
         seconds += start.elapsed().as_secs_f64();
         plan.take_back(targets);
     }
