@@ -41,7 +41,7 @@ test: $(VENV)/built $(VENV)/extra-test  ## Build spinney and run all tests, Rust
 .PHONY: lint
 lint: $(VENV)/built $(VENV)/extra-lint $(VENV)/extra-test  ## Check formatting, lints, documentation and types
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets --features spinney/bench-internals -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
