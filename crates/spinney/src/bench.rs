@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::forest::grow::{seconds_of_projecting, seconds_of_tree};
 use crate::partition::sort::sort_by_value;
 use crate::partition::sparse::{Columns, Forced, Lookup, Way};
-use crate::partition::{Column, Partitioner, PlainColumn, Span, Visitor};
+use crate::partition::{Column, Partitioner, Span, Visitor};
 use crate::rng::{Key, Stream};
 use crate::split::features::Lottery;
 
@@ -55,22 +55,6 @@ impl Visitor for Sorter {
             sort_by_value(column.entries);
         }
         self.0 += u64::from(column.entries[0].row());
-    }
-
-    fn wants_entries(&self) -> bool {
-        true
-    }
-
-    fn plain_column(&mut self, _: PlainColumn<'_>) {
-        unreachable!("sparse columns are entries");
-    }
-
-    fn least_entries(&self) -> u32 {
-        0
-    }
-
-    fn is_over(&self) -> bool {
-        false
     }
 }
 

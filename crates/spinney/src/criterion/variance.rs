@@ -266,10 +266,6 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         })
     }
 
-    fn weight_of(&self, rows: &[u32]) -> f64 {
-        rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum()
-    }
-
     fn find_range(&mut self, rows: &[u32]) {
         let q = self.moved.n_outputs();
         self.low[..q].fill(f64::INFINITY);
@@ -282,10 +278,11 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         }
     }
 
-    /// Makes a frame for these rows, the node's, and sums them in it; returns whether all their targets are equal.
+    /// Makes a frame for these rows, the node's, whose weight is known, and sums them in it; returns whether all their
+    /// targets are equal.
     fn round(&mut self, rows: &[u32]) -> bool {
         let q = self.moved.n_outputs();
-        let weight = self.weight_of(rows);
+        let weight = self.node.weight;
         self.find_range(rows);
         let mut reach = 0f64;
         for j in 0..q {
@@ -422,7 +419,7 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
         self.n_samples = rows.len();
         if self.frames.is_empty() {
             // The root: without sums its variance is zero, which calls for a frame.
-            self.node.weight = self.weight_of(rows);
+            self.node.weight = rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum();
             return self.summarize(rows);
         }
         self.frame = self.frames[self.frame_of[rows[0] as usize] as usize];

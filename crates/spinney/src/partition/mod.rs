@@ -70,20 +70,28 @@ pub(crate) struct PlainColumn<'a> {
     pub(crate) range: (f32, f32),
 }
 
-/// What looks at the columns of a node.
+/// What looks at the columns of a node; by default at the entries of all.
 pub(crate) trait Visitor {
     fn column(&mut self, column: Column<'_>);
 
     /// Whether entries are wanted, to be sorted; otherwise dense columns come as they are, to [`Visitor::plain_column`].
-    fn wants_entries(&self) -> bool;
+    fn wants_entries(&self) -> bool {
+        true
+    }
 
-    fn plain_column(&mut self, column: PlainColumn<'_>);
+    fn plain_column(&mut self, _column: PlainColumn<'_>) {
+        unreachable!("shown only where entries are not wanted");
+    }
 
     /// Columns with zeros and fewer entries cannot matter any more.
-    fn least_entries(&self) -> u32;
+    fn least_entries(&self) -> u32 {
+        0
+    }
 
     /// Whether no feature drawn later can matter any more.
-    fn is_over(&self) -> bool;
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 /// Sample ids and columns of the nodes of one tree.

@@ -61,22 +61,18 @@ impl<'a> NestedColumns<'a> {
         }
     }
 
-    /// Brings the levels to the node, and adds its own if told to. Its samples rise.
-    pub(super) fn enter(&mut self, span: &Span, samples: &Permutation, nests: bool) {
-        self.leave(span);
-        if nests {
-            let n_features = self.x.by_column.n_major();
-            let level = self.spare.pop().map_or_else(|| Level::new(n_features), Ok);
-            let rows = samples.rows(span.samples.clone());
-            // Only speed hangs on a level: where memory is short there is none.
-            self.levels.extend(level.and_then(|level| level.gather(span, rows, self.x)));
-        }
+    /// Adds a level for the node, which lies inside the last one and whose samples rise.
+    pub(super) fn cut(&mut self, span: &Span, samples: &Permutation) {
+        let n_features = self.x.by_column.n_major();
+        let level = self.spare.pop().map_or_else(|| Level::new(n_features), Ok);
+        let rows = samples.rows(span.samples.clone());
+        // Only speed hangs on a level: where memory is short there is none.
+        self.levels.extend(level.and_then(|level| level.gather(span, rows, self.x)));
     }
 
-    /// Whether a node that is about to be split should get columns of its own, where nodes draw `n_drawn` features.
-    pub(super) fn are_worth_cutting(&mut self, span: &Span, n_drawn: u32) -> bool {
-        self.leave(span);
-        let n = span.n_samples();
+    /// Whether a node of `n` samples inside the last level, about to be split, should get columns of its own, where nodes
+    /// draw `n_drawn` features.
+    pub(super) fn are_worth_cutting(&self, n: u32, n_drawn: u32) -> bool {
         let draws_many = n_drawn as usize >= self.x.by_column.n_major() / MOST_PER_DRAWN;
         n >= FEWEST && n < self.n_samples() / SHRINKAGE && draws_many
     }

@@ -3,7 +3,7 @@
 use super::permutation::Permutation;
 use super::sort::sort_by_value;
 use super::sparse::{StoredColumn, split_by_column};
-use super::{BitSet, Column, Entry, Partitioner, PlainColumn, Span, Visitor};
+use super::{BitSet, Column, Entry, Partitioner, Span, Visitor};
 use crate::data::SparseView;
 use crate::error::{Result, try_with_capacity};
 use crate::split::features::Lottery;
@@ -100,18 +100,6 @@ impl<'a> SortedEntries<'a> {
             fn column(&mut self, column: Column<'_>) {
                 let at = self.0.position(column.feature);
                 self.1 = Some(self.1.map_or(at, |earliest| earliest.min(at)));
-            }
-            fn wants_entries(&self) -> bool {
-                true
-            }
-            fn plain_column(&mut self, _: PlainColumn<'_>) {
-                unreachable!("sparse columns are entries");
-            }
-            fn least_entries(&self) -> u32 {
-                0
-            }
-            fn is_over(&self) -> bool {
-                false
             }
         }
         let mut earliest = Earliest(lottery, None);

@@ -505,9 +505,12 @@ impl Partitioner for Columns<'_> {
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
+        self.columns.leave(span);
         // Both children will be searched, and all that is below them.
-        let nests = self.forced().nests.unwrap_or_else(|| self.columns.are_worth_cutting(span, self.n_drawn));
-        self.columns.enter(span, &self.samples, nests);
+        let is_worth = || self.columns.are_worth_cutting(span.n_samples(), self.n_drawn);
+        if self.forced().nests.unwrap_or_else(is_worth) {
+            self.columns.cut(span, &self.samples);
+        }
         let column = self.columns.column(feature);
         let halvings = (self.columns.per_row() + 2.0).log2();
         if f64::from(span.n_samples()) * halvings * cost::BISECTION < column.len() as f64 * cost::MAPPING {
@@ -548,7 +551,6 @@ pub(super) fn split_by_column(
 mod tests {
     use super::*;
     use crate::SparseView;
-    use crate::partition::PlainColumn;
     use crate::rng::Key;
 
     #[derive(Default)]
@@ -557,18 +559,6 @@ mod tests {
     impl Visitor for Seen {
         fn column(&mut self, column: Column<'_>) {
             self.0.push(column.feature);
-        }
-        fn wants_entries(&self) -> bool {
-            true
-        }
-        fn plain_column(&mut self, _: PlainColumn<'_>) {
-            unreachable!("sparse columns are entries");
-        }
-        fn least_entries(&self) -> u32 {
-            0
-        }
-        fn is_over(&self) -> bool {
-            false
         }
     }
 

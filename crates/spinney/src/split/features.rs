@@ -1,13 +1,14 @@
 //! The feature lottery: which features a node examines, and in what order they count as drawn.
 //!
-//! The order is a keyed pseudo-random permutation of the features, computed both ways without any state: `feature(i)` is
-//! the i-th drawn, `position(f)` tells when f is drawn. So a partitioner may meet the features in any order it likes
+//! The order is a keyed pseudo-random permutation of the features, known both ways: `feature(i)` is the i-th drawn,
+//! `position(f)` tells when f is drawn. So a partitioner may meet the features in any order it likes
 //! (and skip those that cannot vary) and the outcome is still a function of the key alone.
 //!
 //! Up to 64 features are shuffled (Fisher–Yates), and of up to 4 096 those that every node examines; the shuffle is undone
-//! before the next node. Whatever comes later, and all of more features, needs no memory: it is an unbalanced Feistel network on ⌈log₂ n⌉ bits, walked until it lands below n (less than two walks on average). Its rounds are
-//! pairwise independent multiply-shift hashes (Dietzfelbinger 1996), of which four are enough on large domains (Naor and
-//! Reingold 1999); on small ones, where such hashes show their structure, there are more rounds and a stronger hash.
+//! before the next node. Whatever comes later, and all of more features, needs no memory: it is an unbalanced Feistel
+//! network on ⌈log₂ n⌉ bits, walked until it lands below n (less than two walks on average). Its rounds are pairwise
+//! independent multiply-shift hashes (Dietzfelbinger 1996), of which four are enough on large domains (Naor and Reingold
+//! 1999); on small ones, where such hashes show their structure, there are more rounds and a stronger hash.
 
 use std::cell::OnceCell;
 
@@ -101,7 +102,7 @@ impl Round {
 
 impl Network {
     fn new(key: Key, n: u32) -> Self {
-        let bits = 32 - n.saturating_sub(1).leading_zeros();
+        let bits = bits_below(n);
         let rounds = std::array::from_fn(|r| Round {
             multiply: key.child(2 * r as u64).bits(),
             add: key.child(2 * r as u64 + 1).bits(),
@@ -145,6 +146,11 @@ impl Network {
             }
         }
     }
+}
+
+/// Bits of the numbers below n.
+fn bits_below(n: u32) -> u32 {
+    32 - n.saturating_sub(1).leading_zeros()
 }
 
 /// Domains of fewer bits get the stronger hash.
@@ -217,7 +223,7 @@ impl Lottery {
     /// The same for what comes after the shuffle.
     pub(crate) fn later_turns(&self) -> f64 {
         let further = u64::from(self.n).next_power_of_two() as f64 / f64::from(self.n) - 1.0;
-        (1.0 + 3.0 * further) * if self.n < 1 << (STRONG_BELOW - 1) { 2.5 } else { 1.0 }
+        (1.0 + 3.0 * further) * if bits_below(self.n) < STRONG_BELOW { 2.5 } else { 1.0 }
     }
 
     pub(crate) fn n_features(&self) -> u32 {
