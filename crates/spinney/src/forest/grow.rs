@@ -6,17 +6,16 @@ use std::sync::Arc;
 
 use super::Forest;
 use super::bootstrap::{Urn, tree_key};
-use crate::config::{Criterion, ForestConfig, Sampling, Splitter, TreeConfig};
+use crate::config::{Criterion, ForestConfig, Sampling, TreeConfig};
 use crate::control::Control;
 use crate::data::row_weights::{balanced, product};
-use crate::data::{ClassWeight, DenseColumns, Matrix, Outputs, RowWeights, SparseColumns, Targets, Weights};
-use crate::error::{Error, Result, try_filled};
-use crate::partition::dense::SortedOrder;
+use crate::data::{ClassWeight, Matrix, Outputs, RowWeights, Targets, Weights};
+use crate::error::{Error, Result};
 use crate::projection::plan::{Plan, PlanData};
 use crate::rng::Key;
-use crate::split::Rules;
-use crate::split::dispatch::{RowUnits, SearchData, SplitY, TrainX};
-use crate::tree::{Tree, fill, grow};
+use crate::split::dispatch::SplitY;
+use crate::tree::grower::{Grower, Sample};
+use crate::tree::{Tree, fill};
 
 impl TreeConfig {
     /// Grows one tree on all rows.
@@ -151,7 +150,7 @@ struct Fit {
 #[derive(Debug)]
 struct TrainingSet<'a, 't> {
     fit: Fit,
-    x: TrainX<'a>,
+    grower: Grower<'a>,
     /// What leaves are labelled from; without a projection, what splits are searched with too.
     y: SplitY<'a>,
     projection: Option<Plan<'a>>,
@@ -164,12 +163,7 @@ struct TrainingSet<'a, 't> {
     /// Rows of positive weight, rising.
     rows: Vec<u32>,
     n_samples: usize,
-    n_features: usize,
 }
-
-/// Columns are carried down, sorted, when a node draws at least this share of the features; below it, sorting the drawn
-/// columns of each node costs less than splitting all. `benches/rust/extraction.rs` finds them equal between 0.1 and 0.2.
-const CARRY_SHARE: f64 = 0.2;
 
 impl<'a, 't> TrainingSet<'a, 't> {
     fn new(
@@ -210,8 +204,6 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let weights = Weights::new(base.as_deref(), n_samples, n_draws)?;
         let rebalance = rebalance.then(|| Rebalance { y, base: once.map(<[f64]>::to_vec), n_draws });
         let rows = urn.rows_rising()?;
-        let drawn = config.max_features.resolve(n_features)?;
-        let carry = config.carries_columns(x, drawn);
         let targets = SplitY::new(y)?;
         let projection = config.output_projection.as_ref().map(|projection| {
             let data = PlanData {
@@ -228,7 +220,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let projection = projection.transpose()?;
         Ok(TrainingSet {
             fit,
-            x: train_x(x, carry, control)?,
+            grower: Grower::new(config, x, control)?,
             y: targets,
             projection,
             outputs: y.outputs(),
@@ -237,7 +229,6 @@ impl<'a, 't> TrainingSet<'a, 't> {
             urn,
             rows,
             n_samples,
-            n_features,
         })
     }
 
@@ -248,8 +239,6 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let own = self.rebalance.as_ref().map(|rebalance| rebalance.weights(|row| count(row) as f64)).transpose()?;
         let weights = own.as_ref().unwrap_or(&self.weights);
         let units = |row: usize| weights.units(row) * count(row);
-        let total: u64 = (0..self.n_samples).map(units).sum();
-        let largest = (0..self.n_samples).map(units).max().unwrap_or(0);
         let in_bag: Vec<u32>;
         let rows = if counts.is_some() {
             in_bag = self.rows.iter().copied().filter(|&row| count(row as usize) > 0).collect();
@@ -264,69 +253,19 @@ impl<'a, 't> TrainingSet<'a, 't> {
             Some(projected) => (projected, Criterion::Variance),
             None => (&self.y, config.criterion),
         };
-        let row_units = if fits_narrow(split_y, total) {
-            let mut narrow = try_filled("the weights of a tree", 0u32, self.n_samples)?;
-            narrow.iter_mut().enumerate().for_each(|(row, u)| *u = units(row) as u32);
-            RowUnits::Narrow(narrow)
-        } else {
-            let mut wide = try_filled("the weights of a tree", 0u64, self.n_samples)?;
-            wide.iter_mut().enumerate().for_each(|(row, u)| *u = units(row));
-            RowUnits::Wide(wide)
-        };
-        let search = SearchData {
-            x: &self.x,
-            y: split_y,
-            units: &row_units,
-            exact_weights: weights.exact,
-            rows,
-            criterion,
-            rules: self.rules(config, total as f64, largest as f64)?,
-            control,
-        };
-        let structure = grow::grow(&mut *search.into_search()?, key.child(GROWTH), config.max_leaf_nodes, control)?;
+        let sample = Sample::new(rows, self.n_samples, units, weights.exact, split_y)?;
+        let key = key.child(GROWTH);
+        let structure = self.grower.structure(config, split_y, criterion, &sample, key, control)?;
         if let (Some(plan), Some(SplitY::Real(targets))) = (&self.projection, projected) {
             plan.take_back(targets);
         }
-        let leaves = fill::leaf_values(&structure, &self.y, &row_units, self.outputs.width())?;
-        Ok(structure.into_tree(leaves, weights.unit, self.n_features, self.outputs.clone(), criterion))
+        let leaves = fill::leaf_values(&structure, &self.y, &sample.units, self.outputs.width())?;
+        Ok(structure.into_tree(leaves, weights.unit, self.grower.n_features(), self.outputs.clone(), criterion))
     }
-
-    fn rules(&self, config: &TreeConfig, total_weight: f64, largest_weight: f64) -> Result<Rules> {
-        Ok(Rules {
-            splitter: config.splitter,
-            max_depth: config.max_depth.unwrap_or(usize::MAX),
-            min_samples_split: config.min_samples_split,
-            min_samples_leaf: config.min_samples_leaf,
-            min_weight_leaf: config.min_weight_fraction_leaf * total_weight,
-            min_impurity_decrease: config.min_impurity_decrease,
-            n_drawn: config.max_features.resolve(self.n_features)? as u32,
-            n_features: self.n_features,
-            total_weight,
-            largest_weight,
-        })
-    }
-}
-
-/// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.
-fn fits_narrow(y: &SplitY<'_>, total: u64) -> bool {
-    let per_sample = match y {
-        SplitY::Real(_) => 1,
-        SplitY::Slots(y) => y.most_in_a_row() as u128,
-    };
-    total < 1 << 31 && u128::from(total) * u128::from(total) * per_sample < 1 << 61
 }
 
 /// Purpose of a tree's key.
 const GROWTH: u64 = 1;
-
-impl TreeConfig {
-    /// Whether columns are sorted once and carried down. Random thresholds need no order, so only sparse columns gain
-    /// from being carried: they are found at no cost.
-    pub(crate) fn carries_columns(&self, x: &Matrix<'_>, n_drawn: usize) -> bool {
-        let gains = self.splitter == Splitter::Best || !matches!(x, Matrix::Dense(_));
-        gains && n_drawn as f64 >= CARRY_SHARE * x.n_features() as f64
-    }
-}
 
 /// Seconds to arrange x and to grow one tree, with columns carried down or found at each node.
 #[cfg(feature = "bench-internals")]
@@ -335,7 +274,7 @@ pub(crate) fn seconds_of_tree(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'
     let fit = Fit { sampling: Sampling::All, seed: config.seed, n_trees: 1 };
     let mut data = TrainingSet::new(config, x, y, None.into(), fit, &control)?;
     let start = std::time::Instant::now();
-    data.x = train_x(x, carry, &control)?;
+    data.grower = Grower::arranged(x, carry, &control)?;
     std::hint::black_box(data.grow(config, 0, Key::from_seed(config.seed), &control)?);
     Ok(start.elapsed().as_secs_f64())
 }
@@ -359,22 +298,4 @@ pub(crate) fn seconds_of_projecting(config: &ForestConfig, x: &Matrix<'_>, y: &T
         plan.take_back(targets);
     }
     Ok(seconds)
-}
-
-fn train_x<'a>(x: &'a Matrix<'_>, carry: bool, control: &Control) -> Result<TrainX<'a>> {
-    Ok(match x {
-        Matrix::Dense(x) => {
-            let columns = DenseColumns::new(x.view())?;
-            if carry {
-                let order = SortedOrder::new(&columns, control)?;
-                TrainX::DenseSorted(columns, order)
-            } else {
-                TrainX::Dense(columns)
-            }
-        }
-        Matrix::Csc(x) if carry => TrainX::SparseSorted(x.view()),
-        Matrix::Csr(x) if carry => TrainX::SparseSorted(x.transposed()?),
-        Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.transposed()?, by_column: x.view() }),
-        Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.transposed()?, by_row: x.view() }),
-    })
 }

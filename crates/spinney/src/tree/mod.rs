@@ -15,6 +15,7 @@
 pub(crate) mod fill;
 mod frontier;
 pub(crate) mod grow;
+pub(crate) mod grower;
 pub(crate) mod importance;
 pub(crate) mod leaves;
 pub(crate) mod traverse;

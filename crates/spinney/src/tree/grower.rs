@@ -1,0 +1,148 @@
+//! X made ready for growth: prepared once, for all trees of a forest or all stages of boosting.
+
+use crate::config::{Criterion, Splitter, TreeConfig};
+use crate::control::Control;
+use crate::data::{DenseColumns, Matrix, SparseColumns};
+use crate::error::{Result, try_filled};
+use crate::partition::dense::SortedOrder;
+use crate::rng::Key;
+use crate::split::Rules;
+use crate::split::dispatch::{RowUnits, SearchData, SplitY, TrainX};
+use crate::tree::grow::{Structure, grow};
+
+/// The rows that one tree is grown on, and what each weighs.
+#[derive(Debug)]
+pub(crate) struct Sample<'a> {
+    /// Rows of positive weight, rising.
+    rows: &'a [u32],
+    pub(crate) units: RowUnits,
+    /// Units are whole multiples of samples (see `data::weights`).
+    exact: bool,
+    total: u64,
+    largest: u64,
+}
+
+impl<'a> Sample<'a> {
+    /// `units` tells the weight of each of `n_samples` rows, zero outside `rows`; `y` is what the tree splits on.
+    pub(crate) fn new(
+        rows: &'a [u32],
+        n_samples: usize,
+        units: impl Fn(usize) -> u64,
+        exact: bool,
+        y: &SplitY<'_>,
+    ) -> Result<Self> {
+        let total = (0..n_samples).map(&units).sum();
+        let largest = (0..n_samples).map(&units).max().unwrap_or(0);
+        let units = if fits_narrow(y, total) {
+            let mut narrow = try_filled("the weights of a tree", 0u32, n_samples)?;
+            narrow.iter_mut().enumerate().for_each(|(row, u)| *u = units(row) as u32);
+            RowUnits::Narrow(narrow)
+        } else {
+            let mut wide = try_filled("the weights of a tree", 0u64, n_samples)?;
+            wide.iter_mut().enumerate().for_each(|(row, u)| *u = units(row));
+            RowUnits::Wide(wide)
+        };
+        Ok(Sample { rows, units, exact, total, largest })
+    }
+}
+
+/// X as growth uses it.
+#[derive(Debug)]
+pub(crate) struct Grower<'a> {
+    x: TrainX<'a>,
+    n_features: usize,
+}
+
+/// Columns are carried down, sorted, when a node draws at least this share of the features; below it, sorting the drawn
+/// columns of each node costs less than splitting all. `benches/rust/extraction.rs` finds them equal between 0.1 and 0.2.
+const CARRY_SHARE: f64 = 0.2;
+
+impl<'a> Grower<'a> {
+    /// Brings `x`, which was checked, into the form that trees of this configuration want.
+    pub(crate) fn new(config: &TreeConfig, x: &'a Matrix<'_>, control: &Control) -> Result<Self> {
+        let n_drawn = config.max_features.resolve(x.n_features())?;
+        Grower::arranged(x, config.carries_columns(x, n_drawn), control)
+    }
+
+    /// The same, with columns carried down or found at each node.
+    pub(crate) fn arranged(x: &'a Matrix<'_>, carry: bool, control: &Control) -> Result<Self> {
+        let n_features = x.n_features();
+        let x = match x {
+            Matrix::Dense(x) => {
+                let columns = DenseColumns::new(x.view())?;
+                if carry {
+                    let order = SortedOrder::new(&columns, control)?;
+                    TrainX::DenseSorted(columns, order)
+                } else {
+                    TrainX::Dense(columns)
+                }
+            }
+            Matrix::Csc(x) if carry => TrainX::SparseSorted(x.view()),
+            Matrix::Csr(x) if carry => TrainX::SparseSorted(x.transposed()?),
+            Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.transposed()?, by_column: x.view() }),
+            Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.transposed()?, by_row: x.view() }),
+        };
+        Ok(Grower { x, n_features })
+    }
+
+    pub(crate) fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Grows the structure of one tree: a function of (data, parameters, key).
+    pub(crate) fn structure(
+        &self,
+        config: &TreeConfig,
+        y: &SplitY<'_>,
+        criterion: Criterion,
+        sample: &Sample<'_>,
+        key: Key,
+        control: &Control,
+    ) -> Result<Structure> {
+        let search = SearchData {
+            x: &self.x,
+            y,
+            units: &sample.units,
+            exact_weights: sample.exact,
+            rows: sample.rows,
+            criterion,
+            rules: self.rules(config, sample)?,
+            control,
+        };
+        grow(&mut *search.into_search()?, key, config.max_leaf_nodes, control)
+    }
+
+    fn rules(&self, config: &TreeConfig, sample: &Sample<'_>) -> Result<Rules> {
+        let total_weight = sample.total as f64;
+        Ok(Rules {
+            splitter: config.splitter,
+            max_depth: config.max_depth.unwrap_or(usize::MAX),
+            min_samples_split: config.min_samples_split,
+            min_samples_leaf: config.min_samples_leaf,
+            min_weight_leaf: config.min_weight_fraction_leaf * total_weight,
+            min_impurity_decrease: config.min_impurity_decrease,
+            n_drawn: config.max_features.resolve(self.n_features)? as u32,
+            n_features: self.n_features,
+            total_weight,
+            largest_weight: sample.largest as f64,
+        })
+    }
+}
+
+/// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.
+fn fits_narrow(y: &SplitY<'_>, total: u64) -> bool {
+    let per_sample = match y {
+        SplitY::Real(_) => 1,
+        SplitY::Slots(y) => y.most_in_a_row() as u128,
+    };
+    total < 1 << 31 && u128::from(total) * u128::from(total) * per_sample < 1 << 61
+}
+
+impl TreeConfig {
+    /// Whether columns are sorted once and carried down. Random thresholds need no order, so only sparse columns gain
+    /// from being carried: they are found at no cost.
+    pub(crate) fn carries_columns(&self, x: &Matrix<'_>, n_drawn: usize) -> bool {
+        let gains = self.splitter == Splitter::Best || !matches!(x, Matrix::Dense(_));
+        gains && n_drawn as f64 >= CARRY_SHARE * x.n_features() as f64
+    }
+}
