@@ -1,0 +1,140 @@
+"""Boosting against the slow twin of `boosting_twin.py`, score by score after every stage, on small data without ties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import spinney
+from boosting_twin import Twin, staged_scores
+from spinney.projection import GaussianProjection, RademacherProjection
+
+N_STAGES = 6
+# Leaves large enough for no two splits of a node to be equally good: the twin raises `TiedError` otherwise.
+LIMITS: dict[str, Any] = {"max_depth": 2, "min_samples_leaf": 8}
+# float32 keeps scores of labels and classes, with 24 bits: some 1e-7 of a score, over stages whose steps follow from
+# scores before. Numbers are float64; the twin's minimiser finds a step to about the root of the rounding of a loss.
+TOLERANCE = {"labels": 2e-5, "numbers": 1e-6}
+
+STRATEGIES = ["single_target", "joint", "projected", "subspace", "relabelled", "relabelled pair"]
+NUMBERS = ["squared_error", "absolute_error"]
+LABELS = ["log_loss", "exponential", "hinge", "squared_error"]
+
+
+def make_problem(seed: int = 0, n: int = 120, d: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows to fit and to predict, and scores that depend on them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5)).astype(np.float32)
+    scores = np.sin(X @ rng.normal(size=(5, d))) + 0.3 * rng.normal(size=(n, d))
+    return X, X[rng.permutation(n)] + np.float32(0.01), scores
+
+
+def setting(strategy: str, d: int, seed: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters of the estimator and of the twin."""
+    if strategy in ("single_target", "joint"):
+        return {"output_strategy": strategy}, {"strategy": strategy}
+    q = 2 if strategy == "relabelled pair" else 1
+    family = RademacherProjection("achlioptas") if strategy == "subspace" else GaussianProjection()
+    phis = [np.asarray(family.draw(d, q, random_state=seed + stage) @ np.eye(d)) for stage in range(N_STAGES)]
+    left = iter(phis)
+    relabel = strategy.startswith("relabelled")
+    params = {"output_projection": lambda *shape: next(left), "n_projections": q, "relabel_leaves": relabel}
+    return params, {"strategy": "projected", "phis": phis, "relabel": relabel}
+
+
+def make(kind: str, **params: Any) -> Any:
+    params = {"n_estimators": N_STAGES, "max_bins": None, "random_state": 0, **LIMITS, **params}
+    return getattr(spinney, f"GradientBoosting{kind}")(**params)
+
+
+def check(model: Any, twin: Twin, X_new: np.ndarray, parameters: dict[str, Any], tolerance: float) -> None:
+    """Scores of training rows and of new ones, step sizes and losses."""
+    parameters = {"learning_rate": model.learning_rate, "n_stages": N_STAGES, **parameters, **LIMITS}
+    staged = model.staged_predict if not hasattr(model, "classes_") else model.staged_decision_function
+    for X in (twin.X, X_new):
+        expected = staged_scores(twin, X, **parameters)
+        for stage, (ours, theirs) in enumerate(zip(staged(X), expected, strict=True)):
+            np.testing.assert_allclose(as_scores(ours, twin), as_scores(theirs, twin), atol=tolerance, err_msg=stage)
+    steps = np.array([rho for _, rho, _ in twin.stages(**parameters)])
+    assert model.step_sizes_.shape == steps.shape
+    losses = np.array([twin.value(f) for _, _, f in twin.stages(**parameters)])
+    # What the loss is divided by, and a constant factor, are the estimator's.
+    np.testing.assert_allclose(model.train_score_ / model.train_score_[0], losses / losses[0], rtol=1e-4)
+
+
+def as_scores(scores: Any, twin: Twin) -> np.ndarray:
+    """A table; of a softmax, the mean of its columns taken off, which it does not see."""
+    if isinstance(scores, list):
+        scores = np.column_stack(scores)
+    scores = scores.reshape(len(scores), -1)
+    if twin.groups:
+        scores = np.column_stack([scores[:, s] - scores[:, s].mean(axis=1, keepdims=True) for s in twin.groups])
+    return scores
+
+
+def weights_for(n: int) -> np.ndarray:
+    """No two sums of a few of them are equal: gradients that are signs tie otherwise."""
+    return np.random.default_rng(9).uniform(0.5, 2, n)
+
+
+@pytest.mark.parametrize("learning_rate", [1.0, 0.3])
+@pytest.mark.parametrize("loss", [*NUMBERS, "unweighted"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_numbers(strategy, loss, learning_rate):
+    X, X_new, Y = make_problem()
+    w = None if loss == "unweighted" else weights_for(len(X))
+    loss = "squared_error" if loss == "unweighted" else loss
+    params, parameters = setting(strategy, Y.shape[1])
+    model = make("Regressor", loss=loss, learning_rate=learning_rate, **params).fit(X, Y, sample_weight=w)
+    check(model, Twin(X, Y, loss, w), X_new, parameters, TOLERANCE["numbers"])
+
+
+@pytest.mark.parametrize("learning_rate", [1.0, 0.3])
+@pytest.mark.parametrize("loss", LABELS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_labels(strategy, loss, learning_rate):
+    X, X_new, scores = make_problem()
+    Y = (scores > 0.4).astype(int)
+    w = weights_for(len(X))
+    params, parameters = setting(strategy, Y.shape[1])
+    model = make("Classifier", loss=loss, learning_rate=learning_rate, **params).fit(X, Y, sample_weight=w)
+    targets = Y - 0.5 if loss == "squared_error" else 2.0 * Y - 1  # one half off: `decision_function` is so
+    check(model, Twin(X, targets, loss, w), X_new, parameters, TOLERANCE["labels"])
+
+
+@pytest.mark.parametrize("loss", LABELS)
+@pytest.mark.parametrize("strategy", ["single_target", "joint", "projected", "relabelled"])
+def test_two_classes(strategy, loss):
+    X, X_new, scores = make_problem()
+    y = scores[:, 0] > 0.4
+    params, parameters = setting(strategy, 1)
+    w = weights_for(len(X))
+    model = make("Classifier", loss=loss, **params).fit(X, y, sample_weight=w)
+    targets = (y - 0.5 if loss == "squared_error" else 2.0 * y - 1)[:, None]
+    check(model, Twin(X, targets, loss, w), X_new, parameters, TOLERANCE["labels"])
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("loss", LABELS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_classes(strategy, loss, outputs):
+    X, X_new, scores = make_problem()
+    y = np.digitize(scores[:, :outputs], [-0.4, 0.4])
+    params, parameters = setting(strategy, 3 * outputs)
+    w = weights_for(len(X))
+    model = make("Classifier", loss=loss, **params).fit(X, y[:, 0] if outputs == 1 else y, sample_weight=w)
+    one_hot = np.concatenate([y[:, [o]] == np.arange(3) for o in range(outputs)], axis=1).astype(float)
+    softmax = loss == "log_loss" and strategy != "single_target"
+    groups = tuple(slice(3 * o, 3 * o + 3) for o in range(outputs)) if softmax else None
+    targets = one_hot if softmax else one_hot - 0.5 if loss == "squared_error" else 2 * one_hot - 1
+    check(model, Twin(X, targets, loss, w, groups), X_new, parameters, TOLERANCE["labels"])
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential"])
+def test_line_searches_agree(loss):
+    X, X_new, scores = make_problem()
+    Y = (scores > 0.4).astype(int)
+    newton, brent = (make("Classifier", loss=loss, line_search=name).fit(X, Y) for name in ("newton", "brent"))
+    np.testing.assert_allclose(newton.step_sizes_, brent.step_sizes_, rtol=1e-4)
+    np.testing.assert_allclose(newton.decision_function(X_new), brent.decision_function(X_new), atol=1e-4)
