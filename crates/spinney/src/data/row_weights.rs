@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::targets::Targets;
+use super::weights::Weights;
 use crate::error::{Error, Result, try_filled};
 
 /// Weights of rows and of their classes.
@@ -18,6 +19,31 @@ pub struct RowWeights<'a> {
 impl<'a> From<Option<&'a [f64]>> for RowWeights<'a> {
     fn from(sample_weight: Option<&'a [f64]>) -> Self {
         RowWeights { sample_weight, class_weight: ClassWeight::Equal }
+    }
+}
+
+impl<'a> RowWeights<'a> {
+    /// One weight for each row of `y`, for a fit that draws no rows of its own: both rules of balance mean the same there.
+    /// `None` when all weigh the same.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Shape`] and [`crate::ErrorKind::Invalid`] for weights that do not fit the rows, and for class
+    /// weights of numbers.
+    pub fn by_row(self, y: &Targets<'_>) -> Result<Option<Cow<'a, [f64]>>> {
+        Weights::check(self.sample_weight, y.n_samples())?;
+        let by_class = match self.class_weight {
+            ClassWeight::Equal => None,
+            ClassWeight::Rows(rows) => Some(Cow::Borrowed(rows)),
+            ClassWeight::Balanced | ClassWeight::BalancedSubsample => {
+                Some(Cow::Owned(balanced(y, |row| self.sample_weight.map_or(1.0, |w| w[row]))?))
+            }
+        };
+        if let Some(by_class) = &by_class
+            && by_class.len() != y.n_samples()
+        {
+            return Err(Error::shape("class weights by row", y.n_samples(), by_class.len()));
+        }
+        Ok(product(self.sample_weight, by_class))
     }
 }
 
@@ -112,6 +138,20 @@ mod tests {
         // Output 0 has totals 3 and 1 of 4, its third class does not occur; output 1 has totals 3 and 1.
         let expected = [4.0 / 6.0 * 4.0 / 2.0, 4.0 / 6.0 * 4.0 / 6.0, 4.0 / 2.0 * 4.0 / 6.0, 4.0 / 6.0 * 4.0 / 6.0];
         found.iter().zip(expected).for_each(|(f, e)| assert!((f - e).abs() < 1e-8, "{f} {e}"));
+    }
+
+    #[test]
+    fn weights_by_row_are_products() {
+        let codes = array![[0u32], [1], [1], [0]];
+        let y = Targets::Classes { codes: codes.view(), n_classes: vec![2] };
+        let sample_weight = Some(&[1.0, 2.0, 1.0, 0.0][..]);
+        let by_row = |class_weight| RowWeights { sample_weight, class_weight }.by_row(&y).map(|w| w.unwrap().to_vec());
+        assert_eq!(by_row(ClassWeight::Equal).unwrap(), [1.0, 2.0, 1.0, 0.0]);
+        assert_eq!(by_row(ClassWeight::Rows(&[0.5, 3.0, 3.0, 0.5])).unwrap(), [0.5, 6.0, 3.0, 0.0]);
+        let balanced = by_row(ClassWeight::Balanced).unwrap();
+        balanced.iter().zip([2.0, 4.0 / 3.0, 2.0 / 3.0, 0.0]).for_each(|(b, e)| assert!((b - e).abs() < 1e-8));
+        assert!(by_row(ClassWeight::Rows(&[1.0])).is_err());
+        assert_eq!(RowWeights::default().by_row(&y).unwrap(), None);
     }
 
     #[test]
