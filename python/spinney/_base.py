@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
 from numbers import Integral, Real
@@ -54,6 +54,25 @@ def progress_bar(n_trees: int, verbose: int, name: str) -> Iterator[Callable[[in
         return
     with tqdm(total=n_trees, desc=name, unit="tree") as bar:
         yield lambda n_done: bar.update(n_done - bar.n)
+
+
+class Members(Sequence[Any]):
+    """The trees of an ensemble as estimators, made when asked for; they share its memory."""
+
+    def __init__(self, ensemble: Any) -> None:
+        self._owner = ensemble
+
+    def __len__(self) -> int:
+        n_trees: int = self._owner._forest.n_trees
+        return n_trees
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self._owner._member(i) for i in range(len(self))[index]]
+        return self._owner._member(range(len(self))[index])
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} trees of {self._owner!r}>"
 
 
 class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
@@ -116,11 +135,18 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
 
     def _tree_config(self, n_samples: int, target: Target, growth: Growth) -> _TreeConfig:
         """Parameters of trees grown on `n_samples` rows of positive weight."""
+        criterion = _projection.check_criterion(self.criterion, self.output_projection, target.kind)
+        config = self._growth_config(n_samples, criterion, growth.seed)
+        config["output_projection"] = _projection.to_engine(self.output_projection, self.n_projections, target, growth)
+        return config
+
+    def _growth_config(self, n_samples: int, criterion: str, seed: int) -> _TreeConfig:
+        """The same, but for projections."""
         leaf, split = self.min_samples_leaf, self.min_samples_split
         leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
         split = split if isinstance(split, Integral) else max(2, ceil(split * n_samples))
         return {
-            "criterion": _projection.check_criterion(self.criterion, self.output_projection, target.kind),
+            "criterion": criterion,
             "splitter": getattr(self, "splitter", self._splitter),
             "max_depth": _size(self.max_depth),
             "min_samples_split": min(int(split), sys.maxsize),
@@ -129,8 +155,8 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             "max_features": n_drawn_features(self.max_features, self.n_features_in_),
             "max_leaf_nodes": _size(self.max_leaf_nodes),
             "min_impurity_decrease": float(self.min_impurity_decrease),
-            "seed": growth.seed,
-            "output_projection": _projection.to_engine(self.output_projection, self.n_projections, target, growth),
+            "seed": seed,
+            "output_projection": None,
         }
 
     def _check_predict(self, X: Any) -> Matrix:

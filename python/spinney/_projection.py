@@ -120,29 +120,58 @@ def to_engine(output_projection: Any, n_projections: Any, target: Target, growth
             "output_projection is for several outputs, labels or numbers, and y is a single output of classes: set "
             "output_projection=None"
         )
-    if isinstance(output_projection, str):
-        output_projection = FAMILIES[output_projection]
-    if isclass(output_projection):
-        name = output_projection.__name__
-        raise ValueError(f"output_projection is the class {name}, accepted: an object of it, {name}()")
     d = target.n_columns
-    if isinstance(output_projection, Projection):
-        q = count_projections(n_projections, d)
-        return {"family": output_projection._family(), "matrices": [], "n_projections": q, "shared": growth.shared}
-    if callable(output_projection):
-        q = count_projections(n_projections, d)
-        name = "output_projection(n_outputs, n_projections, random_state)"
-        matrices = [_matrix(output_projection(d, q, seed), name, d, q) for seed in growth.projection_seeds]
-    else:
-        matrix = _matrix(output_projection, "output_projection", d, None)
-        q = len(matrix) if isinstance(matrix, np.ndarray) else len(matrix[0]) - 1
+    matrix = given_matrix(output_projection, d)
+    if matrix is not None:
+        q = _n_rows(matrix)
         if not (isinstance(n_projections, str) or (isinstance(n_projections, Integral) and n_projections == q)):
             raise ValueError(
                 f"n_projections is {n_projections!r}, but output_projection is a matrix of {q} rows; accepted with it: "
                 f'"log" (the default, not used) and {q}'
             )
-        matrices = [matrix]
+        return {"family": None, "matrices": [matrix], "n_projections": q, "shared": growth.shared}
+    return drawn(output_projection, count_projections(n_projections, d), d, growth)
+
+
+def given_matrix(output_projection: Any, n_outputs: int) -> _ProjectionMatrix | None:
+    """The matrix that was given, if one was."""
+    if isclass(output_projection):
+        name = output_projection.__name__
+        raise ValueError(f"output_projection is the class {name}, accepted: an object of it, {name}()")
+    if isinstance(output_projection, str | Projection) or callable(output_projection):
+        return None
+    return _matrix(output_projection, "output_projection", n_outputs, None)
+
+
+def drawn(output_projection: Any, n_projections: int, n_outputs: int, growth: Growth) -> _OutputProjection:
+    """A family, or the matrices that a callable gives."""
+    if isinstance(output_projection, str):
+        output_projection = FAMILIES[output_projection]
+    q = n_projections
+    if isinstance(output_projection, Projection):
+        return {"family": output_projection._family(), "matrices": [], "n_projections": q, "shared": growth.shared}
+    name = "output_projection(n_outputs, n_projections, random_state)"
+    seeds = growth.projection_seeds
+    matrices = [_matrix(output_projection(n_outputs, q, seed), name, n_outputs, q) for seed in seeds]
     return {"family": None, "matrices": matrices, "n_projections": q, "shared": growth.shared}
+
+
+def of_stages(output_projection: Any, n_projections: Any, n_outputs: int, growth: Growth) -> _OutputProjection:
+    """The two parameters of boosting in the engine's form, for `n_outputs` columns of scores."""
+    matrix = given_matrix(output_projection, n_outputs)
+    if matrix is None:
+        return drawn(output_projection, count_projections(n_projections, n_outputs), n_outputs, growth)
+    q = _n_rows(matrix)
+    if not isinstance(n_projections, str) and n_projections not in (1, q):
+        raise ValueError(
+            f"n_projections is {n_projections!r}, but output_projection is a matrix of {q} rows; accepted with it: "
+            f"1 (the default, not used) and {q}"
+        )
+    return {"family": None, "matrices": [matrix], "n_projections": q, "shared": True}
+
+
+def _n_rows(matrix: _ProjectionMatrix) -> int:
+    return len(matrix) if isinstance(matrix, np.ndarray) else len(matrix[0]) - 1
 
 
 def _matrix(phi: Any, name: str, n_outputs: int, n_projections: int | None) -> _ProjectionMatrix:

@@ -23,6 +23,7 @@ from spinney._base import (
     BaseClassifier,
     BaseModel,
     BaseRegressor,
+    Members,
     n_drawn_features,
     n_positive,
     progress_bar,
@@ -40,24 +41,6 @@ from spinney.tree import (
 
 if TYPE_CHECKING:
     from spinney._spinney import _ForestConfig
-
-
-class Members(Sequence[Any]):
-    """The trees of a forest as estimators, made when asked for; they share the forest's memory."""
-
-    def __init__(self, forest: BaseForest) -> None:
-        self._owner = forest
-
-    def __len__(self) -> int:
-        return self._owner._forest.n_trees
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self._owner._member(i) for i in range(len(self))[index]]
-        return self._owner._member(range(len(self))[index])
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} trees of {self._owner!r}>"
 
 
 class BaseForest(BaseModel):

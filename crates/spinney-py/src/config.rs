@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use spinney::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
+use spinney::boost::{BoostConfig, LineSearch, LossKind, OutputStrategy};
+use spinney::{Criterion, ForestConfig, MaxFeatures, OutputProjection, Sampling, Splitter, TreeConfig};
 
 use crate::projection::PyOutputProjection;
 
@@ -87,6 +88,65 @@ impl PyForestConfig {
                 (true, Some(PyMaxSamples::Count(count))) => Sampling::Bootstrap(Some(count)),
                 (true, Some(PyMaxSamples::Share(share))) => Sampling::BootstrapShare(share),
             },
+            seed: tree.seed,
+            tree,
+        })
+    }
+}
+
+/// Keys of the dictionary of boosting's parameters.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PyBoostConfig {
+    tree: PyTreeConfig,
+    /// Stages of the whole model.
+    n_estimators: usize,
+    learning_rate: f64,
+    loss: String,
+    strategy: String,
+    /// For the strategy "projected".
+    output_projection: Option<PyOutputProjection>,
+    relabel: bool,
+    subsample: f64,
+    line_search: String,
+    /// `None` to look at every value.
+    max_bins: Option<usize>,
+    n_iter_no_change: Option<usize>,
+    tol: f64,
+}
+
+impl PyBoostConfig {
+    pub(crate) fn into_config(self) -> PyResult<BoostConfig> {
+        let tree = self.tree.into_config()?;
+        Ok(BoostConfig {
+            n_estimators: self.n_estimators,
+            learning_rate: self.learning_rate,
+            loss: match self.loss.as_str() {
+                "squared_error" => LossKind::SquaredError,
+                "absolute_error" => LossKind::AbsoluteError,
+                "log_loss" => LossKind::LogLoss,
+                "exponential" => LossKind::Exponential,
+                "hinge" => LossKind::Hinge,
+                other => return Err(unknown("loss", other)),
+            },
+            strategy: match (self.strategy.as_str(), self.output_projection) {
+                ("single_target", _) => OutputStrategy::SingleTarget,
+                ("joint", _) => OutputStrategy::Joint,
+                ("projected", Some(projection)) => {
+                    let OutputProjection { family, n_projections, .. } = projection.into_projection()?;
+                    OutputStrategy::Projected { projection: family, n_projections, relabel: self.relabel }
+                }
+                (other, _) => return Err(unknown("output_strategy", other)),
+            },
+            subsample: self.subsample,
+            line_search: match self.line_search.as_str() {
+                "newton" => LineSearch::Newton,
+                "brent" => LineSearch::Brent,
+                other => return Err(unknown("line_search", other)),
+            },
+            max_bins: self.max_bins,
+            n_iter_no_change: self.n_iter_no_change,
+            tol: self.tol,
             seed: tree.seed,
             tree,
         })

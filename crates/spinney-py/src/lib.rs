@@ -8,10 +8,11 @@
 //! | `output` | the engine's arrays as numpy arrays, without copies |
 //! | `config` | parameters from dictionaries |
 //! | `projection` | output projections: families and matrices, and what a family draws |
-//! | `tree`, `forest` | frozen classes around the engine's models |
+//! | `tree`, `forest`, `boost` | frozen classes around the engine's models |
 //!
 //! One call: inputs become views, `enter` runs the engine on them, the result becomes numpy arrays or a frozen class.
 
+mod boost;
 mod config;
 mod enter;
 mod error;
@@ -27,6 +28,8 @@ mod _spinney {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
+    #[pymodule_export]
+    use crate::boost::{PyBoosted, PyStaged, fit_boosting, fit_boosting_with, weights_by_row};
     #[pymodule_export]
     use crate::forest::{PyForest, fit_forest, fit_tree};
     #[pymodule_export]

@@ -1,0 +1,280 @@
+//! Gradient boosting: fitting and using models, and weak models that Python provides.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use ndarray::ArrayView2;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use spinney::boost::{BoostConfig, Boosted, OutputStrategy, Validation, WeakLearner, WeakPredictions};
+use spinney::{ErrorKind, Matrix, Result, Targets};
+
+use crate::config::PyBoostConfig;
+use crate::enter::Entry;
+use crate::error::raise;
+use crate::forest::PyForest;
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
+use crate::output;
+
+/// Rough steps of one stage for each stored value of X that a level of its trees looks at.
+const STEPS_PER_VALUE: usize = 4;
+
+/// Rows held out: X, y and weights.
+type PyValidation<'py> = (PyMatrix<'py>, PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>);
+
+/// The same without X: weak models look at it themselves.
+type PyValidationTargets<'py> = (PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>);
+
+/// A fitted boosting model. Immutable: any number of threads may use it at once.
+#[pyclass(frozen, eq, module = "spinney._spinney", name = "Boosted")]
+#[derive(Debug, PartialEq)]
+pub(crate) struct PyBoosted(Arc<Boosted>);
+
+impl From<Boosted> for PyBoosted {
+    fn from(model: Boosted) -> Self {
+        PyBoosted(Arc::new(model))
+    }
+}
+
+/// One weight for each row: sample weights times class weights; `None` when all weigh the same.
+#[pyfunction]
+pub(crate) fn weights_by_row<'py>(
+    py: Python<'py>,
+    y: PyTargets<'py>,
+    weights: PyRowWeights<'py>,
+) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+    let (y, weights) = (y.view()?, weights.contiguous());
+    let by_row = weights.view()?.by_row(&y).map_err(raise)?;
+    Ok(by_row.map(|w| output::vector(py, w.into_owned())))
+}
+
+/// Grows the stages of a boosting model of trees, or those that `grown` has not.
+#[pyfunction]
+#[pyo3(signature = (x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn fit_boosting<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    config: PyBoostConfig,
+    validation: Option<PyValidation<'py>>,
+    grown: Option<Py<PyBoosted>>,
+    n_threads: usize,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<PyBoosted> {
+    let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+    let w = sample_weight.as_ref().map(contiguous);
+    let held_out = match &validation {
+        Some((x, y, w)) => Some((x.view()?, y.view()?, w.as_ref().map(contiguous))),
+        None => None,
+    };
+    let validation = held_out.as_ref().map(|(x, y, w)| Validation { x, y, sample_weight: w.as_deref() });
+    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
+    let grown = grown.as_ref().map(|model| model.get());
+    entry
+        .run(py, |control| match grown {
+            Some(model) => config.fit_more(&model.0, &x, &y, w.as_deref(), validation.as_ref(), control),
+            None => config.fit(&x, &y, w.as_deref(), validation.as_ref(), control),
+        })
+        .map(PyBoosted::from)
+}
+
+/// Boosts weak models that `fit_predict` fits: it takes the stage, the rows, their targets and weights, and returns the
+/// model's predictions for all training rows and for those held out.
+///
+/// Runs on the calling thread, where what `fit_predict` raises, Ctrl-C among it, ends the fit.
+#[pyfunction]
+#[pyo3(signature = (fit_predict, n_samples, y, sample_weight, config, validation=None, progress=None))]
+pub(crate) fn fit_boosting_with<'py>(
+    py: Python<'py>,
+    fit_predict: Py<PyAny>,
+    n_samples: usize,
+    y: PyTargets<'py>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    config: PyBoostConfig,
+    validation: Option<PyValidationTargets<'py>>,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<PyBoosted> {
+    let (y, config) = (y.view()?, config.into_config()?);
+    let w = sample_weight.as_ref().map(contiguous);
+    let held_out = match &validation {
+        Some((y, w)) => Some((y.view()?, w.as_ref().map(contiguous))),
+        None => None,
+    };
+    let validation = held_out.as_ref().map(|(y, w)| (y, w.as_deref()));
+    let mut learner = Callback { fit_predict, progress: progress.map(Bound::unbind), raised: None };
+    let entry = Entry { n_threads: 1, cost: 0, progress: None };
+    let outcome =
+        entry.run(py, |control| config.fit_with(&mut learner, n_samples, &y, w.as_deref(), validation, control));
+    match learner.raised {
+        Some(error) => Err(error),
+        None => outcome.map(PyBoosted::from),
+    }
+}
+
+/// A weak model behind a Python function.
+#[derive(Debug)]
+struct Callback {
+    fit_predict: Py<PyAny>,
+    progress: Option<Py<PyAny>>,
+    /// What the function raised: the engine is told that the work was interrupted, and Python gets this.
+    raised: Option<PyErr>,
+}
+
+impl Callback {
+    fn call(
+        &self,
+        py: Python<'_>,
+        stage: usize,
+        rows: &[u32],
+        targets: ArrayView2<'_, f64>,
+        weights: &[f64],
+    ) -> PyResult<WeakPredictions> {
+        if let Some(progress) = &self.progress {
+            progress.call1(py, (stage,))?;
+        }
+        let arguments = (stage, rows.to_pyarray(py), targets.to_pyarray(py), weights.to_pyarray(py));
+        let found = self.fit_predict.bind(py).call1(arguments)?;
+        let (train, validation): (PyReadonlyArray2<'_, f64>, Option<PyReadonlyArray2<'_, f64>>) = found.extract()?;
+        Ok(WeakPredictions {
+            train: train.as_array().to_owned(),
+            validation: validation.map(|predictions| predictions.as_array().to_owned()),
+        })
+    }
+}
+
+impl WeakLearner for Callback {
+    fn fit_predict(
+        &mut self,
+        stage: usize,
+        rows: &[u32],
+        targets: ArrayView2<'_, f64>,
+        weights: &[f64],
+    ) -> Result<WeakPredictions> {
+        Python::attach(|py| self.call(py, stage, rows, targets, weights)).map_err(|error| {
+            self.raised = Some(error);
+            ErrorKind::Interrupted.into()
+        })
+    }
+}
+
+/// Rough steps of growing all stages.
+fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
+    let width = y.outputs().width();
+    let trees = if matches!(config.strategy, OutputStrategy::SingleTarget) { width } else { 1 };
+    let growth = n_stored(x).saturating_mul(STEPS_PER_VALUE).saturating_mul(trees);
+    let sweep = y.n_samples().saturating_mul(width);
+    growth.saturating_add(sweep).saturating_mul(config.n_estimators)
+}
+
+impl PyBoosted {
+    /// How to run a walk of `x` down all trees that writes scores.
+    fn entry<'py>(&self, x: &Matrix<'_>, n_threads: usize) -> Entry<'py> {
+        let n_trees = self.0.forest().map_or(0, |forest| forest.n_trees());
+        let per_row = self.0.width().saturating_add(STEPS_PER_VALUE).saturating_mul(n_trees);
+        let cost = x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x));
+        Entry { n_threads, cost, progress: None }
+    }
+}
+
+#[pymethods]
+impl PyBoosted {
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    /// Number of columns of scores.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    #[getter]
+    fn n_stages(&self) -> usize {
+        self.0.n_stages()
+    }
+
+    /// The trees in the order of stages, and of columns within; `None` for weak models that are no trees.
+    #[getter]
+    fn forest(&self) -> Option<PyForest> {
+        self.0.forest().cloned().map(PyForest::from)
+    }
+
+    /// (width,): the constant scores that the first stage adds to.
+    fn start<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.start().to_pyarray(py)
+    }
+
+    /// (n_stages, width): without the learning rate.
+    fn step_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        self.0.step_sizes().to_pyarray(py)
+    }
+
+    /// (n_stages,): loss on the training rows after each stage.
+    fn train_score<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.train_score().to_pyarray(py)
+    }
+
+    /// (n_stages,): loss on the rows held out, or nothing.
+    fn validation_score<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.validation_score().to_pyarray(py)
+    }
+
+    /// (n_samples, width) float64.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn predict_scores<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let x = x.view()?;
+        let scores = self.entry(&x, n_threads).run(py, |control| self.0.predict_scores(&x, control))?;
+        Ok(output::array(py, scores))
+    }
+
+    /// Probabilities of scores, row by row; two columns for two classes.
+    fn to_probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        scores: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        Ok(output::array(py, self.0.to_probabilities(scores.as_array()).map_err(raise)?))
+    }
+
+    /// Column indices (uint32) and scores (float64) of the `k` largest scores of each row, largest first.
+    #[pyo3(signature = (x, k, n_threads=1))]
+    fn predict_topk<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        k: usize,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let x = x.view()?;
+        let best = self.entry(&x, n_threads).run(py, |control| self.0.predict_topk(&x, k, control))?;
+        (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
+    }
+
+    /// Decrease of impurity of each feature, a share of all.
+    fn feature_importances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        output::vector(py, self.0.feature_importances())
+    }
+
+    /// The model as bytes: the same bytes whenever the model is the same.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    /// The model that `to_bytes` wrote; every tree is proven before use.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<PyBoosted> {
+        Boosted::from_bytes(bytes).map(PyBoosted::from).map_err(raise)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<PyBoosted>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+}
