@@ -1,7 +1,7 @@
 """A slow, obvious twin of gradient boosting: NumPy, scikit-learn's trees, scipy's minimiser.
 
-Scores f are (n, width). y is a number, or -1 and +1 of a label or class; losses that see 0 and 1 get those. Softmax takes
-one-hot columns as 0 and 1. Weights are those of rows. Projections are given, one for each stage.
+Scores f are (n, width). y is a number, or -1 and +1 of a label or class; losses that see 0 and 1 get those. Softmax
+takes one-hot columns as 0 and 1. Weights are those of rows. Projections are given, one for each stage.
 """
 
 from __future__ import annotations
@@ -144,7 +144,9 @@ class Twin:
         """One for each column; g has all of them or one that they share."""
         g = np.broadcast_to(g, f.shape)
         if not self.groups:
-            return np.array([LOSSES[self.loss].step(*column, self.w) for column in zip(self.targets.T, f.T, g.T, strict=True)])
+            return np.array(
+                [LOSSES[self.loss].step(*column, self.w) for column in zip(self.targets.T, f.T, g.T, strict=True)]
+            )
         rho = np.zeros(f.shape[1])
         for s in self.groups:
             part = Twin(self.X, self.targets[:, s], self.loss, self.weights, (slice(None),))
@@ -152,7 +154,13 @@ class Twin:
         return rho
 
     def stages(
-        self, strategy: str, n_stages: int, learning_rate: float = 0.1, phis: Any = None, relabel: bool = True, **limits: Any
+        self,
+        strategy: str,
+        n_stages: int,
+        learning_rate: float = 0.1,
+        phis: Any = None,
+        relabel: bool = True,
+        **limits: Any,
     ) -> Iterator[tuple[Callable[[Array], Array], Array, Array]]:
         """After each stage: what it adds to the scores of given rows, its steps, the training scores."""
         f = np.tile(self.start(), (len(self.X), 1))

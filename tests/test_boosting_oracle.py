@@ -1,4 +1,4 @@
-"""Boosting against the slow twin of `boosting_twin.py`, score by score after every stage, on small data without ties."""
+"""Boosting against the slow twin of `boosting_twin.py`, scores after every stage, on small data without ties."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ the outputs.
 
 Modules
 -------
-`spinney.tree`, `spinney.forest`
+`spinney.tree`, `spinney.forest`, `spinney.boosting`
     The estimators, also found here.
 `spinney.projection`
     Random projections of the outputs: families, and which to choose.
@@ -20,6 +20,7 @@ Modules
 
 from spinney import datasets, inspection, metrics, projection
 from spinney._spinney import __version__, build_info
+from spinney.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from spinney.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -40,6 +41,8 @@ __all__ = [
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",

@@ -125,11 +125,14 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         """Fitted attributes that describe y."""
         self.n_outputs_ = target.n_outputs
 
+    def _check_X(self, X: Any, *, reset: bool) -> Matrix:
+        return _validation.check_X(self, X, reset=reset)
+
     def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Matrix, Target, Float | None]:
         if y is None:
             name = type(self).__name__
             raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
-        X = _validation.check_X(self, X, reset=True)
+        X = self._check_X(X, reset=True)
         weights = _validation.check_weights(sample_weight, X.shape[0])
         return X, self._check_y(y, weights, X.shape[0]), weights
 
@@ -161,7 +164,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_predict(self, X: Any) -> Matrix:
         check_is_fitted(self)
-        return _validation.check_X(self, X, reset=False)
+        return self._check_X(X, reset=False)
 
     def _scores(self, X: Any) -> Float:
         X = self._check_predict(X)
@@ -308,9 +311,12 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         if X.shape[0] > n_rows and _validation.is_sparse(X):
             X = X.tocsr()
         starts = range(0, X.shape[0], n_rows)
-        n_threads = self._n_threads()
-        blocks = [build(self._forest.predict(X[start : start + n_rows], n_threads) > 0.5) for start in starts]
+        blocks = [build(self._positive(X[start : start + n_rows])) for start in starts]
         return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")
+
+    def _positive(self, X: Matrix) -> NDArray[np.bool_]:
+        """Labels that are predicted for rows that were checked."""
+        return self._forest.predict(X, self._n_threads()) > 0.5
 
     def predict_proba(self, X: Any) -> Any:
         """Predict probabilities: the mean over trees of the frequencies in the leaf.

@@ -65,11 +65,12 @@ class Growth:
     def projection_seeds(self) -> list[int]:
         """One for each projection, of 32 bits as scikit-learn wants them: a function of the seed and the tree alone."""
         if self.shared or self.trees is None:
-            return [_seed(self.seed, ())]
-        return [_seed(self.seed, (tree,)) for tree in self.trees]
+            return [derived_seed(self.seed, ())]
+        return [derived_seed(self.seed, (tree,)) for tree in self.trees]
 
 
-def _seed(seed: int, path: tuple[int, ...]) -> int:
+def derived_seed(seed: int, path: tuple[int, ...]) -> int:
+    """An integer of 32 bits, as scikit-learn wants them."""
     return int(np.random.SeedSequence(seed, spawn_key=path).generate_state(1)[0])
 
 

@@ -7,15 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Boosted",
     "Forest",
+    "StagedScores",
     "Tree",
     "__version__",
     "build_info",
     "count_projections",
     "draw_projection",
+    "fit_boosting",
+    "fit_boosting_with",
     "fit_forest",
     "fit_tree",
     "johnson_lindenstrauss_dim",
+    "weights_by_row",
 ]
 
 __version__: str
@@ -68,6 +73,23 @@ class _ForestConfig(TypedDict):
     bootstrap: bool
     max_samples: float | None
 
+@type_check_only
+class _BoostConfig(TypedDict):
+    # Its seed is that of the fit.
+    tree: _TreeConfig
+    n_estimators: int
+    learning_rate: float
+    loss: str
+    strategy: str
+    # For the strategy "projected".
+    output_projection: _OutputProjection | None
+    relabel: bool
+    subsample: float
+    line_search: str
+    max_bins: int | None
+    n_iter_no_change: int | None
+    tol: float
+
 def build_info() -> dict[str, str | int]: ...
 def fit_tree(x: _Matrix, y: _Targets, weights: _RowWeights, config: _TreeConfig) -> Forest: ...
 def fit_forest(
@@ -78,6 +100,29 @@ def fit_forest(
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> Forest: ...
+def fit_boosting(
+    x: _Matrix,
+    y: _Targets,
+    sample_weight: NDArray[np.float64] | None,
+    config: _BoostConfig,
+    validation: tuple[_Matrix, _Targets, NDArray[np.float64] | None] | None = None,
+    grown: Boosted | None = None,
+    n_threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> Boosted: ...
+def fit_boosting_with(
+    fit_predict: Callable[
+        [int, NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64]],
+        tuple[NDArray[np.float64], NDArray[np.float64] | None],
+    ],
+    n_samples: int,
+    y: _Targets,
+    sample_weight: NDArray[np.float64] | None,
+    config: _BoostConfig,
+    validation: tuple[_Targets, NDArray[np.float64] | None] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Boosted: ...
+def weights_by_row(y: _Targets, weights: _RowWeights) -> NDArray[np.float64] | None: ...
 def draw_projection(
     family: _ProjectionFamily,
     n_outputs: int,
@@ -129,6 +174,38 @@ class Forest:
     def __reduce__(self) -> tuple[Callable[[bytes], Forest], tuple[bytes]]: ...
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Boosted:
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def n_stages(self) -> int: ...
+    @property
+    def forest(self) -> Forest | None: ...
+    def start(self) -> NDArray[np.float64]: ...
+    def step_sizes(self) -> NDArray[np.float64]: ...
+    def train_score(self) -> NDArray[np.float64]: ...
+    def validation_score(self) -> NDArray[np.float64]: ...
+    def predict_scores(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
+    def staged_scores(self, x: _Matrix, n_threads: int = 1) -> StagedScores: ...
+    def to_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def predict_topk(
+        self, x: _Matrix, k: int, n_threads: int = 1
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+    def feature_importances(self) -> NDArray[np.float64]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Boosted: ...
+    def __reduce__(self) -> tuple[Callable[[bytes], Boosted], tuple[bytes]]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class StagedScores:
+    def __iter__(self) -> StagedScores: ...
+    def __next__(self) -> NDArray[np.float64]: ...
 
 @final
 class Tree:

@@ -68,6 +68,12 @@ def check_values(X: Any) -> Matrix:
     return X
 
 
+def check_wide_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+    """X for weak models of scikit-learn: float64 or float32 as it comes, dense or canonical CSR or CSC, finite."""
+    X = validate_data(estimator, X, reset=reset, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    return canonical(X, "X") if is_sparse(X) else X
+
+
 def canonical(matrix: Any, name: str) -> Any:
     """A CSR or CSC matrix with sorted indices and no duplicates: over the same memory if it is so already."""
     parts = (matrix.data, matrix.indices, matrix.indptr)
@@ -132,6 +138,37 @@ class Target:
     def n_columns(self) -> int:
         """Columns of y as numbers: one for each class of each output of classes."""
         return sum(map(len, self.classes)) if self.kind == "classes" else self.n_outputs
+
+    def rows(self, rows: NDArray[np.intp]) -> Any:
+        """These rows in the engine's form."""
+        if self.kind == "numbers":
+            return self.engine[rows]
+        if self.kind == "classes":
+            return self.engine[0][rows], self.engine[1]
+        labels = self.original[rows]
+        return labels.indptr, labels.indices, self.n_outputs
+
+    def like(self, y: Any, n_samples: int, name: str) -> Any:
+        """Other rows of y in the engine's form: the same columns, and no classes but these."""
+        if self.kind == "numbers":
+            return self._as_wide(numbers(y, n_samples, name, warn_column=False).engine)
+        if self.kind == "labels":
+            y = y if is_sparse(y) else sparse.csr_array(_dense(y, None, n_samples, name, warn_column=False))
+            return _labels(self._as_wide(_sparse_labels(y, n_samples)), LabelFormat(y.dtype, None)).engine
+        if is_sparse(y):
+            raise TypeError("y_val is sparse, but y holds classes: pass y_val.toarray()")
+        y = self._as_wide(_dense(y, None, n_samples, name, warn_column=False))
+        codes = np.zeros(y.shape, dtype=np.uint32)
+        for j, found in enumerate(self.classes):
+            if not (known := np.isin(y[:, j], found)).all():
+                raise ValueError(f"y_val has the class {y[~known, j][0]!r}, which y has not")
+            codes[:, j] = np.searchsorted(found, y[:, j])
+        return codes, self.engine[1]
+
+    def _as_wide(self, y: Any) -> Any:
+        if y.shape[1] != self.n_outputs:
+            raise ValueError(f"y_val has {y.shape[1]} columns, expected {self.n_outputs}: those of y")
+        return y
 
 
 def numbers(y: Any, n_samples: int, name: str, *, warn_column: bool) -> Target:
