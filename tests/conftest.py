@@ -10,13 +10,14 @@ from scipy import sparse
 TREES = ["DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"]
 FORESTS = ["RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"]
 ALL = TREES + FORESTS
+BOOSTING = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 CLASSIFIERS = [name for name in ALL if name.endswith("Classifier")]
 REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
 
 
 def make(name: str, **params):
     """The estimator of that name, small and seeded."""
-    if name in FORESTS:
+    if name in FORESTS + BOOSTING:
         params = {"n_estimators": 5, **params}
     return getattr(spinney, name)(**{"random_state": 0, **params})
 
@@ -40,7 +41,7 @@ def make_data(name: str, n: int = 60, p: int = 12, seed: int = 0, outputs: str =
 
 def model_bytes(model) -> bytes:
     """The fitted model alone: equal bytes are equal models."""
-    return model._forest.to_bytes()
+    return (model._model if hasattr(model, "_model") else model._forest).to_bytes()
 
 
 @pytest.fixture(params=ALL)

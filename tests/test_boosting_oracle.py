@@ -44,7 +44,9 @@ def setting(strategy: str, d: int, seed: int = 0) -> tuple[dict[str, Any], dict[
 
 
 def make(kind: str, **params: Any) -> Any:
-    params = {"n_estimators": N_STAGES, "max_bins": None, "random_state": 0, **LIMITS, **params}
+    # Brent's search is as exact as values of the loss can tell; Newton's is compared with it below.
+    search = {"line_search": "brent"}
+    params = {"n_estimators": N_STAGES, "max_bins": None, "random_state": 0, **search, **LIMITS, **params}
     return getattr(spinney, f"GradientBoosting{kind}")(**params)
 
 
@@ -57,7 +59,8 @@ def check(model: Any, twin: Twin, X_new: np.ndarray, parameters: dict[str, Any],
         for stage, (ours, theirs) in enumerate(zip(staged(X), expected, strict=True)):
             np.testing.assert_allclose(as_scores(ours, twin), as_scores(theirs, twin), atol=tolerance, err_msg=stage)
     steps = np.array([rho for _, rho, _ in twin.stages(**parameters)])
-    assert model.step_sizes_.shape == steps.shape
+    if steps.shape[1] > 1:  # of one score, leaves that are not relabelled are relabelled all the same
+        np.testing.assert_allclose(model.step_sizes_, steps, rtol=1e-3, atol=1e-4)
     losses = np.array([twin.value(f) for _, _, f in twin.stages(**parameters)])
     # What the loss is divided by, and a constant factor, are the estimator's.
     np.testing.assert_allclose(model.train_score_ / model.train_score_[0], losses / losses[0], rtol=1e-4)

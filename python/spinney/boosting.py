@@ -188,7 +188,7 @@ class BaseBoosting(BaseModel):
             return
         weights = _spinney.weights_by_row(target.engine, self._row_weights(target, weights))
         weights, validation = self._validation_set(X, target, weights, given)
-        config = self._boost_config(n_positive(weights, X.shape[0]), target, n_grown)
+        config = self._boost_config(n_positive(weights, X.shape[0]), target)
         with progress_bar(int(self.n_estimators) - n_grown, self.verbose, type(self).__name__) as progress:
             if self.estimator is None:
                 threads = self._n_threads()
@@ -256,12 +256,12 @@ class BaseBoosting(BaseModel):
         single = target.kind == "classes" and target.n_outputs == 1
         return 1 if single and len(target.classes[0]) <= 2 else target.n_columns
 
-    def _boost_config(self, n_samples: int, target: Target, n_grown: int) -> _BoostConfig:
+    def _boost_config(self, n_samples: int, target: Target) -> _BoostConfig:
         projection = None
         if isinstance(self.n_projections, bool):
             raise ValueError(f"n_projections is {self.n_projections}, accepted: an integer from 1, a share, or 'log'")
         if self.output_strategy == "projected":
-            growth = Growth(self._seed, range(n_grown, int(self.n_estimators)))
+            growth = Growth(self._seed, range(int(self.n_estimators)))
             width = self._n_columns(target)
             projection = _projection.of_stages(self.output_projection, self.n_projections, width, growth)
             if projection["n_projections"] > 1 and not self.relabel_leaves:
@@ -389,6 +389,7 @@ class BaseBoosting(BaseModel):
         if self._weak is not None:
             yield from self._staged_weak(X)
             return
+        X = X.tocsr() if _validation.is_sparse(X) else X
         yield from self._model.staged_scores(X, self._n_threads())
 
     def _staged_weak(self, X: Matrix) -> Iterator[Float]:

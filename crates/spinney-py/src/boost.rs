@@ -1,13 +1,15 @@
 //! Gradient boosting: fitting and using models, and weak models that Python provides.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use ndarray::{Array2, ArrayView2};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
-use ndarray::ArrayView2;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use spinney::boost::{BoostConfig, Boosted, OutputStrategy, Validation, WeakLearner, WeakPredictions};
-use spinney::{ErrorKind, Matrix, Result, Targets};
+use spinney::{
+    BoostConfig, Boosted, ErrorKind, Matrix, OutputStrategy, Result, Targets, Validation, WeakLearner, WeakPredictions,
+};
 
 use crate::config::PyBoostConfig;
 use crate::enter::Entry;
@@ -171,8 +173,7 @@ fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
 impl PyBoosted {
     /// How to run a walk of `x` down all trees that writes scores.
     fn entry<'py>(&self, x: &Matrix<'_>, n_threads: usize) -> Entry<'py> {
-        let n_trees = self.0.forest().map_or(0, |forest| forest.n_trees());
-        let per_row = self.0.width().saturating_add(STEPS_PER_VALUE).saturating_mul(n_trees);
+        let per_row = self.0.width().saturating_mul(STEPS_PER_VALUE).saturating_mul(self.0.n_stages());
         let cost = x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x));
         Entry { n_threads, cost, progress: None }
     }
@@ -199,7 +200,7 @@ impl PyBoosted {
     /// The trees in the order of stages, and of columns within; `None` for weak models that are no trees.
     #[getter]
     fn forest(&self) -> Option<PyForest> {
-        self.0.forest().cloned().map(PyForest::from)
+        self.0.forest().map(PyForest::from)
     }
 
     /// (width,): the constant scores that the first stage adds to.
@@ -235,13 +236,21 @@ impl PyBoosted {
         Ok(output::array(py, scores))
     }
 
+    /// Scores after each stage, one array after another. X must not be CSC, which each stage would transpose.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn staged_scores(&self, py: Python<'_>, x: Py<PyAny>, n_threads: usize) -> PyResult<PyStaged> {
+        let n_samples = x.bind(py).extract::<PyMatrix<'_>>()?.view()?.n_samples();
+        let start = Array2::from_shape_fn((n_samples, self.0.width()), |(_, j)| self.0.start()[j]);
+        Ok(PyStaged { model: Arc::clone(&self.0), x, n_threads, state: Mutex::new((0, start)) })
+    }
+
     /// Probabilities of scores, row by row; two columns for two classes.
     fn to_probabilities<'py>(
         &self,
         py: Python<'py>,
         scores: PyReadonlyArray2<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        Ok(output::array(py, self.0.to_probabilities(scores.as_array()).map_err(raise)?))
+        Ok(output::array(py, self.0.to_predictions(scores.as_array()).map_err(raise)?))
     }
 
     /// Column indices (uint32) and scores (float64) of the `k` largest scores of each row, largest first.
@@ -259,8 +268,8 @@ impl PyBoosted {
     }
 
     /// Decrease of impurity of each feature, a share of all.
-    fn feature_importances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        output::vector(py, self.0.feature_importances())
+    fn feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(output::vector(py, self.0.feature_importances().map_err(raise)?))
     }
 
     /// The model as bytes: the same bytes whenever the model is the same.
@@ -276,5 +285,42 @@ impl PyBoosted {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         Ok((py.get_type::<PyBoosted>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+}
+
+/// An iterator over scores after each stage. Holds the scores of the last one.
+#[pyclass(frozen, module = "spinney._spinney", name = "StagedScores")]
+#[derive(Debug)]
+pub(crate) struct PyStaged {
+    model: Arc<Boosted>,
+    x: Py<PyAny>,
+    n_threads: usize,
+    /// Number of stages so far, and their scores.
+    state: Mutex<(usize, Array2<f64>)>,
+}
+
+#[pymethods]
+impl PyStaged {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    /// (n_samples, width) float64.
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        // Never waits: who has the lock may be waiting for the GIL.
+        let Ok(mut state) = self.state.try_lock() else {
+            return Err(PyValueError::new_err("scores of the next stage are being computed by another thread"));
+        };
+        let (stage, scores) = &mut *state;
+        if *stage == self.model.n_stages() {
+            return Ok(None);
+        }
+        let x: PyMatrix<'_> = self.x.bind(py).extract()?;
+        let x = x.view()?;
+        let cost = scores.len().saturating_mul(STEPS_PER_VALUE).saturating_add(n_stored(&x));
+        let entry = Entry { n_threads: self.n_threads, cost, progress: None };
+        entry.run(py, |control| self.model.add_stage(*stage, &x, scores, control))?;
+        *stage += 1;
+        Ok(Some(scores.to_pyarray(py)))
     }
 }

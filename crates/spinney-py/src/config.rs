@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use spinney::boost::{BoostConfig, LineSearch, LossKind, OutputStrategy};
-use spinney::{Criterion, ForestConfig, MaxFeatures, OutputProjection, Sampling, Splitter, TreeConfig};
+use spinney::{
+    BoostConfig, Criterion, ForestConfig, LineSearch, LossKind, MaxFeatures, OutputProjection, OutputStrategy, Sampling,
+    Splitter, TreeConfig,
+};
 
 use crate::projection::PyOutputProjection;
 

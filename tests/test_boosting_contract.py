@@ -1,0 +1,443 @@
+"""Boosting keeps scikit-learn's contract, and what its attributes and methods say agrees with each other."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.ensemble
+import sklearn.tree
+import spinney
+from conftest import BOOSTING, make, make_data, model_bytes
+from scipy import sparse
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+CLASSIFIER, REGRESSOR = BOOSTING
+STRATEGIES = [
+    {"output_strategy": "single_target"},
+    {"output_strategy": "joint"},
+    {"relabel_leaves": True, "n_projections": 2},
+    {"relabel_leaves": False},
+]
+OUTPUTS = ["single", "several", "labels"]
+
+
+@pytest.fixture(params=BOOSTING)
+def name(request):
+    return request.param
+
+
+def data(name, outputs, **kwargs):
+    if outputs == "labels" and name == REGRESSOR:
+        pytest.skip("labels are for classifiers")
+    return make_data(name, outputs=outputs, **kwargs)
+
+
+def variations():
+    for name in BOOSTING:
+        yield make(name, random_state=None)
+        for strategy in STRATEGIES:
+            for max_bins in (None, 255):
+                yield make(name, max_bins=max_bins, learning_rate=0.5, **strategy)
+        yield make(name, max_leaf_nodes=6, max_features=0.7, n_jobs=2)
+        yield make(name, subsample=0.8, line_search="brent")
+        yield make(name, warm_start=True)
+        yield make(name, estimator=LinearRegression(), output_strategy="joint")
+        yield make(name, estimator=LinearRegression(), relabel_leaves=False)
+    yield make(REGRESSOR, loss="absolute_error")
+    yield make(CLASSIFIER, loss="exponential")
+    yield make(CLASSIFIER, loss="hinge")
+    yield make(CLASSIFIER, loss="squared_error")
+    yield make(CLASSIFIER, class_weight="balanced")
+
+
+# No check is expected to fail.
+@parametrize_with_checks(list(variations()))
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("params", [*STRATEGIES, {"loss": "hinge"}, {"loss": "squared_error"}])
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_classifiers_multilabel_representation_invariance,
+        estimator_checks.check_classifiers_multilabel_output_format_predict,
+        estimator_checks.check_classifiers_multilabel_output_format_predict_proba,
+        estimator_checks.check_classifiers_multilabel_output_format_decision_function,
+    ],
+)
+def test_scikit_learn_checks_of_labels(check, params):
+    check(CLASSIFIER, make(CLASSIFIER, **params))
+
+
+def test_parameters_that_scikit_learn_has_are_its(name):
+    theirs = getattr(sklearn.ensemble, name)
+    here, there = (inspect.signature(c.__init__).parameters for c in (getattr(spinney, name), theirs))
+    # Friedman's improvement, pruning, quantiles, and starts other than the best constant are not here.
+    assert set(there) - set(here) == {"criterion", "ccp_alpha", "init"} | ({"alpha"} if name == REGRESSOR else set())
+    for parameter in set(here) & set(there):
+        assert here[parameter].default == there[parameter].default, parameter
+
+
+def test_public_methods_are_scikit_learns_and_more(name):
+    missing = {m for m in dir(getattr(sklearn.ensemble, name)) if not m.startswith("_")} - set(
+        dir(getattr(spinney, name))
+    )
+    assert missing == set()
+
+
+def test_kinds(name):
+    assert is_classifier(make(name)) == (name == CLASSIFIER)
+    assert is_regressor(make(name)) == (name == REGRESSOR)
+
+
+def test_pipeline_grid_search_and_parallel_cross_validation(name):
+    X, y = make_data(name)
+    search = GridSearchCV(make_pipeline(StandardScaler(), make(name)), {f"{name.lower()}__max_depth": [1, None]}, cv=2)
+    assert search.fit(X, y).best_score_ > -1
+    one, two = (cross_val_score(make(name), X, y, cv=3, n_jobs=n) for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("params", STRATEGIES)
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_pickle_joblib_copy_and_clone(name, params, outputs, tmp_path):
+    X, y = data(name, outputs)
+    model = make(name, **params).fit(X, y, X_val=X, y_val=y)
+    joblib.dump(model, tmp_path / "model")
+    for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model"), copy.deepcopy(model)):
+        assert model_bytes(again) == model_bytes(model)
+        assert again._model == model._model
+        for attribute in ("feature_importances_", "step_sizes_", "start_", "train_score_", "validation_score_"):
+            np.testing.assert_array_equal(getattr(again, attribute), getattr(model, attribute))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert pickle.dumps(model) == pickle.dumps(pickle.loads(pickle.dumps(model)))
+    assert clone(model).get_params() == model.get_params()
+    assert not hasattr(clone(model), "n_features_in_")
+
+
+def test_frames_give_names(name):
+    X, y = make_data(name, p=3)
+    frame = pd.DataFrame(dict(zip(["one", "two", "three"], X.T, strict=True)))
+    model = make(name).fit(frame, y, X_val=frame, y_val=y)
+    assert model.feature_names_in_.tolist() == ["one", "two", "three"]
+    with pytest.raises(ValueError, match="feature names"):
+        make(name).fit(frame, y, X_val=frame[["two", "one", "three"]], y_val=y)
+
+
+@pytest.mark.parametrize("params", STRATEGIES)
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_shapes_of_attributes(name, params, outputs):
+    X, y = data(name, outputs)
+    model = make(name, **params).fit(X, y)
+    width = {"single": 3 if name == CLASSIFIER else 1, "several": 9 if name == CLASSIFIER else 3, "labels": 3}[outputs]
+    assert (model.n_estimators_, model.n_features_in_, model.n_outputs_) == (5, 12, 1 if outputs == "single" else 3)
+    assert model.step_sizes_.shape == (5, width)
+    assert model.start_.shape == (width,)
+    assert model.train_score_.shape == (5,)
+    assert not hasattr(model, "validation_score_")
+    assert model.feature_importances_.shape == (12,)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    n_trees = 5 * (width if params.get("output_strategy") == "single_target" else 1)
+    assert len(model) == len(model.estimators_) == len(list(model)) == n_trees
+    leaves = model.apply(X)
+    assert leaves.shape == (len(X), n_trees)
+    assert leaves.dtype == np.int64
+    np.testing.assert_array_equal(leaves, np.column_stack([tree.apply(X) for tree in model]))
+    text = sklearn.tree.export_text(model[0], feature_names=[f"column {j}" for j in range(12)])
+    assert text.count("<=") == model[0].get_n_leaves() - 1
+
+
+@pytest.mark.parametrize("params", STRATEGIES)
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_scores_are_sums_over_trees(name, params, outputs):
+    X, y = data(name, outputs)
+    model = make(name, **params).fit(X, y)
+    expected = np.tile(model.start_, (len(X), 1))
+    width = expected.shape[1]
+    single = params.get("output_strategy") == "single_target"
+    for stage, steps in enumerate(model.step_sizes_):
+        if single:
+            trees = model.estimators_[stage * width : (stage + 1) * width]
+            expected += np.column_stack([tree.predict(X) for tree in trees])
+        else:
+            added = model[stage].predict(X).reshape(len(X), -1)
+            expected += added if added.shape[1] == width else model.learning_rate * steps * added
+    found = model._scores(X)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("params", STRATEGIES)
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_the_last_stage_is_the_model(name, params, outputs, container):
+    X, y = data(name, outputs)
+    model = make(name, **params).fit(X, y)
+    X = container(X)
+    methods = ["predict"] + ["predict_proba", "decision_function"] * (name == CLASSIFIER)
+    for method in methods:
+        stages = list(getattr(model, f"staged_{method}")(X))
+        assert len(stages) == model.n_estimators_
+        assert len({id(stage) for stage in stages}) == 5
+        np.testing.assert_array_equal(stages[-1], getattr(model, method)(X))
+        if method != "predict":
+            assert not np.array_equal(stages[0], stages[-1])
+
+
+@pytest.mark.parametrize("params", STRATEGIES)
+def test_a_model_of_fewer_stages_is_the_beginning_of_one_of_more(name, params):
+    X, y = make_data(name)
+    many = make(name, **params).fit(X, y)
+    few = make(name, n_estimators=3, **params).fit(X, y)
+    np.testing.assert_array_equal(list(many.staged_predict(X))[2], few.predict(X))
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential", "hinge", "squared_error"])
+@pytest.mark.parametrize("outputs", ["two", *OUTPUTS])
+def test_decisions_predictions_and_probabilities_agree(loss, outputs):
+    X, y = make_data(CLASSIFIER, outputs="single" if outputs == "two" else outputs)
+    if outputs == "two":
+        y = np.where(y == "a", "a", "b")
+    model = make(CLASSIFIER, loss=loss, learning_rate=0.5).fit(X, y)
+    decision, predicted = model.decision_function(X), model.predict(X)
+    if outputs == "two":
+        assert decision.shape == (len(X),)
+        np.testing.assert_array_equal(predicted, model.classes_[(decision > 0).astype(int)])
+    elif outputs == "single":
+        np.testing.assert_array_equal(predicted, model.classes_[decision.argmax(axis=1)])
+    elif outputs == "labels":
+        np.testing.assert_array_equal(predicted, decision > 0)
+    else:
+        assert [part.shape for part in decision] == [(len(X), 3)] * 3
+        np.testing.assert_array_equal(predicted, np.column_stack([part.argmax(axis=1) for part in decision]))
+    if loss in ("hinge", "squared_error"):
+        for method in ("predict_proba", "predict_log_proba", "staged_predict_proba"):
+            with pytest.raises(AttributeError, match="has no attribute") as raised:
+                getattr(model, method)
+            assert f"loss='{loss}' has no probabilities" in str(raised.value.__cause__)
+        return
+    proba = model.predict_proba(X)
+    half = np.isclose  # probabilities of one half round either way
+    if outputs == "labels":
+        assert ((proba > 0.5) == predicted)[~half(proba, 0.5)].all()
+        np.testing.assert_allclose(proba, 1 / (1 + np.exp(-2 * decision)), rtol=1e-12)
+    elif outputs == "several":
+        np.testing.assert_allclose([part.sum(axis=1) for part in proba], 1)
+        assert [part.shape for part in model.predict_log_proba(X)] == [(len(X), 3)] * 3
+    else:
+        np.testing.assert_allclose(proba.sum(axis=1), 1)
+        assert (model.classes_[proba.argmax(axis=1)] == predicted).mean() == 1
+        np.testing.assert_allclose(model.predict_log_proba(X), np.log(proba))
+    if outputs == "two":
+        np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-2 * decision)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("params", STRATEGIES)
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.int64, np.float64])
+def test_labels_come_back_as_they_were(dtype, params):
+    X, Y = make_data(CLASSIFIER, outputs="labels")
+    Y = Y.astype(dtype)
+    dense = make(CLASSIFIER, **params).fit(X, Y)
+    predicted = dense.predict(X)
+    assert predicted.dtype == dtype
+    assert predicted.shape == Y.shape
+    for container in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.lil_array, sparse.dok_matrix):
+        model = make(CLASSIFIER, **params).fit(X, container(Y))
+        assert model_bytes(model) == model_bytes(dense)
+        labels = model.predict(X)
+        assert labels.format == "csr"
+        assert labels.dtype == dtype
+        assert isinstance(labels, sparse.sparray) == issubclass(container, sparse.sparray)
+        np.testing.assert_array_equal(labels.toarray(), predicted)
+        assert (next(model.staged_predict(X)) != next(make_staged(dense, X))).nnz == 0
+
+
+def make_staged(model, X):
+    return map(sparse.csr_array, model.staged_predict(X))
+
+
+@pytest.mark.parametrize("params", [*STRATEGIES, {"estimator": Ridge(), "output_strategy": "joint"}])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+def test_topk_is_the_head_of_the_sorted_scores(labels, params, loss):
+    X, Y = labels
+    model = make(CLASSIFIER, loss=loss, **params).fit(X, Y)
+    decision = model.decision_function(X)
+    indices, scores = model.predict_topk(X, k=7)
+    expected = np.argsort(-decision, axis=1, kind="stable")[:, :7]
+    np.testing.assert_array_equal(indices, expected)
+    np.testing.assert_array_equal(scores, np.take_along_axis(decision, expected, axis=1))
+    assert not hasattr(make(CLASSIFIER).fit(*make_data(CLASSIFIER)), "predict_topk")
+
+
+def test_sparse_predictions_by_blocks(labels, monkeypatch):
+    X, Y = labels
+    model = make(CLASSIFIER).fit(X, Y)
+    whole = model.predict(X)
+    monkeypatch.setattr("spinney._base._BLOCK_SCORES", 7 * Y.shape[1])
+    for container in (sparse.csr_array, sparse.csc_array, np.asarray):
+        blocks = model.predict(container(X.toarray()))
+        assert (blocks != whole).nnz == 0
+        assert blocks.dtype == whole.dtype
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_balanced_classes_weigh_the_same(outputs, weighted):
+    X, y = make_data(CLASSIFIER, outputs=outputs, n=300)
+    w = np.arange(len(X)) % 3 + 1.0 if weighted else np.ones(len(X))
+    expected = w.copy()
+    for column in y.reshape(len(X), -1).T:
+        classes, codes = np.unique(column, return_inverse=True)
+        expected *= (w.sum() / (len(classes) * np.bincount(codes, w)))[codes]
+    model = make(CLASSIFIER, class_weight="balanced").fit(X, y, sample_weight=w if weighted else None)
+    same = make(CLASSIFIER).fit(X, y, sample_weight=expected)
+    np.testing.assert_allclose(model.decision_function(X), same.decision_function(X), atol=1e-4)
+
+
+def test_class_weights_are_sample_weights():
+    X, y = make_data(CLASSIFIER)
+    by_class = {"a": 1, "b": 4, "c": 0.5}
+    expected = make(CLASSIFIER).fit(X, y, sample_weight=[by_class[c] for c in y])
+    assert model_bytes(make(CLASSIFIER, class_weight=by_class).fit(X, y)) == model_bytes(expected)
+
+
+# --- early stopping ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", [*STRATEGIES, {"estimator": LinearRegression(), "output_strategy": "joint"}])
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_the_best_stage_of_a_given_validation_set_is_kept(name, outputs, params):
+    X, y = data(name, outputs, n=150)
+    half = len(X) // 2
+    held = {"X_val": X[half:], "y_val": y[half:]}
+    whole = make(name, n_estimators=60, learning_rate=1.0, **params).fit(X[:half], y[:half], **held)
+    assert whole.n_estimators_ == 60
+    assert len(whole.validation_score_) == len(whole.train_score_) == 60
+    stopped = make(name, n_estimators=60, learning_rate=1.0, n_iter_no_change=5, tol=0.0, **params)
+    stopped.fit(X[:half], y[:half], **held)
+    losses, best, since = whole.validation_score_, 0, 0
+    for stage, loss in enumerate(losses[1:], start=1):
+        best, since = (stage, 0) if loss < losses[best] else (best, since + 1)
+        if since == 5:
+            break
+    assert stopped.n_estimators_ == best + 1
+    np.testing.assert_array_equal(stopped.validation_score_, losses[: best + 1])
+    np.testing.assert_array_equal(stopped.step_sizes_, whole.step_sizes_[: best + 1])
+    np.testing.assert_array_equal(stopped.predict(X), list(whole.staged_predict(X))[best])
+    assert len(stopped.estimators_) == (best + 1) * len(whole.estimators_) // 60
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_a_share_of_the_rows_is_held_out(name, outputs):
+    X, y = data(name, outputs, n=200)
+    params = {"n_estimators": 200, "n_iter_no_change": 3, "learning_rate": 1.0}
+    model = make(name, **params).fit(X, y)
+    assert model.n_estimators_ < 200
+    assert len(model.validation_score_) == model.n_estimators_
+    again, other = (make(name, random_state=seed, **params).fit(X, y) for seed in (0, 1))
+    assert model_bytes(again) == model_bytes(model) != model_bytes(other)
+    # Rows of weight zero are neither trained on nor held out.
+    w = np.arange(len(X)) % 2
+    weighted = make(name, **params).fit(X, y, sample_weight=w)
+    removed = make(name, **params).fit(X[w > 0], y[w > 0])
+    assert model_bytes(weighted) == model_bytes(removed)
+    assert not hasattr(model.set_params(n_iter_no_change=None, n_estimators=2).fit(X, y), "validation_score_")
+
+
+def test_rows_held_out_are_stratified_by_class():
+    X, _ = make_data(CLASSIFIER, n=100)
+    y = np.repeat(["common", "rare"], [90, 10])
+    model = make(CLASSIFIER, n_iter_no_change=2, validation_fraction=0.2).fit(X, y)
+    assert model.classes_.tolist() == ["common", "rare"]
+    assert model.start_[0] == pytest.approx(0.5 * np.log(8 / 72))
+
+
+# --- weak models -------------------------------------------------------------------------------------------------------
+
+WEAK = [{"output_strategy": "joint"}, {"relabel_leaves": False}]
+
+
+@pytest.mark.parametrize("params", WEAK)
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_weak_models_of_scikit_learn(name, outputs, params, container):
+    X, y = data(name, outputs, n=120)
+    weak = Ridge(alpha=1.0)
+    model = make(name, estimator=weak, learning_rate=0.5, n_estimators=20, **params).fit(container(X), y)
+    assert [type(part) for part in model.estimators_] == [Ridge] * 20
+    assert not hasattr(weak, "coef_")
+    assert (np.diff(model.train_score_) <= 1e-9).all()
+    assert not hasattr(model, "apply")
+    assert not hasattr(model, "feature_importances_")
+    scores = np.tile(model.start_, (len(X), 1))
+    for part, step in zip(model.estimators_, model.step_sizes_, strict=True):
+        scores += 0.5 * step * part.predict(X).reshape(len(X), -1)
+    np.testing.assert_allclose(model._scores(X), scores, atol=1e-12)
+    np.testing.assert_array_equal(list(model.staged_predict(X))[-1], model.predict(X))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert model.score(X, y) > 0.3 if outputs == "single" else True
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize("params", WEAK)
+def test_trees_as_weak_models_are_the_trees_of_the_engine(params, loss):
+    X, Y = make_data(REGRESSOR, outputs="several", n=100)
+    X = X + np.random.default_rng(0).normal(size=X.shape).astype(np.float32)  # no ties
+    w = np.random.default_rng(1).uniform(0.5, 2, len(X))
+    limits = {"max_depth": 2, "min_samples_leaf": 10}
+    shared = {"learning_rate": 0.5, "loss": loss, **params}
+    trees = make(REGRESSOR, max_bins=None, **limits, **shared).fit(X, Y, sample_weight=w)
+    weak = spinney.DecisionTreeRegressor(**limits)
+    other = make(REGRESSOR, estimator=weak, **shared).fit(X.astype(np.float32), Y, sample_weight=w)
+    np.testing.assert_allclose(other.predict(X.astype(np.float32)), trees.predict(X), atol=1e-6)
+
+
+def test_weak_models_are_seeded_by_stage():
+    X, y = make_data(REGRESSOR)
+    weak = make_pipeline(StandardScaler(), sklearn.tree.ExtraTreeRegressor(max_depth=2))
+    one, again, other = (
+        make(REGRESSOR, estimator=weak, relabel_leaves=False, random_state=seed).fit(X, y) for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(one.predict(X), again.predict(X))
+    assert not np.array_equal(one.predict(X), other.predict(X))
+    seeds = [part[-1].random_state for part in one.estimators_]
+    assert len(set(seeds)) == 5
+
+
+@pytest.mark.parametrize("params", WEAK)
+def test_warm_start_with_weak_models(name, params):
+    X, y = make_data(name)
+    weak = {"estimator": sklearn.tree.ExtraTreeRegressor(max_depth=2), **params}
+    warm = make(name, n_estimators=3, warm_start=True, **weak).fit(X, y)
+    first = list(warm.estimators_)
+    warm.set_params(n_estimators=7).fit(X, y)
+    assert all(one is two for one, two in zip(first, warm.estimators_, strict=False))
+    whole = make(name, n_estimators=7, **weak).fit(X, y)
+    assert model_bytes(warm) == model_bytes(whole)
+    np.testing.assert_array_equal(warm.predict(X), whole.predict(X))
+
+
+def test_subsample_is_a_share_of_the_rows_for_weak_models():
+    class Spy(LinearRegression):
+        def fit(self, X, y, sample_weight=None):
+            self.n_rows_, self.first_ = len(X), X[:, 0].tolist()
+            return super().fit(X, y, sample_weight)
+
+    X, y = np.arange(100.0)[:, None], np.arange(100.0) ** 2
+    model = make(REGRESSOR, estimator=Spy(), relabel_leaves=False, subsample=0.4).fit(X, y)
+    assert [part.n_rows_ for part in model.estimators_] == [40] * 5
+    assert all(len(set(part.first_)) == 40 for part in model.estimators_)
+    assert len({tuple(part.first_) for part in model.estimators_}) == 5
