@@ -313,7 +313,7 @@ def test_class_weights_are_sample_weights():
     assert model_bytes(make(CLASSIFIER, class_weight=by_class).fit(X, y)) == model_bytes(expected)
 
 
-# --- early stopping ----------------------------------------------------------------------------------------------------
+# Early stopping
 
 
 @pytest.mark.parametrize("params", [*STRATEGIES, {"estimator": LinearRegression(), "output_strategy": "joint"}])
@@ -364,7 +364,7 @@ def test_rows_held_out_are_stratified_by_class():
     assert model.start_[0] == pytest.approx(0.5 * np.log(8 / 72))
 
 
-# --- weak models -------------------------------------------------------------------------------------------------------
+# Weak models
 
 WEAK = [{"output_strategy": "joint"}, {"relabel_leaves": False}]
 
