@@ -29,6 +29,11 @@ impl Control {
         Control { stop: Arc::default(), done: Arc::default(), n_threads: n_threads.max(1) }
     }
 
+    /// A handle on the same work that allows one thread.
+    pub(crate) fn on_one_thread(&self) -> Control {
+        Control { n_threads: 1, ..self.clone() }
+    }
+
     /// Asks the work to end; it returns [`ErrorKind::Interrupted`].
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);

@@ -63,6 +63,7 @@
 #[doc(hidden)]
 pub mod bench;
 
+pub mod boost;
 mod config;
 mod control;
 mod criterion;
@@ -79,6 +80,9 @@ mod split;
 pub(crate) mod testing;
 pub mod tree;
 
+pub use boost::{
+    BoostConfig, Boosted, LineProblem, LineSearch, Loss, LossKind, OutputStrategy, StagedScores, Validation,
+};
 pub use config::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
 pub use control::Control;
 pub use data::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets, targets::Outputs};

@@ -38,6 +38,15 @@ impl<'a> From<ArrayView2<'a, f32>> for Matrix<'a> {
 }
 
 impl Matrix<'_> {
+    /// The same, lent.
+    pub(crate) fn view(&self) -> Matrix<'_> {
+        match self {
+            Matrix::Dense(x) => Matrix::Dense(x.view()),
+            Matrix::Csr(x) => Matrix::Csr(x.view()),
+            Matrix::Csc(x) => Matrix::Csc(x.view()),
+        }
+    }
+
     /// Number of rows.
     pub fn n_samples(&self) -> usize {
         match self {

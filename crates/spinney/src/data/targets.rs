@@ -30,6 +30,11 @@ impl<'a> LabelView<'a> {
         Ok(LabelView { ptr, indices, n_labels })
     }
 
+    /// The same, lent.
+    pub(crate) fn view(&self) -> LabelView<'_> {
+        LabelView { ptr: Cow::Borrowed(&self.ptr), indices: Cow::Borrowed(&self.indices), n_labels: self.n_labels }
+    }
+
     /// Number of samples.
     pub fn n_samples(&self) -> usize {
         self.ptr.len() - 1
@@ -71,6 +76,17 @@ pub enum Targets<'a> {
 const LARGEST: f64 = 1e150;
 
 impl Targets<'_> {
+    /// The same, lent.
+    pub(crate) fn view(&self) -> Targets<'_> {
+        match self {
+            Targets::Real(y) => Targets::Real(y.view()),
+            Targets::Classes { codes, n_classes } => {
+                Targets::Classes { codes: codes.view(), n_classes: n_classes.clone() }
+            }
+            Targets::Labels(y) => Targets::Labels(y.view()),
+        }
+    }
+
     /// Number of samples.
     pub fn n_samples(&self) -> usize {
         match self {

@@ -18,12 +18,13 @@ pub(crate) mod bootstrap;
 pub(crate) mod grow;
 mod oob;
 mod predict;
-mod rows;
+pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
 
 pub use oob::Oob;
 pub use predict::{DecisionPath, TopK};
+pub(crate) use predict::{best_columns, into_array, try_matrix};
 
 use std::sync::Arc;
 

@@ -360,15 +360,7 @@ impl Ranking {
         // Columns never touched have score 0: the first k of them are enough. Fewer than k + touched are looked at.
         let untouched = (0u32..).zip(&self.seen).filter(|(_, seen)| !**seen).map(|(c, _)| (0.0, c));
         self.candidates.extend(untouched.take(k));
-        let best_first = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if self.candidates.len() > k {
-            self.candidates.select_nth_unstable_by(k - 1, best_first);
-            self.candidates.truncate(k);
-        }
-        self.candidates.sort_unstable_by(best_first);
-        for ((score, column), (out, place)) in self.candidates.iter().zip(scores.iter_mut().zip(indices)) {
-            (*out, *place) = (*score, *column);
-        }
+        take_best(&mut self.candidates, indices, scores);
         for column in self.touched.drain(..) {
             self.sums[column as usize] = 0.0;
             self.seen[column as usize] = false;
@@ -376,13 +368,33 @@ impl Ranking {
     }
 }
 
+/// Writes the best candidates, as many as there are places: score descending, then column ascending.
+fn take_best(candidates: &mut Vec<(f64, u32)>, indices: &mut [u32], scores: &mut [f64]) {
+    let k = indices.len();
+    let best_first = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    if candidates.len() > k {
+        candidates.select_nth_unstable_by(k - 1, best_first);
+        candidates.truncate(k);
+    }
+    candidates.sort_unstable_by(best_first);
+    for ((score, column), (out, place)) in candidates.iter().zip(scores.iter_mut().zip(indices)) {
+        (*out, *place) = (*score, *column);
+    }
+}
+
+/// The columns of greatest score of a row, and their scores.
+pub(crate) fn best_columns(row: &[f64], indices: &mut [u32], scores: &mut [f64]) {
+    let mut candidates: Vec<(f64, u32)> = row.iter().copied().zip(0..).collect();
+    take_best(&mut candidates, indices, scores);
+}
+
 /// `rows * columns` copies of `value`, or [`ErrorKind::OutOfMemory`].
-pub(super) fn try_matrix<T: Clone>(what: &'static str, value: T, rows: usize, columns: usize) -> Result<Vec<T>> {
+pub(crate) fn try_matrix<T: Clone>(what: &'static str, value: T, rows: usize, columns: usize) -> Result<Vec<T>> {
     let len = rows.checked_mul(columns).ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
     try_filled(what, value, len)
 }
 
-pub(super) fn into_array<T>(values: Vec<T>, rows: usize, columns: usize) -> Array2<T> {
+pub(crate) fn into_array<T>(values: Vec<T>, rows: usize, columns: usize) -> Array2<T> {
     Array2::from_shape_vec((rows, columns), values).expect("the vector was made with rows * columns values")
 }
 

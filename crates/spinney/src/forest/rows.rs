@@ -7,14 +7,16 @@ use std::ops::Range;
 
 use ndarray::{ArrayView2, Axis, Slice};
 
+use crate::control::Control;
 use crate::data::{Matrix, SparseView};
 use crate::error::{Error, Result, try_filled};
+use crate::pool;
 use crate::tree::Tree;
 use crate::tree::traverse::{leaf_node, walk_rows};
 
 /// Rows of X, checked against the model.
 #[derive(Debug)]
-pub(super) enum Rows<'a> {
+pub(crate) enum Rows<'a> {
     Dense(ArrayView2<'a, f32>),
     Sparse(SparseView<'a>),
 }
@@ -33,7 +35,7 @@ const BLOCKS_PER_THREAD: usize = 4;
 
 impl<'a> Rows<'a> {
     /// Checks X against the number of features of the model; a CSC X is transposed once.
-    pub(super) fn new(x: &'a Matrix<'_>, n_features: usize) -> Result<Self> {
+    pub(crate) fn new(x: &'a Matrix<'_>, n_features: usize) -> Result<Self> {
         if x.n_features() != n_features {
             return Err(Error::shape("each row of X", n_features, x.n_features()));
         }
@@ -45,7 +47,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    pub(super) fn n_samples(&self) -> usize {
+    pub(crate) fn n_samples(&self) -> usize {
         match self {
             Rows::Dense(x) => x.nrows(),
             Rows::Sparse(x) => x.n_major(),
@@ -61,7 +63,7 @@ impl<'a> Rows<'a> {
 
     /// Number of rows of a block, at least one, where the leaves of `ids_per_row` trees are held for each row. Results do
     /// not depend on it.
-    pub(super) fn block_rows(&self, ids_per_row: usize, n_threads: usize) -> usize {
+    pub(crate) fn block_rows(&self, ids_per_row: usize, n_threads: usize) -> usize {
         let by_values = match self {
             Rows::Dense(x) => (BLOCK_VALUES / x.ncols().max(1)).clamp(16, BLOCK_ROWS),
             Rows::Sparse(_) => BLOCK_ROWS,
@@ -74,7 +76,7 @@ impl<'a> Rows<'a> {
     }
 
     /// An empty scratch for one thread.
-    pub(super) fn scratch(&self) -> Result<Scratch> {
+    pub(crate) fn scratch(&self) -> Result<Scratch> {
         let values = match self {
             Rows::Dense(_) => Vec::new(),
             Rows::Sparse(_) => try_filled("a row of X", 0.0, self.n_features())?,
@@ -83,7 +85,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The leaves' nodes that `rows` reach: of row r on tree t at `ids[r * trees.len() + t]`.
-    pub(super) fn walk(&self, rows: Range<usize>, trees: &[&Tree], scratch: &mut Scratch, ids: &mut [u32]) {
+    pub(crate) fn walk(&self, rows: Range<usize>, trees: &[&Tree], scratch: &mut Scratch, ids: &mut [u32]) {
         match self {
             Rows::Dense(_) => {
                 let block = self.dense_block(rows, scratch);
@@ -103,6 +105,25 @@ impl<'a> Rows<'a> {
                 }
             }
         }
+    }
+
+    /// The leaf that each row reaches in a tree, as a row of its table.
+    pub(crate) fn leaves(&self, tree: &Tree, control: &Control) -> Result<Vec<u32>> {
+        let n = self.n_samples();
+        let mut leaves = try_filled("the leaves of rows", 0, n)?;
+        let block = self.block_rows(1, control.n_threads());
+        pool::for_each(
+            control.n_threads(),
+            leaves.chunks_mut(block).enumerate(),
+            || self.scratch(),
+            |scratch, (b, leaves)| {
+                control.check()?;
+                self.walk(b * block..(b * block + block).min(n), &[tree], scratch, leaves);
+                leaves.iter_mut().for_each(|node| *node = tree.nodes[*node as usize].right);
+                Ok(())
+            },
+        )?;
+        Ok(leaves)
     }
 
     /// Calls `visit` with each of `rows` as a dense slice.
@@ -156,6 +177,6 @@ fn groups<'t, 'a>(mut trees: &'t [&'a Tree]) -> impl Iterator<Item = &'t [&'a Tr
 
 /// Buffer of one thread: a copied dense block, or one scattered row (zero between rows).
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     values: Vec<f32>,
 }

@@ -1,0 +1,182 @@
+//! Residuals of the squared error as a sparse matrix minus one of low rank: R = Y − 1 ρ₀ᵀ − Σ_k g_k v_kᵀ, never written
+//! out.
+//!
+//! Y has the stored labels, g_k a number for each row and v_k one for each label, both of stage k. A projection of R, or
+//! its product with a weak model, costs the stored labels and k (n + d); memory is that of the labels, of one leaf index
+//! for each row and stage, and of the v_k, which are the model. So a hundred thousand labels fit where n × d numbers do
+//! not.
+//!
+//! The training loss is carried along: |R − g vᵀ|² = |R|² − 2 v·(Rᵀg) + |v|² |g|².
+
+use super::projector::Projector;
+use super::state::{Data, Leaves};
+use super::vector::{Score, dot, vectorised};
+use crate::control::Control;
+use crate::criterion::slots::Slots;
+use crate::error::{Result, try_filled};
+use crate::split::dispatch::SplitY;
+
+/// A stage's part.
+#[derive(Debug)]
+struct Term {
+    leaf_of: Vec<u32>,
+    /// g of each leaf.
+    values: Vec<f64>,
+    /// v: learning rate times steps.
+    direction: Vec<f64>,
+}
+
+/// Residuals of some rows.
+#[derive(Debug)]
+pub(crate) struct LowRank {
+    start: Vec<f64>,
+    terms: Vec<Term>,
+    /// Σ w |r|² over rows and labels, in units of weight.
+    square: f64,
+    /// Total weight, in units.
+    weight: f64,
+}
+
+fn slots<'d, T: Score>(data: &'d Data<'_, T>) -> &'d Slots<'d> {
+    match &data.y {
+        SplitY::Slots(y) => y,
+        SplitY::Real(_) => unreachable!("low rank is for labels and classes"),
+    }
+}
+
+impl LowRank {
+    pub(crate) fn new<T: Score>(data: &Data<'_, T>, start: &[f64]) -> Result<Self> {
+        let y = slots(data);
+        let mut on = try_filled("the counts of labels", 0u64, data.width)?;
+        let mut weight = 0;
+        for row in 0..data.n_samples {
+            let units = data.weights.units(row);
+            weight += units;
+            if units > 0 {
+                y.of(row as u32).iter().for_each(|&j| on[j as usize] += units);
+            }
+        }
+        let weight = weight as f64;
+        let of_label = |(&on, &c): (&u64, &f64)| on as f64 * (1.0 - c) * (1.0 - c) + (weight - on as f64) * c * c;
+        let square = on.iter().zip(start).map(of_label).sum();
+        Ok(LowRank { start: start.to_vec(), terms: Vec::new(), square, weight })
+    }
+
+    /// Half the mean square of the residuals.
+    pub(crate) fn loss(&self) -> f64 {
+        0.5 * self.square.max(0.0) / self.weight / self.start.len() as f64
+    }
+
+    /// R φ for one row φ of a projection; rows that do not exist are not written.
+    pub(crate) fn project<T: Score>(
+        &self,
+        data: &Data<'_, T>,
+        rows: &[u32],
+        projector: &Projector,
+        targets: &mut [f64],
+        control: &Control,
+    ) -> Result<()> {
+        let y = slots(data);
+        let mut phi = try_filled("a projection", 0.0, data.width)?;
+        projector.write_row(0, &mut phi);
+        let along = |v: &[f64]| vectorised(|| dot(v, &phi));
+        let constant = along(&self.start);
+        let mut of_leaves = Vec::with_capacity(self.terms.len());
+        for term in &self.terms {
+            control.check()?;
+            let factor = along(&term.direction);
+            of_leaves.push(term.values.iter().map(|g| g * factor).collect::<Vec<f64>>());
+        }
+        let mut pulse = control.pulse();
+        for &row in rows {
+            pulse.after(1 + self.terms.len())?;
+            let labels: f64 = y.of(row).iter().map(|&j| phi[j as usize]).sum();
+            let terms = self.terms.iter().zip(&of_leaves).map(|(term, g)| g[term.leaf_of[row as usize] as usize]);
+            targets[row as usize] = labels - constant - terms.sum::<f64>();
+        }
+        Ok(())
+    }
+
+    /// Rᵀ g over the rows of `leaves`, for each label: terms are grouped so that sums over rows are exact.
+    fn products<T: Score>(
+        &self,
+        data: &Data<'_, T>,
+        leaves: &Leaves<'_>,
+        values: &[f64],
+        control: &Control,
+    ) -> Result<Vec<f64>> {
+        const WHAT: &str = "the steps of a stage";
+        let y = slots(data);
+        let mut products = try_filled(WHAT, 0.0, data.width)?;
+        let mut counts = try_filled(WHAT, 0u64, data.width)?;
+        let mut touched = Vec::new();
+        let mut weight = 0.0;
+        let mut pulse = control.pulse();
+        for (leaf, &g) in values.iter().enumerate() {
+            for &row in leaves.rows(leaf) {
+                pulse.after(1 + y.of(row).len())?;
+                let units = data.weights.units(row as usize);
+                for &j in y.of(row) {
+                    if counts[j as usize] == 0 {
+                        touched.push(j);
+                    }
+                    counts[j as usize] += units;
+                }
+            }
+            for j in touched.drain(..) {
+                products[j as usize] += g * std::mem::take(&mut counts[j as usize]) as f64;
+            }
+            weight += g * leaves.weights[leaf];
+        }
+        products.iter_mut().zip(&self.start).for_each(|(sum, c)| *sum -= c * weight);
+        let largest = |values: &[f64]| values.iter().fold(0.0f64, |largest, g| largest.max(g.abs()));
+        let total: f64 = leaves.weights.iter().sum();
+        for term in &self.terms {
+            control.check()?;
+            // Rounded so that the sum over rows is exact.
+            let bound = largest(values) * largest(&term.values);
+            let shift = if bound > 0.0 { f64::shift(bound, total) } else { 0.0 };
+            let mut overlap = 0.0;
+            for (leaf, &g) in values.iter().enumerate() {
+                for &row in leaves.rows(leaf) {
+                    let other = term.values[term.leaf_of[row as usize] as usize];
+                    overlap += data.weights.units(row as usize) as f64 * ((g * other + shift) - shift);
+                }
+            }
+            products.iter_mut().zip(&term.direction).for_each(|(sum, v)| *sum -= v * overlap);
+        }
+        Ok(products)
+    }
+
+    /// Steps of all labels along one number for each leaf: Σ w r g / Σ w g².
+    pub(crate) fn steps<T: Score>(
+        &self,
+        data: &Data<'_, T>,
+        leaves: &Leaves<'_>,
+        values: &[f64],
+        control: &Control,
+    ) -> Result<Vec<f64>> {
+        let square: f64 = values.iter().zip(&leaves.weights).map(|(g, w)| g * g * w).sum();
+        let mut steps = self.products(data, leaves, values, control)?;
+        steps.iter_mut().for_each(|step| *step = if square > 0.0 { *step / square } else { 0.0 });
+        Ok(steps)
+    }
+
+    /// Takes a stage into account: `leaves` hold all rows that exist.
+    pub(crate) fn take<T: Score>(
+        &mut self,
+        data: &Data<'_, T>,
+        leaves: &Leaves<'_>,
+        leaf_of: Vec<u32>,
+        values: &[f64],
+        direction: &[f64],
+        control: &Control,
+    ) -> Result<()> {
+        let products = self.products(data, leaves, values, control)?;
+        let square: f64 = values.iter().zip(&leaves.weights).map(|(g, w)| g * g * w).sum();
+        let change = products.iter().zip(direction).map(|(r, v)| v * (v * square - 2.0 * r));
+        self.square += change.sum::<f64>();
+        self.terms.push(Term { leaf_of, values: values.to_vec(), direction: direction.to_vec() });
+        Ok(())
+    }
+}

@@ -1,0 +1,372 @@
+//! The scores of some rows while a model grows, and the passes over them.
+//!
+//! Scores are row-major, one row after the other: labels and classes in float32, numbers in float64. Nothing else of
+//! size n × width is kept. One *sweep* adds a stage's contribution, and while a row is in the cache computes its loss, its
+//! negative gradients, and from them the targets of the next tree. *Leaf sums* of negative gradients and curvatures are
+//! what leaves and step sizes are made of.
+//!
+//! Every term of a leaf sum is rounded to a grid on which all sums are exact (compare `criterion`), so that the order of
+//! rows cannot be seen, and a row of weight two is two rows. Where weights are rounded themselves, the order is fixed.
+
+use std::ops::Range;
+
+use super::loss::rows::{RowLoss, RowTargets};
+use super::projector::Projector;
+use super::vector::{Score, add, add_rounded, add_scaled, take_largest, vectorised};
+use crate::control::Control;
+use crate::data::Weights;
+use crate::error::{ErrorKind, Result, try_filled};
+use crate::pool;
+use crate::split::dispatch::SplitY;
+use crate::tree::fill::exact_mean;
+use crate::tree::grow::Structure;
+
+/// What stays the same while scores change.
+#[derive(Debug)]
+pub(crate) struct Data<'a, T: Score> {
+    /// y, a column for each score.
+    pub(crate) y: SplitY<'a>,
+    pub(crate) loss: Box<dyn RowLoss<T>>,
+    pub(crate) weights: Weights,
+    pub(crate) n_samples: usize,
+    pub(crate) width: usize,
+}
+
+impl<T: Score> Data<'_, T> {
+    pub(crate) fn row(&self, row: usize) -> RowTargets<'_> {
+        match &self.y {
+            SplitY::Slots(y) => RowTargets::On(y.of(row as u32)),
+            SplitY::Real(y) => RowTargets::Numbers(y.of(row as u32)),
+        }
+    }
+}
+
+/// What a stage adds to the scores.
+#[derive(Debug)]
+pub(crate) enum Update<'u, T> {
+    /// Row i takes row `leaf_of[i]` of a table.
+    Leaves { leaf_of: &'u [u32], table: &'u [T] },
+    /// Row i takes `values[i]` times the direction.
+    RankOne { values: &'u [f64], direction: &'u [T] },
+    /// Row i takes row i of the values, each times its part of the direction.
+    Each { values: &'u [f64], direction: &'u [T] },
+}
+
+/// What a sweep has seen.
+#[derive(Debug)]
+pub(crate) struct Swept<T> {
+    /// Weighted mean over rows, divided by the number of scores of a row.
+    pub(crate) loss: f64,
+    /// Bounds of the negative gradients of each score.
+    pub(crate) bounds: Vec<T>,
+}
+
+/// The scores of all rows.
+#[derive(Debug)]
+pub(crate) struct State<T> {
+    pub(crate) scores: Vec<T>,
+}
+
+/// Cells that are swept at a time.
+const CHUNK_CELLS: usize = 1 << 16;
+
+impl<T: Score> State<T> {
+    /// Every row starts with the same scores.
+    pub(crate) fn new(start: &[f64], n_samples: usize, control: &Control) -> Result<Self> {
+        let what = "the scores of the training rows";
+        let len = n_samples.checked_mul(start.len()).ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
+        let mut scores = control.try_filled(what, T::from_f64(0.0), len)?;
+        let start: Vec<T> = start.iter().map(|&s| T::from_f64(s)).collect();
+        scores.chunks_exact_mut(start.len()).for_each(|row| row.copy_from_slice(&start));
+        Ok(State { scores })
+    }
+
+    /// Updates the scores; then computes losses, and the targets of the next tree where a projector is given.
+    pub(crate) fn sweep(
+        &mut self,
+        data: &Data<'_, T>,
+        update: Option<&Update<'_, T>>,
+        projector: Option<&Projector>,
+        targets: &mut [f64],
+        control: &Control,
+    ) -> Result<Swept<T>> {
+        let width = data.width;
+        let n_targets = projector.map_or(0, Projector::n_targets);
+        let n_rows = (CHUNK_CELLS / width).max(1);
+        let mut losses = try_filled("the losses of rows", 0.0, data.n_samples)?;
+        let known = data.loss.bounds();
+        let n_chunks = data.n_samples.div_ceil(n_rows);
+        let zero = T::from_f64(0.0);
+        let mut largest = match known {
+            Some(_) => Vec::new(),
+            None => try_filled("the bounds of gradients", zero, n_chunks * width)?,
+        };
+        let scratch = || try_filled("a row of gradients", zero, width);
+        let mut targets = targets.chunks_mut((n_rows * n_targets).max(1));
+        let mut bounds = largest.chunks_mut(width);
+        let jobs: Vec<_> = self
+            .scores
+            .chunks_mut(n_rows * width)
+            .zip(losses.chunks_mut(n_rows))
+            .enumerate()
+            .map(|(chunk, (scores, losses))| {
+                let targets = if n_targets > 0 { targets.next() } else { None };
+                (chunk * n_rows, scores, losses, targets.unwrap_or_default(), bounds.next())
+            })
+            .collect();
+        pool::for_each(
+            control.n_threads(),
+            jobs.into_iter(),
+            scratch,
+            |r, (first, scores, losses, targets, bounds)| {
+                control.check()?;
+                let mut bounds = bounds;
+                let mut targets = targets.chunks_exact_mut(n_targets.max(1));
+                for (i, (scores, loss)) in scores.chunks_exact_mut(width).zip(losses).enumerate() {
+                    let row = first + i;
+                    let targets = targets.next();
+                    if data.weights.units(row) == 0 {
+                        continue;
+                    }
+                    if let Some(update) = update {
+                        vectorised(|| update.add_to(row, scores));
+                    }
+                    match projector {
+                        None => *loss = data.loss.loss(data.row(row), scores),
+                        Some(projector) => {
+                            *loss = data.loss.negative_gradients(data.row(row), scores, r);
+                            let targets = targets.unwrap_or_default();
+                            vectorised(|| projector.project(r, targets));
+                        }
+                    }
+                    if let Some(bounds) = &mut bounds {
+                        take_largest(bounds, r);
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        let bounds = match known {
+            Some((gradient, _)) => try_filled("the bounds of gradients", T::from_f64(gradient), width)?,
+            None => {
+                let (first, rest) = largest.split_at_mut(width);
+                rest.chunks_exact(width).for_each(|chunk| take_largest(first, chunk));
+                first.to_vec()
+            }
+        };
+        let weighted = losses.iter().enumerate().map(|(row, &loss)| (loss, data.weights.units(row)));
+        let loss = exact_mean(weighted.filter(|(_, units)| *units > 0)) / width as f64;
+        Ok(Swept { loss, bounds })
+    }
+}
+
+impl<T: Score> Update<'_, T> {
+    #[inline(always)]
+    fn add_to(&self, row: usize, scores: &mut [T]) {
+        let width = scores.len();
+        match self {
+            Update::Leaves { leaf_of, table } => add(scores, &table[leaf_of[row] as usize * width..][..width]),
+            Update::RankOne { values, direction } => add_scaled(scores, T::from_f64(values[row]), direction),
+            Update::Each { values, direction } => {
+                let values = values[row * width..][..width].iter().zip(*direction);
+                scores.iter_mut().zip(values).for_each(|(score, (&v, &d))| *score = *score + T::from_f64(v) * d);
+            }
+        }
+    }
+}
+
+/// The rows on which a stage is fitted, by leaf: rows for which its weak model predicts the same.
+#[derive(Debug)]
+pub(crate) struct Leaves<'s> {
+    order: &'s [u32],
+    ranges: Vec<Range<u32>>,
+    /// Total weight of each leaf, in units.
+    pub(crate) weights: Vec<f64>,
+}
+
+impl<'s> Leaves<'s> {
+    pub(crate) fn of_tree(structure: &'s Structure, weights: &Weights) -> Self {
+        Leaves::new(&structure.order, structure.leaf_samples.clone(), weights)
+    }
+
+    /// Each row is a leaf of its own.
+    pub(crate) fn single_rows(rows: &'s [u32], weights: &Weights) -> Self {
+        Leaves::new(rows, (0..rows.len() as u32).map(|i| i..i + 1).collect(), weights)
+    }
+
+    pub(crate) fn new(order: &'s [u32], ranges: Vec<Range<u32>>, weights: &Weights) -> Self {
+        let mut leaves = Leaves { order, ranges, weights: Vec::new() };
+        let total = |leaf| leaves.rows(leaf).iter().map(|&row| weights.units(row as usize)).sum::<u64>() as f64;
+        leaves.weights = (0..leaves.ranges.len()).map(total).collect();
+        leaves
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    pub(crate) fn rows(&self, leaf: usize) -> &'s [u32] {
+        let range = &self.ranges[leaf];
+        &self.order[range.start as usize..range.end as usize]
+    }
+}
+
+/// Sums over the rows of one leaf.
+#[derive(Clone, Debug)]
+pub(crate) struct LeafSums {
+    /// Σ w r of each score.
+    pub(crate) gradients: Vec<f64>,
+    /// Σ w h; empty where curvatures were not asked for.
+    pub(crate) curvatures: Vec<f64>,
+}
+
+/// Where, and of what, leaf sums are taken.
+#[derive(Clone, Copy)]
+pub(crate) struct Query<'q, T> {
+    /// Bounds of the negative gradients of each score.
+    pub(crate) bounds: &'q [T],
+    /// Writes what is added to the scores of each row of a leaf beforehand, of the asked columns; `None` adds nothing.
+    pub(crate) steps: Option<&'q (dyn Fn(usize, &mut [T]) + Sync)>,
+    /// Asked columns, rising; `None` for all.
+    pub(crate) columns: Option<&'q [u32]>,
+    pub(crate) with_curvatures: bool,
+}
+
+/// Rows whose sums are taken together; the sums of such chunks are added in their order.
+fn chunk_rows(width: usize) -> usize {
+    (CHUNK_CELLS / width).clamp(64, 1 << 13)
+}
+
+impl<T: Score> State<T> {
+    /// Hands the sums of each leaf, in order, to `visit`.
+    pub(crate) fn leaf_sums(
+        &self,
+        data: &Data<'_, T>,
+        leaves: &Leaves<'_>,
+        query: Query<'_, T>,
+        control: &Control,
+        mut visit: impl FnMut(usize, LeafSums),
+    ) -> Result<()> {
+        let size = chunk_rows(data.width);
+        let total: f64 = leaves.weights.iter().sum();
+        let width = query.columns.map_or(data.width, <[u32]>::len);
+        let asked = |of: &[T]| -> Vec<T> {
+            query.columns.map_or_else(|| of.to_vec(), |columns| columns.iter().map(|&j| of[j as usize]).collect())
+        };
+        let grids = Grids {
+            gradients: asked(query.bounds).iter().map(|&bound| T::shift(bound.to_f64(), total)).collect(),
+            curvatures: match data.loss.bounds() {
+                Some((_, bound)) if query.with_curvatures => vec![T::shift(bound, total); width],
+                _ => Vec::new(),
+            },
+        };
+        let chunks: Vec<(usize, &[u32])> =
+            (0..leaves.len()).flat_map(|leaf| leaves.rows(leaf).chunks(size).map(move |rows| (leaf, rows))).collect();
+        let places = query.columns.map(|columns| places(columns, data.width)).transpose()?;
+        let mut open: Option<(usize, LeafSums)> = None;
+        // A few chunks at a time: their sums are all that is held.
+        for batch in chunks.chunks(4 * control.n_threads()) {
+            let sums = pool::map(control.n_threads(), batch.len(), |i| {
+                control.check()?;
+                let (leaf, rows) = batch[i];
+                self.chunk_sums(data, leaf, rows, &query, &grids, places.as_deref())
+            })?;
+            for (&(leaf, _), sums) in batch.iter().zip(sums) {
+                match &mut open {
+                    Some((current, total)) if *current == leaf => total.add(&sums),
+                    _ => {
+                        if let Some((done, total)) = open.replace((leaf, sums)) {
+                            visit(done, total);
+                        }
+                    }
+                }
+            }
+        }
+        if let Some((done, total)) = open {
+            visit(done, total);
+        }
+        Ok(())
+    }
+
+    fn chunk_sums(
+        &self,
+        data: &Data<'_, T>,
+        leaf: usize,
+        rows: &[u32],
+        query: &Query<'_, T>,
+        grids: &Grids<T>,
+        places: Option<&[u32]>,
+    ) -> Result<LeafSums> {
+        const WHAT: &str = "sums of gradients";
+        let zero = T::from_f64(0.0);
+        let width = grids.gradients.len();
+        let mut sums = LeafSums {
+            gradients: try_filled(WHAT, 0.0, width)?,
+            curvatures: try_filled(WHAT, 0.0, grids.curvatures.len())?,
+        };
+        let (mut steps, mut r) = (try_filled(WHAT, zero, width)?, try_filled(WHAT, zero, width)?);
+        let mut h = try_filled(WHAT, zero, width)?;
+        let mut asked = try_filled(WHAT, zero, if places.is_some() { width } else { 0 })?;
+        let mut on = Vec::new();
+        let mut numbers = Vec::new();
+        if let Some(write) = query.steps {
+            write(leaf, &mut steps);
+        }
+        let plain = query.steps.is_none() && !query.with_curvatures;
+        for &row in rows {
+            let row = row as usize;
+            let mut scores = &self.scores[row * data.width..][..data.width];
+            let mut y = data.row(row);
+            if let (Some(places), Some(columns)) = (places, query.columns) {
+                asked.iter_mut().zip(columns).for_each(|(score, &j)| *score = scores[j as usize]);
+                scores = &asked;
+                y = match y {
+                    RowTargets::On(columns) => {
+                        on.clear();
+                        on.extend(columns.iter().map(|&j| places[j as usize]).filter(|&place| place != NOWHERE));
+                        RowTargets::On(&on)
+                    }
+                    RowTargets::Numbers(y) => {
+                        numbers.clear();
+                        numbers.extend(columns.iter().map(|&j| y[j as usize]));
+                        RowTargets::Numbers(&numbers)
+                    }
+                };
+            }
+            if plain {
+                data.loss.negative_gradients(y, scores, &mut r);
+            } else {
+                data.loss.derivatives(y, scores, &steps, &mut r, &mut h);
+            }
+            let weight = data.weights.units(row) as f64;
+            vectorised(|| {
+                add_rounded(weight, &r, &grids.gradients, &mut sums.gradients);
+                add_rounded(weight, &h, &grids.curvatures, &mut sums.curvatures);
+            });
+        }
+        Ok(sums)
+    }
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+/// Place of each of `width` columns among `columns`.
+fn places(columns: &[u32], width: usize) -> Result<Vec<u32>> {
+    let mut places = try_filled("places of columns", NOWHERE, width)?;
+    (0..).zip(columns).for_each(|(place, &j)| places[j as usize] = place);
+    Ok(places)
+}
+
+impl LeafSums {
+    fn add(&mut self, other: &LeafSums) {
+        self.gradients.iter_mut().zip(&other.gradients).for_each(|(sum, more)| *sum += more);
+        self.curvatures.iter_mut().zip(&other.curvatures).for_each(|(sum, more)| *sum += more);
+    }
+}
+
+/// What rounds the terms of sums.
+#[derive(Debug)]
+struct Grids<T> {
+    gradients: Vec<T>,
+    curvatures: Vec<T>,
+}

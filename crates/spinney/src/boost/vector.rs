@@ -1,0 +1,58 @@
+//! Loops over rows of scores, compiled for the widest registers of the machine.
+//!
+//! Every loop has a fixed order of additions and no fused multiplications, so its bits do not depend on the machine.
+
+pub(crate) use super::loss::rows::Score;
+
+/// Partial sums of a dot product.
+const LANES: usize = 8;
+
+/// Runs `work` with the vector instructions that the machine has. What it calls must be inlined to gain from them.
+#[inline(always)]
+pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(work)
+}
+
+/// Σ r_j φ_j.
+#[inline(always)]
+pub(crate) fn dot<T: Score>(r: &[T], phi: &[f64]) -> f64 {
+    let mut sums = [0.0; LANES];
+    let ((r, r_tail), (phi, phi_tail)) = (r.as_chunks::<LANES>(), phi.as_chunks::<LANES>());
+    for (r, phi) in r.iter().zip(phi) {
+        for ((sum, r), phi) in sums.iter_mut().zip(r).zip(phi) {
+            *sum += r.to_f64() * phi;
+        }
+    }
+    let tail: f64 = r_tail.iter().zip(phi_tail).map(|(r, phi)| r.to_f64() * phi).sum();
+    let [a, b, c, d, e, f, g, h] = sums;
+    (((a + b) + (c + d)) + ((e + f) + (g + h))) + tail
+}
+
+/// Adds `weight` times the values, each rounded to a grid by adding and taking away its `shift`: see [`shifts`].
+#[inline(always)]
+pub(crate) fn add_rounded<T: Score>(weight: f64, values: &[T], shifts: &[T], sums: &mut [f64]) {
+    for ((sum, &value), &shift) in sums.iter_mut().zip(values).zip(shifts) {
+        *sum += weight * ((value + shift) - shift).to_f64();
+    }
+}
+
+/// scores + table, in place.
+#[inline(always)]
+pub(crate) fn add<T: Score>(scores: &mut [T], row: &[T]) {
+    scores.iter_mut().zip(row).for_each(|(score, &value)| *score = *score + value);
+}
+
+/// scores + factor · direction, in place.
+#[inline(always)]
+pub(crate) fn add_scaled<T: Score>(scores: &mut [T], factor: T, direction: &[T]) {
+    scores.iter_mut().zip(direction).for_each(|(score, &value)| *score = *score + factor * value);
+}
+
+/// The largest magnitudes so far.
+#[inline(always)]
+pub(crate) fn take_largest<T: Score>(largest: &mut [T], values: &[T]) {
+    for (largest, &value) in largest.iter_mut().zip(values) {
+        let magnitude = value.abs();
+        *largest = if magnitude > *largest { magnitude } else { *largest };
+    }
+}
