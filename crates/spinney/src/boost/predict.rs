@@ -88,6 +88,31 @@ impl Boosted {
         Ok(StagedScores { model: self, rows, scores, stage: 0 })
     }
 
+    /// Adds stage `stage` to scores of the rows of `x`, (n_samples, width): for those who keep the scores themselves. Costs a
+    /// transposition for each call when X is CSC.
+    ///
+    /// # Errors
+    /// As [`Boosted::predict_scores`]; [`crate::ErrorKind::Shape`] for scores of another shape,
+    /// [`crate::ErrorKind::Invalid`] when there is no such stage.
+    pub fn add_stage(
+        &self,
+        stage: usize,
+        x: &Matrix<'_>,
+        scores: &mut Array2<f64>,
+        control: &Control,
+    ) -> Result<()> {
+        if stage >= self.n_stages() {
+            return Err(Error::invalid("stage", stage, "below the number of stages"));
+        }
+        let rows = self.rows(x)?;
+        let expected = rows.n_samples() * self.width;
+        let got = scores.len();
+        match scores.as_slice_mut() {
+            Some(scores) if got == expected => self.add_to_rows(&rows, stage..stage + 1, scores, control),
+            _ => Err(Error::shape("scores, row-major,", expected, got)),
+        }
+    }
+
     /// Adds stage `stage` of a model whose weak models are no trees to scores, (n_samples, width), given what the weak model
     /// predicts: (n_samples, 1), or (n_samples, width) for the joint strategy.
     ///
@@ -141,6 +166,19 @@ impl Boosted {
     fn trees_of(&self, stages: Range<usize>) -> Vec<&Tree> {
         let per_stage = if self.combine == Combine::Columns { self.width } else { 1 };
         self.trees[stages.start * per_stage..stages.end * per_stage].iter().map(|tree| &**tree).collect()
+    }
+
+    /// Adds some stages to the scores of all rows.
+    fn add_to_rows(&self, rows: &Rows<'_>, stages: Range<usize>, scores: &mut [f64], control: &Control) -> Result<()> {
+        let n = rows.n_samples();
+        let size = self.rows_at_once();
+        let jobs = scores.chunks_mut(size * self.width).enumerate();
+        pool::for_each(control.n_threads(), jobs, || self.worker(rows), |worker, (b, scores)| {
+            control.check()?;
+            let range = b * size..(b * size + size).min(n);
+            self.add(rows, range, stages.clone(), worker, scores);
+            Ok(())
+        })
     }
 
     /// Adds some stages to the scores of some rows.
@@ -210,21 +248,8 @@ impl StagedScores<'_> {
     }
 
     fn advance(&mut self, n_stages: usize, control: &Control) -> Result<()> {
-        let (model, rows, stages) = (self.model, &self.rows, self.stage..self.stage + n_stages);
-        let n = rows.n_samples();
-        let size = model.rows_at_once();
-        let jobs = self.scores.chunks_mut(size * model.width).enumerate();
-        pool::for_each(
-            control.n_threads(),
-            jobs,
-            || model.worker(rows),
-            |worker, (b, scores)| {
-                control.check()?;
-                let range = b * size..(b * size + size).min(n);
-                model.add(rows, range, stages.clone(), worker, scores);
-                Ok(())
-            },
-        )?;
+        let stages = self.stage..self.stage + n_stages;
+        self.model.add_to_rows(&self.rows, stages, &mut self.scores, control)?;
         self.stage += n_stages;
         Ok(())
     }
