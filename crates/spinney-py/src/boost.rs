@@ -17,6 +17,7 @@ use crate::error::raise;
 use crate::forest::PyForest;
 use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
 use crate::output;
+use crate::projection::n_columns;
 
 /// Rough steps of one stage for each stored value of X that a level of its trees looks at.
 const STEPS_PER_VALUE: usize = 4;
@@ -163,7 +164,7 @@ impl WeakLearner for Callback {
 
 /// Rough steps of growing all stages.
 fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
-    let width = y.outputs().width();
+    let width = n_columns(y);
     let trees = if matches!(config.strategy, OutputStrategy::SingleTarget) { width } else { 1 };
     let growth = n_stored(x).saturating_mul(STEPS_PER_VALUE).saturating_mul(trees);
     let sweep = y.n_samples().saturating_mul(width);

@@ -5,8 +5,8 @@ use std::ops::Range;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use spinney::{
-    BoostConfig, Criterion, ForestConfig, LineSearch, LossKind, MaxFeatures, OutputProjection, OutputStrategy, Sampling,
-    Splitter, TreeConfig,
+    BoostConfig, Criterion, ForestConfig, LineSearch, LossKind, MaxFeatures, OutputProjection, OutputStrategy,
+    Sampling, Splitter, TreeConfig,
 };
 
 use crate::projection::PyOutputProjection;

@@ -124,13 +124,18 @@ enum Drawn {
 
 /// Rough steps of drawing a projection for y and of applying it.
 pub(crate) fn cost_of_tree(projection: Option<&OutputProjection>, y: &Targets<'_>) -> usize {
-    let n_outputs = match y {
+    let n_outputs = n_columns(y);
+    // A number that is refused costs nothing.
+    projection.map_or(0, |p| cost(n_outputs, p.n_projections.resolve(n_outputs).unwrap_or(0), Some(y)))
+}
+
+/// Number of columns of predictions.
+pub(crate) fn n_columns(y: &Targets<'_>) -> usize {
+    match y {
         Targets::Real(y) => y.ncols(),
         Targets::Classes { n_classes, .. } => n_classes.iter().map(|&k| k as usize).sum(),
         Targets::Labels(labels) => labels.n_labels(),
-    };
-    // A number that is refused costs nothing.
-    projection.map_or(0, |p| cost(n_outputs, p.n_projections.resolve(n_outputs).unwrap_or(0), Some(y)))
+    }
 }
 
 fn cost(n_outputs: usize, n_projections: usize, y: Option<&Targets<'_>>) -> usize {
