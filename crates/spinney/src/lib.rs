@@ -31,6 +31,7 @@
 //! | [`projection`] | random combinations of outputs that splits are searched on in place of y |
 //! | [`tree`] | the growth loop and its frontier; the finished tree; leaves, walking, importances |
 //! | [`forest`] | rows of each tree, trees in parallel, means over trees, out-of-bag |
+//! | [`boost`] | losses of gradient boosting, and the searches along a line |
 //! | `model_file` | bytes in and out; every tree is proven before use |
 //! | `rng`, `pool` | randomness as a function of keys; threads |
 //!
@@ -63,6 +64,7 @@
 #[doc(hidden)]
 pub mod bench;
 
+pub mod boost;
 mod config;
 mod control;
 mod criterion;
@@ -79,6 +81,7 @@ mod split;
 pub(crate) mod testing;
 pub mod tree;
 
+pub use boost::{LineProblem, LineSearch, Loss, LossKind};
 pub use config::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
 pub use control::Control;
 pub use data::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets, targets::Outputs};

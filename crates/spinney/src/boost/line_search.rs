@@ -1,0 +1,290 @@
+//! Minimisation along a line: Newton for many lines at once, Brent, medians and kinks.
+//!
+//! # Newton without values
+//!
+//! φ(ρ) is a sum of losses along a line, convex, with |φ'''| ≤ M φ'' (it is *self-concordant* in the general sense of
+//! Bach, 2010). Then for a step of length Δ against the slope
+//!
+//! ```text
+//! φ(ρ ± Δ) ≤ φ(ρ) − |φ'| Δ + φ'' Δ² ω(MΔ),   ω(t) = (e^t − t − 1) / t²
+//! ```
+//!
+//! and the Δ with the least bound is ln(1 + M|φ'|/φ'') / M. It needs no value of the loss, cannot raise it, cannot pass the
+//! minimum, and near the minimum is Newton's step |φ'|/φ'' up to a relative error of M|φ'|/2φ'': convergence is quadratic.
+//! Newton's own step lowers the bound while M|φ'|/φ'' ≤ 1.79, where ω = 1; within that and within the bracket of slopes seen
+//! so far it is taken instead.
+
+use super::loss::{LARGEST_STEP, LineProblem, Loss};
+
+/// How steps are searched that have no closed form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LineSearch {
+    /// Safeguarded Newton.
+    #[default]
+    Newton,
+    /// Brent's parabolas and golden sections.
+    Brent,
+}
+
+/// A step of this relative error is done: its loss exceeds the least by 10⁻⁸ of what the step gains, far less than what
+/// the learning rate gives away.
+const SEARCHED: f64 = 1e-4;
+/// The same for one line alone, where rounds are cheap.
+const SEARCHED_ALONE: f64 = 1e-7;
+/// Sweeps over the data; a step towards a minimum far out is then long enough.
+const MOST_ROUNDS: u32 = 30;
+const MOST_ROUNDS_ALONE: u32 = 100;
+/// The largest t with ω(t) ≤ 1: Newton's step is certain not to raise the loss.
+const CERTAIN: f64 = 1.79;
+/// Up to this t = M|φ'|/φ'' the distance to the minimum after Newton's step is at most t |φ'|/φ'': from
+/// |φ'(ρ+Δ)| ≤ φ'' (e^t − t − 1)/M and φ''(ρ+Δ) ≥ φ'' e^−t, with twice the leading term t²/2M for what follows.
+const QUADRATIC: f64 = 0.25;
+
+/// Safeguarded Newton for many lines, fed with derivatives from outside, one evaluation of all unsettled lines a round.
+/// No point of any line has a higher loss than the one before.
+#[derive(Clone, Debug)]
+pub(crate) struct Newton {
+    /// M of each line.
+    reach: Vec<f64>,
+    points: Vec<f64>,
+    /// Slopes are negative below the first and positive above the second.
+    brackets: Vec<(f64, f64)>,
+    unsettled: Vec<u32>,
+    /// Lines given up before they came near their minimum.
+    astray: Vec<u32>,
+    rounds: u32,
+    most_rounds: u32,
+    tolerance: f64,
+}
+
+impl Newton {
+    /// `reach`: M ≥ |φ'''|/φ'' of each line: for the logistic loss 2·max|g|, for the exponential max|g|, 0 for squares.
+    pub(crate) fn new(reach: &[f64]) -> Self {
+        Newton {
+            reach: reach.to_vec(),
+            points: vec![0.0; reach.len()],
+            brackets: vec![(-LARGEST_STEP, LARGEST_STEP); reach.len()],
+            unsettled: (0..reach.len() as u32).collect(),
+            astray: Vec::new(),
+            rounds: 0,
+            most_rounds: MOST_ROUNDS,
+            tolerance: SEARCHED,
+        }
+    }
+
+    /// The step of each line so far, settled or not.
+    pub(crate) fn points(&self) -> &[f64] {
+        &self.points
+    }
+
+    /// Lines that need their derivatives at [`Newton::points`], rising; none: the search is over.
+    pub(crate) fn unsettled(&self) -> &[u32] {
+        &self.unsettled
+    }
+
+    /// Moves every unsettled line; φ' and φ'' at the points are given for these alone, in their order.
+    pub(crate) fn update(&mut self, slopes: &[f64], curvatures: &[f64]) {
+        debug_assert_eq!((slopes.len(), curvatures.len()), (self.unsettled.len(), self.unsettled.len()));
+        self.rounds += 1;
+        let unsettled = std::mem::take(&mut self.unsettled);
+        for ((&line, &slope), &curvature) in unsettled.iter().zip(slopes).zip(curvatures) {
+            if !self.step(line as usize, slope, curvature) {
+                let open = if self.rounds < self.most_rounds { &mut self.unsettled } else { &mut self.astray };
+                open.push(line);
+            }
+        }
+    }
+
+    /// The steps.
+    pub(crate) fn finish(self) -> Vec<f64> {
+        self.points
+    }
+
+    /// Moves one line, and tells whether it has settled.
+    fn step(&mut self, line: usize, slope: f64, curvature: f64) -> bool {
+        if slope == 0.0 || !slope.is_finite() || !curvature.is_finite() {
+            return true;
+        }
+        let (point, bracket, reach) = (&mut self.points[line], &mut self.brackets[line], self.reach[line]);
+        let end = if slope < 0.0 { &mut bracket.0 } else { &mut bracket.1 };
+        *end = *point;
+        // A curvature that vanished is below the smallest number: a shorter step than the true one.
+        let newton = (slope.abs() / curvature.max(f64::MIN_POSITIVE)).min(f64::MAX);
+        let t = (reach * newton).min(f64::MAX);
+        // For the least t the quotient would be 0/0.
+        let damped = if t < f64::EPSILON { newton } else { newton * (t.ln_1p() / t) };
+        let at = |length: f64| (*point - slope.signum() * length).clamp(-LARGEST_STEP, LARGEST_STEP);
+        let plain = at(newton);
+        let is_plain = t <= CERTAIN && bracket.0 <= plain && plain <= bracket.1;
+        let next = if is_plain { plain } else { at(damped) };
+        let is_near = t <= QUADRATIC && t * newton <= self.tolerance * next.abs();
+        let moved = next != *point;
+        *point = next;
+        is_near || !moved || next.abs() == LARGEST_STEP
+    }
+}
+
+/// The step of a loss with |ℓ'''| ≤ `reach`/max|g| · ℓ'': Newton, and Brent for what is left when the minimum is far out.
+pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
+    loss: &L,
+    problem: &LineProblem<'_>,
+    reach: f64,
+    search: LineSearch,
+) -> f64 {
+    if reach == 0.0 {
+        return 0.0;
+    }
+    if search == LineSearch::Brent {
+        return brent_everywhere(loss, problem);
+    }
+    let mut newton = Newton { tolerance: SEARCHED_ALONE, most_rounds: MOST_ROUNDS_ALONE, ..Newton::new(&[reach]) };
+    while !newton.unsettled().is_empty() {
+        let (slope, curvature) = problem.derivatives(loss, newton.points()[0]);
+        newton.update(&[slope], &[curvature]);
+    }
+    let (step, bracket, astray) = (newton.points[0], newton.brackets[0], !newton.astray.is_empty());
+    if astray {
+        let further = brent(|step| problem.loss(loss, step), bracket);
+        if problem.loss(loss, further) < problem.loss(loss, step) {
+            return problem.unless_worse(loss, further);
+        }
+    }
+    problem.unless_worse(loss, step)
+}
+
+fn brent_everywhere<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>) -> f64 {
+    let step = brent(|step| problem.loss(loss, step), (-LARGEST_STEP, LARGEST_STEP));
+    problem.unless_worse(loss, step)
+}
+
+/// Halvings of a step that raises the loss: below 2⁻⁶⁰ of a step nothing moves.
+const MOST_HALVINGS: i32 = 60;
+
+/// The step of any loss: Newton steps, halved until the value falls; Brent where the curvature gives out, or if asked.
+pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, search: LineSearch) -> f64 {
+    if problem.largest_direction() == 0.0 {
+        return 0.0;
+    }
+    if search == LineSearch::Brent {
+        return brent_everywhere(loss, problem);
+    }
+    let (mut step, mut value) = (0.0f64, problem.loss(loss, 0.0));
+    for _ in 0..MOST_ROUNDS_ALONE {
+        let (slope, curvature) = problem.derivatives(loss, step);
+        if slope == 0.0 {
+            return step;
+        }
+        if !(curvature > 0.0 && slope.is_finite() && curvature.is_finite()) {
+            break;
+        }
+        let whole = (step - slope / curvature).clamp(-LARGEST_STEP, LARGEST_STEP) - step;
+        let lower = (0..MOST_HALVINGS).find_map(|halvings| {
+            let next = step + whole * 0.5f64.powi(halvings);
+            let next_value = problem.loss(loss, next);
+            (next_value < value).then_some((next, next_value))
+        });
+        let Some((next, next_value)) = lower else { return step };
+        let change = (next - step).abs();
+        (step, value) = (next, next_value);
+        if change <= SEARCHED_ALONE * step.abs() {
+            return step;
+        }
+    }
+    let other = brent_everywhere(loss, problem);
+    if problem.loss(loss, other) < value { other } else { step }
+}
+
+/// Brent's `localmin` (Algorithms for Minimization without Derivatives, 1973, chapter 5): a minimum of a unimodal function
+/// between two bounds, to about half the digits of its place, which is all that values can tell.
+pub(crate) fn brent(mut f: impl FnMut(f64) -> f64, (mut low, mut high): (f64, f64)) -> f64 {
+    const GOLDEN: f64 = 0.381_966_011_250_105_1;
+    /// Square root of the rounding error of values.
+    const RELATIVE: f64 = 1.5e-8;
+    /// So that places near 0 end: golden sections alone need 130 rounds from 2000 down to it.
+    const ABSOLUTE: f64 = 1e-24;
+    let mut best = low + GOLDEN * (high - low);
+    let (mut second, mut third) = (best, best);
+    let mut f_best = f(best);
+    let (mut f_second, mut f_third) = (f_best, f_best);
+    let (mut step, mut before) = (0.0f64, 0.0f64);
+    for _ in 0..300 {
+        let mid = 0.5 * (low + high);
+        let tolerance = RELATIVE * best.abs() + ABSOLUTE;
+        if (best - mid).abs() <= 2.0 * tolerance - 0.5 * (high - low) {
+            break;
+        }
+        let parabola = (before.abs() > tolerance).then(|| {
+            let r = (best - second) * (f_best - f_third);
+            let q = (best - third) * (f_best - f_second);
+            let p = (best - third) * q - (best - second) * r;
+            -p / (2.0 * (q - r))
+        });
+        let is_inside = |&p: &f64| p.abs() < (0.5 * before).abs() && low < best + p && best + p < high;
+        if let Some(p) = parabola.filter(is_inside) {
+            (before, step) = (step, p);
+            let place = best + step;
+            if place - low < 2.0 * tolerance || high - place < 2.0 * tolerance {
+                step = if best < mid { tolerance } else { -tolerance };
+            }
+        } else {
+            before = if best < mid { high - best } else { low - best };
+            step = GOLDEN * before;
+        }
+        let place = best + if step.abs() >= tolerance { step } else { tolerance.copysign(step) };
+        let value = f(place);
+        if value <= f_best {
+            *(if place < best { &mut high } else { &mut low }) = best;
+            (third, f_third, second, f_second, best, f_best) = (second, f_second, best, f_best, place, value);
+        } else {
+            *(if place < best { &mut low } else { &mut high }) = place;
+            if value <= f_second || second == best {
+                (third, f_third, second, f_second) = (second, f_second, place, value);
+            } else if value <= f_third || third == best || third == second {
+                (third, f_third) = (place, value);
+            }
+        }
+    }
+    // The bounds themselves are never tried within, and monotone functions end there.
+    let ends = [low, high].map(|end| (end, f(end)));
+    ends.into_iter().fold((best, f_best), |b, end| if end.1 < b.1 { end } else { b }).0
+}
+
+/// The least value with at least half of the weight at or below it; 0 for none. Sorts the pairs (value, weight).
+pub(crate) fn weighted_median(pairs: &mut [(f64, f64)]) -> f64 {
+    pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let half = 0.5 * pairs.iter().map(|p| p.1).sum::<f64>();
+    let mut below = 0.0;
+    let found = pairs.iter().find(|(_, w)| {
+        below += w;
+        *w > 0.0 && below >= half
+    });
+    found.map_or(0.0, |p| p.0)
+}
+
+/// A place where the slope of a piecewise linear function grows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kink {
+    pub(crate) at: f64,
+    /// By how much, at least 0.
+    pub(crate) bend: f64,
+}
+
+/// The minimum nearest to 0, within ±1000, of a convex piecewise linear function whose slope is `first_slope` before all
+/// kinks, at most 0, and at least 0 after them. Sorts them.
+pub(crate) fn piecewise_linear_minimum(first_slope: f64, kinks: &mut [Kink]) -> f64 {
+    kinks.sort_unstable_by(|a, b| a.at.total_cmp(&b.at));
+    // Invariant: the slope is negative below `low`, and `slope` from there to the next kink.
+    let (mut slope, mut low, mut high) = (first_slope, f64::NEG_INFINITY, f64::INFINITY);
+    for kink in kinks.iter().filter(|k| k.bend > 0.0) {
+        let is_falling = slope < 0.0;
+        slope += kink.bend;
+        if is_falling {
+            low = kink.at;
+        }
+        if !is_falling || slope > 0.0 {
+            high = kink.at;
+            break;
+        }
+    }
+    0f64.max(low).min(high).clamp(-LARGEST_STEP, LARGEST_STEP)
+}

@@ -1,0 +1,204 @@
+//! Every loss against its own definition: finite differences, and searches by brute force.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn losses() -> [LossKind; 5] {
+    [LossKind::SquaredError, LossKind::AbsoluteError, LossKind::LogLoss, LossKind::Exponential, LossKind::Hinge]
+}
+
+/// Logistic loss with the defaults of the trait.
+#[derive(Debug)]
+struct Plain(LossKind);
+
+impl Loss for Plain {
+    fn value(&self, y: f64, score: f64) -> f64 {
+        self.0.as_loss().value(y, score)
+    }
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        self.0.as_loss().negative_gradient(y, score)
+    }
+    fn curvature(&self, y: f64, score: f64) -> f64 {
+        self.0.as_loss().curvature(y, score)
+    }
+}
+
+fn is_smooth(kind: &LossKind) -> bool {
+    !matches!(kind, LossKind::AbsoluteError | LossKind::Hinge)
+}
+
+/// The least of a convex function on [−1000, 1000]: every power of ten of the step, then thirds.
+fn least(f: impl Fn(f64) -> f64) -> f64 {
+    let places = || (-120..=30).flat_map(|e| [-1.0, 1.0].map(|s| s * 10f64.powf(f64::from(e) / 10.0))).chain([0.0]);
+    let best = places().min_by(|&a, &b| f(a).total_cmp(&f(b))).unwrap();
+    let width = 0.3 * best.abs() + 1e-12;
+    let (mut low, mut high) = ((best - width).max(-1000.0), (best + width).min(1000.0));
+    for _ in 0..200 {
+        let third = (high - low) / 3.0;
+        if f(low + third) <= f(high - third) { high -= third } else { low += third }
+    }
+    f(best).min(f(0.5 * (low + high)))
+}
+
+#[derive(Clone, Debug)]
+struct Rows {
+    y: Vec<f64>,
+    scores: Vec<f64>,
+    direction: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Rows {
+    fn problem(&self) -> LineProblem<'_> {
+        LineProblem { y: &self.y, scores: &self.scores, direction: &self.direction, weights: &self.weights }
+    }
+}
+
+/// Zero weights and directions, constant labels, separable lines, far scores.
+fn rows() -> impl Strategy<Value = Rows> {
+    let row = (any::<bool>(), -1e3f64..1e3, -2f64..2.0, 0u8..4, 0u8..8, 0u8..6);
+    (prop::collection::vec(row, 1..25), 0u8..6, prop::sample::select(vec![1e-3, 1.0, 1.0, 1.0, 30.0, 1000.0])).prop_map(
+        |(rows, kind, scale)| {
+            let mut all = Rows { y: vec![], scores: vec![], direction: vec![], weights: vec![] };
+            for (positive, f, g, w, zero, tie) in rows {
+                let y = if kind == 0 || positive { 1.0 } else { -1.0 };
+                all.y.push(y);
+                all.scores.push(if tie == 0 { 0.0 } else { f / 1e3 * scale });
+                let g = if zero == 0 {
+                    0.0
+                } else if tie == 1 {
+                    g.signum()
+                } else {
+                    g
+                };
+                all.direction.push(if kind == 1 { y * g.abs() } else { g });
+                all.weights.push(f64::from(w) * if kind == 2 { 0.1 } else { 1.0 });
+            }
+            all
+        },
+    )
+}
+
+#[test]
+fn derivatives_are_those_of_the_value() {
+    for kind in losses() {
+        let loss = kind.as_loss();
+        for y in [-1.0, 1.0] {
+            for score in [-30.0, -3.3, -1.01, -0.2, 0.13, 0.7, 1.02, 2.4, 17.0] {
+                let h = 1e-5;
+                let difference = |f: &dyn Fn(f64) -> f64| (f(score + h) - f(score - h)) / (2.0 * h);
+                let slope = difference(&|s| loss.value(y, s));
+                let near = |a: f64, b: f64| (a - b).abs() <= 1e-7 * (1.0 + loss.value(y, score));
+                assert!(near(-slope, loss.negative_gradient(y, score)), "{kind:?} {y} {score}");
+                let curvature = -difference(&|s| loss.negative_gradient(y, s));
+                assert!(near(curvature, loss.curvature(y, score)), "{kind:?} {y} {score} {curvature}");
+            }
+        }
+    }
+}
+
+#[test]
+fn far_margins_are_finite_and_convex() {
+    for kind in losses() {
+        let loss = kind.as_loss();
+        for y in [-1.0, 1.0] {
+            let far: Vec<f64> = [-1e6, -1e3, -400.0, -90.0, -1.0, 0.0, 1.0, 90.0, 400.0, 1e3, 1e6].to_vec();
+            for &f in &far {
+                let all = [loss.value(y, f), loss.negative_gradient(y, f), loss.curvature(y, f)];
+                assert!(all.iter().all(|x| x.is_finite()), "{kind:?} {f} {all:?}");
+                assert!(all[0] >= 0.0 && all[2] >= 0.0);
+            }
+            assert!(far.is_sorted_by(|&a, &b| loss.negative_gradient(y, a) >= loss.negative_gradient(y, b)));
+        }
+    }
+}
+
+#[test]
+fn starts_are_what_their_docs_say() {
+    let (y, w) = ([1.0, -1.0, 1.0, -1.0], [2.0, 1.0, 0.0, 1.0]);
+    let start = |kind: &LossKind, y: &[f64], w: &[f64]| kind.as_loss().start(y, w);
+    assert_eq!(losses().map(|k| start(&k, &y, &w)), [0.0, -1.0, 0.0, 0.0, 0.0]);
+    let (y, w) = ([3.0, 1.0, 2.0, 9.0], [1.0, 1.0, 1.0, 0.0]);
+    assert_eq!((start(&LossKind::SquaredError, &y, &w), start(&LossKind::AbsoluteError, &y, &w)), (2.0, 2.0));
+    // Constant labels: half a row of the other class, or a 64th.
+    let labels = [1.0; 50];
+    assert_eq!(start(&LossKind::LogLoss, &labels, &labels), 0.5 * (50f64.ln() - 0.5f64.ln()));
+    let twice = [2.0; 25];
+    assert_eq!(start(&LossKind::LogLoss, &labels[..25], &twice), start(&LossKind::LogLoss, &labels, &labels));
+    assert_eq!(start(&LossKind::Exponential, &[-1.0; 2], &[1.0; 2]), -0.5 * (2f64.ln() - (2.0f64 / 64.0).ln()));
+    assert_eq!((start(&LossKind::Hinge, &labels, &labels), start(&LossKind::Hinge, &[-1.0], &[0.1])), (1.0, -1.0));
+    for kind in losses() {
+        assert_eq!((start(&kind, &[], &[]), start(&kind, &[1.0], &[0.0])), (0.0, 0.0), "{kind:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn starts_are_best_constants(rows in rows()) {
+        let total: f64 = rows.weights.iter().sum();
+        let weight_of = |y: f64| rows.y.iter().zip(&rows.weights).filter(|r| *r.0 == y).map(|r| r.1).sum::<f64>();
+        let constant = weight_of(1.0) * weight_of(-1.0) == 0.0;
+        for kind in losses() {
+            let loss = kind.as_loss();
+            if total == 0.0 || (constant && matches!(kind, LossKind::LogLoss | LossKind::Exponential)) {
+                continue;
+            }
+            let value = |c: f64| weighted_sum(&rows.weights, &rows.y.iter().map(|&y| loss.value(y, c)).collect::<Vec<_>>());
+            let start = loss.start(&rows.y, &rows.weights);
+            prop_assert!(value(start) <= least(value) + 1e-9 * value(0.0), "{kind:?} {start}");
+            let found = Plain(kind.clone()).start(&rows.y, &rows.weights);
+            prop_assert!(value(found) <= value(start) + 1e-7 * value(0.0), "{kind:?} {start} {found}");
+        }
+    }
+
+    #[test]
+    fn steps_are_best_steps_and_never_worse_than_none(rows in rows()) {
+        let problem = rows.problem();
+        for kind in losses() {
+            let loss = kind.as_loss();
+            let value = |step: f64| problem.loss(loss, step);
+            let best = least(value);
+            for search in [LineSearch::Newton, LineSearch::Brent] {
+                for (who, step) in [("own", loss.step(&problem, search)), ("default", Plain(kind.clone()).step(&problem, search))] {
+                    prop_assert!(step.abs() <= LARGEST_STEP);
+                    prop_assert!(value(step) <= value(0.0), "{who} {kind:?} {step}");
+                    let slack = if who == "own" || is_smooth(&kind) { 1e-9 } else { 1e-6 };
+                    prop_assert!(value(step) <= best + slack * value(0.0) + f64::MIN_POSITIVE, "{who} {search:?} {kind:?} {step} {} {best}", value(step));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn weights_are_repetitions_and_order_is_not_seen(mut rows in rows(), turn in 0usize..25) {
+        rows.weights.iter_mut().for_each(|w| *w = w.ceil());
+        let mut repeated = Rows { y: vec![], scores: vec![], direction: vec![], weights: vec![] };
+        let n = rows.y.len();
+        for i in (0..n).map(|i| (i + turn) % n) {
+            for _ in 0..rows.weights[i] as usize {
+                repeated.y.push(rows.y[i]);
+                repeated.scores.push(rows.scores[i]);
+                repeated.direction.push(rows.direction[i]);
+                repeated.weights.push(1.0);
+            }
+        }
+        for kind in losses() {
+            let loss = kind.as_loss();
+            for search in [LineSearch::Newton, LineSearch::Brent] {
+                prop_assert_eq!(loss.step(&rows.problem(), search).to_bits(), loss.step(&repeated.problem(), search).to_bits(), "{:?}", kind);
+            }
+            prop_assert_eq!(loss.start(&rows.y, &rows.weights).to_bits(), loss.start(&repeated.y, &repeated.weights).to_bits(), "{:?}", kind);
+        }
+    }
+}
+
+#[test]
+fn least_squares_are_exact_at_any_scale() {
+    for scale in [1e-200, 1e-3, 1.0, 1e150] {
+        let rows = Rows { y: vec![1.0, 2.0], scores: vec![0.0; 2], direction: vec![scale; 2], weights: vec![1.0; 2] };
+        let step = SquaredError.step(&rows.problem(), LineSearch::Newton);
+        let expected = (1.5 / scale).min(1000.0);
+        assert!((step - expected).abs() <= 1e-15 * expected, "{step} {expected}");
+    }
+}
