@@ -82,6 +82,7 @@ pub mod tree;
 
 pub use boost::{
     BoostConfig, Boosted, LineProblem, LineSearch, Loss, LossKind, OutputStrategy, StagedScores, Validation,
+    ValidationTargets, WeakLearner, WeakPredictions,
 };
 pub use config::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
 pub use control::Control;

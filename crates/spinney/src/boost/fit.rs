@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::config::{BoostConfig, OutputStrategy};
 use super::loss::LossKind;
-use super::loss::rows::Score;
+use super::loss::rows::{RowLoss, Score};
 use super::low_rank::LowRank;
 use super::model::{Boosted, Combine, Link};
 use super::problem::{column, in_columns, is_binary, n_scores, starts};
@@ -128,6 +128,40 @@ impl BoostConfig {
     }
 }
 
+impl BoostConfig {
+    /// What stage `stage` is fitted to.
+    pub(super) fn projector(
+        &self,
+        stage: usize,
+        width: usize,
+        fixed: Option<&ProjectionMatrix>,
+        control: &Control,
+    ) -> Result<Projector> {
+        let drawn;
+        let matrix = match &self.strategy {
+            OutputStrategy::Projected { projection, n_projections, .. } if width > 1 => match (projection, fixed) {
+                (_, Some(matrix)) => matrix,
+                (Projection::Given(matrices), _) => match matrices.as_slice() {
+                    [matrix] => matrix,
+                    each if each.len() == self.n_estimators => &each[stage],
+                    other => {
+                        let expected = self.n_estimators;
+                        return Err(Error::shape("matrices of output_projection", expected, other.len()));
+                    }
+                },
+                (family, None) => {
+                    let q = family.resolve(width, *n_projections)?;
+                    let key = tree_key(self.seed, stage).child(PROJECTION);
+                    drawn = family.draw_random(width, q, key, control)?;
+                    &drawn
+                }
+            },
+            _ => return Ok(Projector::Identity(width)),
+        };
+        Projector::new(matrix, control)
+    }
+}
+
 fn check_data(what: &'static str, x: &Matrix<'_>, y: &Targets<'_>, sample_weight: Option<&[f64]>) -> Result<()> {
     if x.n_samples() == 0 {
         return Err(Error::invalid(what, "0 rows long", "at least one sample"));
@@ -174,6 +208,14 @@ impl<'a> Problem<'a> {
     pub(super) fn is_narrow(&self) -> bool {
         let bounded = matches!(self.kind, LossKind::LogLoss | LossKind::Hinge);
         bounded && !matches!(self.outputs, Outputs::Real { .. })
+    }
+
+    /// The loss of rows.
+    pub(super) fn rows<T: Score>(&self) -> Box<dyn RowLoss<T>> {
+        match &self.softmax {
+            Some(starts) => super::loss::softmax_rows::<T>(starts),
+            None => self.kind.rows::<T>(),
+        }
     }
 
     pub(super) fn method(&self) -> Method {
@@ -288,7 +330,7 @@ impl Fitting<'_> {
         let first = grown.n_stages();
         let mut targets = Vec::new();
         if let ([track], true) = (tracks.as_mut_slice(), first < config.n_estimators) {
-            let projector = self.projector(first, fixed.as_ref())?;
+            let projector = config.projector(first, width, fixed.as_ref(), control)?;
             track.sweep(None, Some(&projector), &mut targets, &shared, control)?;
         }
         for stage in first..config.n_estimators {
@@ -316,16 +358,16 @@ impl Fitting<'_> {
                 slots.into_iter().map(|slot| slot.expect("every track has had its turn")).collect()
             } else {
                 let next = stage + 1 < config.n_estimators;
-                let next = next.then(|| self.projector(stage + 1, fixed.as_ref())).transpose()?;
+                let next = next.then(|| config.projector(stage + 1, width, fixed.as_ref(), control)).transpose()?;
                 vec![self.stage(&mut tracks[0], rows, key, &mut targets, next.as_ref(), &shared, control)?]
             };
             self.record(&mut grown, fitted);
             control.one_more_done();
-            if self.is_over(&grown) {
+            if is_over(config, &grown.validation_score) {
                 break;
             }
         }
-        if config.n_iter_no_change.is_some() { grown.truncated(best(&grown.validation_score) + 1) } else { Ok(grown) }
+        if config.n_iter_no_change.is_some() { grown.truncated(least(&grown.validation_score) + 1) } else { Ok(grown) }
     }
 
     /// y with a column for each score; for single targets, each column apart.
@@ -368,10 +410,7 @@ impl Fitting<'_> {
     }
 
     fn data<'y, T: Score>(&self, y: &'y Targets<'_>, weights: Weights) -> Result<Data<'y, T>> {
-        let loss = match &self.problem.softmax {
-            Some(starts) => super::loss::softmax_rows::<T>(starts),
-            None => self.problem.kind.rows::<T>(),
-        };
+        let loss = self.problem.rows::<T>();
         let width = if self.problem.combine == Combine::Columns { 1 } else { self.problem.width };
         Ok(Data { n_samples: y.n_samples(), y: SplitY::new(y)?, loss, weights, width })
     }
@@ -429,33 +468,6 @@ impl Fitting<'_> {
         let y = SplitY::new(&y[0])?;
         let (n, weights) = (shared.n_samples, self.sample_weight);
         principal(&y, self.problem.width, q, weights, n, &shared.rows, self.control).map(Some)
-    }
-
-    /// What stage `stage` is fitted to.
-    fn projector(&self, stage: usize, fixed: Option<&ProjectionMatrix>) -> Result<Projector> {
-        let width = self.problem.width;
-        let drawn;
-        let matrix = match &self.config.strategy {
-            OutputStrategy::Projected { projection, n_projections, .. } if width > 1 => match (projection, fixed) {
-                (_, Some(matrix)) => matrix,
-                (Projection::Given(matrices), _) => match matrices.as_slice() {
-                    [matrix] => matrix,
-                    each if each.len() == self.config.n_estimators => &each[stage],
-                    other => {
-                        let expected = self.config.n_estimators;
-                        return Err(Error::shape("matrices of output_projection", expected, other.len()));
-                    }
-                },
-                (family, None) => {
-                    let q = family.resolve(width, *n_projections)?;
-                    let key = tree_key(self.config.seed, stage).child(PROJECTION);
-                    drawn = family.draw_random(width, q, key, self.control)?;
-                    &drawn
-                }
-            },
-            _ => return Ok(Projector::Identity(width)),
-        };
-        Projector::new(matrix, self.control)
     }
 
     /// Fits a stage of one track to `targets`, and updates the scores; `targets` are then those of the next stage.
@@ -570,19 +582,18 @@ impl Fitting<'_> {
             grown.step_sizes.extend(steps);
         }
     }
-
-    /// Whether the validation loss has not improved for long.
-    fn is_over(&self, grown: &Boosted) -> bool {
-        let Some(patience) = self.config.n_iter_no_change else { return false };
-        let scores = &grown.validation_score;
-        let Some(before) = scores.len().checked_sub(patience).filter(|&before| before > 0) else { return false };
-        let least = |scores: &[f64]| scores.iter().copied().fold(f64::INFINITY, f64::min);
-        least(&scores[before..]) > least(&scores[..before]) - self.config.tol
-    }
 }
 
-/// The first least score.
-fn best(scores: &[f64]) -> usize {
+/// Whether the validation loss has not improved for long.
+pub(super) fn is_over(config: &BoostConfig, scores: &[f64]) -> bool {
+    let Some(patience) = config.n_iter_no_change else { return false };
+    let Some(before) = scores.len().checked_sub(patience).filter(|&before| before > 0) else { return false };
+    let least = |scores: &[f64]| scores.iter().copied().fold(f64::INFINITY, f64::min);
+    least(&scores[before..]) > least(&scores[..before]) - config.tol
+}
+
+/// The place of the first least score.
+pub(super) fn least(scores: &[f64]) -> usize {
     (0..scores.len()).reduce(|best, i| if scores[i] < scores[best] { i } else { best }).unwrap_or(0)
 }
 

@@ -16,6 +16,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 mod vector;
+mod weak;
 
 pub use config::{BoostConfig, OutputStrategy};
 pub use fit::Validation;
@@ -23,3 +24,4 @@ pub use line_search::LineSearch;
 pub use loss::{LineProblem, Loss, LossKind};
 pub use model::Boosted;
 pub use predict::StagedScores;
+pub use weak::{ValidationTargets, WeakLearner, WeakPredictions};

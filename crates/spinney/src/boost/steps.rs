@@ -105,6 +105,11 @@ impl<T: Score> Stage<'_, T> {
         Ok((weak, steps))
     }
 
+    /// Finds the steps along what any weak model predicts, each row its own leaf.
+    pub(crate) fn steps_along(&self, weak: &Weak) -> Result<Vec<f64>> {
+        self.steps(weak, None)
+    }
+
     fn query<'q>(
         &'q self,
         steps: Option<&'q (dyn Fn(usize, &mut [T]) + Sync)>,

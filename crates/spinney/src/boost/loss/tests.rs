@@ -164,16 +164,15 @@ proptest! {
                     prop_assert!(step.abs() <= LARGEST_STEP);
                     prop_assert!(value(step) <= value(0.0), "{who} {kind:?} {step}");
                     let slack = if who == "own" || is_smooth(&kind) { 1e-9 } else { 1e-6 };
-                    prop_assert!(value(step) <= best + slack * value(0.0), "{who} {search:?} {kind:?} {step} {} {best}", value(step));
+                    prop_assert!(value(step) <= best + slack * value(0.0) + f64::MIN_POSITIVE, "{who} {search:?} {kind:?} {step} {} {best}", value(step));
                 }
             }
         }
     }
 
     #[test]
-    fn weights_are_repetitions_and_order_is_not_seen(rows in rows(), turn in 0usize..25) {
-        let whole = rows.weights.iter().all(|w| w.fract() == 0.0);
-        prop_assume!(whole);
+    fn weights_are_repetitions_and_order_is_not_seen(mut rows in rows(), turn in 0usize..25) {
+        rows.weights.iter_mut().for_each(|w| *w = w.ceil());
         let mut repeated = Rows { y: vec![], scores: vec![], direction: vec![], weights: vec![] };
         let n = rows.y.len();
         for i in (0..n).map(|i| (i + turn) % n) {
