@@ -115,7 +115,7 @@ def fit_boosting_with(
         [int, NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64]],
         tuple[NDArray[np.float64], NDArray[np.float64] | None],
     ],
-    n_samples: int,
+    shape: tuple[int, int],
     y: _Targets,
     sample_weight: NDArray[np.float64] | None,
     config: _BoostConfig,

@@ -364,7 +364,7 @@ class BaseBoosting(BaseModel):
             return predict(weak[stage], X, targets.shape[1]), held
 
         held_out = None if validation is None else validation[1:]
-        model = _spinney.fit_boosting_with(fit_predict, n_samples, target.engine, weights, config, held_out, progress)
+        model = _spinney.fit_boosting_with(fit_predict, X.shape, target.engine, weights, config, held_out, progress)
         self._weak = weak[: model.n_stages]
         return model
 

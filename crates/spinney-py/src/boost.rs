@@ -83,16 +83,16 @@ pub(crate) fn fit_boosting<'py>(
         .map(PyBoosted::from)
 }
 
-/// Boosts weak models that `fit_predict` fits: it takes the stage, the rows, their targets and weights, and returns the
+/// Boosts weak models that `fit_predict` fits to X of that shape: it takes the stage, the rows, their targets and weights, and returns the
 /// model's predictions for all training rows and for those held out.
 ///
 /// Runs on the calling thread, where what `fit_predict` raises, Ctrl-C among it, ends the fit.
 #[pyfunction]
-#[pyo3(signature = (fit_predict, n_samples, y, sample_weight, config, validation=None, progress=None))]
+#[pyo3(signature = (fit_predict, shape, y, sample_weight, config, validation=None, progress=None))]
 pub(crate) fn fit_boosting_with<'py>(
     py: Python<'py>,
     fit_predict: Py<PyAny>,
-    n_samples: usize,
+    shape: (usize, usize),
     y: PyTargets<'py>,
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     config: PyBoostConfig,
@@ -108,8 +108,7 @@ pub(crate) fn fit_boosting_with<'py>(
     let validation = held_out.as_ref().map(|(y, w)| (y, w.as_deref()));
     let mut learner = Callback { fit_predict, progress: progress.map(Bound::unbind), raised: None };
     let entry = Entry { n_threads: 1, cost: 0, progress: None };
-    let outcome =
-        entry.run(py, |control| config.fit_with(&mut learner, n_samples, &y, w.as_deref(), validation, control));
+    let outcome = entry.run(py, |control| config.fit_with(&mut learner, shape, &y, w.as_deref(), validation, control));
     match learner.raised {
         Some(error) => Err(error),
         None => outcome.map(PyBoosted::from),
