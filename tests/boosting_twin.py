@@ -69,7 +69,10 @@ class Hinge(Loss):
     def step(self, y: Array, f: Array, g: Array, w: Array) -> float:
         moved = (g != 0) & (w > 0)
         corners = np.clip((y - f)[moved] / g[moved], -LARGEST_STEP, LARGEST_STEP)
-        return min([0.0, *corners], key=lambda rho: float(w @ self.value(y, f + rho * g)))
+        places = np.sort([0.0, *corners])
+        totals = np.array([w @ self.value(y, f + rho * g) for rho in places])
+        best = places[totals <= totals.min() + 1e-12 * totals.max()]
+        return float(min(best, key=abs))  # all between two that are best are best
 
 
 LOSSES = {
