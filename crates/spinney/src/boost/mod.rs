@@ -8,7 +8,7 @@ pub mod loss;
 mod low_rank;
 pub(crate) mod model;
 mod predict;
-mod problem;
+pub(crate) mod problem;
 mod projector;
 mod start;
 mod state;
