@@ -30,6 +30,7 @@
 //! | `split` | the search of one node: the lottery of features, the scan of cuts; `dispatch` joins runtime tags and types |
 //! | [`projection`] | random combinations of outputs that splits are searched on in place of y |
 //! | [`tree`] | the growth loop and its frontier; the finished tree; leaves, walking, importances |
+//! | [`boost`] | gradient boosting: losses, stages of trees, steps, the scores they add up to |
 //! | [`forest`] | rows of each tree, trees in parallel, means over trees, out-of-bag |
 //! | `model_file` | bytes in and out; every tree is proven before use |
 //! | `rng`, `pool` | randomness as a function of keys; threads |

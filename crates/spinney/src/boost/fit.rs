@@ -36,12 +36,12 @@ use crate::tree::grower::{Grower, Sample};
 use crate::tree::leaves::LeafTableBuilder;
 
 /// Rows on which the model is not fitted: they tell when to stop.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Validation<'a> {
     /// As X.
-    pub x: &'a Matrix<'a>,
+    pub x: Matrix<'a>,
     /// As y, with the same outputs.
-    pub y: &'a Targets<'a>,
+    pub y: Targets<'a>,
     /// One weight for each row.
     pub sample_weight: Option<&'a [f64]>,
 }
@@ -103,7 +103,7 @@ impl BoostConfig {
         check_data("X", x, y, sample_weight)?;
         let outputs = y.outputs();
         if let Some(validation) = validation {
-            check_data("X of the validation set", validation.x, validation.y, validation.sample_weight)?;
+            check_data("X of the validation set", &validation.x, &validation.y, validation.sample_weight)?;
             if validation.x.n_features() != x.n_features() {
                 let (expected, got) = (x.n_features(), validation.x.n_features());
                 return Err(Error::shape("each row of X of the validation set", expected, got));
@@ -120,8 +120,8 @@ impl BoostConfig {
             problem.check_model(self, model, x)?;
         }
         let (x, y) = (x.view(), y.view());
-        let lent = validation.map(|v| (v.x.view(), v.y.view(), v.sample_weight));
-        let validation = lent.as_ref().map(|(x, y, sample_weight)| Validation { x, y, sample_weight: *sample_weight });
+        let validation =
+            validation.map(|v| Validation { x: v.x.view(), y: v.y.view(), sample_weight: v.sample_weight });
         let data =
             Fitting { config: self, problem, x: &x, y: &y, sample_weight, validation: validation.as_ref(), control };
         if data.problem.is_narrow() { data.fit::<f32>(model) } else { data.fit::<f64>(model) }
@@ -305,7 +305,7 @@ impl Fitting<'_> {
         let (config, control, width) = (self.config, self.control, self.problem.width);
         let single = self.problem.combine == Combine::Columns;
         let y = self.columns(self.y, single)?;
-        let y_validation = self.validation.map(|v| self.columns(v.y, single)).transpose()?;
+        let y_validation = self.validation.map(|v| self.columns(&v.y, single)).transpose()?;
         let shared = self.shared()?;
         let mut tracks = Vec::new();
         for (t, y) in y.iter().enumerate() {
@@ -405,7 +405,7 @@ impl Fitting<'_> {
             rows,
             n_samples: n,
             walk: walk(self.x)?,
-            walk_validation: self.validation.map(|v| walk(v.x)).transpose()?,
+            walk_validation: self.validation.map(|v| walk(&v.x)).transpose()?,
         })
     }
 

@@ -1,5 +1,70 @@
-//! Gradient boosting for many outputs.
-#![allow(dead_code)]
+//! Gradient boosting for many outputs (Joly 2016, ch. 6): single target, joint, on random projections of the negative
+//! gradients, with or without relabelled leaves.
+//!
+//! ```
+//! use ndarray::array;
+//! use spinney::{BoostConfig, Control, LabelView, LossKind, Matrix, OutputStrategy, Targets};
+//!
+//! // Six rows of one feature, three tags.
+//! let x = array![[0.0f32], [1.0], [2.0], [3.0], [4.0], [5.0]];
+//! let y = LabelView::try_new(vec![0, 1, 2, 4, 5, 6, 8], vec![0, 0, 0, 1, 1, 1, 1, 2], 3)?;
+//! let config = BoostConfig {
+//!     strategy: OutputStrategy::Joint,
+//!     n_estimators: 20,
+//!     learning_rate: 0.5,
+//!     ..BoostConfig::new(LossKind::LogLoss)
+//! };
+//! let (x, y, control) = (Matrix::from(x.view()), Targets::Labels(y), Control::default());
+//! let model = config.fit(&x, &y, None, None, &control)?;
+//! let losses = model.train_score();
+//! assert!(losses[19] < 0.2 * losses[0]);
+//! let probabilities = model.predict(&x, &control)?;
+//! assert!(probabilities[[0, 0]] > 0.9 && probabilities[[5, 0]] < 0.1);
+//! # Ok::<(), spinney::Error>(())
+//! ```
+//!
+//! Vocabulary: the *scores* f of a row are what losses see, one for each number and label, one for two classes, else one
+//! for each class. A *stage* fits one weak model g (of single targets, one for each score) to negative gradients at the
+//! scores so far, finds *steps* ρ that minimise the loss of each score along g, and adds μ ρ g, μ the learning rate.
+//!
+//! | strategy | a stage's tree is grown on | and adds to the scores |
+//! |---|---|---|
+//! | single target | the negative gradients of one score | μ ρ g to that score |
+//! | joint | those of all scores | μ ρ ⊙ g, g the leaf's mean negative gradients |
+//! | projected, relabelled | q random combinations of them | the same |
+//! | projected | one random combination | μ ρ g, g the leaf's mean of the combination: a number a leaf, a step a score |
+//!
+//! | module | what |
+//! |---|---|
+//! | [`loss`] | a loss of one score: value, gradient, curvature, start, step; rows of scores; one file a loss |
+//! | `line_search` | one-dimensional minimisation: Newton, Brent, medians, kinks |
+//! | `config` | parameters |
+//! | `problem` | what the columns of scores stand for |
+//! | `state` | scores of all rows, the sweep over them, sums of gradients by leaf |
+//! | `low_rank` | residuals of the squared error of sparse labels, never written out |
+//! | `projector` | negative gradients to the targets of a tree |
+//! | `steps` | leaves and steps of one stage |
+//! | `fit`, `weak` | the stage loop, with trees and with the caller's weak models |
+//! | `model`, `predict` | the fitted model, its scores stage by stage |
+//!
+//! # One stage
+//!
+//! 1. The sweep of the stage before has left the targets: for each row, Φ times its negative gradients, computed while the
+//!    row was in the cache. Negative gradients are never stored, but for the joint strategy, whose targets they are.
+//! 2. The tree is grown by the engine of forests ([`crate::tree`]), on rows drawn without replacement.
+//! 3. Sums of negative gradients (and curvatures) over the rows of each leaf give the leaves, and slopes along them the
+//!    steps: closed for the squared error; Newton for the logistic loss, each evaluation one more pass of leaf sums; column
+//!    by column for the others.
+//! 4. The next sweep adds the leaves to the scores of their rows, and leaves the targets of the next stage.
+//!
+//! Cost of a stage: the tree, and 2 + (Newton rounds) passes over n × width scores. Memory: the scores, float32 for labels and
+//! classes, and what the tree needs.
+//!
+//! # Why the loss cannot rise
+//!
+//! At learning rate 1 each step minimises a convex function from where the scores are (thesis, convergence theorem); at a
+//! smaller one convexity does the rest. Newton's steps are bounded so that they hold this without looking at values (see
+//! `line_search`). What rises is at most the rounding of scores.
 
 pub(crate) mod config;
 mod fit;
@@ -8,7 +73,7 @@ pub mod loss;
 mod low_rank;
 pub(crate) mod model;
 mod predict;
-mod problem;
+pub(crate) mod problem;
 mod projector;
 mod start;
 mod state;

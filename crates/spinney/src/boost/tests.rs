@@ -119,4 +119,76 @@ proptest! {
             prop_assert!((a - b).abs() < 1e-9, "{a} {b}");
         }
     }
+
+    #[test]
+    fn parts_threads_stages_and_bytes_give_the_same_model(
+        seed in 0u64..1000, n in 2usize..40, d in 1usize..5, strategy in 0usize..6, share in 0.4f64..1.4,
+    ) {
+        let made = made(seed, n, 3, d);
+        let x = Matrix::from(made.x.view());
+        let control = Control::default();
+        let strategy = match strategies()[strategy].clone() {
+            OutputStrategy::Projected { projection: Projection::Subsample { .. }, relabel, .. } if d == 1 => {
+                OutputStrategy::Projected { projection: Projection::Gaussian, n_projections: NProjections::Count(1), relabel }
+            }
+            other => other,
+        };
+        for (loss, y) in [(LossKind::SquaredError, Targets::Real(made.numbers.view())), (LossKind::LogLoss, made.labels())] {
+            let config = BoostConfig { strategy: strategy.clone(), n_estimators: 5, seed, subsample: share.min(1.0), ..BoostConfig::new(loss) };
+            let validation = Validation { x: x.view(), y: y.view(), sample_weight: None };
+            let model = config.fit(&x, &y, None, Some(&validation), &control).unwrap();
+            prop_assert_eq!(&config.fit(&x, &y, None, Some(&validation), &Control::with_threads(3)).unwrap(), &model);
+            let part = BoostConfig { n_estimators: 2, ..config.clone() }.fit(&x, &y, None, Some(&validation), &control).unwrap();
+            prop_assert_eq!(&part, &model.truncated(2).unwrap());
+            prop_assert_eq!(&config.fit_more(&part, &x, &y, None, Some(&validation), &control).unwrap(), &model);
+            let bytes = model.to_bytes().unwrap();
+            let loaded = Boosted::from_bytes(&bytes).unwrap();
+            prop_assert_eq!(&loaded, &model);
+            prop_assert_eq!(loaded.to_bytes().unwrap(), bytes);
+            let mut staged = model.staged_scores(&x).unwrap();
+            for stage in 1..=5 {
+                let after = staged.next_stage(&control).unwrap().unwrap().to_owned();
+                let whole = model.truncated(stage).unwrap().predict_scores(&x, &Control::with_threads(2)).unwrap();
+                prop_assert_eq!(after, whole);
+            }
+            prop_assert!(staged.next_stage(&control).unwrap().is_none());
+            for (a, b) in model.train_score().iter().zip(model.validation_score()) {
+                prop_assert!((a - b).abs() <= 1e-9 * a.abs() + 1e-12, "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_weight_of_two_is_two_rows_and_a_weight_of_zero_is_none(seed in 0u64..1000, n in 2usize..25, d in 1usize..4, strategy in 0usize..4) {
+        let made = made(seed, n, 3, d);
+        let mut stream = Stream::new(Key::from_seed(seed));
+        let mut weights: Vec<f64> = (0..n).map(|_| stream.below(3) as f64).collect();
+        weights[0] = 1.0;
+        let rows: Vec<usize> = (0..n).flat_map(|i| std::iter::repeat_n(i, weights[i] as usize)).collect();
+        let x = made.x.select(ndarray::Axis(0), &rows);
+        let numbers = made.numbers.select(ndarray::Axis(0), &rows);
+        let (mut ptr, mut labels) = (vec![0], Vec::new());
+        for &i in &rows {
+            labels.extend_from_slice(&made.labels[made.ptr[i]..made.ptr[i + 1]]);
+            ptr.push(labels.len());
+        }
+        let repeated_labels = Targets::Labels(LabelView::try_new(ptr, labels, d).unwrap());
+        let control = Control::default();
+        let kinds = [LossKind::SquaredError, LossKind::AbsoluteError, LossKind::LogLoss, LossKind::Exponential, LossKind::Hinge];
+        for kind in kinds {
+            let is_number = matches!(kind, LossKind::SquaredError | LossKind::AbsoluteError);
+            let (weighted, repeated) = if is_number {
+                (Targets::Real(made.numbers.view()), Targets::Real(numbers.view()))
+            } else {
+                (made.labels(), repeated_labels.view())
+            };
+            let config = BoostConfig { strategy: strategies()[strategy].clone(), n_estimators: 4, seed, max_bins: Some(3), ..BoostConfig::new(kind) };
+            let a = config.fit(&made.x.view().into(), &weighted, Some(&weights), None, &control).unwrap();
+            let b = config.fit(&x.view().into(), &repeated, None, None, &control).unwrap();
+            prop_assert_eq!(a.step_sizes(), b.step_sizes());
+            prop_assert_eq!(a.train_score(), b.train_score());
+            let scores = a.predict_scores(&made.x.view().into(), &control).unwrap();
+            prop_assert_eq!(scores, b.predict_scores(&made.x.view().into(), &control).unwrap());
+        }
+    }
 }

@@ -43,7 +43,7 @@ pub struct WeakPredictions {
 }
 
 /// y of a validation set, and one weight for each row.
-pub type ValidationTargets<'a> = (&'a Targets<'a>, Option<&'a [f64]>);
+pub type ValidationTargets<'a> = (Targets<'a>, Option<&'a [f64]>);
 
 impl BoostConfig {
     /// Fits a model whose weak models are not trees: `n_samples` rows of an X that only `weak` knows, with `n_features`.
@@ -83,9 +83,9 @@ impl BoostConfig {
                 return Err(Error::invalid("output_strategy", "\"single_target\"", accepted));
             }
         };
-        if let Some((y, weight)) = validation {
+        if let Some((y, weight)) = &validation {
             y.check(y.n_samples())?;
-            Weights::check(weight, y.n_samples())?;
+            Weights::check(*weight, y.n_samples())?;
             if y.outputs() != outputs {
                 return Err(Error::invalid("y of the validation set", "of other outputs", "the outputs of y"));
             }
@@ -95,7 +95,7 @@ impl BoostConfig {
         let mut problem = Problem::new(self, outputs);
         problem.combine = combine;
         let columns = in_columns(y)?;
-        let columns_validation = validation.map(|(y, _)| in_columns(y)).transpose()?;
+        let columns_validation = validation.as_ref().map(|(y, _)| in_columns(y)).transpose()?;
         let mut fitting = Fitting { config: self, problem, weak, control };
         let mut model = Boosted {
             n_features,
@@ -110,7 +110,7 @@ impl BoostConfig {
             train_score: Vec::new(),
             validation_score: Vec::new(),
         };
-        let validation = columns_validation.as_ref().zip(validation.map(|v| v.1));
+        let validation = columns_validation.as_ref().zip(validation.as_ref().map(|v| v.1));
         if fitting.problem.is_narrow() {
             fitting.fit::<f32>(&mut model, &columns, sample_weight, validation)?;
         } else {

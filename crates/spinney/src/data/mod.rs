@@ -38,8 +38,8 @@ impl<'a> From<ArrayView2<'a, f32>> for Matrix<'a> {
 }
 
 impl Matrix<'_> {
-    /// The same, lent.
-    pub(crate) fn view(&self) -> Matrix<'_> {
+    /// The same, lent: nothing is copied.
+    pub fn view(&self) -> Matrix<'_> {
         match self {
             Matrix::Dense(x) => Matrix::Dense(x.view()),
             Matrix::Csr(x) => Matrix::Csr(x.view()),

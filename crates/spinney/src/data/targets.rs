@@ -76,8 +76,8 @@ pub enum Targets<'a> {
 const LARGEST: f64 = 1e150;
 
 impl Targets<'_> {
-    /// The same, lent.
-    pub(crate) fn view(&self) -> Targets<'_> {
+    /// The same, lent: nothing is copied but the numbers of classes.
+    pub fn view(&self) -> Targets<'_> {
         match self {
             Targets::Real(y) => Targets::Real(y.view()),
             Targets::Classes { codes, n_classes } => {

@@ -26,6 +26,7 @@
 //! Cost: one pass over the model; memory is that of the bytes and of the model. Not here: files (the caller has them) and
 //! what an estimator adds to a forest.
 
+mod boosted;
 mod read;
 mod validate;
 mod write;
@@ -34,6 +35,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use crate::boost::model::{Combine, Link};
 use crate::config::Criterion;
 use crate::data::Outputs;
 use crate::error::{Error, Result};
@@ -56,16 +58,59 @@ struct Header {
     n_features: usize,
     outputs: Outputs,
     criterion: Criterion,
+    /// Of boosted models alone.
+    boosting: Option<BoostHeader>,
+}
+
+/// What makes a boosted model of trees and steps.
+#[derive(Clone, Debug, PartialEq)]
+struct BoostHeader {
+    outputs: Outputs,
+    combine: Combine,
+    link: Link,
+}
+
+/// The kind of the outputs, and their sizes.
+fn encode_outputs(outputs: &Outputs) -> (&'static str, Value) {
+    match outputs {
+        Outputs::Real { n_outputs } => ("real", Value::from(*n_outputs)),
+        Outputs::Classes { n_classes } => ("classes", Value::from(n_classes.as_slice())),
+        Outputs::Labels { n_labels } => ("labels", Value::from(*n_labels)),
+    }
+}
+
+fn get<'o>(object: &'o Map<String, Value>, key: &str) -> Result<&'o Value> {
+    object.get(key).ok_or_else(|| Error::corrupt(format!("the header has no `{key}`")))
+}
+
+fn number(value: &Value, key: &str) -> Result<usize> {
+    let number = value.as_u64().filter(|n| *n < u32::MAX.into());
+    number.map(|n| n as usize).ok_or_else(|| Error::corrupt(format!("`{key}` is not below 2^32 - 1")))
+}
+
+/// The outputs of which an object tells.
+fn decode_outputs(object: &Map<String, Value>) -> Result<Outputs> {
+    let sizes = get(object, "sizes")?;
+    let outputs = match get(object, "outputs")?.as_str() {
+        Some("real") => Outputs::Real { n_outputs: number(sizes, "sizes")? },
+        Some("labels") => Outputs::Labels { n_labels: number(sizes, "sizes")? },
+        Some("classes") => {
+            let sizes = sizes.as_array().ok_or_else(|| Error::corrupt("`sizes` is no list"))?;
+            let n_classes = sizes.iter().map(|k| Ok(number(k, "sizes")? as u32)).collect::<Result<_>>()?;
+            Outputs::Classes { n_classes }
+        }
+        _ => return Err(Error::corrupt("`outputs` is unknown")),
+    };
+    if !(1..u32::MAX as usize).contains(&outputs.width()) {
+        return Err(Error::corrupt("predictions have no columns, or 2^32 - 1 and more"));
+    }
+    Ok(outputs)
 }
 
 impl Header {
     /// The header's metadata: one entry, so that its order is one.
     fn encode(&self) -> HashMap<String, String> {
-        let (kind, sizes) = match &self.outputs {
-            Outputs::Real { n_outputs } => ("real", Value::from(*n_outputs)),
-            Outputs::Classes { n_classes } => ("classes", Value::from(n_classes.as_slice())),
-            Outputs::Labels { n_labels } => ("labels", Value::from(*n_labels)),
-        };
+        let (kind, sizes) = encode_outputs(&self.outputs);
         let criterion = CRITERIA.iter().find(|(c, _)| *c == self.criterion).expect("all criteria are listed").1;
         // Keys in alphabetical order: the same bytes whether the map sorts them or keeps the order.
         let entries = [
@@ -75,7 +120,9 @@ impl Header {
             ("outputs", Value::from(kind)),
             ("sizes", sizes),
         ];
-        let object: Map<String, Value> = entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let boosting = self.boosting.as_ref().map(|boosting| ("boosting", boosting.encode()));
+        let entries = boosting.into_iter().chain(entries);
+        let object: Map<String, Value> = entries.map(|(key, value)| (key.to_owned(), value)).collect();
         HashMap::from([(ENTRY.to_owned(), Value::from(object).to_string())])
     }
 
@@ -84,38 +131,22 @@ impl Header {
             metadata.and_then(|m| m.get(ENTRY)).ok_or_else(|| Error::corrupt("the header has no entry `spinney`"))?;
         let object: Map<String, Value> =
             serde_json::from_str(text).map_err(|e| Error::corrupt(format!("the entry `spinney`: {e}")))?;
-        let get = |key: &str| object.get(key).ok_or_else(|| Error::corrupt(format!("the header has no `{key}`")));
-        let number = |value: &Value, key: &str| {
-            let number = value.as_u64().filter(|n| *n < u32::MAX.into());
-            number.map(|n| n as usize).ok_or_else(|| Error::corrupt(format!("`{key}` is not below 2^32 - 1")))
-        };
-        let version = get("format_version")?.as_u64().ok_or_else(|| Error::corrupt("`format_version` is no number"))?;
+        let version =
+            get(&object, "format_version")?.as_u64().ok_or_else(|| Error::corrupt("`format_version` is no number"))?;
         if version != FORMAT_VERSION {
             return Err(Error::invalid("format version of the model", version, "1 (newer files need a newer spinney)"));
         }
-        let n_features = number(get("n_features")?, "n_features")?;
-        let criterion = get("criterion")?.as_str();
+        let n_features = number(get(&object, "n_features")?, "n_features")?;
+        let criterion = get(&object, "criterion")?.as_str();
         let criterion = CRITERIA.iter().find(|(_, name)| Some(*name) == criterion);
         let criterion = criterion.ok_or_else(|| Error::corrupt("`criterion` is unknown"))?.0;
-        let sizes = get("sizes")?;
-        let outputs = match get("outputs")?.as_str() {
-            Some("real") => Outputs::Real { n_outputs: number(sizes, "sizes")? },
-            Some("labels") => Outputs::Labels { n_labels: number(sizes, "sizes")? },
-            Some("classes") => {
-                let sizes = sizes.as_array().ok_or_else(|| Error::corrupt("`sizes` is no list"))?;
-                let n_classes = sizes.iter().map(|k| Ok(number(k, "sizes")? as u32)).collect::<Result<_>>()?;
-                Outputs::Classes { n_classes }
-            }
-            _ => return Err(Error::corrupt("`outputs` is unknown")),
-        };
-        if !(1..u32::MAX as usize).contains(&outputs.width()) {
-            return Err(Error::corrupt("predictions have no columns, or 2^32 - 1 and more"));
-        }
+        let outputs = decode_outputs(&object)?;
         // Variance goes with all outputs: structures may have been grown on projections of them.
         if criterion != Criterion::Variance && matches!(outputs, Outputs::Real { .. }) {
             return Err(Error::corrupt("the criterion does not fit the outputs"));
         }
-        Ok(Header { n_features, outputs, criterion })
+        let boosting = object.get("boosting").map(BoostHeader::decode).transpose()?;
+        Ok(Header { n_features, outputs, criterion, boosting })
     }
 }
 

@@ -22,18 +22,27 @@ impl Forest {
     /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Forest> {
         let file = File::parse(bytes)?;
-        let mut tensors = Tensors::new(&file)?;
-        let n_nodes = file.required("n_nodes")?;
-        if n_nodes.len() == 0 {
+        if file.header.boosting.is_some() {
+            return Err(Error::corrupt("this is a boosted model, no forest"));
+        }
+        let trees = trees(&file)?;
+        if trees.is_empty() {
             return Err(Error::corrupt("there are no trees"));
         }
-        let mut trees = try_with_capacity(WHAT, n_nodes.len())?;
-        for n_nodes in n_nodes.whole("n_nodes")? {
-            trees.push(Arc::new(tensors.next_tree(&file, n_nodes as usize)?));
-        }
-        tensors.finish()?;
         Ok(Forest { n_features: file.header.n_features, outputs: file.header.outputs, trees })
     }
+}
+
+/// The trees of a file.
+pub(super) fn trees(file: &File<'_>) -> Result<Vec<Arc<Tree>>> {
+    let mut tensors = Tensors::new(file)?;
+    let n_nodes = file.required("n_nodes")?;
+    let mut trees = try_with_capacity(WHAT, n_nodes.len())?;
+    for n_nodes in n_nodes.whole("n_nodes")? {
+        trees.push(Arc::new(tensors.next_tree(file, n_nodes as usize)?));
+    }
+    tensors.finish()?;
+    Ok(trees)
 }
 
 /// What is left of each tensor for the trees to come.

@@ -1,5 +1,7 @@
 //! Writing: the tensors of a forest, each in the narrowest type that holds all of its numbers exactly.
 
+use std::sync::Arc;
+
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
 
@@ -13,7 +15,7 @@ const WHAT: &str = "the bytes of the model";
 
 /// A named array in little-endian bytes.
 #[derive(Debug)]
-struct Tensor {
+pub(super) struct Tensor {
     name: &'static str,
     dtype: Dtype,
     bytes: Vec<u8>,
@@ -27,60 +29,62 @@ impl Forest {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "without trees", "at least one tree"))?;
         let (n_features, outputs) = (self.n_features, self.outputs.clone());
-        file(&Header { n_features, outputs, criterion: first.criterion }, self.tensors()?)
+        let header = Header { n_features, outputs, criterion: first.criterion, boosting: None };
+        file(&header, tensors(&self.trees, n_features)?)
     }
+}
 
-    fn tensors(&self) -> Result<Vec<Tensor>> {
-        let trees = || self.trees.iter().map(|tree| &**tree);
-        let sparse = || trees().filter(|tree| tree.leaves.is_sparse());
-        let mut tensors = vec![
-            narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
-            features(self)?,
-            floats("thresholds", || trees().flat_map(splits).map(|(tree, i)| tree.nodes[i].threshold))?,
-            narrowest("split_impurity", || trees().flat_map(splits).map(|(tree, i)| tree.impurity[i]))?,
-            narrowest("leaf_layout", || trees().map(|tree| layout(tree).into()))?,
-            narrowest("leaf_sizes", || {
-                sparse().flat_map(|tree| (0..tree.n_leaves()).map(|leaf| tree.leaves.range(leaf).len() as f64))
-            })?,
-            narrowest("leaf_columns", || sparse().flat_map(columns))?,
-            narrowest("leaf_amounts", || {
-                trees().flat_map(|tree| (0..tree.leaves.n_stored()).map(|cell| tree.leaves.amounts.at(cell)))
-            })?,
-        ];
-        if trees().flat_map(leaves).any(|(tree, i)| tree.impurity[i] != 0.0) {
-            tensors.push(narrowest("leaf_impurity", || trees().flat_map(leaves).map(|(tree, i)| tree.impurity[i]))?);
-        }
-        let n_samples = |tree: &Tree, i: usize| f64::from(tree.n_node_samples[i]);
-        let weight = |tree: &Tree, i: usize| tree.weighted_n_node_samples[i];
-        tensors.push(self.statistic("n_node_samples", n_samples)?);
-        if trees().any(|tree| (0..tree.n_nodes()).any(|i| n_samples(tree, i) != weight(tree, i))) {
-            tensors.push(self.statistic("weights", weight)?);
-        }
-        let totals = || {
-            let with_total = |(tree, i): (&'_ Tree, usize)| {
-                tree.leaves.total(tree.nodes[i].right as usize).map(|total| (total, weight(tree, i)))
-            };
-            trees().flat_map(leaves).filter_map(with_total)
-        };
-        if totals().any(|(total, weight)| total != weight) {
-            tensors.push(narrowest("leaf_totals", || totals().map(|(total, _)| total))?);
-        }
-        Ok(tensors)
+/// The tensors of trees, in their order.
+pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor>> {
+    let trees = || all.iter().map(|tree| &**tree);
+    let sparse = || trees().filter(|tree| tree.leaves.is_sparse());
+    let mut tensors = vec![
+        narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
+        features(all, n_features)?,
+        floats("thresholds", || trees().flat_map(splits).map(|(tree, i)| tree.nodes[i].threshold))?,
+        narrowest("split_impurity", || trees().flat_map(splits).map(|(tree, i)| tree.impurity[i]))?,
+        narrowest("leaf_layout", || trees().map(|tree| layout(tree).into()))?,
+        narrowest("leaf_sizes", || {
+            sparse().flat_map(|tree| (0..tree.n_leaves()).map(|leaf| tree.leaves.range(leaf).len() as f64))
+        })?,
+        narrowest("leaf_columns", || sparse().flat_map(columns))?,
+        narrowest("leaf_amounts", || {
+            trees().flat_map(|tree| (0..tree.leaves.n_stored()).map(|cell| tree.leaves.amounts.at(cell)))
+        })?,
+    ];
+    if trees().flat_map(leaves).any(|(tree, i)| tree.impurity[i] != 0.0) {
+        tensors.push(narrowest("leaf_impurity", || trees().flat_map(leaves).map(|(tree, i)| tree.impurity[i]))?);
     }
-
-    /// A number of each leaf, or of each node where splits are not the sums of their children.
-    fn statistic(&self, name: &'static str, of: impl Fn(&Tree, usize) -> f64) -> Result<Tensor> {
-        let is_sum = |tree: &Tree| {
-            splits(tree).all(|(_, i)| of(tree, i + 1) + of(tree, tree.nodes[i].right as usize) == of(tree, i))
+    let n_samples = |tree: &Tree, i: usize| f64::from(tree.n_node_samples[i]);
+    let weight = |tree: &Tree, i: usize| tree.weighted_n_node_samples[i];
+    tensors.push(statistic(all, "n_node_samples", n_samples)?);
+    if trees().any(|tree| (0..tree.n_nodes()).any(|i| n_samples(tree, i) != weight(tree, i))) {
+        tensors.push(statistic(all, "weights", weight)?);
+    }
+    let totals = || {
+        let with_total = |(tree, i): (&'_ Tree, usize)| {
+            tree.leaves.total(tree.nodes[i].right as usize).map(|total| (total, weight(tree, i)))
         };
-        let trees = || self.trees.iter().map(|tree| &**tree);
-        if trees().all(is_sum) {
-            narrowest(name, || trees().flat_map(leaves).map(|(tree, i)| of(tree, i)))
-        } else {
-            narrowest(name, || {
-                trees().flat_map(|tree| (0..tree.n_nodes()).map(move |i| (tree, i))).map(|(tree, i)| of(tree, i))
-            })
-        }
+        trees().flat_map(leaves).filter_map(with_total)
+    };
+    if totals().any(|(total, weight)| total != weight) {
+        tensors.push(narrowest("leaf_totals", || totals().map(|(total, _)| total))?);
+    }
+    Ok(tensors)
+}
+
+/// A number of each leaf, or of each node where splits are not the sums of their children.
+fn statistic(all: &[Arc<Tree>], name: &'static str, of: impl Fn(&Tree, usize) -> f64) -> Result<Tensor> {
+    let is_sum = |tree: &Tree| {
+        splits(tree).all(|(_, i)| of(tree, i + 1) + of(tree, tree.nodes[i].right as usize) == of(tree, i))
+    };
+    let trees = || all.iter().map(|tree| &**tree);
+    if trees().all(is_sum) {
+        narrowest(name, || trees().flat_map(leaves).map(|(tree, i)| of(tree, i)))
+    } else {
+        narrowest(name, || {
+            trees().flat_map(|tree| (0..tree.n_nodes()).map(move |i| (tree, i))).map(|(tree, i)| of(tree, i))
+        })
     }
 }
 
@@ -108,9 +112,9 @@ fn columns(tree: &Tree) -> impl Iterator<Item = f64> {
 }
 
 /// Features of all nodes, the largest number of the type in leaves: 16 bits where that is no feature.
-fn features(forest: &Forest) -> Result<Tensor> {
-    let nodes = || forest.trees.iter().flat_map(|tree| &tree.nodes);
-    if forest.n_features <= usize::from(u16::MAX) {
+fn features(trees: &[Arc<Tree>], n_features: usize) -> Result<Tensor> {
+    let nodes = || trees.iter().flat_map(|tree| &tree.nodes);
+    if n_features <= usize::from(u16::MAX) {
         // The mark of leaves, 2³² − 1, is cut to 2¹⁶ − 1.
         bytes("features", Dtype::U16, nodes().map(|node| (node.feature as u16).to_le_bytes()))
     } else {
@@ -123,7 +127,7 @@ fn floats<I: Iterator<Item = f32>>(name: &'static str, values: impl Fn() -> I) -
 }
 
 /// `values` in the narrowest of u8, u16, u32, f32 and f64 that holds all of them exactly.
-fn narrowest<I: Iterator<Item = f64>>(name: &'static str, values: impl Fn() -> I) -> Result<Tensor> {
+pub(super) fn narrowest<I: Iterator<Item = f64>>(name: &'static str, values: impl Fn() -> I) -> Result<Tensor> {
     let mut largest = 0.0f64;
     let (mut whole, mut single) = (true, true);
     for v in values() {
@@ -140,7 +144,11 @@ fn narrowest<I: Iterator<Item = f64>>(name: &'static str, values: impl Fn() -> I
     }
 }
 
-fn bytes<const N: usize>(name: &'static str, dtype: Dtype, values: impl Iterator<Item = [u8; N]>) -> Result<Tensor> {
+pub(super) fn bytes<const N: usize>(
+    name: &'static str,
+    dtype: Dtype,
+    values: impl Iterator<Item = [u8; N]>,
+) -> Result<Tensor> {
     let mut bytes: Vec<u8> = Vec::new();
     for value in values {
         if bytes.len() + N > bytes.capacity() {
@@ -154,7 +162,7 @@ fn bytes<const N: usize>(name: &'static str, dtype: Dtype, values: impl Iterator
 }
 
 /// The file: length of the header, header, tensors; wide types first, so that every tensor is aligned.
-fn file(header: &Header, mut tensors: Vec<Tensor>) -> Result<Vec<u8>> {
+pub(super) fn file(header: &Header, mut tensors: Vec<Tensor>) -> Result<Vec<u8>> {
     tensors.sort_by_key(|tensor| (std::cmp::Reverse(tensor.dtype.bitsize()), tensor.name));
     let mut end = 0;
     let mut infos = Vec::with_capacity(tensors.len());

@@ -177,4 +177,6 @@ pub(crate) fn half_log_odds(y: &[f64], weights: &[f64]) -> f64 {
     if positive + negative == 0.0 { 0.0 } else { 0.5 * (positive.ln() - negative.ln()) }
 }
 
-pub(crate) fn softmax_rows<T: rows::Score>(_: &[usize]) -> Box<dyn rows::RowLoss<T>> { todo!() }
+pub(crate) fn softmax_rows<T: rows::Score>(_: &[usize]) -> Box<dyn rows::RowLoss<T>> {
+    todo!()
+}

@@ -1,0 +1,156 @@
+//! Boosted models as bytes: the tensors of their trees, and these.
+//!
+//! | tensor | length | what |
+//! |---|---|---|
+//! | `start` | scores of a row | scores before the first stage |
+//! | `learning_rate` | 1 | factor of every step |
+//! | `step_sizes` | stages × scores | steps, stage after stage |
+//! | `train_score` | stages | training losses |
+//! | `validation_score` | stages, or none | validation losses |
+//!
+//! The entry `boosting` of the header's object has the outputs (`outputs`, `sizes`), how trees and steps make scores
+//! (`combine`) and what scores mean (`link`). The outputs outside it are those of the trees.
+
+use safetensors::Dtype;
+use serde_json::{Map, Value};
+
+use super::read::{File, Numbers};
+use super::validate::trees;
+use super::write::{Tensor, bytes, file, narrowest, tensors};
+use super::{BoostHeader, Header, decode_outputs, encode_outputs};
+use crate::boost::Boosted;
+use crate::boost::model::{Combine, Link};
+use crate::boost::problem::{is_binary, n_scores};
+use crate::config::Criterion;
+use crate::data::Outputs;
+use crate::error::{Error, Result, try_with_capacity};
+
+const COMBINES: [(Combine, &str); 5] = [
+    (Combine::Leaves, "leaves"),
+    (Combine::RankOne, "rank_one"),
+    (Combine::Columns, "columns"),
+    (Combine::OtherRankOne, "other_rank_one"),
+    (Combine::OtherEach, "other_each"),
+];
+const LINKS: [(Link, &str); 5] = [
+    (Link::Identity, "identity"),
+    (Link::Logistic, "logistic"),
+    (Link::OneAgainstRest, "one_against_rest"),
+    (Link::Softmax, "softmax"),
+    (Link::Margin, "margin"),
+];
+
+fn name_of<T: PartialEq>(names: &[(T, &'static str)], value: &T) -> &'static str {
+    names.iter().find(|(v, _)| v == value).expect("all are listed").1
+}
+
+fn value_of<T: Copy>(names: &[(T, &str)], key: &str, object: &Map<String, Value>) -> Result<T> {
+    let name = object.get(key).and_then(Value::as_str);
+    let found = names.iter().find(|(_, n)| Some(*n) == name);
+    found.map(|(value, _)| *value).ok_or_else(|| Error::corrupt(format!("`{key}` is unknown")))
+}
+
+impl BoostHeader {
+    pub(super) fn encode(&self) -> Value {
+        let (kind, sizes) = encode_outputs(&self.outputs);
+        // Keys in alphabetical order, as in the object around it.
+        let entries = [
+            ("combine", Value::from(name_of(&COMBINES, &self.combine))),
+            ("link", Value::from(name_of(&LINKS, &self.link))),
+            ("outputs", Value::from(kind)),
+            ("sizes", sizes),
+        ];
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<String, Value>>().into()
+    }
+
+    pub(super) fn decode(value: &Value) -> Result<Self> {
+        let object = value.as_object().ok_or_else(|| Error::corrupt("`boosting` is no object"))?;
+        let outputs = decode_outputs(object)?;
+        let (combine, link) = (value_of(&COMBINES, "combine", object)?, value_of(&LINKS, "link", object)?);
+        let fits = match &outputs {
+            Outputs::Real { .. } => link == Link::Identity,
+            Outputs::Labels { .. } => matches!(link, Link::Logistic | Link::Margin),
+            Outputs::Classes { n_classes } if is_binary(n_classes) => matches!(link, Link::Logistic | Link::Margin),
+            Outputs::Classes { .. } => !matches!(link, Link::Identity | Link::Logistic),
+        };
+        if fits { Ok(BoostHeader { outputs, combine, link }) } else { Err(Error::corrupt("the link does not fit y")) }
+    }
+}
+
+impl Boosted {
+    /// The model as a safetensors file. Equal models give equal bytes.
+    ///
+    /// Of weak models that are no trees only the steps are held.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::OutOfMemory`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let header = Header {
+            n_features: self.n_features,
+            outputs: Outputs::Real { n_outputs: self.leaf_width() },
+            criterion: Criterion::Variance,
+            boosting: Some(BoostHeader { outputs: self.outputs.clone(), combine: self.combine, link: self.link }),
+        };
+        let mut all = tensors(&self.trees, self.n_features)?;
+        let numbers = |name, values: &[f64]| -> Result<Tensor> { narrowest(name, || values.iter().copied()) };
+        all.push(bytes("learning_rate", Dtype::F64, [self.learning_rate.to_le_bytes()].into_iter())?);
+        all.push(numbers("start", &self.start)?);
+        all.push(numbers("step_sizes", &self.step_sizes)?);
+        all.push(numbers("train_score", &self.train_score)?);
+        all.push(numbers("validation_score", &self.validation_score)?);
+        file(&header, all)
+    }
+
+    /// The model that [`Boosted::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Corrupt`] with the proof that failed, [`crate::ErrorKind::Invalid`] for a newer format,
+    /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
+        let file = File::parse(bytes)?;
+        let boosting = file.header.boosting.as_ref().ok_or_else(|| Error::corrupt("this is no boosted model"))?;
+        let BoostHeader { outputs, combine, link } = boosting.clone();
+        let width = n_scores(&outputs);
+        let finite = |name: &'static str| -> Result<Vec<f64>> {
+            let numbers: Numbers<'_> = file.required(name)?;
+            let mut values = try_with_capacity("the model", numbers.len())?;
+            values.extend(numbers.iter());
+            let is_finite = values.iter().all(|v: &f64| v.is_finite());
+            if is_finite { Ok(values) } else { Err(Error::corrupt(format!("`{name}` is not finite"))) }
+        };
+        let model = Boosted {
+            n_features: file.header.n_features,
+            outputs,
+            width,
+            combine,
+            link,
+            start: finite("start")?,
+            learning_rate: *finite("learning_rate")?.first().ok_or_else(|| Error::corrupt("no learning rate"))?,
+            trees: trees(&file)?,
+            step_sizes: finite("step_sizes")?,
+            train_score: finite("train_score")?,
+            validation_score: finite("validation_score")?,
+        };
+        let n_stages = model.n_stages();
+        let n_trees = match combine {
+            Combine::Leaves | Combine::RankOne => n_stages,
+            Combine::Columns => n_stages.saturating_mul(width),
+            Combine::OtherRankOne | Combine::OtherEach => 0,
+        };
+        let leaf_width = Outputs::Real { n_outputs: model.leaf_width() };
+        let is_whole = model.start.len() == width
+            && model.step_sizes.len() == n_stages * width
+            && model.train_score.len() == n_stages
+            && [0, n_stages].contains(&model.validation_score.len())
+            && model.trees.len() == n_trees
+            && file.header.outputs == leaf_width
+            && file.header.criterion == Criterion::Variance
+            && model.learning_rate > 0.0;
+        if is_whole { Ok(model) } else { Err(Error::corrupt("stages, trees, steps and losses do not fit each other")) }
+    }
+
+    /// Numbers in a leaf of a tree.
+    fn leaf_width(&self) -> usize {
+        if self.combine == Combine::Leaves { self.width } else { 1 }
+    }
+}
