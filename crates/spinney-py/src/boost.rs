@@ -68,11 +68,11 @@ pub(crate) fn fit_boosting<'py>(
 ) -> PyResult<PyBoosted> {
     let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
     let w = sample_weight.as_ref().map(contiguous);
-    let held_out = match &validation {
-        Some((x, y, w)) => Some((x.view()?, y.view()?, w.as_ref().map(contiguous))),
+    let held_weights = validation.as_ref().and_then(|(_, _, w)| w.as_ref().map(contiguous));
+    let validation = match &validation {
+        Some((x, y, _)) => Some(Validation { x: x.view()?, y: y.view()?, sample_weight: held_weights.as_deref() }),
         None => None,
     };
-    let validation = held_out.as_ref().map(|(x, y, w)| Validation { x, y, sample_weight: w.as_deref() });
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
     let grown = grown.as_ref().map(|model| model.get());
     entry
@@ -101,11 +101,11 @@ pub(crate) fn fit_boosting_with<'py>(
 ) -> PyResult<PyBoosted> {
     let (y, config) = (y.view()?, config.into_config()?);
     let w = sample_weight.as_ref().map(contiguous);
-    let held_out = match &validation {
-        Some((y, w)) => Some((y.view()?, w.as_ref().map(contiguous))),
+    let held_weights = validation.as_ref().and_then(|(_, w)| w.as_ref().map(contiguous));
+    let validation = match &validation {
+        Some((y, _)) => Some((y.view()?, held_weights.as_deref())),
         None => None,
     };
-    let validation = held_out.as_ref().map(|(y, w)| (y, w.as_deref()));
     let mut learner = Callback { fit_predict, progress: progress.map(Bound::unbind), raised: None };
     let entry = Entry { n_threads: 1, cost: 0, progress: None };
     let outcome = entry.run(py, |control| config.fit_with(&mut learner, shape, &y, w.as_deref(), validation, control));
