@@ -1,0 +1,279 @@
+"""What holds exactly of boosting: one model whatever the layout, threads and weights; identities."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.ensemble
+from boosting_twin import Twin
+from conftest import BOOSTING, make, make_data, model_bytes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from spinney.projection import GaussianProjection, HadamardProjection
+from test_laws import layouts
+
+CLASSIFIER, REGRESSOR = BOOSTING
+STRATEGIES: dict[str, dict[str, Any]] = {
+    "single_target": {"output_strategy": "single_target"},
+    "joint": {"output_strategy": "joint"},
+    "projected": {"relabel_leaves": False},
+    "relabelled": {"n_projections": 2},
+    "subsampled": {"output_projection": "subsample", "relabel_leaves": False, "subsample": 0.7},
+    "signs": {"output_projection": "achlioptas", "n_projections": 2, "max_leaf_nodes": 5},
+    "principal": {"output_projection": "pca", "n_projections": 1, "max_features": 4},
+}
+LOSSES = {REGRESSOR: ["squared_error", "absolute_error"]}
+LOSSES[CLASSIFIER] = ["log_loss", "exponential", "hinge", "squared_error"]
+OUTPUTS = ["single", "several", "labels"]
+CASES = [(name, loss, outputs) for name in BOOSTING for loss in LOSSES[name] for outputs in OUTPUTS]
+CASES = [case for case in CASES if not (case[0] == REGRESSOR and case[2] == "labels")]
+
+
+@pytest.fixture(params=STRATEGIES)
+def params(request):
+    return STRATEGIES[request.param]
+
+
+def one_projection_for_one_column(name, outputs, params):
+    """Fewer projections than columns, where a family has no more."""
+    return params | {"n_projections": 1} if (name, outputs) == (REGRESSOR, "single") else params
+
+
+@pytest.mark.parametrize("max_bins", [None, 8])
+@pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
+def test_one_model_for_every_layout(name, loss, outputs, params, max_bins):
+    X, y = make_data(name, outputs=outputs)
+    X = X.astype(np.float32)
+    forms = layouts(X)
+    if max_bins is not None:  # sparse X has no bins
+        forms = {form: Z for form, Z in forms.items() if not sparse.issparse(Z)}
+    params = one_projection_for_one_column(name, outputs, params) | {"loss": loss, "max_bins": max_bins}
+    expected = make(name, **params).fit(X, y, X_val=X[:20], y_val=y[:20])
+    for form, Z in forms.items():
+        assert model_bytes(make(name, **params).fit(Z, y, X_val=Z[:20], y_val=y[:20])) == model_bytes(expected), form
+        np.testing.assert_array_equal(expected.predict(Z), expected.predict(X), err_msg=form)
+        np.testing.assert_array_equal(expected._scores(Z), expected._scores(X), err_msg=form)
+
+
+def test_bins_are_no_approximation_for_features_of_few_values(params):
+    X, y = make_data(REGRESSOR, outputs="several", n=200)  # rounded to tenths: some fifty values
+    exact, binned = (make(REGRESSOR, max_bins=bins, **params).fit(X, y) for bins in (None, 255))
+    np.testing.assert_array_equal(exact.predict(X), binned.predict(X))
+
+
+@pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
+def test_one_model_for_any_number_of_threads(name, loss, outputs, params):
+    X, y = make_data(name, n=150, outputs=outputs)
+    params = one_projection_for_one_column(name, outputs, params) | {"loss": loss}
+    one, two, eight = (make(name, n_jobs=n, **params).fit(X, y, X_val=X, y_val=y) for n in (1, 2, 8))
+    for other in (two, eight):
+        assert model_bytes(other) == model_bytes(one)
+        np.testing.assert_array_equal(other.predict(X), one.predict(X))
+        np.testing.assert_array_equal(other.validation_score_, one.validation_score_)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
+def test_weight_zero_is_no_row(name, loss, outputs, params, whole):
+    X, y = make_data(name, n=90, outputs=outputs)
+    rng = np.random.default_rng(0)
+    w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
+    kept = w > 0
+    params = one_projection_for_one_column(name, outputs, params) | {"loss": loss, "min_samples_leaf": 0.02}
+    if name == CLASSIFIER:
+        params["class_weight"] = "balanced"
+    weighted = make(name, **params).fit(X, y, sample_weight=w)
+    removed = make(name, **params).fit(X[kept], y[kept], sample_weight=w[kept])
+    assert model_bytes(weighted) == model_bytes(removed)
+
+
+@pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
+def test_weight_two_is_the_row_twice(name, loss, outputs, params):
+    if "subsample" in params:
+        pytest.skip("two rows may be drawn one without the other")
+    X, y = make_data(name, outputs=outputs)
+    w = np.random.default_rng(0).integers(0, 4, len(X))
+    order = np.random.default_rng(1).permutation(w.sum())
+    params = one_projection_for_one_column(name, outputs, params) | {"loss": loss}
+    weighted = make(name, **params).fit(X, y, sample_weight=w)
+    repeated = make(name, **params).fit(X.repeat(w, axis=0)[order], y.repeat(w, axis=0)[order])
+    np.testing.assert_array_equal(weighted.step_sizes_, repeated.step_sizes_)
+    np.testing.assert_array_equal(weighted._scores(X), repeated._scores(X))
+
+
+@pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
+@pytest.mark.parametrize("random_state", [3, None])
+def test_warm_start_is_the_model_grown_at_once(name, loss, outputs, params, random_state):
+    X, y = make_data(name, outputs=outputs)
+    params = one_projection_for_one_column(name, outputs, params) | {"loss": loss, "random_state": random_state}
+    warm = make(name, n_estimators=4, warm_start=True, **params).fit(X, y, X_val=X, y_val=y)
+    first = pickle.loads(pickle.dumps(warm))
+    warm.set_params(n_estimators=9, n_jobs=2).fit(X, y, X_val=X, y_val=y)
+    assert warm.n_estimators_ == len(warm.validation_score_) == 9
+    np.testing.assert_array_equal(warm.step_sizes_[:4], first.step_sizes_)
+    assert model_bytes(first.set_params(n_estimators=9).fit(X, y, X_val=X, y_val=y)) == model_bytes(warm)
+    if random_state is not None:
+        whole = make(name, n_estimators=9, **params).fit(X, y, X_val=X, y_val=y)
+        assert model_bytes(warm) == model_bytes(whole)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_does_not(params):
+    X, y = make_data(REGRESSOR, outputs="several")
+    one, again, other = (make(REGRESSOR, random_state=s, **{"max_features": 3, **params}).fit(X, y) for s in (0, 0, 1))
+    assert model_bytes(one) == model_bytes(again) != model_bytes(other)
+
+
+# Identities of strategies
+
+
+@pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
+def test_projections_that_keep_all_distances_are_the_joint_strategy(name, loss, outputs):
+    X, y = make_data(name, outputs=outputs)
+    joint = make(name, loss=loss, output_strategy="joint").fit(X, y)
+    d = joint.step_sizes_.shape[1]
+    identity = make(name, loss=loss, output_projection=np.eye(d)).fit(X, y)
+    assert model_bytes(identity) == model_bytes(joint)
+    if outputs == "single" and name == REGRESSOR:
+        return
+    every = make(name, loss=loss, output_projection="subsample", n_projections=d).fit(X, y)
+    np.testing.assert_array_equal(every._scores(X), joint._scores(X))
+
+
+@pytest.mark.parametrize("loss", LOSSES[CLASSIFIER])
+def test_orthonormal_projections_are_the_joint_strategy(loss):
+    (
+        X,
+        _,
+    ) = make_data(CLASSIFIER, n=100)
+    X = X + np.random.default_rng(1).normal(size=X.shape)  # no ties, which rounding could resolve either way
+    Y = (X[:, :4] @ np.random.default_rng(2).normal(size=(4, 4)) > 0.5).astype(int)
+    w = np.random.default_rng(3).uniform(0.5, 2, len(X))
+    params = {"loss": loss, "learning_rate": 0.5, "min_samples_leaf": 8}
+    joint = make(CLASSIFIER, output_strategy="joint", **params).fit(X, Y, sample_weight=w)
+    phi = HadamardProjection().draw(4, 4, random_state=0)
+    rotated = make(CLASSIFIER, output_projection=phi, **params).fit(X, Y, sample_weight=w)
+    assert [tree.tree_.feature.tolist() for tree in rotated] == [tree.tree_.feature.tolist() for tree in joint]
+    np.testing.assert_array_equal(rotated._scores(X), joint._scores(X))
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", *LOSSES[CLASSIFIER][:3]])
+def test_all_strategies_are_one_for_one_column(loss):
+    name = REGRESSOR if loss.endswith("_error") else CLASSIFIER
+    X, y = make_data(name)
+    if name == CLASSIFIER:
+        y = y == "a"
+    models = [make(name, loss=loss, **STRATEGIES[s]).fit(X, y) for s in ("single_target", "joint", "projected")]
+    models.append(make(name, loss=loss).fit(X, y))
+    for model in models[1:]:
+        np.testing.assert_allclose(model._scores(X), models[0]._scores(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["single_target", "joint", "relabelled"])
+def test_steps_of_the_square_loss_are_one_after_relabelling(strategy):
+    X, Y = make_data(REGRESSOR, outputs="several")
+    model = make(REGRESSOR, **STRATEGIES[strategy]).fit(X, Y)
+    assert (model.step_sizes_ == 1).all()
+
+
+def test_the_square_loss_on_two_leaves_is_the_same_with_and_without_relabelling():
+    X, Y = make_data(REGRESSOR, outputs="several")
+    phi = GaussianProjection().draw(3, 1, random_state=0)
+    shared = {"max_depth": 1, "output_projection": phi, "n_estimators": 20}
+    relabelled, projected = (make(REGRESSOR, relabel_leaves=r, **shared).fit(X, Y) for r in (True, False))
+    np.testing.assert_array_equal(relabelled.apply(X), projected.apply(X))
+    np.testing.assert_allclose(relabelled.predict(X), projected.predict(X), rtol=1e-9, atol=1e-9)
+
+
+# The convergence theorem
+
+
+@st.composite
+def problems(draw):
+    loss = draw(st.sampled_from(["squared_error", "absolute_error", "log_loss", "exponential", "hinge", "softmax"]))
+    strategy = draw(st.sampled_from(sorted(STRATEGIES.keys() - {"subsampled"})))
+    seed = draw(st.integers(0, 2**32 - 1))
+    n, d = draw(st.integers(2, 30)), draw(st.integers(1, 5))
+    return loss, strategy, seed, n, d, draw(st.sampled_from([None, "counts", "shares"]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(problems())
+def test_the_training_loss_never_rises(problem):
+    """With a learning rate of 1 and all rows.
+
+    Losses are computed here in float64 from the scores of each stage. Those of log_loss, hinge and softmax are float32
+    while the model grows: a score's rounding, 2^-24 of it, moves a row's loss by as much (twice as much for log_loss),
+    which is the slack; a stage that finds nothing better must not look worse for it.
+    """
+    loss, strategy, seed, n, d, weighting = problem
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (n, 4)).astype(np.float32)
+    numbers = X[:, :1] * rng.normal(size=d) + rng.normal(size=(n, d))
+    w = {None: None, "counts": rng.integers(1, 4, n).astype(float), "shares": rng.uniform(0.1, 2, n)}[weighting]
+    params = {"learning_rate": 1.0, "n_estimators": 8, "max_depth": 2, **STRATEGIES[strategy]}
+    params["n_projections"] = min(d, params.get("n_projections", 1))
+    groups = None
+    if loss in LOSSES[REGRESSOR]:
+        model, y, targets = make(REGRESSOR, loss=loss, **params), numbers, numbers
+    elif loss == "softmax":
+        y = np.digitize(numbers, [-0.5, 0.5])
+        y[:3] = np.arange(min(3, n))[:, None]
+        sizes = [len(np.unique(column)) for column in y.T]
+        model = make(CLASSIFIER, **{**params, "n_projections": 1})
+        ends = np.cumsum([0, *sizes])
+        targets = np.column_stack([column == c for column in y.T for c in np.unique(column)]).astype(float)
+        if sizes == [2]:
+            targets, groups = 2 * targets[:, 1:] - 1, None
+        elif strategy == "single_target":
+            targets, groups = 2 * targets - 1, None
+        else:
+            groups = tuple(slice(a, b) for a, b in pairwise(ends))
+        if d > 1 and set(np.unique(y)) <= {0, 1}:
+            y = y + 5  # classes, not labels
+    else:
+        labels = (numbers > 0.3).astype(int)
+        y = sparse.csr_array(labels)
+        model, targets = make(CLASSIFIER, loss=loss, **params), 2.0 * labels - 1
+    model.fit(X, y, sample_weight=w)
+    twin = Twin(X, targets, "log_loss" if loss == "softmax" else loss, w, groups)
+    scores = [np.tile(model.start_, (n, 1)), *model._staged(X)]
+    losses = np.array([twin.value(f) for f in scores])
+    assert np.isfinite(losses).all()
+    slack = 1e-9 * losses[0]
+    if loss in ("log_loss", "hinge", "softmax"):
+        slack += 2.0**-22 * twin.w.sum() * max(1.0, max(np.abs(f).max() for f in scores)) * targets.shape[1]
+    assert (np.diff(losses) <= slack).all(), losses
+
+
+# Side by side with scikit-learn
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"max_depth": 1, "n_estimators": 50},
+        {"max_depth": 4, "min_samples_leaf": 10, "learning_rate": 0.3},
+        {"max_leaf_nodes": 5, "max_depth": None, "min_samples_leaf": 8},
+        {"min_samples_split": 30, "learning_rate": 1.0, "max_depth": 2},
+        {"min_weight_fraction_leaf": 0.05},
+        {"min_impurity_decrease": 0.01},
+    ],
+)
+def test_single_output_squared_error_is_that_of_scikit_learn(params, weighted):
+    X, y = sklearn.datasets.make_friedman1(300, noise=1.0, random_state=0)
+    X = X.astype(np.float32)
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X)) if weighted else None
+    params = {"n_estimators": 20, "min_samples_leaf": 5, **params}
+    theirs = sklearn.ensemble.GradientBoostingRegressor(criterion="squared_error", random_state=0, **params)
+    theirs.fit(X, y, sample_weight=w)
+    for strategy in ("projected", "joint", "single_target"):
+        ours = make(REGRESSOR, max_bins=None, output_strategy=strategy, **params).fit(X, y, sample_weight=w)
+        np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-6)
