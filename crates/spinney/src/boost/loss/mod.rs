@@ -11,15 +11,19 @@
 //! f is the score. y is a number, or −1/+1 for a label or class that is off or on; [`squared_error`] and
 //! [`absolute_error`] see 0/1 in their place.
 //!
-//! **Sums are exact** for weights that are whole numbers of a power of two (see `sums`): the order of rows cannot be
-//! seen, a row of weight 2 is two rows and one of weight 0 is none.
+//! **Sums are exact** for weights in 64ths (see `sums`): the order of rows cannot be seen, a row of weight 2 is two rows
+//! and one of weight 0 is none.
+//!
+//! A sweep over the data reads whole rows of scores through `rows`, and sums gradients that `grid` has rounded.
 //!
 //! A new loss is a type that implements [`Loss`]; [`Loss::start`] and [`Loss::step`] have defaults.
 
 pub mod absolute_error;
 pub mod exponential;
+pub(crate) mod grid;
 pub mod hinge;
 pub mod log_loss;
+pub(crate) mod rows;
 pub mod squared_error;
 pub(crate) mod sums;
 #[cfg(test)]

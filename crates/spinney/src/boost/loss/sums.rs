@@ -45,6 +45,11 @@ impl Rounding {
         Rounding(1.5 * power_of_two((exponent_above(bound) - bits + 52).clamp(-1022, 1022)))
     }
 
+    /// A grid, and one for what the first leaves of a number: at most half a step.
+    pub(crate) fn pair(bound: f64, bits: i32) -> (Self, Self) {
+        (Rounding::new(bound, bits), Rounding::new(bound * power_of_two(-bits), bits))
+    }
+
     #[inline(always)]
     pub(crate) fn round(self, x: f64) -> f64 {
         (x + self.0) - self.0
@@ -62,10 +67,7 @@ pub(crate) fn weighted_sum(weights: &[f64], terms: &[f64]) -> f64 {
     if !bound.is_finite() || there().any(|(_, x)| x.is_nan()) {
         return there().map(|(w, x)| w * x).sum();
     }
-    let bits = bits_left(weights);
-    let coarse = Rounding::new(bound, bits);
-    // What is left is at most half a step.
-    let fine = Rounding::new(bound * power_of_two(-bits), bits);
+    let (coarse, fine) = Rounding::pair(bound, bits_left(weights));
     let (mut high, mut low) = (0.0, 0.0);
     for (w, x) in there() {
         let rounded = coarse.round(x);
