@@ -8,6 +8,8 @@
 //! | [`exponential`] | e^(−yf) | half the log-odds | Newton or Brent |
 //! | [`hinge`] | max(0, 1 − yf) | ±1 | its kinks |
 //!
+//! Classes against each other are in `softmax`, which is no sum over columns.
+//!
 //! f is the score. y is a number, or −1/+1 for a label or class that is off or on; [`squared_error`] and
 //! [`absolute_error`] see 0/1 in their place.
 //!
@@ -24,6 +26,7 @@ pub(crate) mod grid;
 pub mod hinge;
 pub mod log_loss;
 pub(crate) mod rows;
+pub(crate) mod softmax;
 pub mod squared_error;
 pub(crate) mod sums;
 #[cfg(test)]
