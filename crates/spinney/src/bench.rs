@@ -1,7 +1,12 @@
-//! What `benches/rust` times: one visit of a node, each way; one tree, columns carried or not; the projections of a forest.
+//! What `benches/rust` times: one visit of a node, each way; one tree, columns carried or not; the projections of a forest;
+//! rows of boosting.
 
 use std::time::Instant;
 
+use crate::boost::LossKind;
+use crate::boost::loss::grid::OnGrid;
+use crate::boost::loss::rows::{Cells, LogLossRows, RowLoss, RowTargets};
+use crate::boost::vector::{add_rounded, vectorised};
 use crate::config::{ForestConfig, TreeConfig};
 use crate::control::Control;
 use crate::data::{Matrix, SparseColumns, SparseView, Targets};
@@ -195,4 +200,44 @@ pub fn seconds_of_projection(config: &ForestConfig, x: &Matrix<'_>, y: &Targets<
     let start = Instant::now();
     std::hint::black_box(config.fit(x, y, None, &Control::default())?);
     Ok([projecting, start.elapsed().as_secs_f64()])
+}
+
+/// Nanoseconds a cell, for rows of the logistic loss with one label in 64 on.
+#[derive(Clone, Copy, Debug)]
+pub struct RowTimes {
+    /// Gradients and loss.
+    pub gradients: f64,
+    /// Gradients and curvatures.
+    pub derivatives: f64,
+}
+
+/// What is done with a row: scores, gradients, curvatures.
+type Visiting<'a> = dyn FnMut(&[f32], &mut [f32], &mut [f32]) + 'a;
+
+/// Times of the logistic loss: [cell by cell, in narrow registers, in the widest]; and of adding a rounded row.
+pub fn nanoseconds_of_rows(width: usize, n_rows: usize, repeats: usize) -> ([RowTimes; 3], f64) {
+    let mut stream = Stream::new(Key::from_seed(0));
+    let scores: Vec<f32> = (0..width * n_rows).map(|_| (stream.below(8000) as f32 - 6000.0) * 1e-3).collect();
+    let on: Vec<u32> = (0..width as u32).step_by(64).collect();
+    let (mut r, mut h, steps) = (vec![0f32; width], vec![0f32; width], vec![0.5f32; width]);
+    let mut time = |each: &mut Visiting<'_>| {
+        let times = (0..repeats).map(|_| {
+            let start = Instant::now();
+            scores.chunks(width).for_each(|row| each(row, &mut r, &mut h));
+            start.elapsed().as_nanos() as f64 / scores.len() as f64
+        });
+        median(times.collect())
+    };
+    let losses: [Box<dyn RowLoss<f32>>; 3] =
+        [Box::new(Cells(LossKind::LogLoss)), Box::new(LogLossRows::narrow()), Box::new(LogLossRows::new())];
+    let mut sum = 0.0;
+    let times = losses.map(|loss| RowTimes {
+        gradients: time(&mut |row, r, _| sum += loss.negative_gradients(RowTargets::On(&on), row, r)),
+        derivatives: time(&mut |row, r, h| loss.derivatives(RowTargets::On(&on), row, &steps, r, h)),
+    });
+    let magic = vec![f32::magic(8.0, n_rows as f64); width];
+    let mut sums = vec![0.0; width];
+    let adding = time(&mut |row, _, _| vectorised(|| add_rounded(2.0, row, &magic, &mut sums)));
+    std::hint::black_box((sum, sums));
+    (times, adding)
 }

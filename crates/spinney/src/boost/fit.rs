@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::config::{BoostConfig, OutputStrategy};
 use super::loss::LossKind;
-use super::loss::rows::{RowLoss, Score};
+use super::loss::rows::{RowLoss, SoftmaxRows};
 use super::low_rank::LowRank;
 use super::model::{Boosted, Combine, Link};
 use super::problem::{column, in_columns, is_binary, n_scores, starts};
@@ -19,6 +19,7 @@ use super::projector::Projector;
 use super::start::start;
 use super::state::{Data, Leaves, State, Update};
 use super::steps::{Method, Stage, Weak};
+use super::vector::Score;
 use crate::config::{Criterion, Sampling, TreeConfig};
 use crate::control::Control;
 use crate::criterion::variance::RealTargets;
@@ -213,8 +214,8 @@ impl<'a> Problem<'a> {
     /// The loss of rows.
     pub(super) fn rows<T: Score>(&self) -> Box<dyn RowLoss<T>> {
         match &self.softmax {
-            Some(starts) => super::loss::softmax_rows::<T>(starts),
-            None => self.kind.rows::<T>(),
+            Some(starts) => Box::new(SoftmaxRows { starts: starts.clone() }),
+            None => T::rows_of(self.kind),
         }
     }
 

@@ -288,3 +288,106 @@ pub(crate) fn piecewise_linear_minimum(first_slope: f64, kinks: &mut [Kink]) -> 
     }
     0f64.max(low).min(high).clamp(-LARGEST_STEP, LARGEST_STEP)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::loss::{Exponential, LogLoss};
+    use super::*;
+    use proptest::prelude::*;
+
+    type Line = Vec<(f64, f64, f64)>;
+
+    fn columns(line: &Line) -> (Vec<f64>, Vec<f64>, Vec<f64>, Vec<f64>) {
+        let of = |f: fn(&(f64, f64, f64)) -> f64| line.iter().map(f).collect();
+        (of(|r| r.0), of(|r| r.1), of(|r| r.2), of(|_| 1.0))
+    }
+
+    fn lines(scale: f64) -> impl Strategy<Value = Vec<Line>> {
+        let row = (prop::sample::select(vec![-1.0, 1.0]), -scale..scale, -2f64..2.0);
+        prop::collection::vec(prop::collection::vec(row, 0..20), 1..6)
+    }
+
+    /// Searches all lines at once; each point's loss must not exceed the one before.
+    fn search(loss: &dyn Loss, reach: f64, lines: &[Line]) -> Result<(Vec<f64>, u32), TestCaseError> {
+        let columns: Vec<_> = lines.iter().map(columns).collect();
+        let problems: Vec<_> =
+            columns.iter().map(|(y, f, g, w)| LineProblem { y, scores: f, direction: g, weights: w }).collect();
+        let mut newton = Newton::new(&problems.iter().map(|p| reach * p.largest_direction()).collect::<Vec<_>>());
+        let mut values: Vec<f64> = problems.iter().map(|p| p.loss(loss, 0.0)).collect();
+        while !newton.unsettled().is_empty() {
+            let at = |&line: &u32| problems[line as usize].derivatives(loss, newton.points()[line as usize]);
+            let (slopes, curvatures): (Vec<_>, Vec<_>) = newton.unsettled().iter().map(at).unzip();
+            newton.update(&slopes, &curvatures);
+            for (line, value) in values.iter_mut().enumerate() {
+                let next = problems[line].loss(loss, newton.points()[line]);
+                prop_assert!(next <= *value * (1.0 + 1e-14), "{line}: {value} then {next}");
+                *value = next;
+            }
+        }
+        let rounds = newton.rounds;
+        Ok((newton.finish(), rounds))
+    }
+
+    proptest! {
+        #[test]
+        fn newton_never_rises_and_ends_near_the_minimum(lines in lines(3.0)) {
+            for (loss, reach) in [(&LogLoss as &dyn Loss, 2.0), (&Exponential, 1.0)] {
+                let (steps, _) = search(loss, reach, &lines)?;
+                for (line, step) in lines.iter().zip(steps) {
+                    let (y, f, g, w) = columns(line);
+                    let problem = LineProblem { y: &y, scores: &f, direction: &g, weights: &w };
+                    let best = loss.step(&problem, LineSearch::Newton);
+                    if best.abs() < 5.0 {
+                        prop_assert!((step - best).abs() <= 2.0 * SEARCHED * best.abs() + 1e-9, "{step} {best}");
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn newton_never_rises_from_far_scores(lines in lines(1e3)) {
+            search(&LogLoss, 2.0, &lines)?;
+            search(&Exponential, 1.0, &lines)?;
+        }
+
+        #[test]
+        fn medians_have_half_of_the_weight_on_either_side(pairs in prop::collection::vec((-3i8..4, 0u8..4), 0..20)) {
+            let mut floats: Vec<(f64, f64)> = pairs.iter().map(|&(v, w)| (v.into(), w.into())).collect();
+            let median = weighted_median(&mut floats);
+            let mut all: Vec<i8> = pairs.iter().flat_map(|&(v, w)| std::iter::repeat_n(v, w.into())).collect();
+            all.sort_unstable();
+            prop_assert_eq!(median, all.get(all.len().saturating_sub(1) / 2).map_or(0.0, |&v| v.into()));
+        }
+    }
+
+    #[test]
+    fn squares_are_searched_in_one_round() {
+        let mut newton = Newton::new(&[0.0, 0.0, 0.0]);
+        newton.update(&[-6.0, 0.0, 1.0], &[3.0, 1.0, 0.0]);
+        assert!(newton.unsettled().is_empty());
+        assert_eq!(newton.finish(), [2.0, 0.0, -LARGEST_STEP]);
+    }
+
+    #[test]
+    fn brent_finds_minima_inside_and_at_the_bounds() {
+        for at in [0.0, 1e-9, -0.3, 700.0, 1000.0, -1000.0, 5000.0] {
+            let found = brent(|x| (x - at).abs().powf(1.5), (-1000.0, 1000.0));
+            let expected = at.clamp(-1000.0, 1000.0);
+            assert!((found - expected).abs() <= 1e-7 * expected.abs() + 1e-12, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn kinks_give_the_minimum_nearest_to_zero() {
+        let least = |first: f64, kinks: &[(f64, f64)]| {
+            let mut kinks: Vec<Kink> = kinks.iter().map(|&(at, bend)| Kink { at, bend }).collect();
+            piecewise_linear_minimum(first, &mut kinks)
+        };
+        assert_eq!(least(-1.0, &[(2.0, 2.0)]), 2.0);
+        assert_eq!(least(-1.0, &[(3.0, 1.0), (-2.0, 1.0)]), 0.0);
+        assert_eq!(least(-1.0, &[(3.0, 1.0), (2.0, 1.0)]), 2.0);
+        assert_eq!(least(-2.0, &[(-3.0, 1.0), (-2.0, 1.0), (-1.0, 1.0)]), -1.0);
+        assert_eq!((least(0.0, &[(-1.0, 1.0)]), least(0.0, &[(1.0, 1.0)]), least(0.0, &[])), (-1.0, 0.0, 0.0));
+        assert_eq!(least(-1.0, &[(1e6, 1.0)]), LARGEST_STEP);
+    }
+}

@@ -135,12 +135,12 @@ impl LowRank {
             control.check()?;
             // Rounded so that the sum over rows is exact.
             let bound = largest(values) * largest(&term.values);
-            let shift = if bound > 0.0 { f64::shift(bound, total) } else { 0.0 };
+            let magic = f64::magic(bound, total);
             let mut overlap = 0.0;
             for (leaf, &g) in values.iter().enumerate() {
                 for &row in leaves.rows(leaf) {
                     let other = term.values[term.leaf_of[row as usize] as usize];
-                    overlap += data.weights.units(row as usize) as f64 * ((g * other + shift) - shift);
+                    overlap += data.weights.units(row as usize) as f64 * Score::round(g * other, magic);
                 }
             }
             products.iter_mut().zip(&term.direction).for_each(|(sum, v)| *sum -= v * overlap);

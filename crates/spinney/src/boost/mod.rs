@@ -80,7 +80,7 @@ mod state;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod vector;
+pub(crate) mod vector;
 mod weak;
 
 pub use config::{BoostConfig, OutputStrategy};

@@ -254,9 +254,9 @@ impl<T: Score> State<T> {
             query.columns.map_or_else(|| of.to_vec(), |columns| columns.iter().map(|&j| of[j as usize]).collect())
         };
         let grids = Grids {
-            gradients: asked(query.bounds).iter().map(|&bound| T::shift(bound.to_f64(), total)).collect(),
+            gradients: asked(query.bounds).iter().map(|&bound| T::magic(bound.to_f64(), total)).collect(),
             curvatures: match data.loss.bounds() {
-                Some((_, bound)) if query.with_curvatures => vec![T::shift(bound, total); width],
+                Some((_, bound)) if query.with_curvatures => vec![T::magic(bound, total); width],
                 _ => Vec::new(),
             },
         };

@@ -6,6 +6,7 @@
 
 use super::line_search::{LineSearch, Newton};
 use super::loss::rows::RowTargets;
+use super::loss::softmax::{Directions, SoftmaxProblem};
 use super::loss::{LineProblem, LossKind};
 use super::state::{Data, Leaves, Query, State};
 use super::vector::Score;
@@ -228,7 +229,7 @@ impl<T: Score> Stage<'_, T> {
                 };
                 scores[at] = self.state.scores[row * width + j].to_f64();
                 direction[at] = weak.at(leaf, j, width);
-                weights[at] = self.data.weights.units(row) as f64;
+                weights[at] = self.data.weights.units(row) as f64 * self.data.weights.unit;
             }
             if direction.iter().all(|g| *g == 0.0) {
                 return Ok(0.0);
@@ -238,10 +239,43 @@ impl<T: Score> Stage<'_, T> {
         })
     }
 
+    /// Each output of classes on its own, its classes together.
     fn softmax_steps(&self, weak: &Weak) -> Result<Vec<f64>> {
+        const WHAT: &str = "scores of classes";
         let width = self.data.width;
-        let _ = (width, weak);
-        todo!()
+        let n: usize = (0..self.leaves.len()).map(|leaf| self.leaves.rows(leaf).len()).sum();
+        let of_outputs = pool::map(self.control.n_threads(), self.starts.len() - 1, |output| {
+            self.control.check()?;
+            let columns = self.starts[output]..self.starts[output + 1];
+            let k = columns.len();
+            let mut classes = try_filled(WHAT, 0, n)?;
+            let mut weights = try_filled(WHAT, 0.0, n)?;
+            let mut scores = try_filled(WHAT, 0.0, n * k)?;
+            let per_row = if matches!(weak, Weak::Table(_)) { k } else { 1 };
+            let mut directions = try_filled(WHAT, 0.0, n * per_row)?;
+            for (at, (leaf, row)) in self.rows().enumerate() {
+                let row = row as usize;
+                let RowTargets::On(on) = self.data.row(row) else { unreachable!("classes are columns that are on") };
+                classes[at] = on[output] - columns.start as u32;
+                weights[at] = self.data.weights.units(row) as f64 * self.data.weights.unit;
+                let from = &self.state.scores[row * width..][columns.clone()];
+                scores[at * k..][..k].iter_mut().zip(from).for_each(|(to, score)| *to = score.to_f64());
+                match weak {
+                    Weak::Table(table) => {
+                        directions[at * k..][..k].copy_from_slice(&table[leaf * width..][columns.clone()]);
+                    }
+                    Weak::Scalars(values) => directions[at] = values[leaf],
+                }
+            }
+            let directions = match weak {
+                Weak::Table(_) => Directions::OneAClass(&directions),
+                Weak::Scalars(_) => Directions::OneARow(&directions),
+            };
+            let problem =
+                SoftmaxProblem { n_classes: k, classes: &classes, scores: &scores, directions, weights: &weights };
+            Ok(problem.step())
+        })?;
+        Ok(of_outputs.concat())
     }
 }
 

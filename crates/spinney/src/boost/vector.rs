@@ -2,7 +2,7 @@
 //!
 //! Every loop has a fixed order of additions and no fused multiplications, so its bits do not depend on the machine.
 
-pub(crate) use super::loss::rows::Score;
+pub(crate) use super::loss::grid::OnGrid as Score;
 
 /// Partial sums of a dot product.
 const LANES: usize = 8;
@@ -28,11 +28,11 @@ pub(crate) fn dot<T: Score>(r: &[T], phi: &[f64]) -> f64 {
     (((a + b) + (c + d)) + ((e + f) + (g + h))) + tail
 }
 
-/// Adds `weight` times the values, each rounded to a grid by adding and taking away its `shift`: see [`shifts`].
+/// Adds `weight` times the values, each rounded by its magic number: see [`Score::magic`].
 #[inline(always)]
-pub(crate) fn add_rounded<T: Score>(weight: f64, values: &[T], shifts: &[T], sums: &mut [f64]) {
-    for ((sum, &value), &shift) in sums.iter_mut().zip(values).zip(shifts) {
-        *sum += weight * ((value + shift) - shift).to_f64();
+pub(crate) fn add_rounded<T: Score>(weight: f64, values: &[T], magic: &[T], sums: &mut [f64]) {
+    for ((sum, &value), &magic) in sums.iter_mut().zip(values).zip(magic) {
+        *sum += weight * value.round(magic).to_f64();
     }
 }
 

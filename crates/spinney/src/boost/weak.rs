@@ -4,13 +4,13 @@ use ndarray::{Array2, ArrayView2};
 
 use super::config::{BoostConfig, OutputStrategy};
 use super::fit::{Problem, is_over, least};
-use super::loss::rows::Score;
 use super::model::{Boosted, Combine};
 use super::problem::{in_columns, n_scores};
 use super::projector::Projector;
 use super::start::start;
 use super::state::{Data, Leaves, State, Update};
 use super::steps::{Method, Stage, Weak};
+use super::vector::Score;
 use crate::config::Sampling;
 use crate::control::Control;
 use crate::data::{Matrix, Targets, Weights};

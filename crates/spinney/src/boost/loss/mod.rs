@@ -8,16 +8,21 @@
 //! | [`exponential`] | e^(−yf) | half the log-odds | Newton or Brent |
 //! | [`hinge`] | max(0, 1 − yf) | ±1 | its kinks |
 //!
+//! Classes against each other are in `softmax`, which is no sum over columns.
+//!
 //! f is the score. y is a number, or −1/+1 for a label or class that is off or on; [`squared_error`] and
 //! [`absolute_error`] see 0/1 in their place.
 //!
-//! **Sums are exact** for weights that are whole numbers of a power of two (see `sums`): the order of rows cannot be
-//! seen, a row of weight 2 is two rows and one of weight 0 is none.
+//! **Sums are exact** for weights in 64ths (see `sums`): the order of rows cannot be seen, a row of weight 2 is two rows
+//! and one of weight 0 is none.
+//!
+//! A sweep over the data reads whole rows of scores through `rows`, and sums gradients that `grid` has rounded.
 //!
 //! A new loss is a type that implements [`Loss`]; [`Loss::start`] and [`Loss::step`] have defaults.
 
 pub mod absolute_error;
 pub mod exponential;
+pub(crate) mod grid;
 pub mod hinge;
 pub mod log_loss;
 pub(crate) mod rows;
@@ -175,8 +180,4 @@ pub(crate) fn half_log_odds(y: &[f64], weights: &[f64]) -> f64 {
     let (positive, negative) = weights_of_signs(y, weights);
     // In two logarithms: the quotient may overflow. All weights zero: 0.
     if positive + negative == 0.0 { 0.0 } else { 0.5 * (positive.ln() - negative.ln()) }
-}
-
-pub(crate) fn softmax_rows<T: rows::Score>(_: &[usize]) -> Box<dyn rows::RowLoss<T>> {
-    todo!()
 }

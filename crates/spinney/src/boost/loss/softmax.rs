@@ -1,4 +1,340 @@
-//! stub
-pub(crate) fn start(_shares: &[f64]) -> Vec<f64> {
-    todo!()
+//! Classes against each other: K scores an output, P_k = e^(f_k) / Σ e^f, loss −log P_y.
+//!
+//! Unlike the other losses it is no sum over columns; so it has a row and a step of its own. The step is a vector ρ ∈ R^K,
+//! the minimum of Σ w ℓ(y, f + ρ ∘ g): Newton with a Cholesky factor for few classes, else the diagonal bound
+//! diag(p) − ppᵀ ⪯ 2·diag(p(1 − p)), each with steps halved until the loss falls.
+
+use super::rows::Score;
+use super::sums::{Rounding, bits_left, weighted_sum};
+use super::{LARGEST_STEP, weight_of_absent};
+
+/// More classes than these are searched along the diagonal: a Hessian costs K² a row.
+const MOST_WHOLE: usize = 32;
+/// The search ends when the gradient has shrunk to this share; the loss is then within about 10⁻⁸ of what the step gains,
+/// or 10⁻⁴ where the minimum is at infinity.
+const SEARCHED: f64 = 1e-4;
+/// Passes that move; the diagonal may need many.
+const MOST_ROUNDS: u32 = 50;
+const MOST_HALVINGS: i32 = 60;
+/// A step must gain this share of what its slope promises (Armijo).
+const GAIN: f64 = 1e-4;
+
+/// The loss of a row, and its negative gradients: onehot − p.
+pub(crate) fn negative_gradients<T: Score>(class: usize, scores: &[T], out: &mut [T]) -> f64 {
+    let most = largest(scores);
+    let mut sum = 0.0;
+    for (out, score) in out.iter_mut().zip(scores) {
+        let e = (score.to_f64() - most).exp();
+        *out = T::from_f64(e);
+        sum += e;
+    }
+    // What is on is summed from the others: 1 − p would lose all digits of a small rest.
+    let mut others = 0.0;
+    for (k, out) in out.iter_mut().enumerate() {
+        let p = (scores[k].to_f64() - most).exp() / sum;
+        if k != class {
+            others += p;
+            *out = T::from_f64(-p);
+        }
+    }
+    out[class] = T::from_f64(others.min(1.0));
+    most + sum.ln() - scores[class].to_f64()
+}
+
+/// The loss of a row.
+pub(crate) fn loss<T: Score>(class: usize, scores: &[T]) -> f64 {
+    let most = largest(scores);
+    let sum: f64 = scores.iter().map(|s| (s.to_f64() - most).exp()).sum();
+    most + sum.ln() - scores[class].to_f64()
+}
+
+fn largest<T: Score>(scores: &[T]) -> f64 {
+    scores.iter().fold(f64::NEG_INFINITY, |most, s| most.max(s.to_f64()))
+}
+
+/// The best constant scores of one output from the weights of its classes: logarithms of their shares, with mean zero. A
+/// class without weight is taken for half a row, as for two classes.
+pub(crate) fn start(class_weights: &[f64]) -> Vec<f64> {
+    let total: f64 = class_weights.iter().sum();
+    if total == 0.0 {
+        return vec![0.0; class_weights.len()];
+    }
+    let of = |&w: &f64| (if w == 0.0 { weight_of_absent(total) } else { w }).ln();
+    let logs: Vec<f64> = class_weights.iter().map(of).collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    logs.into_iter().map(|log| log - mean).collect()
+}
+
+/// What a weak model predicts for the K classes of an output.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Directions<'a> {
+    /// One number a row, the same for every class.
+    OneARow(&'a [f64]),
+    /// K numbers a row.
+    OneAClass(&'a [f64]),
+}
+
+/// Rows along which the steps of one output are searched together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SoftmaxProblem<'a> {
+    pub(crate) n_classes: usize,
+    /// Of each row.
+    pub(crate) classes: &'a [u32],
+    /// n × K.
+    pub(crate) scores: &'a [f64],
+    pub(crate) directions: Directions<'a>,
+    pub(crate) weights: &'a [f64],
+}
+
+/// Derivatives by ρ.
+struct Derivatives {
+    gradient: Vec<f64>,
+    /// K × K, of which the lower half is used; or the K numbers of a diagonal bound.
+    curvature: Vec<f64>,
+}
+
+impl SoftmaxProblem<'_> {
+    fn direction(&self, row: usize, class: usize) -> f64 {
+        match self.directions {
+            Directions::OneARow(g) => g[row],
+            Directions::OneAClass(g) => g[row * self.n_classes + class],
+        }
+    }
+
+    /// Scores of a row at ρ.
+    fn moved(&self, row: usize, steps: &[f64], out: &mut [f64]) {
+        let scores = &self.scores[row * self.n_classes..];
+        for (k, out) in out.iter_mut().enumerate() {
+            *out = scores[k] + steps[k] * self.direction(row, k);
+        }
+    }
+
+    /// Rows that weigh something.
+    fn rows(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.weights.iter().copied().enumerate().filter(|(_, w)| *w > 0.0)
+    }
+
+    /// Σ w ℓ at ρ.
+    pub(crate) fn loss(&self, steps: &[f64]) -> f64 {
+        let mut scores = vec![0.0; self.n_classes];
+        let mut terms = vec![0.0; self.weights.len()];
+        for (row, _) in self.rows() {
+            self.moved(row, steps, &mut scores);
+            terms[row] = loss(self.classes[row] as usize, &scores);
+        }
+        weighted_sum(self.weights, &terms)
+    }
+
+    fn derivatives(&self, steps: &[f64], largest: f64, bits: i32) -> Derivatives {
+        let k = self.n_classes;
+        let is_whole = k <= MOST_WHOLE;
+        let mut scores = vec![0.0; k];
+        let mut r = vec![0.0; k];
+        let [mut high, mut low] = [vec![0.0; k], vec![0.0; k]];
+        let mut curvature = vec![0.0; if is_whole { k * k } else { k }];
+        // Sums of rounded terms do not show the order of rows (see `sums`).
+        let (coarse, fine) = Rounding::pair(largest, bits);
+        let squares = Rounding::new(2.0 * largest * largest, bits);
+        for (row, w) in self.rows() {
+            let class = self.classes[row] as usize;
+            self.moved(row, steps, &mut scores);
+            negative_gradients(class, &scores, &mut r);
+            for a in 0..k {
+                let g = self.direction(row, a);
+                let slope = -g * r[a];
+                let rounded = coarse.round(slope);
+                high[a] += w * rounded;
+                low[a] += w * fine.round(slope - rounded);
+                // p and 1 − p, each without a loss of digits.
+                let (p, q) = if a == class { (1.0 - r[a], r[a]) } else { (-r[a], 1.0 + r[a]) };
+                if !is_whole {
+                    curvature[a] += w * squares.round(2.0 * g * g * p * q);
+                    continue;
+                }
+                for b in 0..a {
+                    let p_of_b = if b == class { 1.0 - r[b] } else { -r[b] };
+                    curvature[a * k + b] -= w * squares.round(g * p * self.direction(row, b) * p_of_b);
+                }
+                curvature[a * k + a] += w * squares.round(g * g * p * q);
+            }
+        }
+        let gradient = high.iter().zip(&low).map(|(h, l)| h + l).collect();
+        Derivatives { gradient, curvature }
+    }
+
+    /// arg min_ρ of the loss, |ρ| ≤ 1000, never above that at 0.
+    pub(crate) fn step(&self) -> Vec<f64> {
+        let k = self.n_classes;
+        let mut steps = vec![0.0; k];
+        let directions = self.rows().flat_map(|(row, _)| (0..k).map(move |class| self.direction(row, class).abs()));
+        let largest = directions.fold(0.0, f64::max);
+        let bits = bits_left(self.weights);
+        let mut value = self.loss(&steps);
+        let mut least = 0.0;
+        for round in 0..MOST_ROUNDS {
+            let here = self.derivatives(&steps, largest, bits);
+            let steepest = most(&here.gradient);
+            if round == 0 {
+                least = SEARCHED * steepest;
+            }
+            if steepest <= least {
+                break;
+            }
+            let descent = here.descent();
+            let lower = (0..MOST_HALVINGS).find_map(|halvings| {
+                let length = 0.5f64.powi(halvings);
+                let next: Vec<f64> = (steps.iter().zip(&descent))
+                    .map(|(s, d)| (s + length * d).clamp(-LARGEST_STEP, LARGEST_STEP))
+                    .collect();
+                let promised: f64 =
+                    (here.gradient.iter().zip(next.iter().zip(&steps))).map(|(g, (n, s))| g * (n - s)).sum();
+                let next_value = self.loss(&next);
+                (next_value < value && next_value <= value + GAIN * promised).then_some((next, next_value))
+            });
+            let Some((next, next_value)) = lower else { break };
+            (steps, value) = (next, next_value);
+        }
+        steps
+    }
+}
+
+fn most(x: &[f64]) -> f64 {
+    x.iter().fold(0.0, |most, x| most.max(x.abs()))
+}
+
+impl Derivatives {
+    /// −H⁻¹ gradient.
+    fn descent(&self) -> Vec<f64> {
+        let k = self.gradient.len();
+        // Equal moves of all classes may change nothing, and far scores have no curvature. This much more of it keeps
+        // steps finite; it goes to 0 with the gradient.
+        let diagonal = |i: usize| if self.curvature.len() == k { self.curvature[i] } else { self.curvature[i * k + i] };
+        let widest = (0..k).map(diagonal).fold(0.0, f64::max);
+        let more = 1e-9 * widest + 1e-4 * most(&self.gradient);
+        let by_diagonal = |i: usize| -self.gradient[i] / (2.0 * diagonal(i).max(0.0) + more);
+        if self.curvature.len() == k {
+            return (0..k).map(|i| -self.gradient[i] / (diagonal(i) + more)).collect();
+        }
+        cholesky_solve(&self.curvature, more, &self.gradient)
+            .map_or_else(|| (0..k).map(by_diagonal).collect(), |x| x.into_iter().map(|x| -x).collect())
+    }
+}
+
+/// x with (A + more·I) x = b, for a symmetric A given by its lower half; `None` unless that is positive definite.
+fn cholesky_solve(a: &[f64], more: f64, b: &[f64]) -> Option<Vec<f64>> {
+    let n = b.len();
+    let mut l = a.to_vec();
+    for j in 0..n {
+        for i in j..n {
+            let dot: f64 = (0..j).map(|m| l[i * n + m] * l[j * n + m]).sum();
+            let rest = l[i * n + j] - dot + if i == j { more } else { 0.0 };
+            l[i * n + j] = if i == j { rest.sqrt() } else { rest / l[j * n + j] };
+        }
+        // The root of a negative number is NaN.
+        if !(l[j * n + j] > 0.0 && l[j * n + j].is_finite()) {
+            return None;
+        }
+    }
+    let mut x = b.to_vec();
+    for i in 0..n {
+        x[i] = (x[i] - (0..i).map(|m| l[i * n + m] * x[m]).sum::<f64>()) / l[i * n + i];
+    }
+    for i in (0..n).rev() {
+        x[i] = (x[i] - (i + 1..n).map(|m| l[m * n + i] * x[m]).sum::<f64>()) / l[i * n + i];
+    }
+    Some(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boost::line_search::LineSearch;
+    use crate::boost::loss::{LineProblem, LogLoss, Loss};
+    use proptest::prelude::*;
+
+    #[test]
+    fn starts_are_log_shares_with_mean_zero() {
+        let found = start(&[30.0, 10.0, 0.0, 60.0]);
+        assert!(found.iter().sum::<f64>().abs() < 1e-12);
+        assert!((found[0] - found[1] - 3f64.ln()).abs() < 1e-12);
+        assert!((found[1] - found[2] - 20f64.ln()).abs() < 1e-12);
+        assert_eq!(start(&[0.0; 3]), [0.0; 3]);
+    }
+
+    #[test]
+    fn gradients_are_those_of_the_loss_and_far_scores_are_finite() {
+        for scores in [[0.1, -0.4, 1.3], [20.0, -3.0, 0.0], [1e3, -1e3, 999.0]] {
+            for class in 0..3 {
+                let mut r = [0.0; 3];
+                let value = negative_gradients(class, &scores, &mut r);
+                assert_eq!(value, loss(class, &scores));
+                assert!(value.is_finite() && value >= 0.0 && r.iter().sum::<f64>().abs() < 1e-15);
+                for k in 0..3 {
+                    let h = 1e-5;
+                    let at = |d: f64| {
+                        let mut s = scores;
+                        s[k] += d;
+                        loss(class, &s)
+                    };
+                    assert!(((at(-h) - at(h)) / (2.0 * h) - r[k]).abs() < 1e-7, "{scores:?}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn steps_are_stationary_never_worse_and_blind_to_order(
+            rows in prop::collection::vec((0u32..4, prop::array::uniform4(-1f64..1.0), prop::array::uniform4(-2f64..2.0), 0u8..3), 1..30),
+            scale in prop::sample::select(vec![0.0, 1.0, 5.0, 1000.0]), one in any::<bool>(), wide in any::<bool>(),
+        ) {
+            // With many classes that never occur the diagonal is searched.
+            let k = if wide { MOST_WHOLE + 2 } else { 4 };
+            let pad = |x: &[f64; 4], scale: f64| -> Vec<f64> { (0..k).map(|j| if j < 4 { x[j] * scale } else { 0.0 }).collect() };
+            let build = |rows: &[(u32, [f64; 4], [f64; 4], f64)]| {
+                let classes: Vec<u32> = rows.iter().map(|r| r.0).collect();
+                let scores: Vec<f64> = rows.iter().flat_map(|r| pad(&r.1, scale)).collect();
+                let many: Vec<f64> = rows.iter().flat_map(|r| pad(&r.2, 1.0)).collect();
+                let single: Vec<f64> = rows.iter().map(|r| r.2[0]).collect();
+                let weights: Vec<f64> = rows.iter().map(|r| r.3).collect();
+                let directions = if one { Directions::OneARow(&single) } else { Directions::OneAClass(&many) };
+                let problem = SoftmaxProblem { n_classes: k, classes: &classes, scores: &scores, directions, weights: &weights };
+                let step = problem.step();
+                let probe = |at: usize, by: f64| { let mut s = step.clone(); s[at] = (s[at] + by).clamp(-1000.0, 1000.0); problem.loss(&s) };
+                let lowest = (0..4).flat_map(|at| [-1.0, -1e-2, 1e-2, 1.0].map(|by| probe(at, by))).fold(f64::INFINITY, f64::min);
+                (problem.loss(&vec![0.0; k]), problem.loss(&step), lowest, step)
+            };
+            let whole: Vec<_> = rows.iter().map(|r| (r.0, r.1, r.2, f64::from(r.3))).collect();
+            let (before, after, lowest, step) = build(&whole);
+            prop_assert!(after <= before && step.iter().all(|s| s.abs() <= LARGEST_STEP));
+            // Where the minimum is at infinity, what is left is of the size of the gradient: 10⁻⁴ of the first.
+            if scale <= 5.0 && !wide {
+                prop_assert!(after <= lowest + 3e-4 * before, "{after} {lowest} of {before} at {step:?}");
+            }
+            let repeated: Vec<_> = rows.iter().rev().flat_map(|r| std::iter::repeat_n((r.0, r.1, r.2, 1.0), r.3.into())).collect();
+            prop_assert_eq!(step, build(&repeated).3);
+        }
+
+        #[test]
+        fn two_classes_are_the_logistic_loss(rows in prop::collection::vec((any::<bool>(), -2f64..2.0, -1f64..1.0), 12..40)) {
+            // With f = (−s, s) and g = (−d, d) the logistic step moves both classes alike; the coupled one may do better.
+            let (mut y, mut s, mut d, mut scores, mut g) = (vec![], vec![], vec![], vec![], vec![]);
+            for &(positive, f, direction) in &rows {
+                y.push(if positive { 1.0 } else { -1.0 });
+                s.push(f);
+                d.push(direction);
+                scores.extend([-f, f]);
+                g.extend([-direction, direction]);
+            }
+            let weights = vec![1.0; y.len()];
+            let classes: Vec<u32> = rows.iter().map(|r| r.0.into()).collect();
+            let step = LogLoss.step(&LineProblem { y: &y, scores: &s, direction: &d, weights: &weights }, LineSearch::Newton);
+            let problem = SoftmaxProblem { n_classes: 2, classes: &classes, scores: &scores, directions: Directions::OneAClass(&g), weights: &weights };
+            let logistic = LineProblem { y: &y, scores: &s, direction: &d, weights: &weights }.loss(&LogLoss, step);
+            prop_assert!((problem.loss(&[step, step]) - logistic).abs() <= 1e-12 * logistic);
+            // Only the sum of both steps counts.
+            let found = problem.step();
+            prop_assert!((0.5 * (found[0] + found[1]) - step).abs() <= 1e-3 * (1.0 + step.abs()), "{found:?} {step}");
+        }
+    }
 }

@@ -2,8 +2,13 @@
 
 use crate::data::weights::exponent_above;
 
-/// Weights that need more bits than these leave the terms this many all the same, and the sums are rounded.
-const FEWEST_BITS: i32 = 26;
+/// Weights are counted in 64ths, as [`crate::data::weights`] keeps them; in finer units where they are finer. Not in coarser
+/// ones: four rows of weight 1 must be rounded as two of weight 2.
+const UNIT: i32 = -6;
+/// Terms keep at least this many bits in each part of a sum: enough for 2²⁶ rows.
+const FEWEST_BITS: i32 = 20;
+/// Where weights leave fewer, sums cannot be exact, and terms keep this many.
+const ROUNDED_BITS: i32 = 30;
 
 /// 2^e, for any e that a float64 can hold; zero or infinite beyond.
 fn power_of_two(e: i32) -> f64 {
@@ -18,12 +23,12 @@ fn lowest_bit(x: f64) -> i32 {
     exponent + whole.trailing_zeros() as i32
 }
 
-/// Bits that are left to a term when terms times weights are summed in float64: 52 less those of the total weight,
-/// counted in multiples of the largest power of two that divides every weight.
+/// Bits that are left to a term when terms times weights are summed in float64: 52 less those of the total weight.
 pub(crate) fn bits_left(weights: &[f64]) -> i32 {
-    let unit = weights.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).min().unwrap_or(0);
+    let unit = weights.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).fold(UNIT, i32::min);
     let total: f64 = weights.iter().sum();
-    if total == 0.0 { 52 } else { (52 - (exponent_above(total) - unit)).max(FEWEST_BITS) }
+    let bits = if total == 0.0 { 52 } else { 52 - (exponent_above(total) - unit) };
+    if bits >= FEWEST_BITS { bits } else { ROUNDED_BITS }
 }
 
 /// Rounds numbers below `bound` to multiples of 2^−bits of the power of two above it.
@@ -40,15 +45,19 @@ impl Rounding {
         Rounding(1.5 * power_of_two((exponent_above(bound) - bits + 52).clamp(-1022, 1022)))
     }
 
+    /// A grid, and one for what the first leaves of a number: at most half a step.
+    pub(crate) fn pair(bound: f64, bits: i32) -> (Self, Self) {
+        (Rounding::new(bound, bits), Rounding::new(bound * power_of_two(-bits), bits))
+    }
+
     #[inline(always)]
     pub(crate) fn round(self, x: f64) -> f64 {
         (x + self.0) - self.0
     }
 }
 
-/// Σ w x. Terms are split in two parts on grids, each summed exactly: while the weights are whole numbers of some power
-/// of two, and their total leaves 26 bits, the order cannot be seen, a row of weight 2 is two rows, and one of weight 0
-/// is none, whatever its term.
+/// Σ w x. Terms are split in two parts on grids, each summed exactly: while weights are multiples of 1/64 and their total is
+/// below 2²⁶, the order cannot be seen, a row of weight 2 is two rows, and one of weight 0 is none, whatever its term.
 pub(crate) fn weighted_sum(weights: &[f64], terms: &[f64]) -> f64 {
     let there = || weights.iter().zip(terms).filter(|(w, _)| **w > 0.0).map(|(&w, &x)| (w, x));
     let bound = there().fold(0.0, |bound: f64, (_, x)| if x.is_nan() { f64::NAN } else { bound.max(x.abs()) });
@@ -58,10 +67,7 @@ pub(crate) fn weighted_sum(weights: &[f64], terms: &[f64]) -> f64 {
     if !bound.is_finite() || there().any(|(_, x)| x.is_nan()) {
         return there().map(|(w, x)| w * x).sum();
     }
-    let bits = bits_left(weights);
-    let coarse = Rounding::new(bound, bits);
-    // What is left is at most half a step.
-    let fine = Rounding::new(bound * power_of_two(-bits), bits);
+    let (coarse, fine) = Rounding::pair(bound, bits_left(weights));
     let (mut high, mut low) = (0.0, 0.0);
     for (w, x) in there() {
         let rounded = coarse.round(x);
@@ -78,10 +84,9 @@ mod tests {
 
     #[test]
     fn bits_are_counted_from_the_lowest_of_all_weights() {
-        assert_eq!(bits_left(&[1.0; 4]), 49);
-        assert_eq!(bits_left(&[0.25, 0.75, 0.0]), 49);
-        assert_eq!(bits_left(&[0.1]), FEWEST_BITS);
-        assert_eq!(bits_left(&[0.0]), 52);
+        assert_eq!((bits_left(&[1.0; 4]), bits_left(&[2.0, 2.0]), bits_left(&[0.25, 0.75, 3.0])), (43, 43, 43));
+        assert_eq!((bits_left(&[0.125; 8]), bits_left(&[1.0 / 128.0, 1.0])), (45, 44));
+        assert_eq!((bits_left(&[0.1]), bits_left(&[0.0])), (ROUNDED_BITS, 52));
     }
 
     proptest! {

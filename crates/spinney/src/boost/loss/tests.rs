@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::rows::{Cells, LogLossRows, RowLoss, RowTargets, Score};
 use super::*;
 
 fn losses() -> [LossKind; 5] {
@@ -200,5 +201,60 @@ fn least_squares_are_exact_at_any_scale() {
         let step = SquaredError.step(&rows.problem(), LineSearch::Newton);
         let expected = (1.5 / scale).min(1000.0);
         assert!((step - expected).abs() <= 1e-15 * expected, "{step} {expected}");
+    }
+}
+
+/// A row of scores near and far, and what is on.
+fn scores_and_on() -> impl Strategy<Value = (Vec<f32>, Vec<u32>)> {
+    let cell = (-1f32..1.0, prop::sample::select(vec![1e-3f32, 1.0, 8.0, 40.0, 1000.0]), 0u8..10);
+    prop_oneof![0usize..40, 200usize..600, 3000usize..4000]
+        .prop_flat_map(move |n| prop::collection::vec(cell.clone(), n))
+        .prop_map(|cells| {
+            let on = cells.iter().zip(0..).filter(|(c, _)| c.2 == 0).map(|(_, j)| j).collect();
+            (cells.iter().map(|c| c.0 * c.1).collect(), on)
+        })
+}
+
+proptest! {
+    #[test]
+    fn fast_rows_are_those_of_the_loss_and_the_same_bits_on_any_registers((scores, on) in scores_and_on(), step in -2f32..2.0) {
+        let n = scores.len();
+        let numbers: Vec<f64> = (0..n as u32).map(|j| if on.contains(&j) { 1.0 } else { -1.0 }).collect();
+        let steps: Vec<f32> = (0..n).map(|j| if j % 3 == 0 { step } else { 0.0 }).collect();
+        let run = |rows: &dyn RowLoss<f32>, y: RowTargets<'_>| {
+            let (mut r, mut moved, mut h) = (vec![0f32; n], vec![0f32; n], vec![0f32; n]);
+            let loss = rows.negative_gradients(y, &scores, &mut r);
+            assert_eq!(loss.to_bits(), rows.loss(y, &scores).to_bits());
+            rows.derivatives(y, &scores, &steps, &mut moved, &mut h);
+            (loss, [r, moved, h])
+        };
+        let slow = run(&Cells(LossKind::LogLoss), RowTargets::On(&on));
+        let fast = run(&LogLossRows::new(), RowTargets::On(&on));
+        for other in [run(&LogLossRows::narrow(), RowTargets::On(&on)), run(&LogLossRows::new(), RowTargets::Numbers(&numbers))] {
+            prop_assert_eq!(fast.0.to_bits(), other.0.to_bits());
+            prop_assert_eq!(fast.1.concat().iter().map(|x| x.to_bits()).collect::<Vec<_>>(), other.1.concat().iter().map(|x| x.to_bits()).collect::<Vec<_>>());
+        }
+        prop_assert!((fast.0 - slow.0).abs() <= 1e-6 * slow.0 + 1e-9, "{} {}", fast.0, slow.0);
+        for (fast, slow) in fast.1.concat().iter().zip(slow.1.concat()) {
+            // The step is added in float32, which moves the score by up to 2⁻²⁴ of itself, and a tail by as much.
+            prop_assert!((fast - slow).abs() <= 1e-6 * slow.abs() * 8.0 + 1e-30, "{fast} {slow}");
+        }
+    }
+
+    #[test]
+    fn rows_of_any_loss_are_sums_over_cells((scores, on) in scores_and_on()) {
+        for kind in losses() {
+            let y: Vec<f64> = (0..scores.len() as u32).map(|j| if on.contains(&j) { 1.0 } else { kind.y_of_off() }).collect();
+            let wide: Vec<f64> = scores.iter().map(|&f| f.into()).collect();
+            let (mut r, mut other) = (vec![0f64; y.len()], vec![0f64; y.len()]);
+            let rows = f64::rows_of(&kind);
+            let loss = rows.negative_gradients(RowTargets::On(&on), &wide, &mut r);
+            prop_assert_eq!(loss, rows.negative_gradients(RowTargets::Numbers(&y), &wide, &mut other));
+            prop_assert_eq!(&r, &other);
+            for j in 0..y.len() {
+                prop_assert_eq!(r[j], kind.as_loss().negative_gradient(y[j], wide[j]));
+                prop_assert!(rows.bounds().is_none_or(|(most, _)| r[j].abs() <= most));
+            }
+        }
     }
 }
