@@ -271,7 +271,7 @@ def test_single_output_squared_error_is_that_of_scikit_learn(params, weighted):
     X = X.astype(np.float32)
     w = np.random.default_rng(0).uniform(0.5, 2, len(X)) if weighted else None
     params = {"n_estimators": 20, "min_samples_leaf": 5, **params}
-    theirs = sklearn.ensemble.GradientBoostingRegressor(criterion="squared_error", random_state=0, **params)
+    theirs = sklearn.ensemble.GradientBoostingRegressor(random_state=0, **params)
     theirs.fit(X, y, sample_weight=w)
     for strategy in ("projected", "joint", "single_target"):
         ours = make(REGRESSOR, max_bins=None, output_strategy=strategy, **params).fit(X, y, sample_weight=w)

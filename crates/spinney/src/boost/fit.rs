@@ -311,9 +311,7 @@ impl Fitting<'_> {
         let mut tracks = Vec::new();
         for (t, y) in y.iter().enumerate() {
             let validation = match (self.validation, &y_validation) {
-                (Some(v), Some(y)) => {
-                    Some(self.data::<T>(&y[t], Weights::new(v.sample_weight, v.x.n_samples(), v.x.n_samples())?)?)
-                }
+                (Some(v), Some(y)) => Some(self.data::<T>(&y[t], Weights::of_rows(v.sample_weight, v.x.n_samples())?)?),
                 _ => None,
             };
             let data = self.data::<T>(y, shared.weights.clone())?;
@@ -394,7 +392,7 @@ impl Fitting<'_> {
         let urn = Urn::new(self.x, self.sample_weight, sampling)?;
         urn.check(sampling)?;
         let tree = TreeConfig { criterion: Criterion::Variance, output_projection: None, ..self.config.tree.clone() };
-        let weights = Weights::new(self.sample_weight, n, n)?;
+        let weights = Weights::of_rows(self.sample_weight, n)?;
         let rows = urn.rows_rising()?;
         let walk = |x| Rows::new(x, self.x.n_features());
         Ok(Shared {

@@ -94,13 +94,7 @@ impl Boosted {
     /// # Errors
     /// As [`Boosted::predict_scores`]; [`crate::ErrorKind::Shape`] for scores of another shape,
     /// [`crate::ErrorKind::Invalid`] when there is no such stage.
-    pub fn add_stage(
-        &self,
-        stage: usize,
-        x: &Matrix<'_>,
-        scores: &mut Array2<f64>,
-        control: &Control,
-    ) -> Result<()> {
+    pub fn add_stage(&self, stage: usize, x: &Matrix<'_>, scores: &mut Array2<f64>, control: &Control) -> Result<()> {
         if stage >= self.n_stages() {
             return Err(Error::invalid("stage", stage, "below the number of stages"));
         }
@@ -173,12 +167,17 @@ impl Boosted {
         let n = rows.n_samples();
         let size = self.rows_at_once();
         let jobs = scores.chunks_mut(size * self.width).enumerate();
-        pool::for_each(control.n_threads(), jobs, || self.worker(rows), |worker, (b, scores)| {
-            control.check()?;
-            let range = b * size..(b * size + size).min(n);
-            self.add(rows, range, stages.clone(), worker, scores);
-            Ok(())
-        })
+        pool::for_each(
+            control.n_threads(),
+            jobs,
+            || self.worker(rows),
+            |worker, (b, scores)| {
+                control.check()?;
+                let range = b * size..(b * size + size).min(n);
+                self.add(rows, range, stages.clone(), worker, scores);
+                Ok(())
+            },
+        )
     }
 
     /// Adds some stages to the scores of some rows.

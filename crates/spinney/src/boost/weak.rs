@@ -211,7 +211,7 @@ impl Fitting<'_> {
 
     fn data<'y, T: Score>(&self, y: &'y Targets<'_>, sample_weight: Option<&[f64]>) -> Result<Data<'y, T>> {
         let n_samples = y.n_samples();
-        let weights = Weights::new(sample_weight, n_samples, n_samples)?;
+        let weights = Weights::of_rows(sample_weight, n_samples)?;
         let loss = self.problem.rows::<T>();
         Ok(Data { n_samples, y: SplitY::new(y)?, loss, weights, width: self.problem.width })
     }

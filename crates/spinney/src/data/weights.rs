@@ -54,6 +54,12 @@ impl Weights {
         Ok(Weights { units: Some(units), unit: 2f64.powi(-half) * 2f64.powi(-rest), exact: false })
     }
 
+    /// Of rows that are there once each, those of weight zero not at all.
+    pub(crate) fn of_rows(weights: Option<&[f64]>, n_samples: usize) -> Result<Self> {
+        let n_positive = weights.map_or(n_samples, |w| w.iter().filter(|&&w| w > 0.0).count());
+        Weights::new(weights, n_samples, n_positive)
+    }
+
     /// Refuses a wrong number of weights, those that are negative or not finite, and none that is positive.
     pub(crate) fn check(weights: Option<&[f64]>, n_samples: usize) -> Result<()> {
         let Some(w) = weights else { return Ok(()) };
