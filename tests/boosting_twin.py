@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax, softmax
 from sklearn.tree import DecisionTreeRegressor
 
@@ -150,11 +150,19 @@ class Twin:
             return np.array(
                 [LOSSES[self.loss].step(*column, self.w) for column in zip(self.targets.T, f.T, g.T, strict=True)]
             )
-        rho = np.zeros(f.shape[1])
-        for s in self.groups:
-            part = Twin(self.X, self.targets[:, s], self.loss, self.weights, (slice(None),))
-            rho[s] = minimise(lambda rho, s=s, part=part: part.value(f[:, s] + rho * g[:, s]))
-        return rho
+        return np.concatenate([self.step_of_classes(f[:, s], g[:, s], self.targets[:, s]) for s in self.groups])
+
+    def step_of_classes(self, f: Array, g: Array, targets: Array) -> Array:
+        """One for each class of an output, found together."""
+
+        def total(rho: Array) -> tuple[float, Array]:
+            scores = f + rho * g
+            slopes = self.w @ (g * (softmax(scores, axis=1) - targets))
+            return float(-self.w @ (targets * log_softmax(scores, axis=1)).sum(axis=1)), slopes
+
+        options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
+        bounds = [(-LARGEST_STEP, LARGEST_STEP)] * f.shape[1]
+        return minimize(total, np.zeros(f.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
 
     def stages(
         self,

@@ -15,7 +15,8 @@ N_STAGES = 6
 LIMITS: dict[str, Any] = {"max_depth": 2, "min_samples_leaf": 8}
 # float32 keeps scores of labels and classes, with 24 bits: some 1e-7 of a score, over stages whose steps follow from
 # scores before. Numbers are float64; the twin's minimiser finds a step to about the root of the rounding of a loss.
-TOLERANCE = {"labels": 2e-5, "numbers": 1e-6}
+# The search of a softmax's steps ends at a 10^-4 of the slope that it began with.
+TOLERANCE = {"labels": 2e-5, "numbers": 1e-6, "softmax": 1e-4}
 
 STRATEGIES = ["single_target", "joint", "projected", "subspace", "relabelled", "relabelled pair"]
 NUMBERS = ["squared_error", "absolute_error"]
@@ -61,7 +62,7 @@ def check(model: Any, twin: Twin, X_new: np.ndarray, parameters: dict[str, Any],
         for stage, (ours, theirs) in enumerate(zip(staged(X), expected, strict=True)):
             np.testing.assert_allclose(as_scores(ours, twin), as_scores(theirs, twin), atol=tolerance, err_msg=stage)
     steps = np.array([rho for _, rho, _ in twin.stages(**parameters)])
-    if steps.shape[1] > 1:  # of one score, leaves that are not relabelled are relabelled all the same
+    if steps.shape[1] > 1 and not twin.groups:  # of one score, leaves that are not relabelled are relabelled all the same
         np.testing.assert_allclose(model.step_sizes_, steps, rtol=1e-3, atol=1e-4)
     losses = np.array([twin.value(f) for _, _, f in twin.stages(**parameters)])
     # What the loss is divided by, and a constant factor, are the estimator's.
@@ -133,7 +134,7 @@ def test_classes(strategy, loss, outputs):
     softmax = loss == "log_loss" and strategy != "single_target"
     groups = tuple(slice(3 * o, 3 * o + 3) for o in range(outputs)) if softmax else None
     targets = one_hot if softmax else one_hot - 0.5 if loss == "squared_error" else 2 * one_hot - 1
-    check(model, Twin(X, targets, loss, w, groups), X_new, parameters, TOLERANCE["labels"])
+    check(model, Twin(X, targets, loss, w, groups), X_new, parameters, TOLERANCE["softmax" if softmax else "labels"])
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "exponential"])

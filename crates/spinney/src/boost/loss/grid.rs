@@ -3,6 +3,9 @@
 use super::rows::Score;
 use crate::data::weights::exponent_above;
 
+/// Weights that are rounded have units that fill all 52 bits. Terms keep this many all the same, and the sums are rounded.
+const FEWEST_BITS: i32 = 26;
+
 /// Numbers that a grid rounds: of a *magic* number's binade, by adding it and taking it away again.
 pub(crate) trait OnGrid: Score {
     /// Bits of a rounded number below its bound: of the significand, one is for the addition that rounds.
@@ -17,7 +20,7 @@ pub(crate) trait OnGrid: Score {
     fn magic(bound: f64, total_units: f64) -> Self {
         // The power of two at or above.
         let log_above = |x: f64| exponent_above(x) - i32::from(x.to_bits() << 12 == 0);
-        let bits = (52 - log_above(total_units.max(1.0))).clamp(1, Self::BITS);
+        let bits = (52 - log_above(total_units.max(1.0))).clamp(FEWEST_BITS.min(Self::BITS), Self::BITS);
         // The least float32 of full precision is 2^−126: finer than any sum of gradients needs.
         let bound = if bound > 0.0 { bound.max(1e-30) } else { 0.0 };
         let exponent = if bound == 0.0 { return Self::from_f64(0.0) } else { log_above(bound) - bits + Self::BITS + 1 };
