@@ -10,9 +10,9 @@ use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::{self, RealTargets, Variance};
 use crate::criterion::{Criterion, Units};
-use crate::data::{DenseColumns, SparseColumns, Targets};
+use crate::data::{DenseColumns, SparseColumns, SparseView, Targets};
 use crate::error::{Result, try_with_capacity};
-use crate::partition::sorted_entries::SortedEntries;
+use crate::partition::sorted_entries::{self, SortedEntries};
 use crate::partition::{Partitioner, dense, sparse};
 
 /// X as growth uses it.
@@ -25,7 +25,7 @@ pub(crate) enum TrainX<'a> {
     /// Entries found at each node.
     Sparse(SparseColumns<'a>),
     /// Entries sorted once and carried down. Needs columns only.
-    SparseSorted(crate::SparseView<'a>),
+    SparseSorted(SparseView<'a>, sorted_entries::SortedOrder),
 }
 
 /// y as criteria use it.
@@ -120,7 +120,7 @@ impl<'a> SearchData<'a> {
             TrainX::Dense(x) => boxed(dense::Columns::new(x, rows)?, criterion, rules),
             TrainX::DenseSorted(x, order) => boxed(dense::SortedColumns::new(x, order, rows)?, criterion, rules),
             TrainX::Sparse(x) => boxed(sparse::Columns::new(x, rows)?, criterion, rules),
-            TrainX::SparseSorted(x) => boxed(SortedEntries::new(x, rows)?, criterion, rules),
+            TrainX::SparseSorted(x, order) => boxed(SortedEntries::new(x, order, rows)?, criterion, rules),
         })
     }
 }

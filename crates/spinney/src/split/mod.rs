@@ -14,6 +14,8 @@ mod random;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use crate::config::Splitter;
 use crate::control::Control;
 use crate::criterion::{Criterion, NodeStats};
@@ -82,14 +84,22 @@ impl Task {
     pub(crate) fn new(span: Span, depth: usize, key: Key, stats: NodeStats, split: Option<Split>) -> Self {
         Task { span, depth, key, stats, split, memory: None }
     }
+
+    /// Left and right child with these samples, not entered yet.
+    fn children(&self, samples: [Range<u32>; 2]) -> [Task; 2] {
+        let not_entered = NodeStats { weight: 0.0, impurity: 0.0, pure: true };
+        let [left, right] = samples.map(|samples| Span { samples, entries: 0..0 });
+        [(left, LEFT), (right, RIGHT)]
+            .map(|(span, key)| Task::new(span, self.depth + 1, self.key.child(key), not_entered, None))
+    }
 }
 
 /// All that growth asks of a search; called a few times a node, so behind one virtual call.
 pub(crate) trait SplitSearch {
     fn root(&mut self, key: Key) -> Task;
 
-    /// Splits a node that has a split: moves its samples and searches both children.
-    fn expand(&mut self, parent: &Task, split: &Split) -> [Task; 2];
+    /// Splits a node that has a split: moves its samples and, if `search`, searches both children; else they are leaves.
+    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> [Task; 2];
 
     /// Samples of a node, rising.
     fn rows(&self, span: &Span) -> &[u32];
@@ -193,6 +203,12 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
     }
 }
 
+/// Which child has fewer samples (the right one if they have as many), and the other.
+fn by_size(children: &[Task; 2]) -> (usize, usize) {
+    let larger = usize::from(children[1].span.n_samples() > children[0].span.n_samples());
+    (1 - larger, larger)
+}
+
 /// Purposes of a node's key.
 const LOTTERY: u64 = 0;
 const THRESHOLDS: u64 = 1;
@@ -208,22 +224,17 @@ impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
         task
     }
 
-    fn expand(&mut self, parent: &Task, split: &Split) -> [Task; 2] {
+    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> [Task; 2] {
         let mid = self.partitioner.split_samples(&parent.span, split.feature, split.threshold);
         let samples = [parent.span.samples.start..mid, mid..parent.span.samples.end];
-        let not_entered = NodeStats { weight: 0.0, impurity: 0.0, pure: true };
-        let mut children = [(0, LEFT), (1, RIGHT)].map(|(side, key): (usize, u64)| {
-            let span = Span { samples: samples[side].clone(), entries: 0..0 };
-            Task::new(span, parent.depth + 1, parent.key.child(key), not_entered, None)
-        });
-        let larger = usize::from(children[1].span.n_samples() > children[0].span.n_samples());
-        let smaller = 1 - larger;
+        let mut children = parent.children(samples);
+        let (smaller, larger) = by_size(&children);
         children[smaller].stats = self.enter(&children[smaller].span);
-        if !P::CARRIES_COLUMNS {
+        if search && !P::CARRIES_COLUMNS {
             self.find_split(&mut children[smaller]);
         }
         children[larger].stats = self.enter_rest(parent, &children[larger].span);
-        let searched = [0, 1].map(|side: usize| self.may_split(&children[side]));
+        let searched = [0, 1].map(|side: usize| search && self.may_split(&children[side]));
         // Not worth it for two leaves; so it waits until both children are known, and the smaller one is entered again.
         if P::CARRIES_COLUMNS && (searched[0] || searched[1]) {
             let spans = self.partitioner.split_columns(&parent.span, mid, searched);
@@ -231,7 +242,9 @@ impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
                 child.span = span;
             }
         }
-        self.find_split(&mut children[larger]);
+        if search {
+            self.find_split(&mut children[larger]);
+        }
         if P::CARRIES_COLUMNS && searched[smaller] {
             self.enter(&children[smaller].span);
             self.find_split(&mut children[smaller]);

@@ -2,9 +2,10 @@
 
 use crate::config::{Criterion, Splitter, TreeConfig};
 use crate::control::Control;
-use crate::data::{DenseColumns, Matrix, SparseColumns};
+use crate::data::{DenseColumns, Matrix, SparseColumns, SparseView};
 use crate::error::{Result, try_filled};
 use crate::partition::dense::SortedOrder;
+use crate::partition::sorted_entries;
 use crate::rng::Key;
 use crate::split::Rules;
 use crate::split::dispatch::{RowUnits, SearchData, SplitY, TrainX};
@@ -77,8 +78,8 @@ impl<'a> Grower<'a> {
                     TrainX::Dense(columns)
                 }
             }
-            Matrix::Csc(x) if carry => TrainX::SparseSorted(x.view()),
-            Matrix::Csr(x) if carry => TrainX::SparseSorted(x.transposed()?),
+            Matrix::Csc(x) if carry => sorted(x.view(), control)?,
+            Matrix::Csr(x) if carry => sorted(x.transposed()?, control)?,
             Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.transposed()?, by_column: x.view() }),
             Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.transposed()?, by_row: x.view() }),
         };
@@ -127,6 +128,12 @@ impl<'a> Grower<'a> {
             largest_weight: sample.largest as f64,
         })
     }
+}
+
+/// Sparse columns to be carried down.
+fn sorted<'a>(by_column: SparseView<'a>, control: &Control) -> Result<TrainX<'a>> {
+    let order = sorted_entries::SortedOrder::new(&by_column, control)?;
+    Ok(TrainX::SparseSorted(by_column, order))
 }
 
 /// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.
