@@ -239,6 +239,8 @@ pub(crate) struct Variance<'a, U, M> {
     n_samples: usize,
     /// At least the distance, in steps, of every sample of the node from the mean.
     distance: f64,
+    /// Whether that is asked for.
+    is_distance_wanted: bool,
 }
 
 impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
@@ -263,7 +265,46 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             frame: Frame { grid: 1.0, square_unit: 1.0, square_size: (1.0, 1.0), level: 0 },
             n_samples: 0,
             distance: 0.0,
+            is_distance_wanted: true,
         })
+    }
+
+    /// The same where nobody asks for [`Criterion::least_moved_weight`]: it costs a walk through each node.
+    pub(crate) fn without_distance(self) -> Self {
+        Variance { is_distance_wanted: false, ..self }
+    }
+
+    /// Names the frame of a row: sums of rows in different frames have nothing to do with each other.
+    pub(crate) fn frame_of(&self, row: u32) -> u32 {
+        self.frame_of[row as usize]
+    }
+
+    /// Samples of all rows, each in its own frame.
+    pub(crate) fn samples(&self) -> &[f64] {
+        &self.rounded
+    }
+
+    /// Items of a sample.
+    pub(crate) fn sample_len(&self) -> usize {
+        self.moved.n_outputs() + 1
+    }
+
+    /// The weight of all these rows, if it is one.
+    pub(crate) fn common_weight(&self, rows: &[u32]) -> Option<f64> {
+        let first = self.weights[*rows.first()? as usize];
+        rows.iter().all(|&row| self.weights[row as usize] == first).then(|| first.to_f64())
+    }
+
+    /// Number `i` of some sums, laid out as samples are.
+    #[inline]
+    pub(crate) fn sums<'t>(&self, sums: &'t [f64], i: usize) -> &'t [f64] {
+        self.moved.sample(sums, i as u32)
+    }
+
+    /// Moves samples whose sums these are.
+    #[inline]
+    pub(crate) fn move_sums(&mut self, moved: &mut M::Local, sums: &[f64]) {
+        self.moved.add(moved, sums);
     }
 
     fn find_range(&mut self, rows: &[u32]) {
@@ -376,6 +417,9 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
 
     /// Largest distance, in steps, of a sample from the mean.
     fn find_distance(&self, rows: &[u32]) -> f64 {
+        if !self.is_distance_wanted {
+            return f64::INFINITY;
+        }
         let node = &self.node;
         let mean_square = node.mean_square();
         let mut largest = (0f64, 0f64);
@@ -492,6 +536,9 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
     }
 
     fn least_moved_weight(&self, score: f64) -> f64 {
+        if !self.is_distance_wanted {
+            return 0.0;
+        }
         least_weight(score, self.base(), self.node.weight, self.distance * self.distance)
     }
 

@@ -7,9 +7,10 @@
 //!
 //! Cost: entries of the drawn columns × cost of moving a sample, plus one score for each cut.
 
-mod best;
+pub(crate) mod best;
 pub(crate) mod dispatch;
 pub(crate) mod features;
+pub(crate) mod histogram;
 mod random;
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,8 @@ pub(crate) struct Rules {
     pub(crate) total_weight: f64,
     /// Largest weight of a sample, in units.
     pub(crate) largest_weight: f64,
+    /// The threshold between two neighbouring values of the best splitter, given in either order.
+    pub(crate) between: fn(f32, f32) -> f32,
 }
 
 impl Rules {
@@ -174,32 +177,10 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
     /// Best split of the node that the criterion has entered.
     fn search(&mut self, task: &Task) -> Option<Split> {
         self.lottery.restart(task.key.child(LOTTERY));
-        let lottery = &self.lottery;
-        // Every cut between two samples is the same.
-        let any_cut = task.span.n_samples() == 2;
-        let perfect_score = if any_cut { f64::MIN } else { self.criterion.perfect_score() };
-        let mut scan = Scan {
-            criterion: &mut self.criterion,
-            min_samples_leaf: u32::try_from(self.rules.min_samples_leaf).unwrap_or(u32::MAX),
-            min_weight_leaf: self.rules.min_weight_leaf,
-            splitter: self.rules.splitter,
-            largest_weight: self.rules.largest_weight,
-            lottery,
-            control: &self.control,
-            thresholds: task.key.child(THRESHOLDS),
-            n_samples: task.span.n_samples(),
-            weight: task.stats.weight,
-            best_score: f64::NEG_INFINITY,
-            perfect_score,
-            least_entries: 0,
-            best: None,
-            picked: &mut self.picked,
-        };
-        self.partitioner.visit(&task.span, lottery, self.rules.n_drawn, &mut scan);
-        let (best, score) = (scan.best?, scan.best_score);
-        let decrease = self.criterion.decrease(score);
-        let split = Split { feature: best.feature, threshold: best.threshold, decrease };
-        self.rules.accepts_decrease(&task.stats, decrease).then_some(split)
+        let (lottery, rules) = (&self.lottery, &self.rules);
+        let mut scan = Scan::new(&mut self.criterion, rules, lottery, &self.control, task, &mut self.picked);
+        self.partitioner.visit(&task.span, lottery, rules.n_drawn, &mut scan);
+        scan.outcome(rules, task)
     }
 }
 
@@ -265,6 +246,7 @@ struct Scan<'a, C> {
     min_weight_leaf: f64,
     splitter: Splitter,
     largest_weight: f64,
+    between: fn(f32, f32) -> f32,
     lottery: &'a Lottery,
     control: &'a Control,
     thresholds: Key,
@@ -311,7 +293,47 @@ impl<C: Criterion> Visitor for Scan<'_, C> {
     }
 }
 
-impl<C: Criterion> Scan<'_, C> {
+impl<'a, C: Criterion> Scan<'a, C> {
+    /// Of a node that the criterion has entered.
+    fn new(
+        criterion: &'a mut C,
+        rules: &Rules,
+        lottery: &'a Lottery,
+        control: &'a Control,
+        task: &Task,
+        picked: &'a mut Vec<u32>,
+    ) -> Self {
+        // Every cut between two samples is the same.
+        let any_cut = task.span.n_samples() == 2;
+        let perfect_score = if any_cut { f64::MIN } else { criterion.perfect_score() };
+        Scan {
+            criterion,
+            min_samples_leaf: u32::try_from(rules.min_samples_leaf).unwrap_or(u32::MAX),
+            min_weight_leaf: rules.min_weight_leaf,
+            splitter: rules.splitter,
+            largest_weight: rules.largest_weight,
+            between: rules.between,
+            lottery,
+            control,
+            thresholds: task.key.child(THRESHOLDS),
+            n_samples: task.span.n_samples(),
+            weight: task.stats.weight,
+            best_score: f64::NEG_INFINITY,
+            perfect_score,
+            least_entries: 0,
+            best: None,
+            picked,
+        }
+    }
+
+    /// The best cut found, if it is good enough.
+    fn outcome(self, rules: &Rules, task: &Task) -> Option<Split> {
+        let (best, score) = (self.best?, self.best_score);
+        let decrease = self.criterion.decrease(score);
+        let split = Split { feature: best.feature, threshold: best.threshold, decrease };
+        rules.accepts_decrease(&task.stats, decrease).then_some(split)
+    }
+
     /// Takes the cut between moved and rest if it leaves enough on both sides and is better than the best so far.
     /// `threshold` is computed only then.
     #[inline]

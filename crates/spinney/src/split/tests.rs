@@ -141,6 +141,7 @@ impl Problem {
                 n_features: self.p,
                 total_weight: units.iter().sum::<u64>() as f64,
                 largest_weight: units.iter().copied().max().unwrap() as f64,
+                between: threshold_between,
             },
             units,
         }

@@ -7,9 +7,10 @@ use super::leaves::LeafTable;
 use super::{Node, Tree};
 use crate::config::Criterion;
 use crate::control::Control;
-use crate::data::Outputs;
+use crate::data::{Bins, Outputs};
 use crate::error::{ErrorKind, Result};
 use crate::rng::Key;
+use crate::split::best::{codes_around, threshold_between};
 use crate::split::{SplitSearch, Task};
 
 /// A tree without leaf values.
@@ -121,6 +122,14 @@ impl Structure {
     pub(crate) fn leaf_rows(&self, leaf: usize) -> &[u32] {
         let range = &self.leaf_samples[leaf];
         &self.order[range.start as usize..range.end as usize]
+    }
+
+    /// Turns thresholds between codes into thresholds between the values that the codes stand for.
+    pub(crate) fn decode(&mut self, bins: &Bins) {
+        for node in self.nodes.iter_mut().filter(|node| !node.is_leaf()) {
+            let (low, high) = bins.gap(node.feature, codes_around(node.threshold));
+            node.threshold = threshold_between(low, high);
+        }
     }
 
     /// The finished tree. `unit` is the weight of one unit.

@@ -2,12 +2,14 @@
 
 use crate::config::{Criterion, Splitter, TreeConfig};
 use crate::control::Control;
-use crate::data::{DenseColumns, Matrix, SparseColumns, SparseView};
-use crate::error::{Result, try_filled};
+use crate::data::bins::{MOST_BINS, bin_dense, bin_sparse};
+use crate::data::{Bins, DenseColumns, Matrix, SparseColumns, SparseView};
+use crate::error::{Error, Result, try_filled};
 use crate::partition::dense::SortedOrder;
 use crate::partition::sorted_entries;
 use crate::rng::Key;
 use crate::split::Rules;
+use crate::split::best::{code_threshold, threshold_between};
 use crate::split::dispatch::{RowUnits, SearchData, SplitY, TrainX};
 use crate::tree::grow::{Structure, grow};
 
@@ -51,6 +53,8 @@ impl<'a> Sample<'a> {
 #[derive(Debug)]
 pub(crate) struct Grower<'a> {
     x: TrainX<'a>,
+    /// Set where `x` holds codes of bins.
+    bins: Option<Bins>,
     n_features: usize,
 }
 
@@ -83,7 +87,50 @@ impl<'a> Grower<'a> {
             Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.transposed()?, by_column: x.view() }),
             Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.transposed()?, by_row: x.view() }),
         };
-        Ok(Grower { x, n_features })
+        Ok(Grower { x, bins: None, n_features })
+    }
+
+    /// As [`Grower::new`], with the values of each feature in at most `max_bins` bins, if any. They are made from the rows
+    /// that have `units`; others may not be grown on. Dense `x` is searched by histograms, which are of numbers:
+    /// [`Grower::structure`] wants [`SplitY::Real`] then.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
+    pub(crate) fn binned(
+        config: &TreeConfig,
+        x: &'a Matrix<'_>,
+        max_bins: Option<usize>,
+        units: impl Fn(usize) -> u64 + Sync,
+        control: &Control,
+    ) -> Result<Self> {
+        let Some(max_bins) = max_bins else { return Grower::new(config, x, control) };
+        if !(2..=MOST_BINS).contains(&max_bins) {
+            return Err(Error::invalid("max_bins", max_bins, "2 to 255, or none"));
+        }
+        if config.splitter != Splitter::Best {
+            return Err(Error::invalid("max_bins", max_bins, "none with random thresholds"));
+        }
+        let n_features = x.n_features();
+        let carry = config.carries_columns(x, config.max_features.resolve(n_features)?);
+        let by_column;
+        let by_column = match x {
+            Matrix::Dense(x) => {
+                let (bins, codes) = bin_dense(&DenseColumns::new(x.view())?, max_bins, units, control)?;
+                return Ok(Grower { x: TrainX::Binned(codes), bins: Some(bins), n_features });
+            }
+            Matrix::Csc(x) => x,
+            Matrix::Csr(x) => {
+                by_column = x.transposed()?;
+                &by_column
+            }
+        };
+        let (bins, codes) = bin_sparse(by_column, max_bins, units, control)?;
+        let x = if carry {
+            sorted(codes, control)?
+        } else {
+            TrainX::Sparse(SparseColumns { by_row: codes.transposed()?, by_column: codes })
+        };
+        Ok(Grower { x, bins: Some(bins), n_features })
     }
 
     pub(crate) fn n_features(&self) -> usize {
@@ -110,7 +157,11 @@ impl<'a> Grower<'a> {
             rules: self.rules(config, sample)?,
             control,
         };
-        grow(&mut *search.into_search()?, key, config.max_leaf_nodes, control)
+        let mut structure = grow(&mut *search.into_search()?, key, config.max_leaf_nodes, control)?;
+        if let Some(bins) = &self.bins {
+            structure.decode(bins);
+        }
+        Ok(structure)
     }
 
     fn rules(&self, config: &TreeConfig, sample: &Sample<'_>) -> Result<Rules> {
@@ -126,6 +177,7 @@ impl<'a> Grower<'a> {
             n_features: self.n_features,
             total_weight,
             largest_weight: sample.largest as f64,
+            between: if self.bins.is_some() { code_threshold } else { threshold_between },
         })
     }
 }
