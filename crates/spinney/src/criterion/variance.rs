@@ -28,6 +28,8 @@ pub(crate) trait MovedSums: std::fmt::Debug {
         samples.into_iter().for_each(|sample| self.add(local, sample));
     }
     fn weight(local: &Self::Local) -> f64;
+    /// Writes m_j.
+    fn totals(&self, local: &Self::Local, out: &mut [f64]);
     /// Σ_j m_j² and Σ_j (total_j − m_j)².
     fn squares(&self, local: &Self::Local, total: &[f64]) -> (f64, f64);
 }
@@ -62,6 +64,11 @@ impl MovedSums for One {
     #[inline]
     fn weight(local: &[f64; 2]) -> f64 {
         local[0]
+    }
+
+    #[inline]
+    fn totals(&self, local: &[f64; 2], out: &mut [f64]) {
+        out[0] = local[1];
     }
 
     #[inline]
@@ -121,6 +128,11 @@ impl MovedSums for Many {
     #[inline]
     fn weight(weight: &f64) -> f64 {
         *weight
+    }
+
+    #[inline]
+    fn totals(&self, _: &f64, out: &mut [f64]) {
+        out.copy_from_slice(&self.0);
     }
 
     #[inline]
@@ -372,15 +384,16 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
 
     /// Sums rows that have a frame.
     fn sum(&mut self, rows: &[u32]) {
-        let node = &mut self.node;
-        node.total.fill(0.0);
-        (node.weight, node.squares) = (0.0, 0);
+        // Summed where moved samples are, in registers if there is one output.
+        let mut sums = self.moved.reset();
+        let mut squares = 0;
         for &row in rows {
             let sample = self.moved.sample(&self.rounded, row);
-            node.weight += sample[0];
-            node.total.iter_mut().zip(&sample[1..]).for_each(|(total, t)| *total += t);
-            node.squares += self.squares[row as usize];
+            self.moved.add(&mut sums, sample);
+            squares += self.squares[row as usize];
         }
+        self.moved.totals(&sums, &mut self.node.total);
+        (self.node.weight, self.node.squares) = (M::weight(&sums), squares);
     }
 
     /// Variance of the node, summed over outputs, in units of squares.

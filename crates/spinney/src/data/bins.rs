@@ -66,10 +66,6 @@ pub(crate) struct Codes {
 }
 
 impl Codes {
-    pub(crate) fn n_samples(&self) -> usize {
-        self.n_samples
-    }
-
     pub(crate) fn n_features(&self) -> usize {
         self.start.len() - 1
     }
@@ -292,7 +288,9 @@ mod tests {
         for (j, column) in codes.iter_mut().enumerate() {
             let (rows, values) = relative.slice(j);
             assert!(values.iter().all(|&v| v != 0.0));
-            rows.iter().zip(values).for_each(|(&row, v)| column[row as usize] = (f32::from(column[row as usize]) + v) as u8);
+            rows.iter()
+                .zip(values)
+                .for_each(|(&row, v)| column[row as usize] = (f32::from(column[row as usize]) + v) as u8);
         }
         (bins, codes)
     }

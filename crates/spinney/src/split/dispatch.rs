@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::histogram::{Bins, HistogramSearch};
+use super::histogram::{Bins, HistogramSearch, Spare};
 use super::{NodeSearch, Rules, SplitSearch};
 use crate::config::Criterion as Tag;
 use crate::control::Control;
@@ -22,7 +22,7 @@ pub(crate) enum TrainX<'a> {
     /// Columns gathered and sorted at each node.
     Dense(DenseColumns<'a>),
     /// Codes of bins, for histograms. Only for numbers.
-    Binned(Codes),
+    Binned(Codes, Spare),
     /// Columns sorted once and carried down.
     DenseSorted(DenseColumns<'a>, dense::SortedOrder),
     /// Entries found at each node.
@@ -112,8 +112,8 @@ impl<'a> SearchData<'a> {
 
     fn with_variance<U: Units, M: Bins + 'a>(self, variance: Variance<'a, U, M>) -> Result<Box<dyn SplitSearch + 'a>> {
         match self.x {
-            TrainX::Binned(x) => {
-                Ok(Box::new(HistogramSearch::new(x, self.rows, variance, self.rules, self.control.clone())?))
+            TrainX::Binned(x, spare) => {
+                Ok(Box::new(HistogramSearch::new(x, spare, self.rows, variance, self.rules, self.control.clone())?))
             }
             _ => self.with_criterion(variance),
         }
@@ -130,7 +130,7 @@ impl<'a> SearchData<'a> {
         let (rows, rules) = (self.rows, (self.rules, self.control.clone()));
         Ok(match self.x {
             TrainX::Dense(x) => boxed(dense::Columns::new(x, rows)?, criterion, rules),
-            TrainX::Binned(_) => unreachable!("see `Grower::binned`"),
+            TrainX::Binned(..) => unreachable!("see `Grower::binned`"),
             TrainX::DenseSorted(x, order) => boxed(dense::SortedColumns::new(x, order, rows)?, criterion, rules),
             TrainX::Sparse(x) => boxed(sparse::Columns::new(x, rows)?, criterion, rules),
             TrainX::SparseSorted(x, order) => boxed(SortedEntries::new(x, order, rows)?, criterion, rules),

@@ -32,8 +32,12 @@ pub(crate) trait Bins: MovedSums {
     /// Whether the samples of a node are copied one after the other before its columns are filled.
     const GATHERS: bool;
 
-    /// Sums the samples of each bin, for at most [`GROUP`] columns.
+    /// Sums the samples of each bin, for at most [`GROUP`] columns. Bins without samples have the weight zero; what else
+    /// they hold means nothing.
     fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]);
+
+    /// Takes the samples of `part` out of `whole`, the same bins with samples of so many items.
+    fn take_away(whole: &mut [f64], part: &[f64], len: usize);
 }
 
 impl Bins for One {
@@ -46,6 +50,10 @@ impl Bins for One {
             [a, b] => fill_together(samples, [a, b]),
             _ => columns.iter_mut().for_each(|column| fill_together(samples, [column])),
         }
+    }
+
+    fn take_away(whole: &mut [f64], part: &[f64], _: usize) {
+        whole.iter_mut().zip(part).for_each(|(whole, part)| *whole -= part);
     }
 }
 
@@ -81,15 +89,63 @@ impl Bins for Many {
     const GATHERS: bool = false;
 
     fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {
-        let len = samples.len;
-        for column in columns {
-            column.sums.fill(0.0);
-            for &row in samples.rows {
-                let sample = &samples.table[row as usize * len..][..len];
-                let bin = usize::from(column.codes[row as usize]);
-                let sums = &mut column.sums[bin * len..][..len];
-                sums.iter_mut().zip(sample).for_each(|(sum, item)| *sum += item);
+        match samples.len {
+            2 => fill_short::<2>(samples, columns),
+            3 => fill_short::<3>(samples, columns),
+            4 => fill_short::<4>(samples, columns),
+            5 => fill_short::<5>(samples, columns),
+            6 => fill_short::<6>(samples, columns),
+            7 => fill_short::<7>(samples, columns),
+            8 => fill_short::<8>(samples, columns),
+            9 => fill_short::<9>(samples, columns),
+            10 => fill_short::<10>(samples, columns),
+            11 => fill_short::<11>(samples, columns),
+            _ => columns.iter_mut().for_each(|column| fill_long(samples, column)),
+        }
+    }
+
+    fn take_away(whole: &mut [f64], part: &[f64], len: usize) {
+        let bins = whole.chunks_exact_mut(len).zip(part.chunks_exact(len));
+        for (whole, part) in bins.filter(|(_, part)| part[0] != 0.0) {
+            whole.iter_mut().zip(part).for_each(|(whole, part)| *whole -= part);
+        }
+    }
+}
+
+/// Samples of few items: their number is known to the compiler, which then needs no loop for them. Two columns at a time, as
+/// their bins fit the innermost cache.
+fn fill_short<const LEN: usize>(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {
+    fn add<const LEN: usize>(column: &mut BinnedColumn<'_>, row: u32, sample: &[f64; LEN]) {
+        let bin = &mut column.sums.as_chunks_mut::<LEN>().0[usize::from(column.codes[row as usize])];
+        *bin = std::array::from_fn(|i| bin[i] + sample[i]);
+    }
+    let table = samples.table.as_chunks::<LEN>().0;
+    columns.iter_mut().for_each(|column| column.sums.fill(0.0));
+    for pair in columns.chunks_mut(2) {
+        match pair {
+            [a, b] => {
+                for &row in samples.rows {
+                    let sample = &table[row as usize];
+                    add(a, row, sample);
+                    add(b, row, sample);
+                }
             }
+            _ => pair.iter_mut().for_each(|a| samples.rows.iter().for_each(|&row| add(a, row, &table[row as usize]))),
+        }
+    }
+}
+
+/// Samples of many items. Bins are not cleared but overwritten by the first sample: few rows touch few of them.
+fn fill_long(samples: Samples<'_>, column: &mut BinnedColumn<'_>) {
+    let len = samples.len;
+    column.sums.chunks_exact_mut(len).for_each(|bin| bin[0] = 0.0);
+    for &row in samples.rows {
+        let sample = &samples.table[row as usize * len..][..len];
+        let bin = &mut column.sums[usize::from(column.codes[row as usize]) * len..][..len];
+        if bin[0] == 0.0 {
+            bin.copy_from_slice(sample);
+        } else {
+            bin.iter_mut().zip(sample).for_each(|(sum, item)| *sum += item);
         }
     }
 }

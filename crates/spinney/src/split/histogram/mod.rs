@@ -16,6 +16,7 @@ mod fill;
 mod tests;
 
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard};
 
 pub(crate) use fill::Bins;
 use fill::{BinnedColumn, GROUP, Samples, count};
@@ -39,11 +40,17 @@ const MOST_BYTES: usize = 256 << 20;
 /// Bytes of a histogram of some features, where there is none of all.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Nodes of fewer samples are sorted.
-const FEW_SAMPLES: u32 = 48;
+/// Nodes of fewer samples than this share of the bins of a feature are sorted, and of so much more for each further output,
+/// up to the last; set by hand, as [`MANY_CELLS`], after `benches/rust/histogram.rs`.
+const FEW_SHARE: f64 = 0.4;
+const FEW_SHARE_OF_OUTPUT: f64 = 0.2;
+const MOST_FEW_SHARE: f64 = 2.0;
 
-/// Samples × features from which a histogram is worth several threads.
-const MANY_CELLS: usize = 1 << 16;
+/// Nodes of fewer samples are sorted, whatever the bins.
+const FEW_SAMPLES: u32 = 16;
+
+/// Additions from which filling a histogram is worth several threads.
+const MANY_CELLS: usize = 1 << 19;
 
 /// How the samples of a side are counted.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +79,45 @@ struct Waiting {
     /// Whether the next one tells anything.
     is_remembered: bool,
     memory: Memory,
-    histogram: Option<Histogram>,
+}
+
+/// Histograms that no tree uses at the moment, for the next one: writing to memory for the first time takes longer than
+/// filling them.
+#[derive(Debug, Default)]
+pub(crate) struct Spare(Mutex<Vec<Histogram>>);
+
+impl Spare {
+    fn lock(&self) -> MutexGuard<'_, Vec<Histogram>> {
+        self.0.lock().expect("nothing panics while the lock is held: it guards moves only")
+    }
+}
+
+/// The histograms of one tree.
+#[derive(Debug)]
+struct Store<'a> {
+    /// Of all trees.
+    shared: &'a Spare,
+    /// Not in use.
+    spare: Vec<Histogram>,
+    /// Those of waiting nodes, at their places.
+    kept: Vec<Option<Histogram>>,
+    /// So many more may be kept.
+    n_places: usize,
+}
+
+impl Drop for Store<'_> {
+    fn drop(&mut self) {
+        let mut shared = self.shared.lock();
+        shared.extend(self.spare.drain(..).chain(self.kept.drain(..).flatten()));
+        let bytes = shared.last().map_or(0, Histogram::bytes);
+        shared.truncate(MOST_BYTES / bytes.max(1));
+    }
+}
+
+impl Histogram {
+    fn bytes(&self) -> usize {
+        size_of_val(&self.sums[..]) + size_of_val(&self.counts[..])
+    }
 }
 
 #[derive(Debug)]
@@ -89,9 +134,7 @@ pub(crate) struct HistogramSearch<'a, U, M> {
     /// Places in `waiting` that are free.
     free: Vec<usize>,
     builder: Builder<'a>,
-    spare: Vec<Histogram>,
-    /// Histograms of all features that may still be kept.
-    n_places: usize,
+    store: Store<'a>,
     /// Whether there are histograms of all features.
     is_whole: bool,
     few_samples: u32,
@@ -102,6 +145,7 @@ pub(crate) struct HistogramSearch<'a, U, M> {
 impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
     pub(crate) fn new(
         x: &'a Codes,
+        shared: &'a Spare,
         rows: &[u32],
         criterion: Variance<'a, U, M>,
         rules: Rules,
@@ -112,6 +156,9 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
             Some(weight) => Counting::ByWeight(weight),
             None => Counting::InBins,
         };
+        let share = FEW_SHARE + FEW_SHARE_OF_OUTPUT * (criterion.sample_len() - 2) as f64;
+        let few_samples = share.min(MOST_FEW_SHARE) * x.n_bins() as f64 / x.n_features() as f64;
+        let few_samples = FEW_SAMPLES.max(few_samples as u32);
         let builder = Builder {
             x,
             len: criterion.sample_len(),
@@ -133,10 +180,9 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
             waiting: Vec::new(),
             free: Vec::new(),
             builder,
-            spare: Vec::new(),
-            n_places: 0,
+            store: Store { shared, spare: Vec::new(), kept: Vec::new(), n_places: 0 },
             is_whole: false,
-            few_samples: FEW_SAMPLES,
+            few_samples,
             entries: Vec::new(),
             picked: Vec::new(),
         };
@@ -144,9 +190,10 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
     }
 
     /// The same with so many bytes for the histograms that are kept.
-    fn with_limit(self, most_bytes: usize) -> Self {
-        let n_places = most_bytes / self.builder.bytes(self.x.n_bins()).max(1);
-        HistogramSearch { n_places, is_whole: n_places > 0, ..self }
+    fn with_limit(mut self, most_bytes: usize) -> Self {
+        self.store.n_places = most_bytes / self.builder.bytes(self.x.n_bins()).max(1);
+        self.is_whole = self.store.n_places > 0;
+        self
     }
 
     fn may_split(&self, task: &Task) -> bool {
@@ -162,11 +209,19 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
         if !self.is_whole || span.n_samples() < self.few_samples {
             return None;
         }
-        let mut histogram = self.spare.pop().unwrap_or_else(|| self.builder.histogram(self.x.n_bins()));
+        Some(self.take_empty(self.frame(span)))
+    }
+
+    fn take_empty(&mut self, frame: u32) -> Histogram {
+        let bytes = self.builder.bytes(self.x.n_bins());
+        let used = self.store.spare.pop().or_else(|| self.store.shared.lock().pop());
+        // An earlier tree may have had other outputs.
+        let used = used.filter(|used| used.bytes() == bytes && used.sums.len() == self.x.n_bins() * self.builder.len);
+        let mut histogram = used.unwrap_or_else(|| self.builder.histogram(self.x.n_bins()));
         histogram.is_filled.clear();
         histogram.is_filled.resize(self.x.n_features(), false);
-        histogram.frame = self.frame(span);
-        Some(histogram)
+        histogram.frame = frame;
+        histogram
     }
 
     /// Searches the node that the criterion has entered; keeps what its children can use, if it will be split.
@@ -177,6 +232,7 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
         }
         let place = self.free.pop().unwrap_or_else(|| {
             self.waiting.push(Waiting::default());
+            self.store.kept.push(None);
             self.waiting.len() - 1
         });
         self.waiting[place].is_remembered = self.criterion.remember(&mut self.waiting[place].memory);
@@ -187,11 +243,11 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
     fn keep(&mut self, task: &Task, histogram: Option<Histogram>) {
         let Some(histogram) = histogram else { return };
         match task.memory {
-            Some(place) if self.n_places > 0 && task.depth + 1 < self.rules.max_depth => {
-                self.n_places -= 1;
-                self.waiting[place].histogram = Some(histogram);
+            Some(place) if self.store.n_places > 0 && task.depth + 1 < self.rules.max_depth => {
+                self.store.n_places -= 1;
+                self.store.kept[place] = Some(histogram);
             }
-            _ => self.spare.push(histogram),
+            _ => self.store.spare.push(histogram),
         }
     }
 
@@ -251,19 +307,9 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
 
     /// The histogram of the larger child, as far as it is the parent's minus the smaller one's, for the features that its
     /// search draws. What the smaller one lacks is filled.
-    fn rest(
-        &mut self,
-        mut whole: Histogram,
-        smaller: &Span,
-        part: &mut Option<Histogram>,
-        larger: &Task,
-    ) -> Histogram {
+    fn rest(&mut self, mut whole: Histogram, smaller: &Span, part: &mut Option<Histogram>, larger: &Task) -> Histogram {
         if part.is_none() {
-            let mut empty = self.spare.pop().unwrap_or_else(|| self.builder.histogram(self.x.n_bins()));
-            empty.is_filled.clear();
-            empty.is_filled.resize(self.x.n_features(), false);
-            empty.frame = whole.frame;
-            *part = Some(empty);
+            *part = Some(self.take_empty(whole.frame));
         }
         let part = part.as_mut().expect("made above");
         self.lottery.restart(larger.key.child(LOTTERY));
@@ -279,8 +325,7 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
             for feature in wanted {
                 let bins = self.x.bins(feature);
                 let sums = bins.start * self.builder.len..bins.end * self.builder.len;
-                let pairs = whole.sums[sums.clone()].iter_mut().zip(&part.sums[sums]);
-                pairs.for_each(|(whole, part)| *whole -= part);
+                M::take_away(&mut whole.sums[sums.clone()], &part.sums[sums], self.builder.len);
                 if let Counting::InBins = self.builder.counting {
                     let pairs = whole.counts[bins.clone()].iter_mut().zip(&part.counts[bins]);
                     pairs.for_each(|(whole, part)| *whole -= part);
@@ -318,8 +363,8 @@ impl<U: Units, M: Bins> SplitSearch for HistogramSearch<'_, U, M> {
         let mut children = parent.children([parent.span.samples.start..mid, mid..parent.span.samples.end]);
         let (smaller, larger) = by_size(&children);
         let place = parent.memory.expect("a node that has a split was kept");
-        let whole = self.waiting[place].histogram.take();
-        self.n_places += usize::from(whole.is_some());
+        let whole = self.store.kept[place].take();
+        self.store.n_places += usize::from(whole.is_some());
 
         let rows = self.samples.rows(children[smaller].span.samples.clone());
         children[smaller].stats = self.criterion.enter(rows);
@@ -343,14 +388,14 @@ impl<U: Units, M: Bins> SplitSearch for HistogramSearch<'_, U, M> {
                     Some(self.rest(whole, &children[smaller].span, &mut part, &children[larger]))
                 }
                 whole => {
-                    self.spare.extend(whole);
+                    self.store.spare.extend(whole);
                     self.empty(&children[larger].span)
                 }
             };
             self.find_split(&mut children[larger], &mut histogram);
             self.keep(&children[larger], histogram);
         } else {
-            self.spare.extend(whole);
+            self.store.spare.extend(whole);
         }
         self.keep(&children[smaller], part);
         children
@@ -467,7 +512,8 @@ impl Builder<'_> {
             Some((feature, place))
         });
         let places: Vec<_> = places.collect();
-        let filled = self.fill(criterion, rows, node, places.into_iter(), (&mut batch.sums, &mut batch.counts), control);
+        let filled =
+            self.fill(criterion, rows, node, places.into_iter(), (&mut batch.sums, &mut batch.counts), control);
         self.batch = batch;
         filled
     }
@@ -518,12 +564,17 @@ impl Builder<'_> {
         let samples = Samples { len: self.len, table, rows, gathered };
         let n_threads = if rows.len() * self.len * columns.len() >= MANY_CELLS { self.n_threads } else { 1 };
         let jobs = columns.chunks_mut(GROUP);
-        let done = pool::for_each(n_threads, jobs, || Ok(()), |(), columns| {
-            control.check()?;
-            M::fill(samples, columns);
-            columns.iter_mut().for_each(|column| count(rows, column));
-            Ok(())
-        });
+        let done = pool::for_each(
+            n_threads,
+            jobs,
+            || Ok(()),
+            |(), columns| {
+                control.check()?;
+                M::fill(samples, columns);
+                columns.iter_mut().for_each(|column| count(rows, column));
+                Ok(())
+            },
+        );
         done.is_ok()
     }
 }

@@ -47,11 +47,8 @@ fn problem() -> impl Strategy<Value = Problem> {
             prop::collection::vec(prop_oneof![8 => -1.0..1.0, 1 => Just(1e15), 1 => Just(-1e9)], n * q),
         ];
         let weight = prop_oneof![Just(0.0f64), Just(1.0), Just(2.0), Just(0.5), 0.1f64..3.0];
-        let weights = prop_oneof![
-            Just(None),
-            Just(Some(vec![0.3; n])),
-            prop::collection::vec(weight, n).prop_map(Some)
-        ];
+        let weights =
+            prop_oneof![Just(None), Just(Some(vec![0.3; n])), prop::collection::vec(weight, n).prop_map(Some)];
         (
             (prop::collection::vec(hostile_value(), n * p), prop::bool::weighted(0.3)),
             y,
@@ -63,13 +60,15 @@ fn problem() -> impl Strategy<Value = Problem> {
             prop_oneof![Just(None), (2usize..9).prop_map(Some)],
             any::<u64>(),
         )
-            .prop_map(move |((mut x, is_constant), y, weights, max_bins, n_drawn, leaf, max_depth, max_leaves, seed)| {
-                if is_constant {
-                    x.chunks_mut(p).for_each(|row| row[0] = 7.5);
-                }
-                let x = Array2::from_shape_vec((n, p), x).unwrap();
-                Problem { x, y, q, weights, max_bins, n_drawn, min_samples_leaf: leaf, max_depth, max_leaves, seed }
-            })
+            .prop_map(
+                move |((mut x, is_constant), y, weights, max_bins, n_drawn, leaf, max_depth, max_leaves, seed)| {
+                    if is_constant {
+                        x.chunks_mut(p).for_each(|row| row[0] = 7.5);
+                    }
+                    let x = Array2::from_shape_vec((n, p), x).unwrap();
+                    Problem { x, y, q, weights, max_bins, n_drawn, min_samples_leaf: leaf, max_depth, max_leaves, seed }
+                },
+            )
     })
 }
 
@@ -150,11 +149,14 @@ fn check_histograms<U: Units, M: Bins>(
     (bins, codes): (&Edges, &Codes),
     expected: &Fingerprint,
 ) -> Result<(), TestCaseError> {
-    for (few, limit, n_threads) in [(0, MOST_BYTES, 1), (5, MOST_BYTES, 1), (FEW_SAMPLES, 0, 1), (0, 0, 2), (2, 20_000, 2)] {
+    let spare = Spare::default();
+    for (few, limit, n_threads) in
+        [(0, MOST_BYTES, 1), (5, MOST_BYTES, 1), (FEW_SAMPLES, 0, 1), (0, 0, 2), (2, 20_000, 2)]
+    {
         let criterion = Variance::new(&data.y, units, data.exact, sums()).unwrap();
         let rules = problem.rules(data, code_threshold);
         let control = Control::with_threads(n_threads);
-        let search = HistogramSearch::new(codes, &data.rows, criterion, rules, control).unwrap();
+        let search = HistogramSearch::new(codes, &spare, &data.rows, criterion, rules, control).unwrap();
         let mut search = HistogramSearch { few_samples: few, ..search.with_limit(limit) };
         let got = fingerprint(problem.grown(&mut search), Some(bins));
         prop_assert_eq!(expected, &got, "{} few, {} bytes, {} threads", few, limit, n_threads);
@@ -223,7 +225,8 @@ proptest! {
         let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &Control::default()).unwrap();
         let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q)).unwrap();
         let rules = problem.rules(&data, code_threshold);
-        let mut search = HistogramSearch::new(&codes, &data.rows, criterion, rules, Control::default()).unwrap();
+        let spare = Spare::default();
+        let mut search = HistogramSearch::new(&codes, &spare, &data.rows, criterion, rules, Control::default()).unwrap();
         let mut s = problem.grown(&mut search);
         s.decode(&bins);
         let mut n_rows = 0;
@@ -248,7 +251,7 @@ fn subtracting_and_new_frames_change_nothing() {
     let mut n_frames = 0;
     for seed in 0..24u64 {
         let mut stream = crate::rng::Stream::new(Key::from_seed(seed));
-        let (n, p, q) = (600 + 100 * (seed as usize % 3), 12, 1 + seed as usize % 3);
+        let (n, p, q) = (600 + 100 * (seed as usize % 3), 12, [1, 2, 3, 1, 14][seed as usize % 5]);
         let mut draw = |below: u64| stream.below(below) as f64;
         let x = Array2::from_shape_simple_fn((n, p), || if draw(3) == 0.0 { 0.0 } else { (draw(900) - 400.0) as f32 });
         let outlier = |i: usize| if i.is_multiple_of(97) { 1e14 } else { 0.0 };
@@ -280,20 +283,29 @@ fn subtracting_and_new_frames_change_nothing() {
         let columns = DenseColumns::new(values.view()).unwrap();
         let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q)).unwrap();
         let rules = problem.rules(&data, code_threshold);
-        let mut exact =
-            NodeSearch::new(dense::Columns::new(&columns, &data.rows).unwrap(), variance(), rules.clone(), control.clone());
+        let mut exact = NodeSearch::new(
+            dense::Columns::new(&columns, &data.rows).unwrap(),
+            variance(),
+            rules.clone(),
+            control.clone(),
+        );
         let exact = problem.grown(&mut exact);
         assert!(exact.nodes.len() > 20);
         let expected = fingerprint(exact, Some(&bins));
-        check_histograms(&problem, (&data, &data.units), || variance::Many::new(q), (&bins, &codes), &expected).unwrap();
+        check_histograms(&problem, (&data, &data.units), || variance::Many::new(q), (&bins, &codes), &expected)
+            .unwrap();
         if q == 1 {
             check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &codes), &expected).unwrap();
         }
-        let mut search = HistogramSearch::new(&codes, &data.rows, variance(), rules, control).unwrap();
+        let spare = Spare::default();
+        let mut search = HistogramSearch::new(&codes, &spare, &data.rows, variance(), rules, control).unwrap();
+        search.few_samples = FEW_SAMPLES;
         problem.grown(&mut search);
         n_frames += data.rows.iter().map(|&row| search.criterion.frame_of(row)).max().unwrap();
         // What was taken is given back.
-        assert!(search.waiting.iter().all(|w| w.histogram.is_none()) || problem.max_leaves.is_some());
+        assert!(search.store.kept.iter().all(Option::is_none) || problem.max_leaves.is_some());
+        drop(search);
+        assert!(!spare.lock().is_empty());
     }
     assert!(n_frames > 24, "{n_frames} frames in all");
 }
