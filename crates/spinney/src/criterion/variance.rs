@@ -313,6 +313,20 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         self.moved.sample(sums, i as u32)
     }
 
+    /// The score, if it is at least `floor`. Most cuts are told from it without a division: all terms are positive, so that
+    /// the margin is far beyond what is lost in rounding.
+    #[inline]
+    pub(crate) fn score_from(&self, moved: &M::Local, floor: f64) -> Option<f64> {
+        let (moved_squares, rest_squares) = self.moved.squares(moved, &self.node.total);
+        let weight = M::weight(moved);
+        let rest = self.node.weight - weight;
+        if moved_squares * rest + rest_squares * weight < floor * (1.0 - 1e-12) * (weight * rest) {
+            return None;
+        }
+        let score = moved_squares / weight + rest_squares / rest;
+        (score >= floor).then_some(score)
+    }
+
     /// Moves samples whose sums these are.
     #[inline]
     pub(crate) fn move_sums(&mut self, moved: &mut M::Local, sums: &[f64]) {

@@ -253,7 +253,7 @@ mod tests {
             let rows = models::rows(seed, n, p);
             let units = |row: usize| (row as u64 * 7 + seed) % 3 + u64::from(row == 0);
             let control = Control::with_threads(1 + seed as usize % 2);
-            let mut first: Option<(Vec<Vec<Bin>>, Vec<Vec<u8>>)> = None;
+            let mut first = None;
             for x in rows.layouts() {
                 let (bins, codes) = match &x {
                     Matrix::Dense(x) => {
@@ -264,7 +264,7 @@ mod tests {
                     Matrix::Csr(x) => sparse(&x.transposed().unwrap(), max_bins, units, &control),
                     Matrix::Csc(x) => sparse(x, max_bins, units, &control),
                 };
-                let bins = (0..p as u32).map(|j| bins.of(j).to_vec()).collect();
+                let bins: Vec<Vec<Bin>> = (0..p as u32).map(|j| bins.of(j).to_vec()).collect();
                 let mut codes: Vec<Vec<u8>> = codes;
                 for codes in &mut codes {
                     (0..n).filter(|&row| units(row) == 0).for_each(|row| codes[row] = 0);

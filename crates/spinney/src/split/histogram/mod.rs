@@ -425,8 +425,7 @@ impl<U: Units, M: Bins> Scan<'_, Variance<'_, U, M>> {
             varies = true;
             let inner = self.criterion.sums(sums, at);
             self.criterion.move_sums(&mut moved, inner);
-            let score = self.criterion.score(&moved);
-            if score >= self.best_score {
+            if let Some(score) = self.criterion.score_from(&moved, self.best_score) {
                 let n_moved = match counting {
                     Counting::Not => 1,
                     Counting::ByWeight(weight) => (self.criterion.moved_weight(&moved) / weight) as u32,
