@@ -87,6 +87,8 @@ pub(super) struct Builder<'a> {
     pub(super) len: usize,
     pub(super) counting: Counting,
     pub(super) n_threads: usize,
+    /// Additions from which several threads fill.
+    pub(super) many_cells: usize,
     /// Samples of one node, one after the other, and the node.
     pub(super) gathered: Vec<[f64; 2]>,
     pub(super) gathered_of: Range<u32>,
@@ -200,7 +202,7 @@ impl Builder<'_> {
             }
         }
         let samples = Samples { len: self.len, table, rows, gathered };
-        let n_threads = if rows.len() * self.len * columns.len() >= MANY_CELLS { self.n_threads } else { 1 };
+        let n_threads = if rows.len() * self.len * columns.len() >= self.many_cells { self.n_threads } else { 1 };
         let jobs = columns.chunks_mut(GROUP);
         let done = pool::for_each(
             n_threads,

@@ -19,7 +19,7 @@ mod tests;
 use std::ops::Range;
 
 pub(crate) use builder::Spare;
-use builder::{Builder, Counting, Histogram, MOST_BYTES, Store};
+use builder::{Builder, Counting, Histogram, MANY_CELLS, MOST_BYTES, Store};
 pub(crate) use fill::Bins;
 
 use super::best::codes_around;
@@ -95,6 +95,7 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
             len: criterion.sample_len(),
             counting,
             n_threads: control.n_threads(),
+            many_cells: MANY_CELLS,
             gathered: Vec::new(),
             gathered_of: 0..0,
             batch: Histogram::default(),
