@@ -1,5 +1,5 @@
-//! What `benches/rust` times: one visit of a node, each way; one tree, columns carried or not; the projections of a forest;
-//! rows of boosting.
+//! What `benches/rust` times: one visit of a node, each way; one tree, columns carried or not, or in bins; the projections
+//! of a forest; rows of boosting.
 
 use std::time::Instant;
 
@@ -16,7 +16,9 @@ use crate::partition::sort::sort_by_value;
 use crate::partition::sparse::{Columns, Forced, Lookup, Way};
 use crate::partition::{Column, Partitioner, Span, Visitor};
 use crate::rng::{Key, Stream};
+use crate::split::dispatch::SplitY;
 use crate::split::features::Lottery;
+use crate::tree::grower::{Grower, Sample};
 
 /// What a node is visited in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,6 +191,35 @@ pub fn seconds_of_trees(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'_>, re
         }
     }
     Ok(times.map(median))
+}
+
+/// Milliseconds to prepare X for trees on all its rows, and of one tree without its leaf values, with values in
+/// `max_bins` bins or exact: medians of `repeats` measurements.
+///
+/// # Errors
+/// As [`TreeConfig::fit`].
+pub fn milliseconds_of_trees(
+    config: &TreeConfig,
+    x: &Matrix<'_>,
+    y: &Targets<'_>,
+    max_bins: Option<usize>,
+    repeats: usize,
+    control: &Control,
+) -> Result<[f64; 2]> {
+    let y = SplitY::new(y)?;
+    let rows: Vec<u32> = (0..x.n_samples() as u32).collect();
+    let start = Instant::now();
+    let grower = Grower::binned(config, x, max_bins, |_| 1, control)?;
+    let prepared = start.elapsed().as_secs_f64() * 1e3;
+    let mut times = Vec::with_capacity(repeats);
+    for repeat in 0..repeats as u64 {
+        let start = Instant::now();
+        let sample = Sample::new(&rows, rows.len(), |_| 1, true, &y)?;
+        let key = Key::from_seed(repeat);
+        std::hint::black_box(grower.structure(config, &y, config.criterion, &sample, key, control)?);
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok([prepared, median(times)])
 }
 
 /// Seconds to draw the projections of a forest and to apply them, and of the whole fit on one thread.

@@ -129,6 +129,12 @@ pub(crate) fn try_collected<T>(what: &'static str, items: impl ExactSizeIterator
 /// An empty vector with room for `len` values, or [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_with_capacity<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
     let mut v = Vec::new();
-    v.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { what, bytes: len.saturating_mul(size_of::<T>()) })?;
+    try_reserve(what, &mut v, len)?;
     Ok(v)
+}
+
+/// Room for `len` more values, or [`ErrorKind::OutOfMemory`].
+pub(crate) fn try_reserve<T>(what: &'static str, v: &mut Vec<T>, len: usize) -> Result<()> {
+    let failed = |_| ErrorKind::OutOfMemory { what, bytes: len.saturating_mul(size_of::<T>()) };
+    Ok(v.try_reserve_exact(len).map_err(failed)?)
 }

@@ -24,10 +24,10 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`data`] | what enters, borrowed and valid by construction: X in any layout, y of any kind, weights as exact integers |
+//! | [`data`] | what enters, borrowed and valid by construction: X in any layout, y of any kind, weights as exact integers; X in bins |
 //! | `partition` | who is in a node, and in what order along a feature. Sees x, never y |
 //! | `criterion` | impurity of the two sides of a cut, from exact sums. Sees y, never x |
-//! | `split` | the search of one node: the lottery of features, the scan of cuts; `dispatch` joins runtime tags and types |
+//! | `split` | the search of one node: the lottery of features, the scan of cuts, of samples or of histograms; `dispatch` joins runtime tags and types |
 //! | [`projection`] | random combinations of outputs that splits are searched on in place of y |
 //! | [`tree`] | the growth loop and its frontier; the finished tree; leaves, walking, importances |
 //! | [`boost`] | gradient boosting: losses, stages of trees, steps, the scores they add up to |

@@ -396,7 +396,7 @@ impl Fitting<'_> {
         let rows = urn.rows_rising()?;
         let walk = |x| Rows::new(x, self.x.n_features());
         Ok(Shared {
-            grower: Grower::new(&tree, self.x, self.control)?,
+            grower: Grower::binned(&tree, self.x, self.config.max_bins, |row| weights.units(row), self.control)?,
             tree,
             weights,
             urn,

@@ -220,13 +220,16 @@ pub(crate) struct LeafSums {
     pub(crate) curvatures: Vec<f64>,
 }
 
+/// Writes what rows of a leaf have moved to.
+pub(crate) type Steps<'q, T> = &'q (dyn Fn(usize, &mut [T]) + Sync);
+
 /// Where, and of what, leaf sums are taken.
 #[derive(Clone, Copy)]
 pub(crate) struct Query<'q, T> {
     /// Bounds of the negative gradients of each score.
     pub(crate) bounds: &'q [T],
     /// Writes what is added to the scores of each row of a leaf beforehand, of the asked columns; `None` adds nothing.
-    pub(crate) steps: Option<&'q (dyn Fn(usize, &mut [T]) + Sync)>,
+    pub(crate) steps: Option<Steps<'q, T>>,
     /// Asked columns, rising; `None` for all.
     pub(crate) columns: Option<&'q [u32]>,
     pub(crate) with_curvatures: bool,

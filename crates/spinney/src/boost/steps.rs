@@ -8,7 +8,7 @@ use super::line_search::{LineSearch, Newton};
 use super::loss::rows::RowTargets;
 use super::loss::softmax::{Directions, SoftmaxProblem};
 use super::loss::{LineProblem, LossKind};
-use super::state::{Data, Leaves, Query, State};
+use super::state::{Data, Leaves, Query, State, Steps};
 use super::vector::Score;
 use crate::control::Control;
 use crate::error::{Result, try_filled};
@@ -111,11 +111,7 @@ impl<T: Score> Stage<'_, T> {
         self.steps(weak, None)
     }
 
-    fn query<'q>(
-        &'q self,
-        steps: Option<&'q (dyn Fn(usize, &mut [T]) + Sync)>,
-        columns: Option<&'q [u32]>,
-    ) -> Query<'q, T> {
+    fn query<'q>(&'q self, steps: Option<Steps<'q, T>>, columns: Option<&'q [u32]>) -> Query<'q, T> {
         let with_curvatures = matches!(self.method, Method::Sums { .. });
         Query { bounds: self.bounds, steps, columns, with_curvatures }
     }
@@ -175,7 +171,7 @@ impl<T: Score> Stage<'_, T> {
                     steps.iter_mut().zip(points).for_each(|(step, point)| *step = T::from_f64(point * values[leaf]));
                 }
             };
-            let steps: &(dyn Fn(usize, &mut [T]) + Sync) = if few { &write } else { &every };
+            let steps: Steps<'_, T> = if few { &write } else { &every };
             let seen: &[u32] = if few {
                 &asked
             } else {

@@ -28,6 +28,8 @@ pub(crate) trait MovedSums: std::fmt::Debug {
         samples.into_iter().for_each(|sample| self.add(local, sample));
     }
     fn weight(local: &Self::Local) -> f64;
+    /// Writes m_j.
+    fn totals(&self, local: &Self::Local, out: &mut [f64]);
     /// Σ_j m_j² and Σ_j (total_j − m_j)².
     fn squares(&self, local: &Self::Local, total: &[f64]) -> (f64, f64);
 }
@@ -62,6 +64,11 @@ impl MovedSums for One {
     #[inline]
     fn weight(local: &[f64; 2]) -> f64 {
         local[0]
+    }
+
+    #[inline]
+    fn totals(&self, local: &[f64; 2], out: &mut [f64]) {
+        out[0] = local[1];
     }
 
     #[inline]
@@ -121,6 +128,11 @@ impl MovedSums for Many {
     #[inline]
     fn weight(weight: &f64) -> f64 {
         *weight
+    }
+
+    #[inline]
+    fn totals(&self, _: &f64, out: &mut [f64]) {
+        out.copy_from_slice(&self.0);
     }
 
     #[inline]
@@ -239,6 +251,8 @@ pub(crate) struct Variance<'a, U, M> {
     n_samples: usize,
     /// At least the distance, in steps, of every sample of the node from the mean.
     distance: f64,
+    /// Whether that is asked for.
+    is_distance_wanted: bool,
 }
 
 impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
@@ -263,7 +277,60 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             frame: Frame { grid: 1.0, square_unit: 1.0, square_size: (1.0, 1.0), level: 0 },
             n_samples: 0,
             distance: 0.0,
+            is_distance_wanted: true,
         })
+    }
+
+    /// The same where nobody asks for [`Criterion::least_moved_weight`]: it costs a walk through each node.
+    pub(crate) fn without_distance(self) -> Self {
+        Variance { is_distance_wanted: false, ..self }
+    }
+
+    /// Names the frame of a row: sums of rows in different frames have nothing to do with each other.
+    pub(crate) fn frame_of(&self, row: u32) -> u32 {
+        self.frame_of[row as usize]
+    }
+
+    /// Samples of all rows, each in its own frame.
+    pub(crate) fn samples(&self) -> &[f64] {
+        &self.rounded
+    }
+
+    /// Items of a sample.
+    pub(crate) fn sample_len(&self) -> usize {
+        self.moved.n_outputs() + 1
+    }
+
+    /// The weight of all these rows, if it is one.
+    pub(crate) fn common_weight(&self, rows: &[u32]) -> Option<f64> {
+        let first = self.weights[*rows.first()? as usize];
+        rows.iter().all(|&row| self.weights[row as usize] == first).then(|| first.to_f64())
+    }
+
+    /// Number `i` of some sums, laid out as samples are.
+    #[inline]
+    pub(crate) fn sums<'t>(&self, sums: &'t [f64], i: usize) -> &'t [f64] {
+        self.moved.sample(sums, i as u32)
+    }
+
+    /// The score, if it is at least `floor`. Most cuts are told from it without a division: all terms are positive, so that
+    /// the margin is far beyond what is lost in rounding.
+    #[inline]
+    pub(crate) fn score_from(&self, moved: &M::Local, floor: f64) -> Option<f64> {
+        let (moved_squares, rest_squares) = self.moved.squares(moved, &self.node.total);
+        let weight = M::weight(moved);
+        let rest = self.node.weight - weight;
+        if moved_squares * rest + rest_squares * weight < floor * (1.0 - 1e-12) * (weight * rest) {
+            return None;
+        }
+        let score = moved_squares / weight + rest_squares / rest;
+        (score >= floor).then_some(score)
+    }
+
+    /// Moves samples whose sums these are.
+    #[inline]
+    pub(crate) fn move_sums(&mut self, moved: &mut M::Local, sums: &[f64]) {
+        self.moved.add(moved, sums);
     }
 
     fn find_range(&mut self, rows: &[u32]) {
@@ -331,15 +398,16 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
 
     /// Sums rows that have a frame.
     fn sum(&mut self, rows: &[u32]) {
-        let node = &mut self.node;
-        node.total.fill(0.0);
-        (node.weight, node.squares) = (0.0, 0);
+        // Summed where moved samples are, in registers if there is one output.
+        let mut sums = self.moved.reset();
+        let mut squares = 0;
         for &row in rows {
             let sample = self.moved.sample(&self.rounded, row);
-            node.weight += sample[0];
-            node.total.iter_mut().zip(&sample[1..]).for_each(|(total, t)| *total += t);
-            node.squares += self.squares[row as usize];
+            self.moved.add(&mut sums, sample);
+            squares += self.squares[row as usize];
         }
+        self.moved.totals(&sums, &mut self.node.total);
+        (self.node.weight, self.node.squares) = (M::weight(&sums), squares);
     }
 
     /// Variance of the node, summed over outputs, in units of squares.
@@ -376,6 +444,9 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
 
     /// Largest distance, in steps, of a sample from the mean.
     fn find_distance(&self, rows: &[u32]) -> f64 {
+        if !self.is_distance_wanted {
+            return f64::INFINITY;
+        }
         let node = &self.node;
         let mean_square = node.mean_square();
         let mut largest = (0f64, 0f64);
@@ -492,6 +563,9 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
     }
 
     fn least_moved_weight(&self, score: f64) -> f64 {
+        if !self.is_distance_wanted {
+            return 0.0;
+        }
         least_weight(score, self.base(), self.node.weight, self.distance * self.distance)
     }
 

@@ -3,12 +3,14 @@
 //! [`Matrix`] is X (dense in any layout, CSR or CSC), [`Targets`] is y (numbers, classes or labels) and
 //! `Weights` turns sample weights into the exact integer units in which all statistics are summed.
 
+pub(crate) mod bins;
 pub mod dense;
 pub mod row_weights;
 pub mod sparse;
 pub mod targets;
 pub(crate) mod weights;
 
+pub(crate) use bins::{Bins, Codes};
 pub(crate) use dense::DenseColumns;
 pub use row_weights::{ClassWeight, RowWeights};
 pub(crate) use sparse::SparseColumns;

@@ -51,7 +51,7 @@ pub(crate) struct Column<'a> {
 impl<'a> Column<'a> {
     /// The column, if it varies.
     #[inline]
-    fn varying(feature: u32, entries: &'a mut [Entry], sorted: bool, n_zeros: u32) -> Option<Self> {
+    pub(crate) fn varying(feature: u32, entries: &'a mut [Entry], sorted: bool, n_zeros: u32) -> Option<Self> {
         let (first, last) = (entries.first()?.key(), entries.last()?.key());
         let varies = first != last
             || (n_zeros > 0 && first != Entry::ZERO_KEY)

@@ -7,7 +7,7 @@ use crate::error::{Result, try_filled};
 /// `order` lists the samples of the tree; `mapping` is its inverse.
 ///
 /// Invariants: `mapping[order[i]] == i` for every i; `mapping[row] == OUT` for rows that are not in the tree; inside
-/// every node rows rise.
+/// every node rows rise. Where nobody looks rows up there is no mapping.
 #[derive(Debug)]
 pub(crate) struct Permutation {
     order: Vec<u32>,
@@ -27,6 +27,12 @@ impl Permutation {
         }
         let scratch = try_filled("the order of samples", 0, rows.len())?;
         Ok(Permutation { order: rows.to_vec(), mapping, scratch })
+    }
+
+    /// The same without a mapping: rows cannot be looked up.
+    pub(crate) fn one_way(rows: &[u32]) -> Result<Self> {
+        let scratch = try_filled("the order of samples", 0, rows.len())?;
+        Ok(Permutation { order: rows.to_vec(), mapping: Vec::new(), scratch })
     }
 
     pub(crate) fn rows(&self, node: Range<u32>) -> &[u32] {
@@ -54,6 +60,9 @@ impl Permutation {
             n_right += usize::from(right);
         }
         rows[n_left..].copy_from_slice(&self.scratch[..n_right]);
+        if self.mapping.is_empty() {
+            return node.start + n_left as u32;
+        }
         for (i, &row) in self.order[range.clone()].iter().enumerate() {
             self.mapping[row as usize] = (range.start + i) as u32;
         }

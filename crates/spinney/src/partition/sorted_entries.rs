@@ -1,12 +1,85 @@
 //! Sparse X: entries sorted once by (feature, value) and carried down.
 
+use std::sync::{Mutex, MutexGuard};
+
 use super::permutation::Permutation;
 use super::sort::sort_by_value;
 use super::sparse::{StoredColumn, split_by_column};
 use super::{BitSet, Column, Entry, Partitioner, Span, Visitor};
+use crate::control::Control;
 use crate::data::SparseView;
-use crate::error::{Result, try_with_capacity};
+use crate::error::{Result, try_reserve, try_with_capacity};
 use crate::split::features::Lottery;
+
+/// All entries of X sorted by feature, then value: made once, shared by all trees. `features[i]` is the feature of
+/// `entries[i]`.
+#[derive(Debug)]
+pub(crate) struct SortedOrder {
+    features: Vec<u32>,
+    entries: Vec<Entry>,
+    /// Buffers of trees that are grown, to be used again.
+    spare: Mutex<Vec<Buffers>>,
+}
+
+/// The entries of one tree.
+#[derive(Debug, Default)]
+struct Buffers {
+    features: Vec<u32>,
+    entries: Vec<Entry>,
+    /// Entries of the smaller side of a node.
+    scratch: Vec<(u32, Entry)>,
+}
+
+impl SortedOrder {
+    /// `x` holds columns.
+    pub(crate) fn new(x: &SparseView<'_>, control: &Control) -> Result<Self> {
+        let stored = x.values().len();
+        let mut features: Vec<u32> = try_with_capacity(WHAT, stored)?;
+        let mut entries: Vec<Entry> = try_with_capacity(WHAT, stored)?;
+        for feature in 0..x.n_major() {
+            control.check()?;
+            let (rows, values) = x.slice(feature);
+            let start = entries.len();
+            let kept = rows.iter().zip(values).filter(|&(_, &value)| value != 0.0);
+            entries.extend(kept.map(|(&row, &value)| Entry::new(value, row)));
+            sort_by_value(&mut entries[start..]);
+            features.resize(entries.len(), feature as u32);
+        }
+        Ok(SortedOrder { features, entries, spare: Mutex::default() })
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Buffers>> {
+        self.spare.lock().expect("nothing panics while the lock is held: it guards moves only")
+    }
+
+    /// The entries of some rows, all in the same order.
+    fn of_rows(&self, samples: &Permutation, n: usize, n_samples: usize) -> Result<Buffers> {
+        let spare = self.spare().pop();
+        let mut buffers = spare.unwrap_or_default();
+        let Buffers { features, entries, .. } = &mut buffers;
+        features.clear();
+        entries.clear();
+        if n == n_samples {
+            try_reserve(WHAT, features, self.features.len())?;
+            try_reserve(WHAT, entries, self.entries.len())?;
+            features.extend_from_slice(&self.features);
+            entries.extend_from_slice(&self.entries);
+            return Ok(buffers);
+        }
+        let root = 0..n as u32;
+        let inside = |entry: &Entry| samples.contains(&root, entry.row());
+        let stored = self.entries.iter().filter(|e| inside(e)).count();
+        try_reserve(WHAT, features, stored)?;
+        try_reserve(WHAT, entries, stored)?;
+        for (&feature, &entry) in self.features.iter().zip(&self.entries).filter(|(_, e)| inside(e)) {
+            features.push(feature);
+            entries.push(entry);
+        }
+        Ok(buffers)
+    }
+}
+
+const WHAT: &str = "the sorted entries of X";
 
 /// All entries of a tree, sorted by feature, then value, and split stably at each node: a node costs the stored entries of
 /// its samples, nothing is sorted twice, and features that are zero everywhere in the node are never met.
@@ -16,44 +89,31 @@ use crate::split::features::Lottery;
 #[derive(Debug)]
 pub(crate) struct SortedEntries<'a> {
     x: &'a SparseView<'a>,
+    order: &'a SortedOrder,
     samples: Permutation,
     n: u32,
-    features: Vec<u32>,
-    entries: Vec<Entry>,
-    /// Entries of the smaller side of a node.
-    scratch: Vec<(u32, Entry)>,
+    buffers: Buffers,
     drawn: BitSet,
     goes_right: BitSet,
 }
 
+impl Drop for SortedEntries<'_> {
+    fn drop(&mut self) {
+        let buffers = std::mem::take(&mut self.buffers);
+        self.order.spare().push(buffers);
+    }
+}
+
 impl<'a> SortedEntries<'a> {
-    pub(crate) fn new(x: &'a SparseView<'a>, rows: &[u32]) -> Result<Self> {
+    pub(crate) fn new(x: &'a SparseView<'a>, order: &'a SortedOrder, rows: &[u32]) -> Result<Self> {
         let (n_features, n_samples) = (x.n_major(), x.n_minor());
         let samples = Permutation::new(rows, n_samples)?;
-        let root = Span { samples: 0..rows.len() as u32, entries: 0..0 };
-        let inside = |row: u32| samples.contains(&root.samples, row);
-        let stored = if rows.len() == n_samples {
-            x.values().len()
-        } else {
-            x.indices().iter().filter(|&&row| inside(row)).count()
-        };
-        let mut features: Vec<u32> = try_with_capacity("the sorted entries of X", stored)?;
-        let mut entries: Vec<Entry> = try_with_capacity("the sorted entries of X", stored)?;
-        for feature in 0..n_features {
-            let (rows, values) = x.slice(feature);
-            let start = entries.len();
-            let kept = rows.iter().zip(values).filter(|&(&row, &value)| value != 0.0 && inside(row));
-            entries.extend(kept.map(|(&row, &value)| Entry::new(value, row)));
-            sort_by_value(&mut entries[start..]);
-            features.resize(entries.len(), feature as u32);
-        }
         Ok(SortedEntries {
             x,
-            samples,
+            order,
             n: rows.len() as u32,
-            features,
-            entries,
-            scratch: Vec::new(),
+            buffers: order.of_rows(&samples, rows.len(), n_samples)?,
+            samples,
             drawn: BitSet::new(n_features),
             goes_right: BitSet::new(n_samples),
         })
@@ -63,8 +123,8 @@ impl<'a> SortedEntries<'a> {
     #[inline]
     fn visit_groups(&mut self, span: &Span, wanted: impl Fn(&BitSet, u32) -> bool, visitor: &mut impl Visitor) -> bool {
         let n_samples = span.n_samples() as usize;
-        let features = &self.features[span.entries.clone()];
-        let entries = &mut self.entries[span.entries.clone()];
+        let features = &self.buffers.features[span.entries.clone()];
+        let entries = &mut self.buffers.entries[span.entries.clone()];
         let mut any = false;
         let mut start = 0;
         while let Some(&feature) = features.get(start) {
@@ -110,22 +170,22 @@ impl<'a> SortedEntries<'a> {
     /// Moves the entries of marked rows behind the others; returns the number of the others. The side with fewer samples
     /// waits in the scratch meanwhile.
     fn separate(&mut self, span: &Span, marked: &BitSet, mid: u32) -> usize {
-        let features = &mut self.features[span.entries.clone()];
-        let entries = &mut self.entries[span.entries.clone()];
-        self.scratch.clear();
+        let features = &mut self.buffers.features[span.entries.clone()];
+        let entries = &mut self.buffers.entries[span.entries.clone()];
+        self.buffers.scratch.clear();
         if span.samples.end - mid <= mid - span.samples.start {
             let mut kept = 0;
             for i in 0..entries.len() {
                 let (feature, entry) = (features[i], entries[i]);
                 if marked.contains(entry.row()) {
-                    self.scratch.push((feature, entry));
+                    self.buffers.scratch.push((feature, entry));
                 } else {
                     features[kept] = feature;
                     entries[kept] = entry;
                     kept += 1;
                 }
             }
-            for (i, &(feature, entry)) in self.scratch.iter().enumerate() {
+            for (i, &(feature, entry)) in self.buffers.scratch.iter().enumerate() {
                 features[kept + i] = feature;
                 entries[kept + i] = entry;
             }
@@ -140,10 +200,10 @@ impl<'a> SortedEntries<'a> {
                     features[kept] = feature;
                     entries[kept] = entry;
                 } else {
-                    self.scratch.push((feature, entry));
+                    self.buffers.scratch.push((feature, entry));
                 }
             }
-            for (i, &(feature, entry)) in self.scratch.iter().rev().enumerate() {
+            for (i, &(feature, entry)) in self.buffers.scratch.iter().rev().enumerate() {
                 features[i] = feature;
                 entries[i] = entry;
             }
@@ -153,8 +213,8 @@ impl<'a> SortedEntries<'a> {
 
     /// Keeps the entries of the rows that `goes` does not name, in front; returns how many.
     fn compact(&mut self, span: &Span, goes: impl Fn(u32) -> bool) -> usize {
-        let features = &mut self.features[span.entries.clone()];
-        let entries = &mut self.entries[span.entries.clone()][..features.len()];
+        let features = &mut self.buffers.features[span.entries.clone()];
+        let entries = &mut self.buffers.entries[span.entries.clone()][..features.len()];
         // Often few entries go: nothing moves before the first of them.
         let first = entries.iter().position(|e| goes(e.row())).unwrap_or(entries.len());
         let mut kept = first;
@@ -170,7 +230,7 @@ impl<'a> SortedEntries<'a> {
 
 impl Partitioner for SortedEntries<'_> {
     fn root(&self) -> Span {
-        Span { samples: 0..self.n, entries: 0..self.entries.len() }
+        Span { samples: 0..self.n, entries: 0..self.buffers.entries.len() }
     }
 
     fn rows(&self, span: &Span) -> &[u32] {

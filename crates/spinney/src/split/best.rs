@@ -16,7 +16,8 @@ impl<C: Criterion> Scan<'_, C> {
             // One sample against zeros: most columns of wide sparse data, deep in the tree.
             if entry.key() != Entry::ZERO_KEY {
                 let moved = self.criterion.move_one(entry.row());
-                self.offer(column.feature, 1, &moved, || threshold_between(entry.value(), 0.0));
+                let between = self.between;
+                self.offer(column.feature, 1, &moved, || between(entry.value(), 0.0));
             }
             return;
         }
@@ -47,20 +48,22 @@ impl<C: Criterion> Scan<'_, C> {
     ) {
         let n_entries = entries.len() as u32;
         let Some(mut outer) = entries.next() else { return };
+        let between = self.between;
         let mut moved = self.criterion.reset();
         while let Some((cut, score)) = next_cut(self.criterion, &mut moved, &mut outer, &mut entries, self.best_score) {
             let n_moved = n_entries - 1 - entries.len() as u32;
-            self.offer_score(feature, n_moved, &moved, score, || threshold_between(cut.value(), outer.value()));
+            self.offer_score(feature, n_moved, &moved, score, || between(cut.value(), outer.value()));
         }
         if let Some(inner) = inner {
             self.criterion.move_sample(&mut moved, outer.row());
-            self.offer(feature, n_entries, &moved, || threshold_between(outer.value(), inner));
+            self.offer(feature, n_entries, &moved, || between(outer.value(), inner));
         }
     }
 
     /// The same, a run of equal values at a time.
     #[inline]
     fn move_runs(&mut self, feature: u32, mut runs: Runs<'_>, inner: Option<f32>) {
+        let between = self.between;
         let mut moved = self.criterion.reset();
         let mut n_moved = 0;
         while let Some(run) = runs.next() {
@@ -72,7 +75,7 @@ impl<C: Criterion> Scan<'_, C> {
             n_moved += run.len() as u32;
             let value = run[0].value();
             if let Some(next) = runs.peek().map(|e| e.value()).or(inner) {
-                self.offer(feature, n_moved, &moved, || threshold_between(value, next));
+                self.offer(feature, n_moved, &moved, || between(value, next));
             }
         }
     }
@@ -134,10 +137,39 @@ pub(crate) fn threshold_between(a: f32, b: f32) -> f32 {
     if f64::from(nearest) > middle { nearest.next_down() } else { nearest }
 }
 
+/// Codes are at most 254 apart.
+const MOST_STEPS: f32 = 1024.0;
+
+/// The threshold between the codes a < b of two neighbouring bins of a node, given in either order: a + (b − a) / 1024,
+/// which is exact and tells both.
+pub(crate) fn code_threshold(a: f32, b: f32) -> f32 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    low + (high - low) / MOST_STEPS
+}
+
+/// The codes that [`code_threshold`] was given, the lower one first.
+pub(crate) fn codes_around(threshold: f32) -> (i32, i32) {
+    let low = threshold.floor();
+    let steps = (threshold - low) * MOST_STEPS;
+    (low as i32, low as i32 + steps as i32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn thresholds_of_codes_separate_and_give_the_codes_back() {
+        for a in -254i32..=254 {
+            for b in a + 1..=254.min(a + 254) {
+                let t = code_threshold(a as f32, b as f32);
+                assert!(a as f32 <= t && t < b as f32 && t < (a + 1) as f32);
+                assert_eq!(t, code_threshold(b as f32, a as f32));
+                assert_eq!(codes_around(t), (a, b));
+            }
+        }
+    }
 
     proptest! {
         #[test]

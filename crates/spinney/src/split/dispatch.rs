@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::histogram::{Bins, HistogramSearch, Spare};
 use super::{NodeSearch, Rules, SplitSearch};
 use crate::config::Criterion as Tag;
 use crate::control::Control;
@@ -10,9 +11,9 @@ use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::{self, RealTargets, Variance};
 use crate::criterion::{Criterion, Units};
-use crate::data::{DenseColumns, SparseColumns, Targets};
+use crate::data::{Codes, DenseColumns, SparseColumns, SparseView, Targets};
 use crate::error::{Result, try_with_capacity};
-use crate::partition::sorted_entries::SortedEntries;
+use crate::partition::sorted_entries::{self, SortedEntries};
 use crate::partition::{Partitioner, dense, sparse};
 
 /// X as growth uses it.
@@ -20,12 +21,14 @@ use crate::partition::{Partitioner, dense, sparse};
 pub(crate) enum TrainX<'a> {
     /// Columns gathered and sorted at each node.
     Dense(DenseColumns<'a>),
+    /// Codes of bins, for histograms. Only for numbers.
+    Binned(Codes, Spare),
     /// Columns sorted once and carried down.
     DenseSorted(DenseColumns<'a>, dense::SortedOrder),
     /// Entries found at each node.
     Sparse(SparseColumns<'a>),
     /// Entries sorted once and carried down. Needs columns only.
-    SparseSorted(crate::SparseView<'a>),
+    SparseSorted(SparseView<'a>, sorted_entries::SortedOrder),
 }
 
 /// y as criteria use it.
@@ -99,11 +102,20 @@ impl<'a> SearchData<'a> {
                 self.with_criterion(Entropy::new(y, units, total))
             }
             (SplitY::Real(y), _) if y.n_outputs == 1 => {
-                self.with_criterion(Variance::new(y, units, exact, variance::One)?)
+                self.with_variance(Variance::new(y, units, exact, variance::One)?)
             }
             (SplitY::Real(y), _) => {
-                self.with_criterion(Variance::new(y, units, exact, variance::Many::new(y.n_outputs))?)
+                self.with_variance(Variance::new(y, units, exact, variance::Many::new(y.n_outputs))?)
             }
+        }
+    }
+
+    fn with_variance<U: Units, M: Bins + 'a>(self, variance: Variance<'a, U, M>) -> Result<Box<dyn SplitSearch + 'a>> {
+        match self.x {
+            TrainX::Binned(x, spare) => {
+                Ok(Box::new(HistogramSearch::new(x, spare, self.rows, variance, self.rules, self.control.clone())?))
+            }
+            _ => self.with_criterion(variance),
         }
     }
 
@@ -118,9 +130,10 @@ impl<'a> SearchData<'a> {
         let (rows, rules) = (self.rows, (self.rules, self.control.clone()));
         Ok(match self.x {
             TrainX::Dense(x) => boxed(dense::Columns::new(x, rows)?, criterion, rules),
+            TrainX::Binned(..) => unreachable!("see `Grower::binned`"),
             TrainX::DenseSorted(x, order) => boxed(dense::SortedColumns::new(x, order, rows)?, criterion, rules),
             TrainX::Sparse(x) => boxed(sparse::Columns::new(x, rows)?, criterion, rules),
-            TrainX::SparseSorted(x) => boxed(SortedEntries::new(x, rows)?, criterion, rules),
+            TrainX::SparseSorted(x, order) => boxed(SortedEntries::new(x, order, rows)?, criterion, rules),
         })
     }
 }

@@ -5,14 +5,18 @@
 //! score. Equal scores: the feature drawn first wins, then the lowest threshold. So the outcome is a function of (data,
 //! parameters, key of the node) alone.
 //!
-//! Cost: entries of the drawn columns × cost of moving a sample, plus one score for each cut.
+//! Cost: entries of the drawn columns × cost of moving a sample, plus one score for each cut. On dense X in bins, numbers
+//! are searched by [`histogram`] instead, with the same scores and ties.
 
-mod best;
+pub(crate) mod best;
 pub(crate) mod dispatch;
 pub(crate) mod features;
+pub(crate) mod histogram;
 mod random;
 #[cfg(test)]
 mod tests;
+
+use std::ops::Range;
 
 use crate::config::Splitter;
 use crate::control::Control;
@@ -47,6 +51,8 @@ pub(crate) struct Rules {
     pub(crate) total_weight: f64,
     /// Largest weight of a sample, in units.
     pub(crate) largest_weight: f64,
+    /// The threshold between two neighbouring values of the best splitter, given in either order.
+    pub(crate) between: fn(f32, f32) -> f32,
 }
 
 impl Rules {
@@ -82,14 +88,22 @@ impl Task {
     pub(crate) fn new(span: Span, depth: usize, key: Key, stats: NodeStats, split: Option<Split>) -> Self {
         Task { span, depth, key, stats, split, memory: None }
     }
+
+    /// Left and right child with these samples, not entered yet.
+    fn children(&self, samples: [Range<u32>; 2]) -> [Task; 2] {
+        let not_entered = NodeStats { weight: 0.0, impurity: 0.0, pure: true };
+        let [left, right] = samples.map(|samples| Span { samples, entries: 0..0 });
+        [(left, LEFT), (right, RIGHT)]
+            .map(|(span, key)| Task::new(span, self.depth + 1, self.key.child(key), not_entered, None))
+    }
 }
 
 /// All that growth asks of a search; called a few times a node, so behind one virtual call.
 pub(crate) trait SplitSearch {
     fn root(&mut self, key: Key) -> Task;
 
-    /// Splits a node that has a split: moves its samples and searches both children.
-    fn expand(&mut self, parent: &Task, split: &Split) -> [Task; 2];
+    /// Splits a node that has a split: moves its samples and, if `search`, searches both children; else they are leaves.
+    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> [Task; 2];
 
     /// Samples of a node, rising.
     fn rows(&self, span: &Span) -> &[u32];
@@ -164,33 +178,17 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
     /// Best split of the node that the criterion has entered.
     fn search(&mut self, task: &Task) -> Option<Split> {
         self.lottery.restart(task.key.child(LOTTERY));
-        let lottery = &self.lottery;
-        // Every cut between two samples is the same.
-        let any_cut = task.span.n_samples() == 2;
-        let perfect_score = if any_cut { f64::MIN } else { self.criterion.perfect_score() };
-        let mut scan = Scan {
-            criterion: &mut self.criterion,
-            min_samples_leaf: u32::try_from(self.rules.min_samples_leaf).unwrap_or(u32::MAX),
-            min_weight_leaf: self.rules.min_weight_leaf,
-            splitter: self.rules.splitter,
-            largest_weight: self.rules.largest_weight,
-            lottery,
-            control: &self.control,
-            thresholds: task.key.child(THRESHOLDS),
-            n_samples: task.span.n_samples(),
-            weight: task.stats.weight,
-            best_score: f64::NEG_INFINITY,
-            perfect_score,
-            least_entries: 0,
-            best: None,
-            picked: &mut self.picked,
-        };
-        self.partitioner.visit(&task.span, lottery, self.rules.n_drawn, &mut scan);
-        let (best, score) = (scan.best?, scan.best_score);
-        let decrease = self.criterion.decrease(score);
-        let split = Split { feature: best.feature, threshold: best.threshold, decrease };
-        self.rules.accepts_decrease(&task.stats, decrease).then_some(split)
+        let (lottery, rules) = (&self.lottery, &self.rules);
+        let mut scan = Scan::new(&mut self.criterion, rules, lottery, &self.control, task, &mut self.picked);
+        self.partitioner.visit(&task.span, lottery, rules.n_drawn, &mut scan);
+        scan.outcome(rules, task)
     }
+}
+
+/// Which child has fewer samples (the right one if they have as many), and the other.
+fn by_size(children: &[Task; 2]) -> (usize, usize) {
+    let larger = usize::from(children[1].span.n_samples() > children[0].span.n_samples());
+    (1 - larger, larger)
 }
 
 /// Purposes of a node's key.
@@ -208,22 +206,17 @@ impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
         task
     }
 
-    fn expand(&mut self, parent: &Task, split: &Split) -> [Task; 2] {
+    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> [Task; 2] {
         let mid = self.partitioner.split_samples(&parent.span, split.feature, split.threshold);
         let samples = [parent.span.samples.start..mid, mid..parent.span.samples.end];
-        let not_entered = NodeStats { weight: 0.0, impurity: 0.0, pure: true };
-        let mut children = [(0, LEFT), (1, RIGHT)].map(|(side, key): (usize, u64)| {
-            let span = Span { samples: samples[side].clone(), entries: 0..0 };
-            Task::new(span, parent.depth + 1, parent.key.child(key), not_entered, None)
-        });
-        let larger = usize::from(children[1].span.n_samples() > children[0].span.n_samples());
-        let smaller = 1 - larger;
+        let mut children = parent.children(samples);
+        let (smaller, larger) = by_size(&children);
         children[smaller].stats = self.enter(&children[smaller].span);
-        if !P::CARRIES_COLUMNS {
+        if search && !P::CARRIES_COLUMNS {
             self.find_split(&mut children[smaller]);
         }
         children[larger].stats = self.enter_rest(parent, &children[larger].span);
-        let searched = [0, 1].map(|side: usize| self.may_split(&children[side]));
+        let searched = [0, 1].map(|side: usize| search && self.may_split(&children[side]));
         // Not worth it for two leaves; so it waits until both children are known, and the smaller one is entered again.
         if P::CARRIES_COLUMNS && (searched[0] || searched[1]) {
             let spans = self.partitioner.split_columns(&parent.span, mid, searched);
@@ -231,7 +224,9 @@ impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
                 child.span = span;
             }
         }
-        self.find_split(&mut children[larger]);
+        if search {
+            self.find_split(&mut children[larger]);
+        }
         if P::CARRIES_COLUMNS && searched[smaller] {
             self.enter(&children[smaller].span);
             self.find_split(&mut children[smaller]);
@@ -252,6 +247,7 @@ struct Scan<'a, C> {
     min_weight_leaf: f64,
     splitter: Splitter,
     largest_weight: f64,
+    between: fn(f32, f32) -> f32,
     lottery: &'a Lottery,
     control: &'a Control,
     thresholds: Key,
@@ -298,7 +294,47 @@ impl<C: Criterion> Visitor for Scan<'_, C> {
     }
 }
 
-impl<C: Criterion> Scan<'_, C> {
+impl<'a, C: Criterion> Scan<'a, C> {
+    /// Of a node that the criterion has entered.
+    fn new(
+        criterion: &'a mut C,
+        rules: &Rules,
+        lottery: &'a Lottery,
+        control: &'a Control,
+        task: &Task,
+        picked: &'a mut Vec<u32>,
+    ) -> Self {
+        // Every cut between two samples is the same.
+        let any_cut = task.span.n_samples() == 2;
+        let perfect_score = if any_cut { f64::MIN } else { criterion.perfect_score() };
+        Scan {
+            criterion,
+            min_samples_leaf: u32::try_from(rules.min_samples_leaf).unwrap_or(u32::MAX),
+            min_weight_leaf: rules.min_weight_leaf,
+            splitter: rules.splitter,
+            largest_weight: rules.largest_weight,
+            between: rules.between,
+            lottery,
+            control,
+            thresholds: task.key.child(THRESHOLDS),
+            n_samples: task.span.n_samples(),
+            weight: task.stats.weight,
+            best_score: f64::NEG_INFINITY,
+            perfect_score,
+            least_entries: 0,
+            best: None,
+            picked,
+        }
+    }
+
+    /// The best cut found, if it is good enough.
+    fn outcome(self, rules: &Rules, task: &Task) -> Option<Split> {
+        let (best, score) = (self.best?, self.best_score);
+        let decrease = self.criterion.decrease(score);
+        let split = Split { feature: best.feature, threshold: best.threshold, decrease };
+        rules.accepts_decrease(&task.stats, decrease).then_some(split)
+    }
+
     /// Takes the cut between moved and rest if it leaves enough on both sides and is better than the best so far.
     /// `threshold` is computed only then.
     #[inline]

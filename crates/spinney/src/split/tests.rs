@@ -15,7 +15,7 @@ use crate::criterion::entropy::Entropy;
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::{self, RealTargets, Variance};
 use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
-use crate::partition::sorted_entries::SortedEntries;
+use crate::partition::sorted_entries::{self, SortedEntries};
 use crate::partition::sparse::{Forced, Lookup, Way};
 use crate::partition::{dense, sparse};
 use crate::tree::grow::{Structure, grow};
@@ -141,6 +141,7 @@ impl Problem {
                 n_features: self.p,
                 total_weight: units.iter().sum::<u64>() as f64,
                 largest_weight: units.iter().copied().max().unwrap() as f64,
+                between: threshold_between,
             },
             units,
         }
@@ -296,6 +297,21 @@ fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, ru
     grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
+/// Searches the children of every expansion, whether asked to or not.
+struct Eager<S>(S);
+
+impl<S: SplitSearch> SplitSearch for Eager<S> {
+    fn root(&mut self, key: Key) -> Task {
+        self.0.root(key)
+    }
+    fn expand(&mut self, parent: &Task, split: &Split, _: bool) -> [Task; 2] {
+        self.0.expand(parent, split, true)
+    }
+    fn rows(&self, span: &Span) -> &[u32] {
+        self.0.rows(span)
+    }
+}
+
 type Fingerprint = (Vec<(u32, u32, u32)>, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// Everything that growth decides, with floats as bits.
@@ -443,6 +459,7 @@ proptest! {
         let dense_x = DenseColumns::new(data.x.view()).unwrap();
         let order = dense::SortedOrder::new(&dense_x, &crate::Control::default()).unwrap();
         let sparse_x = SparseColumns { by_column: data.by_column.clone(), by_row: data.by_row.clone() };
+        let sparse_order = sorted_entries::SortedOrder::new(&data.by_column, &Control::default()).unwrap();
         let (rules, rows, seed) = (&data.rules, &data.rows[..], problem.seed);
         let mut outcome = Ok(());
         let mut narrow: Vec<(String, _)> = vec![];
@@ -450,7 +467,7 @@ proptest! {
             let dense = structure(dense::Columns::new(&dense_x, rows).unwrap(), make(), rules, seed);
             let mut others = vec![
                 ("sorted columns", structure(dense::SortedColumns::new(&dense_x, &order, rows).unwrap(), make(), rules, seed)),
-                ("sorted entries", structure(SortedEntries::new(&sparse_x.by_column, rows).unwrap(), make(), rules, seed)),
+                ("sorted entries", structure(SortedEntries::new(&sparse_x.by_column, &sparse_order, rows).unwrap(), make(), rules, seed)),
             ];
             let by = |way, lookup| Forced { way, lookup, nests: None };
             for (way, forced) in [
@@ -513,11 +530,12 @@ fn passing_over_light_columns_changes_nothing() {
         let data = problem.prepare();
         let dense_x = DenseColumns::new(data.x.view()).unwrap();
         let sparse_x = SparseColumns { by_column: data.by_column.clone(), by_row: data.by_row.clone() };
+        let sparse_order = sorted_entries::SortedOrder::new(&data.by_column, &Control::default()).unwrap();
         for_each_criterion(&data, |name, make| {
             let (rules, rows) = (&data.rules, &data.rows[..]);
             let dense = structure(dense::Columns::new(&dense_x, rows).unwrap(), make(), rules, seed);
             assert!(dense.nodes.len() > 20);
-            let carried = SortedEntries::new(&sparse_x.by_column, rows).unwrap();
+            let carried = SortedEntries::new(&sparse_x.by_column, &sparse_order, rows).unwrap();
             let carried = structure(carried, make(), rules, seed);
             assert_eq!(fingerprint(&dense), fingerprint(&carried), "{name}, carried, seed {seed}");
             for way in [Some(Way::Columns), Some(Way::RowsBySet), Some(Way::RowsByPlace), None] {
@@ -526,6 +544,28 @@ fn passing_over_light_columns_changes_nothing() {
                 let found = structure(found, make(), rules, seed);
                 assert_eq!(fingerprint(&dense), fingerprint(&found), "{name}, {way:?}, seed {seed}");
             }
+        });
+    }
+}
+
+proptest! {
+    #[test]
+    fn not_searching_the_last_children_changes_nothing(problem in problem(), max_leaves in 2usize..8) {
+        let data = problem.prepare();
+        let dense_x = DenseColumns::new(data.x.view()).unwrap();
+        let sparse_order = sorted_entries::SortedOrder::new(&data.by_column, &Control::default()).unwrap();
+        let (key, control) = (Key::from_seed(problem.seed), Control::default());
+        for_each_criterion(&data, |name, make| {
+            let (rules, rows) = (&data.rules, &data.rows[..]);
+            let grown = |search: &mut dyn SplitSearch| fingerprint(&grow(search, key, Some(max_leaves), &control).unwrap());
+            let found = |c| NodeSearch::new(dense::Columns::new(&dense_x, rows).unwrap(), c, rules.clone(), Control::default());
+            let carried = |c| {
+                let entries = SortedEntries::new(&data.by_column, &sparse_order, rows).unwrap();
+                NodeSearch::new(entries, c, rules.clone(), Control::default())
+            };
+            let eager = grown(&mut Eager(found(make())));
+            assert_eq!(eager, grown(&mut found(make())), "{name}");
+            assert_eq!(eager, grown(&mut carried(make())), "{name}, carried");
         });
     }
 }

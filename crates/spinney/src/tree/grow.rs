@@ -7,9 +7,10 @@ use super::leaves::LeafTable;
 use super::{Node, Tree};
 use crate::config::Criterion;
 use crate::control::Control;
-use crate::data::Outputs;
+use crate::data::{Bins, Outputs};
 use crate::error::{ErrorKind, Result};
 use crate::rng::Key;
+use crate::split::best::{codes_around, threshold_between};
 use crate::split::{SplitSearch, Task};
 
 /// A tree without leaf values.
@@ -61,7 +62,9 @@ pub(crate) fn grow(
         if max_leaves.is_some_and(|m| n_leaves >= m) {
             break;
         }
-        let [left, right] = search.expand(&task, &split);
+        // The children of the last expansion stay leaves, so nobody asks how they would be split.
+        let is_last = max_leaves.is_some_and(|m| n_leaves + 1 >= m);
+        let [left, right] = search.expand(&task, &split, !is_last);
         nodes[node as usize].left = Some(nodes.len() as u32);
         add(left, &mut nodes, &mut frontier);
         add(right, &mut nodes, &mut frontier);
@@ -70,6 +73,8 @@ pub(crate) fn grow(
             return Err(ErrorKind::TooMany { what: "nodes in a tree", limit: u32::MAX as usize - 2 }.into());
         }
     }
+    // A search that was stopped half way tells nothing, and may have left nothing to wait for.
+    control.check()?;
     let mut structure = in_pre_order(&nodes);
     structure.order = search.rows(&whole).to_vec();
     Ok(structure)
@@ -119,6 +124,14 @@ impl Structure {
         &self.order[range.start as usize..range.end as usize]
     }
 
+    /// Turns thresholds between codes into thresholds between the values that the codes stand for.
+    pub(crate) fn decode(&mut self, bins: &Bins) {
+        for node in self.nodes.iter_mut().filter(|node| !node.is_leaf()) {
+            let (low, high) = bins.gap(node.feature, codes_around(node.threshold));
+            node.threshold = threshold_between(low, high);
+        }
+    }
+
     /// The finished tree. `unit` is the weight of one unit.
     pub(crate) fn into_tree(
         self,
@@ -152,6 +165,8 @@ mod tests {
     struct Peel {
         rows: Vec<u32>,
         left: bool,
+        /// Expansions whose children were searched.
+        n_searched: usize,
     }
 
     impl Peel {
@@ -168,7 +183,8 @@ mod tests {
             self.task(0..self.rows.len() as u32, 0)
         }
 
-        fn expand(&mut self, parent: &Task, _: &Split) -> [Task; 2] {
+        fn expand(&mut self, parent: &Task, _: &Split, search: bool) -> [Task; 2] {
+            self.n_searched += usize::from(search);
             let samples = parent.span.samples.clone();
             let mid = if self.left { samples.start + 1 } else { samples.end - 1 };
             [samples.start..mid, mid..samples.end].map(|samples| self.task(samples, parent.depth + 1))
@@ -184,11 +200,12 @@ mod tests {
         let n = 100_001;
         for left in [true, false] {
             for max_leaves in [None, Some(n as usize), Some(50_000)] {
-                let mut search = Peel { rows: (0..n).collect(), left };
+                let mut search = Peel { rows: (0..n).collect(), left, n_searched: 0 };
                 let s = grow(&mut search, Key::from_seed(0), max_leaves, &Control::default()).unwrap();
                 let n_leaves = max_leaves.unwrap_or(n as usize);
                 assert_eq!(s.nodes.len(), 2 * n_leaves - 1);
                 assert_eq!(s.leaf_samples.len(), n_leaves);
+                assert_eq!(search.n_searched, n_leaves - 1 - usize::from(max_leaves.is_some()));
                 assert_eq!(s.nodes[0].right as usize, if left { 2 } else { s.nodes.len() - 1 });
                 let mut samples: Vec<u32> = (0..n_leaves).flat_map(|leaf| s.leaf_rows(leaf)).copied().collect();
                 samples.sort_unstable();
@@ -201,7 +218,7 @@ mod tests {
     fn a_raised_flag_ends_growth() {
         let control = Control::default();
         control.stop();
-        let mut search = Peel { rows: (0..10).collect(), left: true };
+        let mut search = Peel { rows: (0..10).collect(), left: true, n_searched: 0 };
         let error = grow(&mut search, Key::from_seed(0), None, &control).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::Interrupted);
     }

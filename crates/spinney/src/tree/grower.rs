@@ -2,12 +2,16 @@
 
 use crate::config::{Criterion, Splitter, TreeConfig};
 use crate::control::Control;
-use crate::data::{DenseColumns, Matrix, SparseColumns};
-use crate::error::{Result, try_filled};
+use crate::data::bins::{MOST_BINS, bin_dense, bin_sparse};
+use crate::data::{Bins, DenseColumns, Matrix, SparseColumns, SparseView};
+use crate::error::{Error, Result, try_filled};
 use crate::partition::dense::SortedOrder;
+use crate::partition::sorted_entries;
 use crate::rng::Key;
 use crate::split::Rules;
+use crate::split::best::{code_threshold, threshold_between};
 use crate::split::dispatch::{RowUnits, SearchData, SplitY, TrainX};
+use crate::split::histogram::Spare;
 use crate::tree::grow::{Structure, grow};
 
 /// The rows that one tree is grown on, and what each weighs.
@@ -50,6 +54,8 @@ impl<'a> Sample<'a> {
 #[derive(Debug)]
 pub(crate) struct Grower<'a> {
     x: TrainX<'a>,
+    /// Set where `x` holds codes of bins.
+    bins: Option<Bins>,
     n_features: usize,
 }
 
@@ -77,12 +83,55 @@ impl<'a> Grower<'a> {
                     TrainX::Dense(columns)
                 }
             }
-            Matrix::Csc(x) if carry => TrainX::SparseSorted(x.view()),
-            Matrix::Csr(x) if carry => TrainX::SparseSorted(x.transposed()?),
+            Matrix::Csc(x) if carry => sorted(x.view(), control)?,
+            Matrix::Csr(x) if carry => sorted(x.transposed()?, control)?,
             Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.transposed()?, by_column: x.view() }),
             Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.transposed()?, by_row: x.view() }),
         };
-        Ok(Grower { x, n_features })
+        Ok(Grower { x, bins: None, n_features })
+    }
+
+    /// As [`Grower::new`], with the values of each feature in at most `max_bins` bins, if any. They are made from the rows
+    /// that have `units`; others may not be grown on. Dense `x` is searched by histograms, which are of numbers:
+    /// [`Grower::structure`] wants [`SplitY::Real`] then.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
+    pub(crate) fn binned(
+        config: &TreeConfig,
+        x: &'a Matrix<'_>,
+        max_bins: Option<usize>,
+        units: impl Fn(usize) -> u64 + Sync,
+        control: &Control,
+    ) -> Result<Self> {
+        let Some(max_bins) = max_bins else { return Grower::new(config, x, control) };
+        if !(2..=MOST_BINS).contains(&max_bins) {
+            return Err(Error::invalid("max_bins", max_bins, "2 to 255, or none"));
+        }
+        if config.splitter != Splitter::Best {
+            return Err(Error::invalid("max_bins", max_bins, "none with random thresholds"));
+        }
+        let n_features = x.n_features();
+        let carry = config.carries_columns(x, config.max_features.resolve(n_features)?);
+        let by_column;
+        let by_column = match x {
+            Matrix::Dense(x) => {
+                let (bins, codes) = bin_dense(&DenseColumns::new(x.view())?, max_bins, units, control)?;
+                return Ok(Grower { x: TrainX::Binned(codes, Spare::default()), bins: Some(bins), n_features });
+            }
+            Matrix::Csc(x) => x,
+            Matrix::Csr(x) => {
+                by_column = x.transposed()?;
+                &by_column
+            }
+        };
+        let (bins, codes) = bin_sparse(by_column, max_bins, units, control)?;
+        let x = if carry {
+            sorted(codes, control)?
+        } else {
+            TrainX::Sparse(SparseColumns { by_row: codes.transposed()?, by_column: codes })
+        };
+        Ok(Grower { x, bins: Some(bins), n_features })
     }
 
     pub(crate) fn n_features(&self) -> usize {
@@ -109,7 +158,11 @@ impl<'a> Grower<'a> {
             rules: self.rules(config, sample)?,
             control,
         };
-        grow(&mut *search.into_search()?, key, config.max_leaf_nodes, control)
+        let mut structure = grow(&mut *search.into_search()?, key, config.max_leaf_nodes, control)?;
+        if let Some(bins) = &self.bins {
+            structure.decode(bins);
+        }
+        Ok(structure)
     }
 
     fn rules(&self, config: &TreeConfig, sample: &Sample<'_>) -> Result<Rules> {
@@ -125,8 +178,15 @@ impl<'a> Grower<'a> {
             n_features: self.n_features,
             total_weight,
             largest_weight: sample.largest as f64,
+            between: if self.bins.is_some() { code_threshold } else { threshold_between },
         })
     }
+}
+
+/// Sparse columns to be carried down.
+fn sorted<'a>(by_column: SparseView<'a>, control: &Control) -> Result<TrainX<'a>> {
+    let order = sorted_entries::SortedOrder::new(&by_column, control)?;
+    Ok(TrainX::SparseSorted(by_column, order))
 }
 
 /// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.
@@ -144,5 +204,102 @@ impl TreeConfig {
     pub(crate) fn carries_columns(&self, x: &Matrix<'_>, n_drawn: usize) -> bool {
         let gains = self.splitter == Splitter::Best || !matches!(x, Matrix::Dense(_));
         gains && n_drawn as f64 >= CARRY_SHARE * x.n_features() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, Axis};
+
+    use super::*;
+    use crate::config::MaxFeatures;
+    use crate::data::Targets;
+    use crate::rng::Stream;
+    use crate::testing::models;
+
+    fn grown(
+        config: &TreeConfig,
+        x: &Matrix<'_>,
+        y: &Array2<f64>,
+        units: &[u64],
+        max_bins: Option<usize>,
+        control: &Control,
+    ) -> Structure {
+        let targets = Targets::Real(y.view());
+        let y = SplitY::new(&targets).unwrap();
+        let rows: Vec<u32> = (0..units.len() as u32).filter(|&row| units[row as usize] > 0).collect();
+        let grower = Grower::binned(config, x, max_bins, |row| units[row], control).unwrap();
+        let sample = Sample::new(&rows, units.len(), |row| units[row], true, &y).unwrap();
+        let grow = || grower.structure(config, &y, Criterion::Variance, &sample, Key::from_seed(3), control).unwrap();
+        let first = grow();
+        // In memory that was used before.
+        assert_eq!(first.nodes, grow().nodes);
+        first
+    }
+
+    #[test]
+    fn layouts_threads_and_repeated_rows_cannot_be_seen() {
+        for seed in 0..30u64 {
+            let mut stream = Stream::new(Key::from_seed(seed));
+            let (n, p, q) = (150, 6, 1 + seed as usize % 3);
+            let rows = models::rows(seed, n, p);
+            let c_order = Array2::from_shape_fn((n, p), |(i, j)| rows.c_order[[i, j]] * (1 + i % 40) as f32);
+            let y = Array2::from_shape_simple_fn((n, q), || stream.below(1000) as f64 / 9.0);
+            let units: Vec<u64> = (0..n).map(|_| stream.below(3)).collect();
+            let config = TreeConfig {
+                max_features: if seed % 3 == 0 { MaxFeatures::Count(2) } else { MaxFeatures::All },
+                max_leaf_nodes: (seed % 2 == 0).then_some(10),
+                max_depth: (seed % 4 == 1).then_some(4),
+                ..TreeConfig::new(Criterion::Variance)
+            };
+            for max_bins in [None, Some(2), Some(30), Some(255)] {
+                let control = Control::default();
+                let dense = grown(&config, &c_order.view().into(), &y, &units, max_bins, &control);
+                let same = |other: &Structure, what: &str| {
+                    assert_eq!(dense.nodes, other.nodes, "{what}, {seed}");
+                    assert_eq!((&dense.impurity, &dense.weight), (&other.impurity, &other.weight), "{what}, {seed}");
+                };
+                assert!(dense.nodes.len() > 5);
+                let by_row = csr(&c_order);
+                let by_column = by_row.transposed().unwrap();
+                same(&grown(&config, &Matrix::Csr(by_row), &y, &units, max_bins, &control), "csr");
+                same(&grown(&config, &Matrix::Csc(by_column), &y, &units, max_bins, &control), "csc");
+                let two = Control::with_threads(2);
+                same(&grown(&config, &c_order.view().into(), &y, &units, max_bins, &two), "threads");
+                let times: Vec<usize> = (0..n).flat_map(|row| vec![row; units[row] as usize]).collect();
+                let (x_times, y_times) = (c_order.select(Axis(0), &times), y.select(Axis(0), &times));
+                let ones = vec![1; times.len()];
+                same(&grown(&config, &x_times.view().into(), &y_times, &ones, max_bins, &control), "repeated");
+            }
+        }
+    }
+
+    fn csr(x: &Array2<f32>) -> SparseView<'static> {
+        let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
+        for row in x.rows() {
+            for (j, &v) in row.iter().enumerate().filter(|(j, v)| **v != 0.0 || j % 2 == 0) {
+                indices.push(j as u32);
+                values.push(v);
+            }
+            ptr.push(indices.len());
+        }
+        SparseView::try_new(ptr, indices, values, x.ncols()).unwrap()
+    }
+
+    #[test]
+    fn bins_are_refused_where_there_can_be_none() {
+        let x = Array2::<f32>::zeros((3, 2));
+        let x = x.view().into();
+        let control = Control::default();
+        let best = TreeConfig::new(Criterion::Variance);
+        let random = TreeConfig { splitter: Splitter::Random, ..best.clone() };
+        for (config, max_bins) in [(&best, 0), (&best, 1), (&best, 256), (&random, 255)] {
+            let error = Grower::binned(config, &x, Some(max_bins), |_| 1, &control).unwrap_err();
+            assert!(matches!(error.kind(), crate::ErrorKind::Invalid { what: "max_bins", .. }));
+        }
+        Grower::binned(&random, &x, None, |_| 1, &control).unwrap();
+        control.stop();
+        let error = Grower::binned(&best, &x, Some(2), |_| 1, &control).unwrap_err();
+        assert_eq!(error.kind(), &crate::ErrorKind::Interrupted);
     }
 }

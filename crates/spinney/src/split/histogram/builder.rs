@@ -1,0 +1,220 @@
+//! Histograms, those of one tree and those in nobody's use, and how they are filled.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard};
+
+use super::fill::{BinnedColumn, Bins, GROUP, Samples, count};
+use crate::control::Control;
+use crate::criterion::Units;
+use crate::criterion::variance::Variance;
+use crate::data::Codes;
+use crate::pool;
+
+/// Bytes that the histograms of waiting nodes may take.
+pub(super) const MOST_BYTES: usize = 256 << 20;
+
+/// Bytes of a histogram of some features, where there is none of all.
+pub(super) const BATCH_BYTES: usize = 4 << 20;
+
+/// Additions from which filling a histogram is worth several threads; set by hand.
+pub(super) const MANY_CELLS: usize = 1 << 19;
+
+/// How the samples of a side are counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Counting {
+    /// One is enough, and a cut leaves that.
+    Not,
+    /// All weigh the same.
+    ByWeight(f64),
+    /// In each bin.
+    InBins,
+}
+
+/// Sums and counts of the bins of all features or of some.
+#[derive(Debug, Default)]
+pub(super) struct Histogram {
+    pub(super) sums: Vec<f64>,
+    pub(super) counts: Vec<u32>,
+    /// Features whose bins are filled; the others hold anything.
+    pub(super) is_filled: Vec<bool>,
+    pub(super) frame: u32,
+}
+
+/// Histograms that no tree uses at the moment, for the next one: writing to memory for the first time takes longer than
+/// filling them.
+#[derive(Debug, Default)]
+pub(crate) struct Spare(Mutex<Vec<Histogram>>);
+
+impl Spare {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Histogram>> {
+        self.0.lock().expect("nothing panics while the lock is held: it guards moves only")
+    }
+}
+
+/// The histograms of one tree.
+#[derive(Debug)]
+pub(super) struct Store<'a> {
+    /// Of all trees.
+    pub(super) shared: &'a Spare,
+    /// Not in use.
+    pub(super) spare: Vec<Histogram>,
+    /// Those of waiting nodes, at their places.
+    pub(super) kept: Vec<Option<Histogram>>,
+    /// So many more may be kept.
+    pub(super) n_places: usize,
+}
+
+impl Drop for Store<'_> {
+    fn drop(&mut self) {
+        let mut shared = self.shared.lock();
+        shared.extend(self.spare.drain(..).chain(self.kept.drain(..).flatten()));
+        let bytes = shared.last().map_or(0, Histogram::bytes);
+        shared.truncate(MOST_BYTES / bytes.max(1));
+    }
+}
+
+impl Histogram {
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.sums[..]) + size_of_val(&self.counts[..])
+    }
+}
+
+/// Fills histograms.
+#[derive(Debug)]
+pub(super) struct Builder<'a> {
+    pub(super) x: &'a Codes,
+    /// Items of a sample.
+    pub(super) len: usize,
+    pub(super) counting: Counting,
+    pub(super) n_threads: usize,
+    /// Additions from which several threads fill.
+    pub(super) many_cells: usize,
+    /// Samples of one node, one after the other, and the node.
+    pub(super) gathered: Vec<[f64; 2]>,
+    pub(super) gathered_of: Range<u32>,
+    /// A histogram of the features drawn last, one after the other, for nodes that have none of their own.
+    pub(super) batch: Histogram,
+}
+
+impl Builder<'_> {
+    pub(super) fn bytes(&self, n_bins: usize) -> usize {
+        let counts = if let Counting::InBins = self.counting { size_of::<u32>() } else { 0 };
+        n_bins * (self.len * size_of::<f64>() + counts)
+    }
+
+    pub(super) fn histogram(&self, n_bins: usize) -> Histogram {
+        let n_counts = if let Counting::InBins = self.counting { n_bins } else { 0 };
+        Histogram { sums: vec![0.0; n_bins * self.len], counts: vec![0; n_counts], ..Histogram::default() }
+    }
+
+    /// Features of a batch.
+    pub(super) fn n_at_once(&self) -> u32 {
+        let mean = self.x.n_bins().div_ceil(self.x.n_features());
+        let n = (BATCH_BYTES / self.bytes(mean)).next_multiple_of(GROUP);
+        u32::try_from(n).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Fills those of the `drawn` features that the histogram lacks; false if it was stopped.
+    pub(super) fn fill_whole<U: Units, M: Bins>(
+        &mut self,
+        criterion: &Variance<'_, U, M>,
+        rows: &[u32],
+        node: &Range<u32>,
+        drawn: &[u32],
+        histogram: &mut Histogram,
+        control: &Control,
+    ) -> bool {
+        let mut missing: Vec<u32> = drawn.iter().copied().filter(|&f| !histogram.is_filled[f as usize]).collect();
+        missing.sort_unstable();
+        missing.iter().for_each(|&feature| histogram.is_filled[feature as usize] = true);
+        let places = missing.into_iter().map(|feature| (feature, self.x.bins(feature)));
+        let Histogram { sums, counts, .. } = histogram;
+        self.fill(criterion, rows, node, places, (sums, counts), control)
+    }
+
+    /// Fills the batch with the `drawn` features; false if it was stopped.
+    pub(super) fn fill_batch<U: Units, M: Bins>(
+        &mut self,
+        criterion: &Variance<'_, U, M>,
+        rows: &[u32],
+        node: &Range<u32>,
+        drawn: &[u32],
+        control: &Control,
+    ) -> bool {
+        let n_bins = drawn.iter().map(|&feature| self.x.bins(feature).len()).sum();
+        let mut batch = std::mem::take(&mut self.batch);
+        if batch.sums.len() < n_bins * self.len {
+            batch = self.histogram(n_bins);
+        }
+        let places = drawn.iter().scan(0, |start, &feature| {
+            let place = *start..*start + self.x.bins(feature).len();
+            *start = place.end;
+            Some((feature, place))
+        });
+        let places: Vec<_> = places.collect();
+        let filled =
+            self.fill(criterion, rows, node, places.into_iter(), (&mut batch.sums, &mut batch.counts), control);
+        self.batch = batch;
+        filled
+    }
+
+    /// Fills features whose bins lie at rising places; false if it was stopped.
+    pub(super) fn fill<U: Units, M: Bins>(
+        &mut self,
+        criterion: &Variance<'_, U, M>,
+        rows: &[u32],
+        node: &Range<u32>,
+        places: impl Iterator<Item = (u32, Range<usize>)>,
+        (mut sums, mut counts): (&mut [f64], &mut [u32]),
+        control: &Control,
+    ) -> bool {
+        let x = self.x;
+        let mut columns = Vec::new();
+        let mut done = 0;
+        for (feature, bins) in places {
+            let (skipped, n) = (bins.start - done, bins.len());
+            let (of_feature, after) = sums[skipped * self.len..].split_at_mut(n * self.len);
+            sums = after;
+            let counted = if counts.is_empty() {
+                &mut [][..]
+            } else {
+                let (of_feature, after) = counts[skipped..].split_at_mut(n);
+                counts = after;
+                of_feature
+            };
+            columns.push(BinnedColumn { codes: x.column(feature), sums: of_feature, counts: counted });
+            done = bins.end;
+        }
+        if columns.is_empty() {
+            return true;
+        }
+        let table = criterion.samples();
+        let mut gathered = &self.gathered[..];
+        if M::GATHERS {
+            let pairs = table.as_chunks::<2>().0;
+            if rows.len() == pairs.len() {
+                gathered = pairs;
+            } else if self.gathered_of != *node {
+                self.gathered.clear();
+                self.gathered.extend(rows.iter().map(|&row| pairs[row as usize]));
+                self.gathered_of = node.clone();
+                gathered = &self.gathered;
+            }
+        }
+        let samples = Samples { len: self.len, table, rows, gathered };
+        let n_threads = if rows.len() * self.len * columns.len() >= self.many_cells { self.n_threads } else { 1 };
+        let jobs = columns.chunks_mut(GROUP);
+        let done = pool::for_each(
+            n_threads,
+            jobs,
+            || Ok(()),
+            |(), columns| {
+                control.check()?;
+                M::fill(samples, columns);
+                columns.iter_mut().for_each(|column| count(rows, column));
+                Ok(())
+            },
+        );
+        done.is_ok()
+    }
+}

@@ -1,0 +1,159 @@
+//! Sums by bin: the hot loops.
+
+use crate::criterion::variance::{Many, MovedSums, One};
+
+/// The samples of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Samples<'a> {
+    /// Items of a sample.
+    pub(super) len: usize,
+    /// Samples of all rows.
+    pub(super) table: &'a [f64],
+    /// Rows of the node.
+    pub(super) rows: &'a [u32],
+    /// Their samples one after the other, where [`Bins::GATHERS`].
+    pub(super) gathered: &'a [[f64; 2]],
+}
+
+/// One feature's codes, and its bins: the sum of their samples, laid out as a sample is.
+#[derive(Debug)]
+pub(crate) struct BinnedColumn<'a> {
+    pub(super) codes: &'a [u8],
+    pub(super) sums: &'a mut [f64],
+    /// Samples in each bin, where wanted; otherwise empty.
+    pub(super) counts: &'a mut [u32],
+}
+
+/// Features that are filled together.
+pub(super) const GROUP: usize = 4;
+
+/// Sums that can be collected in bins.
+pub(crate) trait Bins: MovedSums {
+    /// Whether the samples of a node are copied one after the other before its columns are filled.
+    const GATHERS: bool;
+
+    /// Sums the samples of each bin, for at most [`GROUP`] columns. Bins without samples have the weight zero; what else
+    /// they hold means nothing.
+    fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]);
+
+    /// Takes the samples of `part` out of `whole`, the same bins with samples of so many items.
+    fn take_away(whole: &mut [f64], part: &[f64], len: usize);
+}
+
+impl Bins for One {
+    const GATHERS: bool = true;
+
+    fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {
+        match columns {
+            [a, b, c, d] => fill_together(samples, [a, b, c, d]),
+            [a, b, c] => fill_together(samples, [a, b, c]),
+            [a, b] => fill_together(samples, [a, b]),
+            _ => columns.iter_mut().for_each(|column| fill_together(samples, [column])),
+        }
+    }
+
+    fn take_away(whole: &mut [f64], part: &[f64], _: usize) {
+        whole.iter_mut().zip(part).for_each(|(whole, part)| *whole -= part);
+    }
+}
+
+/// Every sample is read once for all columns. Bins lie in a table of their own meanwhile, as long as there are codes, so
+/// that no code needs a check.
+fn fill_together<const K: usize>(samples: Samples<'_>, columns: [&mut BinnedColumn<'_>; K]) {
+    let mut bins = [[[0.0f64; 2]; 256]; K];
+    let codes: [&[u8]; K] = std::array::from_fn(|k| columns[k].codes);
+    let n = codes[0].len();
+    if samples.rows.len() == n {
+        let codes = codes.map(|codes| &codes[..n]);
+        for (i, sample) in samples.gathered[..n].iter().enumerate() {
+            for k in 0..K {
+                let bin = &mut bins[k][usize::from(codes[k][i])];
+                *bin = [bin[0] + sample[0], bin[1] + sample[1]];
+            }
+        }
+    } else {
+        for (&row, sample) in samples.rows.iter().zip(samples.gathered) {
+            for k in 0..K {
+                let bin = &mut bins[k][usize::from(codes[k][row as usize])];
+                *bin = [bin[0] + sample[0], bin[1] + sample[1]];
+            }
+        }
+    }
+    for (column, bins) in columns.into_iter().zip(&bins) {
+        let sums = column.sums.as_chunks_mut::<2>().0;
+        sums.copy_from_slice(&bins[..sums.len()]);
+    }
+}
+
+impl Bins for Many {
+    const GATHERS: bool = false;
+
+    fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {
+        match samples.len {
+            2 => fill_short::<2>(samples, columns),
+            3 => fill_short::<3>(samples, columns),
+            4 => fill_short::<4>(samples, columns),
+            5 => fill_short::<5>(samples, columns),
+            6 => fill_short::<6>(samples, columns),
+            7 => fill_short::<7>(samples, columns),
+            8 => fill_short::<8>(samples, columns),
+            9 => fill_short::<9>(samples, columns),
+            10 => fill_short::<10>(samples, columns),
+            11 => fill_short::<11>(samples, columns),
+            _ => columns.iter_mut().for_each(|column| fill_long(samples, column)),
+        }
+    }
+
+    fn take_away(whole: &mut [f64], part: &[f64], len: usize) {
+        let bins = whole.chunks_exact_mut(len).zip(part.chunks_exact(len));
+        for (whole, part) in bins.filter(|(_, part)| part[0] != 0.0) {
+            whole.iter_mut().zip(part).for_each(|(whole, part)| *whole -= part);
+        }
+    }
+}
+
+/// Samples of few items: their number is known to the compiler, which then needs no loop for them. Two columns at a time, as
+/// their bins fit the innermost cache.
+fn fill_short<const LEN: usize>(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {
+    fn add<const LEN: usize>(column: &mut BinnedColumn<'_>, row: u32, sample: &[f64; LEN]) {
+        let bin = &mut column.sums.as_chunks_mut::<LEN>().0[usize::from(column.codes[row as usize])];
+        *bin = std::array::from_fn(|i| bin[i] + sample[i]);
+    }
+    let table = samples.table.as_chunks::<LEN>().0;
+    columns.iter_mut().for_each(|column| column.sums.fill(0.0));
+    for pair in columns.chunks_mut(2) {
+        match pair {
+            [a, b] => {
+                for &row in samples.rows {
+                    let sample = &table[row as usize];
+                    add(a, row, sample);
+                    add(b, row, sample);
+                }
+            }
+            _ => pair.iter_mut().for_each(|a| samples.rows.iter().for_each(|&row| add(a, row, &table[row as usize]))),
+        }
+    }
+}
+
+/// Samples of many items. Bins are not cleared but overwritten by the first sample: few rows touch few of them.
+fn fill_long(samples: Samples<'_>, column: &mut BinnedColumn<'_>) {
+    let len = samples.len;
+    column.sums.chunks_exact_mut(len).for_each(|bin| bin[0] = 0.0);
+    for &row in samples.rows {
+        let sample = &samples.table[row as usize * len..][..len];
+        let bin = &mut column.sums[usize::from(column.codes[row as usize]) * len..][..len];
+        if bin[0] == 0.0 {
+            bin.copy_from_slice(sample);
+        } else {
+            bin.iter_mut().zip(sample).for_each(|(sum, item)| *sum += item);
+        }
+    }
+}
+
+/// Counts the samples of each bin, where wanted.
+pub(super) fn count(rows: &[u32], column: &mut BinnedColumn<'_>) {
+    if !column.counts.is_empty() {
+        column.counts.fill(0);
+        rows.iter().for_each(|&row| column.counts[usize::from(column.codes[row as usize])] += 1);
+    }
+}

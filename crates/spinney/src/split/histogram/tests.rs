@@ -1,0 +1,312 @@
+//! Histograms against the other searches on the same codes, and against the exact search, on small hostile data.
+
+use ndarray::Array2;
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::Splitter;
+use crate::criterion::variance::{self, RealTargets};
+use crate::data::bins::{bin_dense, bin_sparse};
+use crate::data::{Bins as Edges, DenseColumns, SparseColumns, SparseView, Weights};
+use crate::partition::sorted_entries::{SortedEntries, SortedOrder};
+use crate::partition::{dense, sparse};
+use crate::split::NodeSearch;
+use crate::split::best::{code_threshold, threshold_between};
+use crate::tree::grow::{Structure, grow};
+
+#[derive(Clone, Debug)]
+struct Problem {
+    x: Array2<f32>,
+    y: Vec<f64>,
+    q: usize,
+    weights: Option<Vec<f64>>,
+    max_bins: usize,
+    n_drawn: u32,
+    min_samples_leaf: usize,
+    max_depth: usize,
+    max_leaves: Option<usize>,
+    seed: u64,
+}
+
+/// Values that break careless code: ties, both signs, neighbouring floats, denormals, large ratios.
+fn hostile_value() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        4 => Just(0.0f32),
+        4 => (-3i8..4).prop_map(f32::from),
+        2 => -50f32..50.0,
+        1 => prop::sample::select(vec![1.0f32.next_up(), 1.0f32.next_down(), -0.0, 1e-45, -1e-45, 3e38, -3e38, 1e-30]),
+    ]
+}
+
+fn problem() -> impl Strategy<Value = Problem> {
+    (2usize..40, 1usize..6, 1usize..4).prop_flat_map(|(n, p, q)| {
+        let y = prop_oneof![
+            prop::collection::vec((-4i8..4).prop_map(f64::from), n * q),
+            prop::collection::vec(-1e3f64..1e3, n * q),
+            // Outliers: nodes without them get frames of their own.
+            prop::collection::vec(prop_oneof![8 => -1.0..1.0, 1 => Just(1e15), 1 => Just(-1e9)], n * q),
+        ];
+        let weight = prop_oneof![Just(0.0f64), Just(1.0), Just(2.0), Just(0.5), 0.1f64..3.0];
+        let weights =
+            prop_oneof![Just(None), Just(Some(vec![0.3; n])), prop::collection::vec(weight, n).prop_map(Some)];
+        (
+            (prop::collection::vec(hostile_value(), n * p), prop::bool::weighted(0.3)),
+            y,
+            weights.prop_filter("some weight", |w| w.as_ref().is_none_or(|w| w.iter().any(|&w| w > 0.0))),
+            prop_oneof![2usize..8, Just(255)],
+            prop_oneof![1..=p as u32, Just(p as u32)],
+            prop_oneof![Just(1usize), 1usize..4],
+            prop_oneof![Just(usize::MAX), 1usize..5],
+            prop_oneof![Just(None), (2usize..9).prop_map(Some)],
+            any::<u64>(),
+        )
+            .prop_map(
+                move |((mut x, is_constant), y, weights, max_bins, n_drawn, leaf, max_depth, max_leaves, seed)| {
+                    if is_constant {
+                        x.chunks_mut(p).for_each(|row| row[0] = 7.5);
+                    }
+                    let x = Array2::from_shape_vec((n, p), x).unwrap();
+                    Problem { x, y, q, weights, max_bins, n_drawn, min_samples_leaf: leaf, max_depth, max_leaves, seed }
+                },
+            )
+    })
+}
+
+/// What engines borrow.
+struct Data {
+    y: RealTargets<'static>,
+    units: Vec<u64>,
+    narrow: Vec<u32>,
+    rows: Vec<u32>,
+    exact: bool,
+    csc: SparseView<'static>,
+}
+
+impl Problem {
+    fn data(&self) -> Data {
+        let n = self.x.nrows();
+        let weights = Weights::new(self.weights.as_deref(), n, n).unwrap();
+        let units: Vec<u64> = (0..n).map(|i| weights.units(i)).collect();
+        let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
+        for column in self.x.columns() {
+            for (i, &v) in column.iter().enumerate() {
+                // Every third zero is stored: explicit zeros are zeros.
+                if v != 0.0 || (i + indices.len()) % 3 == 0 {
+                    indices.push(i as u32);
+                    values.push(v);
+                }
+            }
+            ptr.push(indices.len());
+        }
+        Data {
+            y: RealTargets { values: self.y.clone().into(), n_outputs: self.q },
+            rows: (0..n as u32).filter(|&i| units[i as usize] > 0).collect(),
+            narrow: units.iter().map(|&u| u as u32).collect(),
+            units,
+            exact: weights.exact,
+            csc: SparseView::try_new(ptr, indices, values, n).unwrap(),
+        }
+    }
+
+    fn rules(&self, data: &Data, between: fn(f32, f32) -> f32) -> Rules {
+        Rules {
+            splitter: Splitter::Best,
+            max_depth: self.max_depth,
+            min_samples_split: 2,
+            min_samples_leaf: self.min_samples_leaf,
+            min_weight_leaf: 0.0,
+            min_impurity_decrease: 0.0,
+            n_drawn: self.n_drawn,
+            n_features: self.x.ncols(),
+            total_weight: data.units.iter().sum::<u64>() as f64,
+            largest_weight: data.units.iter().copied().max().unwrap() as f64,
+            between,
+        }
+    }
+
+    fn grown(&self, search: &mut dyn SplitSearch) -> Structure {
+        grow(search, Key::from_seed(self.seed), self.max_leaves, &Control::default()).unwrap()
+    }
+}
+
+type Fingerprint = (Vec<(u32, u32, u32)>, Vec<u64>, Vec<u64>, Vec<u32>);
+
+/// Everything that growth decides, with floats as bits and thresholds between values.
+fn fingerprint(mut s: Structure, bins: Option<&Edges>) -> Fingerprint {
+    if let Some(bins) = bins {
+        s.decode(bins);
+    }
+    let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect();
+    let nodes = s.nodes.iter().map(|n| (n.feature, n.threshold.to_bits(), n.right)).collect();
+    (nodes, bits(&s.impurity), bits(&s.weight), s.order.clone())
+}
+
+/// By histograms, with every setting that may not matter.
+fn check_histograms<U: Units, M: Bins>(
+    problem: &Problem,
+    (data, units): (&Data, &[U]),
+    sums: impl Fn() -> M,
+    (bins, codes): (&Edges, &Codes),
+    expected: &Fingerprint,
+) -> Result<(), TestCaseError> {
+    let spare = Spare::default();
+    for (few, limit, n_threads) in
+        [(0, MOST_BYTES, 1), (5, MOST_BYTES, 1), (FEW_SAMPLES, 0, 1), (0, 0, 2), (2, 20_000, 2)]
+    {
+        let criterion = Variance::new(&data.y, units, data.exact, sums()).unwrap();
+        let rules = problem.rules(data, code_threshold);
+        let control = Control::with_threads(n_threads);
+        let search = HistogramSearch::new(codes, &spare, &data.rows, criterion, rules, control).unwrap();
+        let mut search = HistogramSearch { few_samples: few, ..search.with_limit(limit) };
+        search.builder.many_cells = 0;
+        let got = fingerprint(problem.grown(&mut search), Some(bins));
+        prop_assert_eq!(expected, &got, "{} few, {} bytes, {} threads", few, limit, n_threads);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn every_search_on_codes_grows_the_same_tree(problem in problem()) {
+        let data = problem.data();
+        let (n, q) = (problem.x.nrows(), problem.q);
+        let control = Control::default();
+        let units = |row: usize| data.units[row];
+        let raw = DenseColumns::new(problem.x.view()).unwrap();
+        let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &control).unwrap();
+        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q)).unwrap();
+        let rules = problem.rules(&data, code_threshold);
+
+        let values = Array2::from_shape_fn(problem.x.dim(), |(i, j)| f32::from(codes.column(j as u32)[i]));
+        let columns = DenseColumns::new(values.view()).unwrap();
+        let columns = dense::Columns::new(&columns, &data.rows).unwrap();
+        let expected = problem.grown(&mut NodeSearch::new(columns, variance(), rules.clone(), control.clone()));
+        let expected = fingerprint(expected, Some(&bins));
+
+        check_histograms(&problem, (&data, &data.units), || variance::Many::new(q), (&bins, &codes), &expected)?;
+        if data.units.iter().sum::<u64>() < 1 << 31 {
+            check_histograms(&problem, (&data, &data.narrow), || variance::Many::new(q), (&bins, &codes), &expected)?;
+        }
+        if q == 1 {
+            check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &codes), &expected)?;
+        }
+
+        let (sparse_bins, by_column) = bin_sparse(&data.csc, problem.max_bins, units, &control).unwrap();
+        let order = SortedOrder::new(&by_column, &control).unwrap();
+        let carried = SortedEntries::new(&by_column, &order, &data.rows).unwrap();
+        let carried = problem.grown(&mut NodeSearch::new(carried, variance(), rules.clone(), control.clone()));
+        prop_assert_eq!(&expected, &fingerprint(carried, Some(&sparse_bins)));
+        let both = SparseColumns { by_row: by_column.transposed().unwrap(), by_column };
+        let found = sparse::Columns::new(&both, &data.rows).unwrap();
+        let found = problem.grown(&mut NodeSearch::new(found, variance(), rules, control.clone()));
+        prop_assert_eq!(&expected, &fingerprint(found, Some(&sparse_bins)));
+
+        let is_exact = (0..problem.x.ncols() as u32).all(|j| {
+            let mut values: Vec<f32> = data.rows.iter().map(|&i| raw.column(j)[i as usize] + 0.0).collect();
+            values.sort_by(f32::total_cmp);
+            values.dedup();
+            values.len() <= problem.max_bins
+        });
+        if is_exact {
+            let rules = problem.rules(&data, threshold_between);
+            let columns = dense::Columns::new(&raw, &data.rows).unwrap();
+            let exact = problem.grown(&mut NodeSearch::new(columns, variance(), rules, control));
+            prop_assert_eq!(&expected, &fingerprint(exact, None));
+        }
+        prop_assert!(n >= data.rows.len());
+    }
+
+    #[test]
+    fn rows_end_in_the_leaves_that_growth_put_them_in(problem in problem()) {
+        let data = problem.data();
+        let units = |row: usize| data.units[row];
+        let raw = DenseColumns::new(problem.x.view()).unwrap();
+        let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &Control::default()).unwrap();
+        let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q)).unwrap();
+        let rules = problem.rules(&data, code_threshold);
+        let spare = Spare::default();
+        let mut search = HistogramSearch::new(&codes, &spare, &data.rows, criterion, rules, Control::default()).unwrap();
+        let mut s = problem.grown(&mut search);
+        s.decode(&bins);
+        let mut n_rows = 0;
+        for leaf in 0..s.leaf_samples.len() {
+            for &row in s.leaf_rows(leaf) {
+                let mut at = 0;
+                while !s.nodes[at].is_leaf() {
+                    let goes_left = problem.x[[row as usize, s.nodes[at].feature as usize]] <= s.nodes[at].threshold;
+                    at = if goes_left { at + 1 } else { s.nodes[at].right as usize };
+                }
+                prop_assert_eq!(s.nodes[at].right as usize, leaf);
+                n_rows += 1;
+            }
+        }
+        prop_assert_eq!(n_rows, data.rows.len());
+    }
+}
+
+/// Larger problems, where histograms are subtracted and frames change.
+#[test]
+fn subtracting_and_new_frames_change_nothing() {
+    let mut n_frames = 0;
+    for seed in 0..24u64 {
+        let mut stream = crate::rng::Stream::new(Key::from_seed(seed));
+        let (n, p, q) = (600 + 100 * (seed as usize % 3), 12, [1, 2, 3, 1, 14][seed as usize % 5]);
+        let mut draw = |below: u64| stream.below(below) as f64;
+        let x = Array2::from_shape_simple_fn((n, p), || if draw(3) == 0.0 { 0.0 } else { (draw(900) - 400.0) as f32 });
+        let outlier = |i: usize| if i.is_multiple_of(97) { 1e14 } else { 0.0 };
+        let signal = |i: usize| f64::from(x[[i / q, 3]] + x[[i / q, 5]].abs());
+        let y = (0..n * q).map(|i| signal(i) + draw(1000) / 7.0 + outlier(i)).collect();
+        let weights = match seed % 4 {
+            0 => None,
+            1 => Some((0..n).map(|_| draw(3)).collect()),
+            2 => Some((0..n).map(|_| draw(1000) / 999.0).collect()),
+            _ => Some(vec![2.0; n]),
+        };
+        let problem = Problem {
+            x,
+            y,
+            q,
+            weights,
+            max_bins: [255, 16, 100][seed as usize % 3],
+            n_drawn: if seed % 5 == 0 { 5 } else { p as u32 },
+            min_samples_leaf: 1 + 4 * (seed as usize % 2),
+            max_depth: if seed % 7 == 0 { 6 } else { usize::MAX },
+            max_leaves: (seed % 3 == 0).then_some(40),
+            seed,
+        };
+        let data = problem.data();
+        let raw = DenseColumns::new(problem.x.view()).unwrap();
+        let control = Control::default();
+        let (bins, codes) = bin_dense(&raw, problem.max_bins, |row| data.units[row], &control).unwrap();
+        let values = Array2::from_shape_fn(problem.x.dim(), |(i, j)| f32::from(codes.column(j as u32)[i]));
+        let columns = DenseColumns::new(values.view()).unwrap();
+        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q)).unwrap();
+        let rules = problem.rules(&data, code_threshold);
+        let mut exact = NodeSearch::new(
+            dense::Columns::new(&columns, &data.rows).unwrap(),
+            variance(),
+            rules.clone(),
+            control.clone(),
+        );
+        let exact = problem.grown(&mut exact);
+        assert!(exact.nodes.len() > 20);
+        let expected = fingerprint(exact, Some(&bins));
+        check_histograms(&problem, (&data, &data.units), || variance::Many::new(q), (&bins, &codes), &expected)
+            .unwrap();
+        if q == 1 {
+            check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &codes), &expected).unwrap();
+        }
+        let spare = Spare::default();
+        let mut search = HistogramSearch::new(&codes, &spare, &data.rows, variance(), rules, control).unwrap();
+        search.few_samples = FEW_SAMPLES;
+        problem.grown(&mut search);
+        n_frames += data.rows.iter().map(|&row| search.criterion.frame_of(row)).max().unwrap();
+        // What was taken is given back.
+        assert!(search.store.kept.iter().all(Option::is_none) || problem.max_leaves.is_some());
+        drop(search);
+        assert!(!spare.lock().is_empty());
+    }
+    assert!(n_frames > 24, "{n_frames} frames in all");
+}
