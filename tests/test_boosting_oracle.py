@@ -62,7 +62,9 @@ def check(model: Any, twin: Twin, X_new: np.ndarray, parameters: dict[str, Any],
         for stage, (ours, theirs) in enumerate(zip(staged(X), expected, strict=True)):
             np.testing.assert_allclose(as_scores(ours, twin), as_scores(theirs, twin), atol=tolerance, err_msg=stage)
     steps = np.array([rho for _, rho, _ in twin.stages(**parameters)])
-    if steps.shape[1] > 1 and not twin.groups:  # of one score, leaves that are not relabelled are relabelled all the same
+    if (
+        steps.shape[1] > 1 and not twin.groups
+    ):  # of one score, leaves that are not relabelled are relabelled all the same
         np.testing.assert_allclose(model.step_sizes_, steps, rtol=1e-3, atol=1e-4)
     losses = np.array([twin.value(f) for _, _, f in twin.stages(**parameters)])
     # What the loss is divided by, and a constant factor, are the estimator's.
