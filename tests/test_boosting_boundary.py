@@ -1,0 +1,471 @@
+"""Bad input, odd input, interruption and threads in boosting. An error names its argument and changes nothing."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import spinney
+from conftest import BOOSTING, make, make_data, model_bytes
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeClassifier
+from spinney import _spinney
+
+CLASSIFIER, REGRESSOR = BOOSTING
+
+
+@pytest.fixture(params=BOOSTING)
+def name(request):
+    return request.param
+
+
+def check_refused(model, error, message, X, y, **fit):
+    """The fit fails with this message and leaves the estimator, which is fitted, as it was."""
+    before = dict(model.__dict__)
+    with pytest.raises(error, match=message):
+        model.fit(X, y, **fit)
+    assert model.__dict__.keys() == before.keys()
+    assert all(model.__dict__[key] is before[key] for key in before)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_values_of_X_that_are_no_float32(name, container, value):
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    bad = X.copy()
+    bad[3, 2] = value
+    message = "X contains NaN" if np.isnan(value) else "X contains infinity or a value too large"
+    check_refused(model, ValueError, message, container(bad), y)
+    check_refused(model, ValueError, message, X, y, X_val=container(bad), y_val=y)
+    for method in ("predict", "apply"):
+        with pytest.raises(ValueError, match=message):
+            getattr(model, method)(container(bad))
+    with pytest.raises(ValueError, match=message):
+        next(model.staged_predict(container(bad)))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.zeros((0, 3)), np.zeros(0), "0 sample"),
+        (np.zeros((3, 0)), np.zeros(3), "0 feature"),
+        (np.zeros((3, 2)), np.zeros(4), "inconsistent numbers of samples"),
+        (np.zeros((3, 2)), None, "y is None"),
+        (sparse.csr_array((0, 3)), np.zeros(0), "0 sample"),
+    ],
+)
+def test_shapes(name, X, y, message):
+    with pytest.raises(ValueError, match=message):
+        make(name).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"loss": "deviance"},
+        {"output_strategy": "multi"},
+        {"learning_rate": 0},
+        {"learning_rate": -0.1},
+        {"learning_rate": np.nan},
+        {"n_estimators": 0},
+        {"subsample": 0.0},
+        {"subsample": 1.1},
+        {"max_bins": 1},
+        {"max_bins": 256},
+        {"line_search": "golden"},
+        {"relabel_leaves": 2},
+        {"output_projection": "gauss"},
+        {"output_projection": None},
+        {"n_projections": 0},
+        {"estimator": 3},
+        {"validation_fraction": 0.0},
+        {"validation_fraction": 1.0},
+        {"n_iter_no_change": 0},
+        {"tol": -1.0},
+        {"max_depth": 0},
+        {"max_leaf_nodes": 1},
+        {"min_samples_split": 1},
+        {"random_state": "seed"},
+    ],
+)
+def test_parameters(name, params):
+    X, y = make_data(name)
+    (parameter,) = params
+    model = make(name).fit(X, y)
+    check_refused(model.set_params(**params), ValueError, f"'{parameter}' parameter of {name}", X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "valid"),
+    [
+        (REGRESSOR, "loss", ["squared_error", "absolute_error"]),
+        (CLASSIFIER, "loss", ["log_loss", "exponential", "hinge", "squared_error"]),
+        (REGRESSOR, "output_strategy", ["projected", "joint", "single_target"]),
+        (REGRESSOR, "line_search", ["newton", "brent"]),
+    ],
+)
+def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
+    X, y = make_data(name)
+    with pytest.raises(ValueError, match=f"'{parameter}'") as raised:
+        make(name, **{parameter: "unknown"}).fit(X, y)
+    assert all(repr(value) in str(raised.value) for value in valid)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"learning_rate": np.inf}, "learning_rate is inf"),
+        ({"tol": np.inf}, "tol is inf"),
+        ({"n_projections": True}, "n_projections is True"),
+        ({"n_projections": 2, "relabel_leaves": False}, "n_projections is 2, .*relabel_leaves=False, accepted: 1"),
+        ({"output_projection": np.ones((2, 3)), "relabel_leaves": False}, "n_projections is 2, .*accepted: 1"),
+        ({"output_projection": np.ones((2, 3)), "n_projections": 3}, "n_projections is 3, but .* matrix of 2 rows"),
+        (
+            {"output_projection": np.ones((2, 4))},
+            r"output_projection has shape \(2, 4\), expected \(n_projections, 3\)",
+        ),
+        ({"output_projection": [[np.nan, 0, 0]]}, "output_projection contains NaN"),
+        (
+            {"output_projection": spinney.projection.GaussianProjection},
+            "the class GaussianProjection, accepted: an obj",
+        ),
+        ({"output_projection": lambda d, q, seed: np.ones((q + 1, d))}, r"has shape \(2, 3\), expected \(1, 3\)"),
+        ({"output_projection": "subsample", "n_projections": 4}, "n_projections"),
+        ({"n_projections": 2**62}, "n_projections"),
+        ({"estimator": Ridge, "relabel_leaves": False}, "estimator is the class Ridge, accepted: an object of it"),
+        ({"estimator": LogisticRegression(), "relabel_leaves": False}, "LogisticRegression, which is not a regressor"),
+        (
+            {"estimator": DecisionTreeClassifier(), "relabel_leaves": False},
+            "DecisionTreeClassifier, which is not a reg",
+        ),
+        ({"estimator": SVR(), "output_strategy": "joint"}, "SVR, which predicts one output, .* fits it to 3"),
+        ({"estimator": Ridge(), "output_strategy": "single_target"}, "'single_target'.*accepted: 'joint' and 'proj"),
+        ({"estimator": Ridge()}, "relabel_leaves is True, but Ridge has no leaves.*pass relabel_leaves=False"),
+    ],
+)
+def test_parameters_that_contradict_each_other_or_y(name, params, message):
+    X, y = make_data(name, outputs="labels" if name == CLASSIFIER else "several")
+    model = make(name).fit(X, y)
+    check_refused(model.set_params(**params), ValueError, message, X, y)
+
+
+@pytest.mark.parametrize(
+    ("Y", "message"),
+    [
+        (sparse.csr_array(np.full((60, 3), 2)), "y is sparse and holds values other than 0 and 1"),
+        (sparse.csr_array(np.full((60, 3), np.nan)), "y is sparse and holds values other than 0 and 1"),
+        (sparse.csr_array((59, 3)), "inconsistent numbers of samples.*60.*59"),
+        (np.linspace(0, 1, 60), "continuous|Unknown label type"),
+        (np.full((60, 3), 0.5), "continuous|Unknown label type"),
+        (np.full((60, 3), np.nan), "NaN"),
+    ],
+)
+def test_y_that_is_no_labels_or_classes(Y, message):
+    X, y = make_data(CLASSIFIER)
+    check_refused(make(CLASSIFIER).fit(X, y), ValueError, message, X, Y)
+
+
+def test_y_that_is_no_numbers():
+    X, y = make_data(REGRESSOR)
+    model = make(REGRESSOR).fit(X, y)
+    check_refused(model, TypeError, r"y is sparse.*dense", X, sparse.csr_array(np.eye(len(X))))
+    check_refused(model, ValueError, "could not convert", X, ["a"] * len(X))
+    check_refused(model, ValueError, "NaN", X, np.full(len(X), np.nan))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(59), "sample_weight has shape"),
+        (np.where(np.arange(60) == 5, -1.0, 1.0), "sample_weight has a negative value"),
+        (np.zeros(60), "sample_weight is zero for every row"),
+        (np.where(np.arange(60) == 5, np.nan, 1.0), "sample_weight contains NaN"),
+    ],
+)
+def test_sample_weights(name, weights, message):
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    check_refused(model, ValueError, message, X, y, sample_weight=weights)
+    check_refused(model, ValueError, message, X, y, X_val=X, y_val=y, sample_weight_val=weights)
+
+
+@pytest.mark.parametrize("class_weight", [{"a": 1, "d": 2}, "even", {"a": -1, "b": 1, "c": 1}])
+def test_class_weights(class_weight):
+    X, y = make_data(CLASSIFIER)
+    check_refused(make(CLASSIFIER).fit(X, y).set_params(class_weight=class_weight), ValueError, "class", X, y)
+
+
+def test_validation_sets(name):
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    check_refused(model, ValueError, "y_val is None, but X_val is given", X, y, X_val=X)
+    check_refused(model, ValueError, "X_val is None, but y_val is given", X, y, y_val=y)
+    check_refused(model, ValueError, "sample_weight_val is given, but", X, y, sample_weight_val=np.ones(60))
+    check_refused(model, ValueError, "X_val.*features", X, y, X_val=X[:, 1:], y_val=y)
+    check_refused(model, ValueError, "inconsistent numbers", X, y, X_val=X, y_val=y[1:])
+    two = np.column_stack([y, y])
+    check_refused(model, ValueError, "y_val has 2 columns, expected 1", X, y, X_val=X, y_val=two)
+    check_refused(model, (TypeError, ValueError), "sparse", X, y, X_val=X, y_val=sparse.eye_array(60, format="csr"))
+    if name == CLASSIFIER:
+        check_refused(model, ValueError, "y_val has the class 'z', which y has not", X, y, X_val=X[:1], y_val=["z"])
+        Y = make_data(name, outputs="labels")[1]
+        check_refused(model, ValueError, "y_val has 2 columns, expected 3", X, Y, X_val=X, y_val=Y[:, :2])
+        check_refused(model, ValueError, "values other than 0 and 1", X, Y, X_val=X, y_val=Y + 1)
+    model.set_params(n_iter_no_change=2, validation_fraction=0.99)
+    check_refused(model, ValueError, "validation_fraction is 0.99.*cannot be split", X[:5], y[:5])
+
+
+def test_warm_start_refuses_what_cannot_be_added(name):
+    X, y = make_data(name)
+    model = make(name, warm_start=True).fit(X, y)
+    check_refused(model.set_params(n_estimators=3), ValueError, "n_estimators=3 is less than the 5 stages", X, y)
+    model.set_params(n_estimators=8)
+    check_refused(model, ValueError, "X has 11 features, but the stages grown before have 12", X[:, 1:], y)
+    several = make_data(name, outputs="several")[1]
+    check_refused(model, ValueError, "y has 3 outputs, but the stages grown before have 1", X, several)
+    if name == CLASSIFIER:
+        check_refused(model, ValueError, "other classes", X, np.char.upper(y))
+    loss = "exponential" if name == CLASSIFIER else "absolute_error"
+    changes = {"loss": loss, "output_strategy": "joint", "learning_rate": 0.2, "relabel_leaves": False}
+    for parameter, value in changes.items():
+        old = getattr(model, parameter)
+        message = f"{parameter} is {value!r}, but the stages grown before have {old!r}"
+        check_refused(model.set_params(**{parameter: value}), ValueError, message, X, y)
+        model.set_params(**{parameter: old})
+    model.set_params(estimator=Ridge(), relabel_leaves=False)
+    check_refused(model, ValueError, "relabel_leaves|estimator", X, y)
+    model.set_params(estimator=None, relabel_leaves=True, n_estimators=5)
+    with pytest.warns(UserWarning, match="does not fit new stages"):
+        model.fit(X, y)
+
+
+class Bad(RegressorMixin, BaseEstimator):
+    """A weak model that does what it is told."""
+
+    def __init__(self, predicts=None, raises=None):
+        self.predicts = predicts
+        self.raises = raises
+
+    def fit(self, X, y):
+        if self.raises is not None:
+            raise self.raises
+        return self
+
+    def predict(self, X):
+        return self.predicts(X)
+
+
+@pytest.mark.parametrize(
+    ("weak", "error", "message"),
+    [
+        (Bad(raises=LookupError("mine")), LookupError, "mine"),
+        (Bad(raises=KeyboardInterrupt()), KeyboardInterrupt, ""),
+        (Bad(lambda X: np.full(len(X), np.nan)), ValueError, "estimator Bad predicts NaN or infinity"),
+        (Bad(lambda X: np.ones((len(X), 2))), ValueError, "estimator Bad predicts 2 columns, expected 1"),
+        (Bad(lambda X: ["a"] * len(X)), ValueError, "could not convert"),
+        (Bad(lambda X: np.ones(len(X) - 1)), ValueError, "reshape|rows|shape"),
+    ],
+)
+def test_what_weak_models_raise_is_raised(name, weak, error, message):
+    X, y = make_data(name)
+    y = y if name == REGRESSOR else y == "a"
+    model = make(name).fit(X, y)
+    check_refused(model.set_params(estimator=weak, relabel_leaves=False), error, message, X, y)
+
+
+def test_weak_models_without_weights(name):
+    X, y = make_data(name)
+    model = make(name, estimator=Bad(lambda X: X[:, 0]), relabel_leaves=False).fit(X, y, sample_weight=np.ones(60))
+    message = "rows have weights, but estimator Bad takes no sample_weight"
+    check_refused(model, ValueError, message, X, y, sample_weight=np.arange(1, 61))
+
+
+# Odd input
+
+
+@pytest.mark.parametrize("params", [{}, {"relabel_leaves": False}, {"output_strategy": "single_target"}])
+def test_one_sample_one_class_constant_y_and_constant_columns(name, params):
+    X, y = make_data(name)
+    model = make(name, **params).fit(X[:1], y[:1])
+    assert (model.predict(X) == y[0]).all()
+    assert (model.feature_importances_ == 0).all()
+    constant = make(name, **params).fit(np.ones_like(X), y)
+    assert len(np.unique(constant.predict(X))) == 1
+    assert len(make(name, **params).fit(sparse.csr_array(X.shape), y).predict(X)) == len(X)
+    if name == REGRESSOR:
+        assert (make(name, **params).fit(X, np.full(60, 0.1)).predict(X) == 0.1).all()
+    else:
+        one = make(name, **params).fit(X, ["only"] * 60)
+        assert set(one.predict(X)) == {"only"}
+        assert (one.predict_proba(X) == 1).all()
+        assert np.isfinite(one.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential", "hinge", "squared_error"])
+@pytest.mark.parametrize("strategy", ["projected", "joint", "single_target"])
+def test_a_constant_label_keeps_its_column(loss, strategy):
+    X, Y = make_data(CLASSIFIER, outputs="labels")
+    Y[:, 0], Y[:, 1] = 0, 1
+    model = make(CLASSIFIER, loss=loss, output_strategy=strategy, learning_rate=1.0, n_estimators=30).fit(X, Y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert (model.predict(X)[:, :2] == [0, 1]).all()
+    one = make(CLASSIFIER, loss=loss, output_strategy=strategy).fit(X, sparse.csc_matrix(Y[:, 2:]))
+    assert one.predict(X).shape == (60, 1)
+    assert one.decision_function(X).shape == (60, 1)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential", "hinge"])
+def test_separable_classes_stay_finite(loss):
+    X = np.arange(40.0)[:, None]
+    y = np.arange(40) >= 20
+    model = make(CLASSIFIER, loss=loss, learning_rate=1.0, n_estimators=200).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.isfinite(model.train_score_).all()
+    assert (model.predict(X) == y).all()
+
+
+def test_entries_that_are_named_twice(name):
+    X, y = make_data(name)
+    twice = sparse.csr_array((np.ones(3), np.array([1, 0, 1]), np.r_[0, 3, np.full(59, 3)]), shape=(60, 12))
+    before = twice.data.copy(), twice.indices.copy()
+    summed = sparse.csr_array(twice.toarray())
+    assert model_bytes(make(name).fit(twice, y)) == model_bytes(make(name).fit(summed, y))
+    np.testing.assert_array_equal(twice.data, before[0])
+    np.testing.assert_array_equal(twice.indices, before[1])
+
+
+def test_huge_numbers_to_predict():
+    X, y = make_data(REGRESSOR)
+    for scale in (1e-100, 1e100):
+        model = make(REGRESSOR).fit(X, y * scale)
+        assert np.isfinite(model.predict(X)).all()
+        np.testing.assert_allclose(model.predict(X) / scale, make(REGRESSOR).fit(X, y).predict(X), rtol=1e-6)
+
+
+def test_broken_models_are_refused():
+    X, y = make_data(CLASSIFIER)
+    data = model_bytes(make(CLASSIFIER).fit(X, y))
+    for broken in (data[: len(data) // 2], data[:8] + b"x" + data[9:], b"", pickle.dumps(X)):
+        with pytest.raises(ValueError, match="not a valid spinney model"):
+            _spinney.Boosted.from_bytes(broken)
+
+
+# Interruption and threads
+
+
+def test_predict_from_threads(name):
+    X, y = make_data(name, n=300)
+    model = make(name).fit(X, y)
+    expected = model.predict(X)
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: model.predict(X), range(32)):
+            np.testing.assert_array_equal(found, expected)
+        for found in pool.map(lambda _: list(model.staged_predict(X))[-1], range(32)):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_fit_from_threads():
+    X, y = make_data(REGRESSOR, n=300)
+    weak = {"estimator": LinearRegression(), "relabel_leaves": False}
+    for params in ({}, weak):
+        with ThreadPoolExecutor(8) as pool:
+            models = list(pool.map(lambda _: make(REGRESSOR, n_jobs=2, **params).fit(X, y), range(8)))  # noqa: B023
+        assert len({model_bytes(model) for model in models}) == 1
+
+
+def test_a_generator_of_stages_in_several_hands():
+    X, y = make_data(REGRESSOR, n=300)
+    model = make(REGRESSOR, n_estimators=50).fit(X, y)
+    stages = model._model.staged_scores(X.astype(np.float32), 1)
+
+    def take(_):
+        try:
+            return next(stages, None)
+        except ValueError as error:
+            assert "another thread" in str(error)
+            return None
+
+    with ThreadPoolExecutor(4) as pool:
+        taken = [part for part in pool.map(take, range(200)) if part is not None]
+    assert len(taken) <= 50
+
+
+LONG = """
+    import sys, time, numpy as np, spinney
+    from sklearn.linear_model import Ridge
+    rng = np.random.default_rng(0)
+    kind = sys.argv[1]
+    params = {"n_estimators": 100_000}
+    if kind == "weak":
+        params |= {"estimator": Ridge(), "relabel_leaves": False}
+    elif kind != "predict":
+        params |= {"output_strategy": kind, "n_jobs": 2}
+    X, y = rng.random((20_000, 50), dtype=np.float32), rng.random((20_000, 20))
+    model = spinney.GradientBoostingRegressor(**params)
+    work = lambda: model.fit(X, y)
+    if kind == "predict":
+        model.set_params(n_estimators=300, n_jobs=2).fit(X[:500], y[:500])
+        X = np.tile(X, (20, 1))
+        work = lambda: list(model.staged_predict(X))
+    print("ready", flush=True)
+    try:
+        work()
+    except KeyboardInterrupt:
+        print(time.monotonic(), "fitted" if hasattr(model, "n_features_in_") else "unfitted", flush=True)
+    else:
+        print("finished", flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["projected", "joint", "single_target", "weak", "predict"])
+def test_ctrl_c_is_answered_within_half_a_second(kind):
+    source = [sys.executable, "-c", textwrap.dedent(LONG), kind]
+    with subprocess.Popen(source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(1.0)
+            sent = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            answer = process.stdout.readline().split()
+            assert len(answer) == 2, (answer, process.stderr.read())
+            assert float(answer[0]) - sent < 0.5
+            assert answer[1] == ("fitted" if kind == "predict" else "unfitted")
+        finally:
+            process.kill()
+
+
+def test_progress_reaches_the_number_of_stages(monkeypatch):
+    from contextlib import contextmanager
+
+    X, y = make_data(REGRESSOR, outputs="several")
+    for params in ({}, {"estimator": Ridge(), "output_strategy": "joint"}):
+        seen = []
+
+        @contextmanager
+        def record(n_stages, verbose, name, seen=seen):
+            yield seen.append
+
+        monkeypatch.setattr("spinney.boosting.progress_bar", record)
+        make(REGRESSOR, n_estimators=200, **params).fit(X, y)
+        assert seen[-1] == 200
+        assert seen == sorted(seen)
+
+
+def test_models_cannot_be_changed():
+    X, y = make_data(CLASSIFIER)
+    model = make(CLASSIFIER).fit(X, y)
+    with pytest.raises(AttributeError):
+        model._model.n_stages = 3
+    with pytest.raises(ValueError, match="read-only"):
+        model[0].tree_.threshold[0] = 1
