@@ -78,6 +78,8 @@ def test_shapes(name, X, y, message):
         {"learning_rate": 0},
         {"learning_rate": -0.1},
         {"learning_rate": np.nan},
+        {"learning_rate": np.inf},
+        {"tol": np.inf},
         {"n_estimators": 0},
         {"subsample": 0.0},
         {"subsample": 1.1},
@@ -125,20 +127,18 @@ def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"learning_rate": np.inf}, "learning_rate is inf"),
-        ({"tol": np.inf}, "tol is inf"),
         ({"n_projections": True}, "n_projections is True"),
         ({"n_projections": 2, "relabel_leaves": False}, "n_projections is 2, .*relabel_leaves=False, accepted: 1"),
         ({"output_projection": np.ones((2, 3)), "relabel_leaves": False}, "n_projections is 2, .*accepted: 1"),
         ({"output_projection": np.ones((2, 3)), "n_projections": 3}, "n_projections is 3, but .* matrix of 2 rows"),
         (
             {"output_projection": np.ones((2, 4))},
-            r"output_projection has shape \(2, 4\), expected \(n_projections, 3\)",
+            r"output_projection has shape \(2, 4\), expected \(n_pro",
         ),
         ({"output_projection": [[np.nan, 0, 0]]}, "output_projection contains NaN"),
         (
             {"output_projection": spinney.projection.GaussianProjection},
-            "the class GaussianProjection, accepted: an obj",
+            "the class GaussianProjection, accepted: an",
         ),
         ({"output_projection": lambda d, q, seed: np.ones((q + 1, d))}, r"has shape \(2, 3\), expected \(1, 3\)"),
         ({"output_projection": "subsample", "n_projections": 4}, "n_projections"),
@@ -147,7 +147,7 @@ def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
         ({"estimator": LogisticRegression(), "relabel_leaves": False}, "LogisticRegression, which is not a regressor"),
         (
             {"estimator": DecisionTreeClassifier(), "relabel_leaves": False},
-            "DecisionTreeClassifier, which is not a reg",
+            "DecisionTreeClassifier, which is not",
         ),
         ({"estimator": SVR(), "output_strategy": "joint"}, "SVR, which predicts one output, .* fits it to 3"),
         ({"estimator": Ridge(), "output_strategy": "single_target"}, "'single_target'.*accepted: 'joint' and 'proj"),
@@ -270,7 +270,7 @@ class Bad(RegressorMixin, BaseEstimator):
     ("weak", "error", "message"),
     [
         (Bad(raises=LookupError("mine")), LookupError, "mine"),
-        (Bad(raises=KeyboardInterrupt()), KeyboardInterrupt, ""),
+        (Bad(raises=KeyboardInterrupt()), KeyboardInterrupt, None),
         (Bad(lambda X: np.full(len(X), np.nan)), ValueError, "estimator Bad predicts NaN or infinity"),
         (Bad(lambda X: np.ones((len(X), 2))), ValueError, "estimator Bad predicts 2 columns, expected 1"),
         (Bad(lambda X: ["a"] * len(X)), ValueError, "could not convert"),
@@ -336,7 +336,7 @@ def test_separable_classes_stay_finite(loss):
 
 
 def test_entries_that_are_named_twice(name):
-    X, y = make_data(name)
+    y = make_data(name)[1]
     twice = sparse.csr_array((np.ones(3), np.array([1, 0, 1]), np.r_[0, 3, np.full(59, 3)]), shape=(60, 12))
     before = twice.data.copy(), twice.indices.copy()
     summed = sparse.csr_array(twice.toarray())
@@ -393,12 +393,12 @@ def test_a_generator_of_stages_in_several_hands():
         try:
             return next(stages, None)
         except ValueError as error:
-            assert "another thread" in str(error)
-            return None
+            return str(error)
 
     with ThreadPoolExecutor(4) as pool:
         taken = [part for part in pool.map(take, range(200)) if part is not None]
-    assert len(taken) <= 50
+    assert all("another thread" in part for part in taken if isinstance(part, str))
+    assert sum(not isinstance(part, str) for part in taken) <= 50
 
 
 LONG = """

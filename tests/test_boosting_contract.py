@@ -51,18 +51,21 @@ def variations():
             for max_bins in (None, 255):
                 yield make(name, max_bins=max_bins, learning_rate=0.5, **strategy)
         yield make(name, max_leaf_nodes=6, max_features=0.7, n_jobs=2)
-        yield make(name, subsample=0.8, line_search="brent")
+        # Not with `subsample`, which draws rows: one of weight 2 is not drawn as two rows.
+        yield make(name, line_search="brent")
         yield make(name, warm_start=True)
-        yield make(name, estimator=LinearRegression(), output_strategy="joint")
-        yield make(name, estimator=LinearRegression(), relabel_leaves=False)
-    yield make(REGRESSOR, loss="absolute_error")
+        weak = sklearn.tree.DecisionTreeRegressor(max_depth=3)
+        yield make(name, estimator=weak, output_strategy="joint")
+        yield make(name, estimator=weak, relabel_leaves=False)
+    yield make(REGRESSOR, loss="absolute_error", learning_rate=0.5, n_estimators=20)
     yield make(CLASSIFIER, loss="exponential")
     yield make(CLASSIFIER, loss="hinge")
     yield make(CLASSIFIER, loss="squared_error")
     yield make(CLASSIFIER, class_weight="balanced")
 
 
-# No check is expected to fail.
+# No check is expected to fail. Those that fit twice give a warm start nothing to do.
+@pytest.mark.filterwarnings("ignore:Warm-start fitting without increasing")
 @parametrize_with_checks(list(variations()))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -161,7 +161,7 @@ class Target:
         codes = np.zeros(y.shape, dtype=np.uint32)
         for j, found in enumerate(self.classes):
             if not (known := np.isin(y[:, j], found)).all():
-                raise ValueError(f"y_val has the class {y[~known, j][0]!r}, which y has not")
+                raise ValueError(f"y_val has the class {y[~known, j][:1].tolist()[0]!r}, which y has not")
             codes[:, j] = np.searchsorted(found, y[:, j])
         return codes, self.engine[1]
 

@@ -106,8 +106,8 @@ pub(crate) fn fit_boosting_with<'py>(
         Some((y, _)) => Some((y.view()?, held_weights.as_deref())),
         None => None,
     };
-    let mut learner = Callback { fit_predict, progress: progress.map(Bound::unbind), raised: None };
-    let entry = Entry { n_threads: 1, cost: 0, progress: None };
+    let mut learner = Callback { fit_predict, progress: progress.clone().map(Bound::unbind), raised: None };
+    let entry = Entry { n_threads: 1, cost: 0, progress };
     let outcome = entry.run(py, |control| config.fit_with(&mut learner, shape, &y, w.as_deref(), validation, control));
     match learner.raised {
         Some(error) => Err(error),

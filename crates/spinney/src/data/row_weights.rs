@@ -38,10 +38,13 @@ impl<'a> RowWeights<'a> {
                 Some(Cow::Owned(balanced(y, |row| self.sample_weight.map_or(1.0, |w| w[row]))?))
             }
         };
-        if let Some(by_class) = &by_class
-            && by_class.len() != y.n_samples()
-        {
-            return Err(Error::shape("class weights by row", y.n_samples(), by_class.len()));
+        if let Some(by_class) = &by_class {
+            if by_class.len() != y.n_samples() {
+                return Err(Error::shape("class weights by row", y.n_samples(), by_class.len()));
+            }
+            if let Some(bad) = by_class.iter().find(|w| !w.is_finite() || **w < 0.0) {
+                return Err(Error::invalid("class_weight", bad, "finite numbers, none negative"));
+            }
         }
         Ok(product(self.sample_weight, by_class))
     }

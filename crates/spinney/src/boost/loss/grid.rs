@@ -10,6 +10,8 @@ const FEWEST_BITS: i32 = 26;
 pub(crate) trait OnGrid: Score {
     /// Bits of a rounded number below its bound: of the significand, one is for the addition that rounds.
     const BITS: i32;
+    /// Bounds below are taken for this one, whose grid has steps of full precision.
+    const LEAST: f64;
 
     /// The nearest multiple of the grid's step.
     fn round(self, magic: Self) -> Self;
@@ -21,8 +23,7 @@ pub(crate) trait OnGrid: Score {
         // The power of two at or above.
         let log_above = |x: f64| exponent_above(x) - i32::from(x.to_bits() << 12 == 0);
         let bits = (52 - log_above(total_units.max(1.0))).clamp(FEWEST_BITS.min(Self::BITS), Self::BITS);
-        // The least float32 of full precision is 2^−126: finer than any sum of gradients needs.
-        let bound = if bound > 0.0 { bound.max(1e-30) } else { 0.0 };
+        let bound = if bound > 0.0 { bound.max(Self::LEAST) } else { 0.0 };
         let exponent = if bound == 0.0 { return Self::from_f64(0.0) } else { log_above(bound) - bits + Self::BITS + 1 };
         Self::from_f64(1.5 * 2f64.powi(exponent.min(1022)))
     }
@@ -30,6 +31,7 @@ pub(crate) trait OnGrid: Score {
 
 impl OnGrid for f32 {
     const BITS: i32 = 22;
+    const LEAST: f64 = 1e-30;
     #[inline(always)]
     fn round(self, magic: f32) -> f32 {
         (self + magic) - magic
@@ -38,6 +40,7 @@ impl OnGrid for f32 {
 
 impl OnGrid for f64 {
     const BITS: i32 = 51;
+    const LEAST: f64 = 1e-290;
     #[inline(always)]
     fn round(self, magic: f64) -> f64 {
         (self + magic) - magic
