@@ -40,9 +40,7 @@ def scm20d() -> Data:
 
 def rf1() -> Data:
     """rf1: 6 083 hours of a river network, 64 measurements, 8 flows to foretell; gaps take the mean of their column."""
-    data = named("rf1")
-    mean = np.nanmean(data.X, axis=0)
-    return replace(data, **{name: np.where(np.isnan(a := getattr(data, name)), mean, a) for name in ("X", "X_test")})
+    return filled(named("rf1"))
 
 
 def one_against_rest() -> Data:
@@ -93,9 +91,20 @@ def wide_video() -> Data:
     return Data(X[:n_train].astype(np.float32), Y[:n_train], X[n_train:].astype(np.float32), Y[n_train:])
 
 
+def filled(data: Data) -> Data:
+    """Gaps of X take the mean of their column in the training part; 0 where the column is nothing but gaps."""
+    if not np.isnan(data.X).any() and not np.isnan(data.X_test).any():
+        return data
+    known = ~np.isnan(data.X)
+    mean = np.where(known, data.X, 0).sum(axis=0, dtype=np.float64) / np.maximum(known.sum(axis=0), 1)
+    X, X_test = (np.where(np.isnan(a), mean, a).astype(np.float32) for a in (data.X, data.X_test))
+    return replace(data, X=X, X_test=X_test)
+
+
 def standard_y(data: Data) -> Data:
     """Outputs with mean 0 and deviation 1 on the training part, so that none of them outweighs the others."""
-    mean, std = data.y.mean(axis=0), data.y.std(axis=0)
+    mean, std = data.y.mean(axis=0, dtype=np.float64), data.y.std(axis=0, dtype=np.float64)
+    std[std == 0] = 1
     return replace(data, y=(data.y - mean) / std, y_test=(data.y_test - mean) / std)
 
 
