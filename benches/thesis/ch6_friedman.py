@@ -149,7 +149,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         axis.set_title(f"{problem}, {'with' if noisy else 'without'} noisy outputs")
     axes[0, 0].set_yticks(range(len(METHODS)), METHODS)
     axes[0, 0].invert_yaxis()
-    axes[0, 0].legend(frameon=False, fontsize=8)
+    axes[1, 0].legend(frameon=False, fontsize=8, loc="upper center")
     figure.supxlabel("macro-r² on the test part, mean and standard deviation of repeats", fontsize=9)
     save(figure, path)
 
