@@ -216,10 +216,11 @@ def staged(model: Any, X: Any, at: Sequence[int]) -> Iterator[np.ndarray]:
         yield from model.staged(X, at)
         return
     wanted = set(at)
-    if hasattr(model, "staged_predict"):
-        stages = getattr(model, "staged_decision_function", model.staged_predict)(X)
-        yield from (scores for m, scores in enumerate(stages, 1) if m in wanted)
-        return
+    for method in ("staged_decision_function", "staged_predict"):
+        if hasattr(model, method):
+            stages = enumerate(getattr(model, method)(X), 1)
+            yield from (values for m, values in stages if m in wanted)
+            return
     total = 0.0
     for m, tree in enumerate(model.estimators_, 1):
         total = total + np.asarray(getattr(tree, "predict_proba", tree.predict)(X))

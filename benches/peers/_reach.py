@@ -46,6 +46,10 @@ class Curve:
     def rounds_to(self, target: float) -> int | None:
         return next((m for m in sorted(self.scores) if self.scores[m] >= target), None)
 
+    def seconds_to(self, target: float) -> float:
+        m = self.rounds_to(target)
+        return np.inf if m is None else m * self.pace
+
 
 def curve(
     problem: str,
@@ -54,9 +58,13 @@ def curve(
     data: Callable[[], Data],
     score: Callable[[np.ndarray, Any], float],
     target: float,
+    seconds: float = np.inf,
     renew: bool = False,
 ) -> Curve:
-    """Scores on the grid up to the first that is at least `target`; read from the file where there is one."""
+    """Scores on the grid up to the first that is at least `target`; read from the file where there is one.
+
+    No fit is begun that would take longer than `seconds`, or than the contender may.
+    """
     path = OUT / f"{problem}-{name}-{contender.most}-{target:g}.json".replace(" ", "_").replace("/", "_")
     if path.exists() and not (renew and contender.ours):
         kept = json.loads(path.read_text())
@@ -74,7 +82,7 @@ def curve(
             found[m] = score(values, arranged.y_test)
             if found[m] >= target:
                 break
-        if max(found.values()) >= target or size >= contender.most or 2 * took > contender.seconds:
+        if max(found.values()) >= target or size >= contender.most or 2 * took > min(seconds, contender.seconds):
             break
         size = min(2 * size, contender.most)
     say("")

@@ -121,8 +121,8 @@ def memory(args: argparse.Namespace) -> Iterator[Case]:
 def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     most = 100 if args.quick else 3000
     found: dict[str, Contender] = {}
-    for rate in (0.1, 0.3):
-        for leaves in (16, 64):
+    for rate in (0.3, 0.1):
+        for leaves in (64, 16):
             shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
             for q in (1, 5, 20):
                 make = ours(n_projections=q, **shape)
@@ -165,7 +165,7 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     def add(name: str, make: Make, arrange: Callable[[Data], Data] = fortran) -> None:
         found[name] = Contender(Side(make, arrange), most, ours=name.startswith("spinney"))
 
-    for rate in (0.1, 0.3):
+    for rate in (0.3, 0.1):
         for leaves in (32, 128):
             shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
             text = f"leaves {leaves} rate {rate}"
@@ -226,11 +226,15 @@ def race(
     title = f"time to score, {problem}"
     if args.only not in title:
         return
-    curves = {
-        name: curve(problem, name, c, data, staged_score, target or np.inf, renew=not args.worker)
-        for name, c in contenders.items()
-        if not (args.no_peer and target and not c.ours)
-    }
+    goal = np.inf if target is None else target
+    curves: dict[str, Curve] = {}
+    for name, contender in contenders.items():
+        if args.no_peer and target is not None and not contender.ours:
+            continue
+        # Who is four times slower than another of its side already is not searched to the end.
+        rivals = [found.seconds_to(goal) for other, found in curves.items() if contenders[other].ours == contender.ours]
+        limit = 4 * min(rivals, default=np.inf)
+        curves[name] = curve(problem, name, contender, data, staged_score, goal, limit, renew=not args.worker)
     if target is None:
         target = np.floor(1000 * max(c.best() for name, c in curves.items() if not name.startswith("spinney"))) / 1000
     chosen = reached(curves, target)
