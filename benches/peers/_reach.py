@@ -71,7 +71,7 @@ def curve(
         return Curve({int(m): value for m, value in kept["scores"].items()}, kept["pace"])
     arranged = contender.side.arrange(data())
     found: dict[int, float] = {}
-    size = min(16, contender.most)
+    size = min(4, contender.most)
     while True:
         say(f"{problem}: {name}, {size} rounds")
         start = time.perf_counter()

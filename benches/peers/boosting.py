@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -76,27 +77,34 @@ def rounds(args: argparse.Namespace) -> Iterator[Case]:
         between = (2, 12 if args.quick else 52)
         return {"spinney": Side(ours(**parameters), by_column, rounds=between)}
 
-    catboost = Side(CatBoost, by_row, rounds=(1, 2), warm_up=False)
-    name, shared = "round, delicious, ", {"data": delicious, "work": "round"}
-    yield Case(name + "projected, vector leaf", sides=projected(1) | xgboost(more=4), aims={"seconds": 50}, **shared)
-    yield Case(
-        name + "projected, CatBoost", sides=projected(1) | {"CatBoost, CSR": catboost}, aims={"seconds": 50}, **shared
-    )
-    leaves = xgboost(more=4, max_leaves=64, max_depth=0)
-    yield Case(name + "projected, 64 leaves", sides=projected(1, 64) | leaves, aims={"seconds": 50}, **shared)
-    for k in (1, 5):
-        sides = projected(k) | xgboost(k, more=22)
-        yield Case(f"{name}q = {k}, reduced gradient", sides=sides, aims={"seconds": 5}, **shared)
-    joint = {"spinney": Side(ours(output_strategy="joint"), by_column)}
-    yield Case(name + "joint", sides=joint | xgboost(more=4), aims={"seconds": None}, **shared)
-    separate = {"spinney": Side(ours(output_strategy="single_target"), by_column, rounds=(1, 3))}
-    many = xgboost(few=1, more=3, strategy="one_output_per_tree")
-    yield Case(name + "single target", sides=separate | many, aims={"seconds": None}, **shared)
-    layouts = projected(1) | {
-        "spinney, dense X": Side(ours(), dense_x, rounds=(2, 22)),
-        "spinney, not relabelled": Side(ours(relabel_leaves=False), by_column, rounds=(2, 22)),
-    }
-    yield Case(name + "layouts", sides=layouts, aims={"seconds": None}, **shared)
+    def one(
+        name: str, arrange: Callable[[Data], Data] = by_column, few: int = 2, more: int = 22, **parameters: Any
+    ) -> dict[str, Side]:
+        return {name: Side(ours(**parameters), arrange, rounds=(few, more))}
+
+    rows: list[tuple[str, dict[str, Side], float | None]] = [
+        ("projected, vector leaf", projected(1) | xgboost(more=4), 50),
+        ("projected, 64 leaves", projected(1, 64) | xgboost(more=4, max_leaves=64, max_depth=0), 50),
+        *((f"q = {k}, reduced gradient", projected(k) | xgboost(k, more=22), 5) for k in (1, 5)),
+        ("joint", one("spinney", output_strategy="joint", more=12) | xgboost(more=4), None),
+        (
+            "single target",
+            one("spinney", output_strategy="single_target", few=1, more=3)
+            | xgboost(few=1, more=3, strategy="one_output_per_tree"),
+            None,
+        ),
+        (
+            "layouts",
+            projected(1) | one("spinney, dense X", dense_x) | one("spinney, not relabelled", relabel_leaves=False),
+            None,
+        ),
+    ]
+    if not args.quick:
+        # Two minutes for each measurement.
+        catboost = {"CatBoost, CSR": Side(CatBoost, by_row, rounds=(1, 2), warm_up=False)}
+        rows.insert(1, ("projected, CatBoost", projected(1) | catboost, 50))
+    for name, sides, aim in rows:
+        yield Case(f"round, delicious, {name}", delicious, sides, {"seconds": aim}, work="round")
 
 
 def memory(args: argparse.Namespace) -> Iterator[Case]:
@@ -121,8 +129,8 @@ def memory(args: argparse.Namespace) -> Iterator[Case]:
 def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     most = 100 if args.quick else 3000
     found: dict[str, Contender] = {}
-    for rate in (0.3, 0.1):
-        for leaves in (64, 16):
+    for rate in (0.3,) if args.quick else (0.3, 0.6):
+        for leaves in (16,) if args.quick else (64, 16, 6):
             shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
             for q in (1, 5, 20):
                 make = ours(n_projections=q, **shape)
@@ -132,11 +140,11 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
                 Side(make, by_column), most, ours=True
             )
             for k, name, layout, arrange in (
-                (0, "vector leaf", "CSR", by_row),
                 (1, "reduced", "k 1 CSR", by_row),
                 (1, "reduced", "k 1 dense", plain),
                 (5, "reduced", "k 5 CSR", by_row),
                 (5, "reduced", "k 5 dense", plain),
+                (0, "vector leaf", "CSR", by_row),
             ):
 
                 def peer(k: int = k, rate: float = rate, leaves: int = leaves) -> XGBoost:
@@ -165,8 +173,8 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     def add(name: str, make: Make, arrange: Callable[[Data], Data] = fortran) -> None:
         found[name] = Contender(Side(make, arrange), most, ours=name.startswith("spinney"))
 
-    for rate in (0.3, 0.1):
-        for leaves in (32, 128):
+    for rate in (0.3,) if args.quick else (0.3, 0.1):
+        for leaves in (32,) if args.quick else (32, 128):
             shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
             text = f"leaves {leaves} rate {rate}"
             for q in (1, 5):
@@ -333,6 +341,9 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
 
 def cases(args: argparse.Namespace) -> Iterator[Case]:
     """One after the other, as the searches of the races take their time."""
+    if absent := [name for name in ("xgboost", "lightgbm", "catboost") if find_spec(name) is None]:
+        print(f"left out: {', '.join(absent)} not installed (pip install 'spinney[bench]')")
+        return
     for part in (rounds, memory, single, races):
         yield from part(args)
 
