@@ -83,10 +83,10 @@ def judge(task: str, scores: np.ndarray, y: Any) -> float:
 
 
 def steps_judged(task: str, last: int) -> set[int]:
-    """Every step for numbers; for labels, whose score takes longer than a step, a grid that grows by a twentieth."""
+    """Every step for numbers; for labels, whose score takes longer than a step, a grid that grows by a tenth."""
     if task == "numbers":
         return set(range(1, last + 1))
-    return {m for i in range(400) if (m := round(1.05**i)) <= last} | {last}
+    return {m for i in range(400) if (m := round(1.1**i)) <= last} | {last}
 
 
 # ---- real data
