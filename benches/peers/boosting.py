@@ -239,9 +239,9 @@ def race(
     for name, contender in contenders.items():
         if args.no_peer and target is not None and not contender.ours:
             continue
-        # Who is four times slower than another of its side already is not searched to the end.
+        # Who is eight times slower than another of its side already is not searched to the end.
         rivals = [found.seconds_to(goal) for other, found in curves.items() if contenders[other].ours == contender.ours]
-        limit = 4 * min(rivals, default=np.inf)
+        limit = max(8 * min(rivals, default=np.inf), 20)
         curves[name] = curve(problem, name, contender, data, staged_score, goal, limit, renew=not args.worker)
     if target is None:
         target = np.floor(1000 * max(c.best() for name, c in curves.items() if not name.startswith("spinney"))) / 1000
