@@ -31,6 +31,8 @@ class Contender:
     seconds: float = 300.0
     ours: bool = False
     """Searched again by each run, as it is what changes."""
+    scale: float = 1.0
+    """What raw scores are multiplied with before they are judged."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def curve(
         took = time.process_time() - start
         new = sorted(m for m in {*GRID, contender.most} if m <= size and m not in found)
         for m, values in zip(new, staged(model, arranged.X_test, new), strict=False):
-            found[m] = score(values, arranged.y_test)
+            found[m] = score(contender.scale * values, arranged.y_test)
             if found[m] >= target:
                 break
         if max(found.values()) >= target or size >= contender.most or 2 * took > min(seconds, contender.seconds):

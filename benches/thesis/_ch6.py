@@ -66,7 +66,7 @@ def grid(task: str) -> list[dict[str, Any]]:
 
 
 def booster(task: str, strategy: dict[str, Any], seed: int, **parameters: Any) -> Any:
-    """Exact splits on these small trees; a forest's worth of limits otherwise unset."""
+    """Trees without a bound on their depth; splits of dense X by histograms of 255 bins, unless `max_bins=None`."""
     kind = spinney.GradientBoostingRegressor if task == "numbers" else spinney.GradientBoostingClassifier
     return kind(**({"max_depth": None, "random_state": seed, "n_jobs": 1} | strategy | parameters))
 
