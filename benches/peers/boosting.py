@@ -320,10 +320,15 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
             ("regression", "reg:squarederror", 20) if regressor else ("binary", "binary:logistic", 5)
         )
         alike: dict[str, Any] = {"max_depth": 0, "max_leaves": 31, "reg_lambda": 0, "min_child_weight": weight}
-        peers = {
-            "LightGBM": Side(lambda m=m, light=light: LightGBM(m, objective=light), theirs),
-            "XGBoost": Side(lambda m=m, p=alike | {"objective": extreme}: XGBoost(m, **p), theirs),
-        }
+
+        def peers(
+            rate: float, theirs: Any = theirs, light: str = light, p: dict[str, Any] = alike | {"objective": extreme}
+        ) -> dict[str, Side]:
+            return {
+                "LightGBM": Side(lambda: LightGBM(m, rate, objective=light), theirs),
+                "XGBoost": Side(lambda: XGBoost(m, rate, **p), theirs),
+            }
+
         judge, half = (negative_error, 1.0) if regressor else (negative_loss, 2.0)
 
         def score(model: Any, data: Data, judge: Any = judge, half: float = half) -> float:
@@ -337,13 +342,16 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
         yield Case(
             f"single output, {name}",
             data=data,
-            sides={"spinney": mine(0.1)} | peers,
+            sides={"spinney": mine(0.1)} | peers(0.1),
             aims={"seconds": aim},
             score=score,
             notes=f"{m} rounds; score: minus the loss on the test part",
         )
-        contenders = {f"spinney rate {r}": Contender(mine(r), 5 * m, ours=True, scale=half) for r in (0.1, 0.2, 0.3)}
-        contenders |= {name: Contender(side, m) for name, side in peers.items()}
+        # Steps of a rate are not as long in one library as in another: all have the choice of three.
+        contenders: dict[str, Contender] = {}
+        for rate in (0.1, 0.2, 0.3):
+            contenders[f"spinney rate {rate}"] = Contender(mine(rate), 5 * m, ours=True, scale=half)
+            contenders |= {f"{name} rate {rate}": Contender(side, m) for name, side in peers(rate).items()}
         yield from race(args, f"single output, {name}", data, contenders, None, score, judge, {"seconds": aim})
 
 
