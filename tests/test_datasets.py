@@ -1,4 +1,4 @@
-"""Readers."""
+"""Readers and makers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import real_data
 from scipy import sparse
-from spinney.datasets import load_npz_folder
+from spinney.datasets import load_npz_folder, make_friedman1_chain, make_friedman1_group, make_friedman1_ind
+
+MAKERS = (make_friedman1_chain, make_friedman1_group, make_friedman1_ind)
 
 
 def test_what_is_missing_is_named(tmp_path):
@@ -46,3 +48,68 @@ def test_a_real_one():
     split = load_npz_folder(real_data.root() / "emotions")
     assert split.X_train.shape == (391, 72)
     assert split.Y_test.shape == (202, 6)
+
+
+# ---- Friedman's first problem, with many outputs
+
+
+def friedman1(x):
+    """The function, said again."""
+    a, b, c, d, e = x.T
+    return 10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_made_data_have_the_shape_asked_for_and_follow_from_the_seed(make):
+    X, y = make(50, n_outputs=4, noisy_outputs=6, random_state=3)
+    assert X.shape == (50, 20 if make is make_friedman1_ind else 5)
+    assert y.shape == (50, 10)
+    assert X.dtype == y.dtype == np.float64
+    assert X.min() >= 0
+    assert X.max() <= 1
+    again = make(50, n_outputs=4, noisy_outputs=6, random_state=np.random.RandomState(3))
+    np.testing.assert_array_equal(X, again[0])
+    np.testing.assert_array_equal(y, again[1])
+    assert (make(50, n_outputs=4, noisy_outputs=6, random_state=4)[1] != y).all()
+
+
+def test_noise_adds_up_along_the_chain():
+    X, y = make_friedman1_chain(20_000, n_outputs=5, random_state=0)
+    steps = np.column_stack([y[:, 0] - friedman1(X), np.diff(y, axis=1)])
+    np.testing.assert_allclose(np.cov(steps.T), np.eye(5), atol=0.05)
+    np.testing.assert_allclose(steps.mean(axis=0), 0, atol=0.05)
+
+
+def test_outputs_of_the_group_share_the_function():
+    X, y = make_friedman1_group(20_000, n_outputs=5, random_state=0)
+    np.testing.assert_allclose(np.cov((y - friedman1(X)[:, None]).T), np.eye(5), atol=0.05)
+
+
+def test_independent_outputs_have_features_of_their_own():
+    X, y = make_friedman1_ind(20_000, n_outputs=3, random_state=0)
+    noise = np.column_stack([y[:, j] - friedman1(X[:, 5 * j : 5 * j + 5]) for j in range(3)])
+    np.testing.assert_allclose(np.cov(noise.T), np.eye(3), atol=0.05)
+    np.testing.assert_allclose(np.corrcoef(y.T), np.eye(3), atol=0.05)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_noisy_outputs_are_the_others_in_orders_of_their_own(make):
+    X, y = make(2000, n_outputs=2, noisy_outputs=4, random_state=0)
+    clean = make(2000, n_outputs=2, random_state=0)
+    np.testing.assert_array_equal(X, clean[0])
+    np.testing.assert_array_equal(y[:, :2], clean[1])
+    for j in range(4):
+        np.testing.assert_array_equal(np.sort(y[:, 2 + j]), np.sort(y[:, j % 2]))
+    # No two columns are in the same order, but for the outputs that share a function.
+    related = np.abs(np.corrcoef(y.T)) > 0.1
+    np.testing.assert_array_equal(related[2:], np.eye(6, dtype=bool)[2:])
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    "wrong", [{"n_samples": 0}, {"n_outputs": 0}, {"noisy_outputs": -1}, {"n_outputs": 2.5}, {"noisy_outputs": True}]
+)
+def test_sizes_that_make_no_sense_are_named(make, wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=rf"{name} is .*, accepted: an integer of at least"):
+        make(**wrong)

@@ -38,6 +38,28 @@ def scm20d() -> Data:
     return named("scm20d")
 
 
+def rf1() -> Data:
+    """rf1: 6 083 hours of a river network, 64 measurements, 8 flows to foretell; gaps take the mean of their column."""
+    return filled(named("rf1"))
+
+
+def one_against_rest() -> Data:
+    """20newsgroup, the posts on hockey against all others."""
+    data = text()
+    return replace(data, y=(data.y == 10).astype(np.float64), y_test=(data.y_test == 10).astype(np.float64))
+
+
+def smooth(classes: int = 0) -> Data:
+    """100 000 rows of 50 independent normal features; y depends on fifteen of them, with noise. 20 000 rows to test."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120_000, 50)).astype(np.float32)
+    y = np.sin(X[:, :10]) @ rng.normal(size=10) + X[:, 10] * X[:, 11] + np.abs(X[:, 12:15]).sum(axis=1)
+    y += rng.normal(size=len(y))
+    if classes:
+        y = (y > np.median(y)).astype(np.float64)
+    return Data(X[:100_000], y[:100_000], X[100_000:], y[100_000:])
+
+
 def continuous(classes: int = 0, n_outputs: int = 1) -> Data:
     """50 000 rows of 30 independent normal features; y depends on ten of them, with noise."""
     rng = np.random.default_rng(0)
@@ -67,6 +89,38 @@ def wide_video() -> Data:
     on = [score[:, j] > np.quantile(score[:, j], 1 - share[j]) for j in range(d)]
     Y = sp.csr_matrix(np.column_stack(on).astype(np.float64))
     return Data(X[:n_train].astype(np.float32), Y[:n_train], X[n_train:].astype(np.float32), Y[n_train:])
+
+
+def filled(data: Data) -> Data:
+    """Gaps of X take the mean of their column in the training part; 0 where the column is nothing but gaps."""
+    if not np.isnan(data.X).any() and not np.isnan(data.X_test).any():
+        return data
+    known = ~np.isnan(data.X)
+    mean = np.where(known, data.X, 0).sum(axis=0, dtype=np.float64) / np.maximum(known.sum(axis=0), 1)
+    X, X_test = (np.where(np.isnan(a), mean, a).astype(np.float32) for a in (data.X, data.X_test))
+    return replace(data, X=X, X_test=X_test)
+
+
+def standard_y(data: Data) -> Data:
+    """Outputs with mean 0 and deviation 1 on the training part, so that none of them outweighs the others."""
+    mean, std = data.y.mean(axis=0, dtype=np.float64), data.y.std(axis=0, dtype=np.float64)
+    std[std == 0] = 1
+    return replace(data, y=(data.y - mean) / std, y_test=(data.y_test - mean) / std)
+
+
+def by_row(data: Data) -> Data:
+    """X as CSR on both sides, labels as dense numbers."""
+    return replace(data, X=sp.csr_matrix(data.X), X_test=sp.csr_matrix(data.X_test), y=_dense32(data.y))
+
+
+def plain(data: Data) -> Data:
+    """X dense by rows on both sides, labels as dense numbers."""
+    X, X_test = (np.ascontiguousarray(a.toarray() if sp.issparse(a) else a) for a in (data.X, data.X_test))
+    return replace(data, X=X, X_test=X_test, y=_dense32(data.y))
+
+
+def _dense32(y: object) -> np.ndarray:
+    return np.asarray(y.toarray() if sp.issparse(y) else y, dtype=np.float32)
 
 
 def by_column(data: Data) -> Data:

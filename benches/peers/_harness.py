@@ -5,6 +5,9 @@ them best (not timed), warms up on a few rows, and then does the work once. The 
 way round then the other, so that a machine that slows down slows both. One thread each unless a case says
 otherwise.
 
+A case may ask for the seconds of one round of boosting: those of the rounds between two numbers, from two fits of one
+process, so that what is done once for a fit does not count.
+
 Peak memory is the high-water mark of the process during the work above its resident size just before: free
 memory is given back to the system and the mark is reset first, so neither loading nor leftovers hide
 anything.
@@ -27,6 +30,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +56,10 @@ class Side:
     estimator: Callable[[], Any]
     arrange: Callable[[Data], Data] = lambda data: data
     method: str = "predict"
+    rounds: tuple[int, int] = (2, 12)
+    """Rounds of the two fits of which a case of `work` "round" takes the difference."""
+    warm_up: bool = True
+    """Fit a few rows first; for libraries that refuse them (constant labels), not."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +72,12 @@ class Case:
     aims: dict[str, float | None]
     """Metric (`seconds`, `model_bytes`) -> ratio that the others ÷ the first should reach; None: it is reported."""
     work: str = "fit"
-    """`fit`, or `predict` with models fitted beforehand."""
+    """`fit`, `predict` with models fitted beforehand, or `round`: one more round of boosting."""
     score: Callable[[Any, Data], float] | None = None
     bound_memory: bool = False
     """Hold the first side's peak against three times the stored entries of the inputs, plus the model."""
+    peak_limit: Callable[[Data], float] | None = None
+    """Hold the first side's peak against this many bytes."""
     notes: str = ""
 
 
@@ -91,6 +102,9 @@ def options(description: str) -> argparse.Namespace:
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--no-peer", action="store_true", help="leave the peers out")
     parser.add_argument("--json", type=Path, help="append the results to this file, one line for each case")
+    parser.add_argument(
+        "--peers-cache", type=Path, help="keep what was measured of the peers in this file, and do not measure it again"
+    )
     parser.add_argument("--worker", nargs=3, metavar=("CASE", "SIDE", "STORE"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.repeat = args.repeat or (1 if args.quick else 5)
@@ -160,22 +174,39 @@ def measure(case: Case, side: Side, store: Path) -> dict[str, float]:
         argument: tuple[Any, ...] = (data.X_test,)
     else:
         # The warm-up: imports and thread pools are not part of the measurement.
-        side.estimator().set_params(**tiny(side.estimator())).fit(data.X[:64], data.y[:64])
+        if side.warm_up:
+            side.estimator().set_params(**tiny(side.estimator())).fit(data.X[:64], data.y[:64])
         work, argument = side.estimator().fit, (data.X, data.y)
+    few, more = side.rounds
+    less = 0.0
+    if case.work == "round":
+        start = time.perf_counter()
+        side.estimator().set_params(n_estimators=few).fit(data.X, data.y)
+        less = time.perf_counter() - start
+        work = side.estimator().set_params(n_estimators=more).fit
     honest = reset_peak()
     before = resident()
     start = time.perf_counter()
     result = work(*argument)
     out = {"seconds": time.perf_counter() - start, "peak_bytes": peak() - before}
+    if case.work == "round":
+        out["seconds"] = (out["seconds"] - less) / (more - few)
     if not honest:
         out["peak_includes_loading"] = 1
-    if case.work == "fit":
+    if case.peak_limit is not None:
+        out["peak_limit"] = case.peak_limit(data)
+    if case.work != "predict":
         if case.score is not None:
             out["score"] = float(case.score(result, data))
         if case.bound_memory or "model_bytes" in case.aims:
-            out["model_bytes"] = len(pickle.dumps(result, protocol=5))
+            out["model_bytes"] = model_bytes(result)
             out["input_bytes"] = stored_bytes(data.X) + stored_bytes(data.y)
     return out
+
+
+def model_bytes(model: Any) -> int:
+    """Bytes of the pickle, or what the model says of itself."""
+    return model.model_bytes() if hasattr(model, "model_bytes") else len(pickle.dumps(model, protocol=5))
 
 
 def tiny(estimator: Any) -> dict[str, int]:
@@ -202,6 +233,7 @@ def say(text: str) -> None:
 def run_case(case: Case, args: argparse.Namespace) -> None:
     names = list(case.sides)[:1] if args.no_peer else list(case.sides)
     results = {name: Results() for name in names}
+    cache = Cache(args.peers_cache)
     with tempfile.TemporaryDirectory() as folder:
         stores = {name: Path(folder) / str(i) for i, name in enumerate(names)}
         if case.work == "predict":
@@ -211,7 +243,14 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
         for turn in range(args.repeat):
             for name in names if turn % 2 == 0 else reversed(names):
                 say(f"{case.name}: {name}, {turn + 1} of {args.repeat}")
-                results[name].runs.append(in_fresh_process(case, name, stores[name]))
+                key = f"{case.name} | {name} | {turn}{' | quick' * args.quick}"
+                peer = name != names[0]
+                run = cache.get(key) if peer else None
+                if run is None:
+                    run = in_fresh_process(case, name, stores[name])
+                    if peer:
+                        cache.put(key, run)
+                results[name].runs.append(run)
     say("")
     print(report(case, results), flush=True)
     if args.json:
@@ -226,6 +265,23 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
         }
         with args.json.open("a") as file:
             file.write(json.dumps(record) + "\n")
+
+
+class Cache:
+    """Measurements of peers of earlier runs: those that take minutes need not be made again for each change of ours."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.known: dict[str, dict[str, float]] = json.loads(path.read_text()) if path and path.exists() else {}
+
+    def get(self, key: str) -> dict[str, float] | None:
+        return self.known.get(key)
+
+    def put(self, key: str, run: dict[str, float]) -> None:
+        if self.path:
+            self.known[key] = run
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(json.dumps(self.known, indent=1))
 
 
 def ratio(results: dict[str, Results], metric: str) -> tuple[float, float, float]:
@@ -246,7 +302,8 @@ def report(case: Case, results: dict[str, Results]) -> str:
                 low, high = min(values) / scale, max(values) / scale
                 middle = side.median(metric) / scale
                 label = {"seconds": "", "peak_bytes": "peak ", "model_bytes": "model "}[metric]
-                parts.append(f"{label}{middle:.4g} {unit} [{low:.4g} .. {high:.4g}]")
+                each = " a round" if case.work == "round" and metric == "seconds" else ""
+                parts.append(f"{label}{middle:.4g} {unit}{each} [{low:.4g} .. {high:.4g}]")
         if side.values("score"):
             parts.append(f"score {side.median('score'):.4f}")
         lines.append(f"  {name:24s} " + "   ".join(parts))
@@ -255,6 +312,11 @@ def report(case: Case, results: dict[str, Results]) -> str:
             middle, low, high = ratio(results, metric)
             verdict = "no aim" if aim is None else f"aim {aim:g}: {'met' if middle >= aim else 'MISSED'}"
             lines.append(f"  ratio of {metric}: {middle:.2f} [{low:.2f} .. {high:.2f}], {verdict}")
+    if case.peak_limit is not None:
+        side = next(iter(results.values()))
+        limit = side.median("peak_limit")
+        verdict = "met" if side.median("peak_bytes") <= limit else "MISSED"
+        lines.append(f"  peak {side.median('peak_bytes') / 1e6:.1f} MB, limit {limit / 1e6:.1f} MB: {verdict}")
     if case.bound_memory:
         side = next(iter(results.values()))
         bound = 3 * side.median("input_bytes") + side.median("model_bytes")
@@ -281,6 +343,7 @@ def environment() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0],
         "date": time.strftime("%Y-%m-%d"),
+        **{name: version(name) for name in ("xgboost", "lightgbm", "catboost") if find_spec(name)},
     }
 
 

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from sklearn.metrics import label_ranking_average_precision_score
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
-from _data import named
+from _data import named, real_data
 from _harness import Data, environment, say
 
 HERE = Path(__file__).resolve().parent
@@ -37,7 +37,7 @@ def options(description: str, repeat: int, trees: int = 100, extra: Callable[[An
     parser.add_argument("--only", default="", help="cells whose name contains this")
     parser.add_argument("--repeat", "--splits", type=int, dest="repeat", help=f"splits or seeds ({repeat})")
     parser.add_argument("--trees", type=int, help=f"trees of each forest ({trees})")
-    parser.add_argument("--n-jobs", type=int, default=os.cpu_count() or 1, help="cells at a time (all cores)")
+    parser.add_argument("--n-jobs", "--jobs", type=int, default=os.cpu_count() or 1, help="cells at a time (all cores)")
     parser.add_argument("--fresh", action="store_true", help="forget the cells of earlier runs")
     parser.add_argument("--out", type=Path, help="folder of results")
     if extra:
@@ -48,12 +48,17 @@ def options(description: str, repeat: int, trees: int = 100, extra: Callable[[An
     args.trees = args.trees or (5 if args.quick else trees)
     args.repeat_given = args.repeat is not None
     args.repeat = args.repeat or (2 if args.quick else repeat)
-    args.out = args.out or (HERE / "results" if usual else HERE.parent / "out" / f"thesis_{args.trees}_trees")
+    apart = "thesis_quick" if args.quick else f"thesis_{args.trees}_trees"
+    args.out = args.out or (HERE / "results" if usual else HERE.parent / "out" / apart)
     args.out.mkdir(parents=True, exist_ok=True)
     return args
 
 
 # ---- data and scores
+
+
+def at_hand(name: str) -> bool:
+    return real_data.missing(name) is None
 
 
 @functools.cache
@@ -134,14 +139,23 @@ class Cells:
             for key in sorted(self.done, key=_order):
                 writer.writerow([*key, *(repr_short(self.done[key][v]) for v in self.values)])
 
-    def run(self, wanted: Iterable[Key], work: Callable[..., dict[str, float]], n_jobs: int) -> None:
-        """Does the wanted cells that are not done yet, `n_jobs` at a time, each in a process of its own."""
+    def run(
+        self,
+        wanted: Iterable[Key],
+        work: Callable[..., dict[str, float]],
+        n_jobs: int,
+        given: Callable[[Key], tuple[Any, ...]] = lambda _: (),
+    ) -> None:
+        """Does the wanted cells that are not done yet, `n_jobs` at a time, each in a process of its own.
+
+        `work` is called with the key of its cell, and with what is `given` for it beside.
+        """
         todo = [key for key in wanted if _text(key) not in self.done]
         if not todo:
             return
         start = time.perf_counter()
         results = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-            joblib.delayed(_one)(work, key) for key in todo
+            joblib.delayed(_one)(work, key, given(key)) for key in todo
         )
         with self.path.open("a", newline="") as file:
             writer = csv.writer(file)
@@ -161,8 +175,8 @@ class Cells:
         return [self.done[key][value] for key in sorted(found, key=_order)]
 
 
-def _one(work: Callable[..., dict[str, float]], key: Key) -> tuple[Key, dict[str, float]]:
-    return key, work(*key)
+def _one(work: Callable[..., dict[str, float]], key: Key, given: tuple[Any, ...]) -> tuple[Key, dict[str, float]]:
+    return key, work(*key, *given)
 
 
 def _text(key: Key) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Readers of data sets."""
+"""Readers and makers of data sets."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
+from sklearn.utils import check_random_state
 
-__all__ = ["Split", "load_npz_folder"]
+__all__ = [
+    "Split",
+    "load_npz_folder",
+    "make_friedman1_chain",
+    "make_friedman1_group",
+    "make_friedman1_ind",
+]
 
 
 class Split(NamedTuple):
@@ -72,3 +80,177 @@ def _load(path: Path) -> Any:
         if "format" not in archive:
             raise ValueError(f"{path} holds {sorted(archive)}, accepted: a scipy sparse matrix, or one array named 'a'")
     return sparse.load_npz(path)
+
+
+# ---- Friedman's first problem, with many outputs
+
+Numbers = npt.NDArray[np.float64]
+Seed = int | np.random.RandomState | None
+
+
+def make_friedman1_chain(
+    n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
+) -> tuple[Numbers, Numbers]:
+    """Outputs in a chain, each the one before with more noise.
+
+    With x uniform on [0, 1]⁵ and independent standard normal ε::
+
+        f(x) = 10 sin(π x₁ x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅
+        y₁ = f(x) + ε₁,    y_j = y_{j−1} + ε_j
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Rows.
+    n_outputs : int, default=16
+        Outputs of the chain.
+    noisy_outputs : int, default=0
+        Further outputs that x says nothing about: copies of the chain's, from the first on and round again, each
+        with its rows in an order of its own.
+    random_state : int, RandomState or None, default=None
+        Seed. To split one draw into parts, draw all rows at once: noisy outputs are then noise in every part.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 5)
+        Features.
+    y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
+        Outputs, noisy ones last.
+
+    See Also
+    --------
+    make_friedman1_group : The same function with independent noise.
+    make_friedman1_ind : Independent problems.
+
+    References
+    ----------
+    A. Joly, Exploiting random projections and sparsity with random forests and gradient boosting methods (PhD thesis,
+    Liège, 2016), chapter 6; the function is that of J. Friedman, Multivariate adaptive regression splines (Annals of
+    Statistics 19, 1991).
+
+    Examples
+    --------
+    >>> from spinney.datasets import make_friedman1_chain
+    >>> X, y = make_friedman1_chain(300, n_outputs=16, noisy_outputs=4, random_state=0)
+    >>> X.shape, y.shape
+    ((300, 5), (300, 20))
+    """
+    rng = _checked(n_samples, n_outputs, noisy_outputs, random_state)
+    X = rng.uniform(size=(n_samples, 5))
+    noise = rng.standard_normal((n_samples, n_outputs))
+    return X, _with_noisy_outputs(_friedman1(X)[:, None] + noise.cumsum(axis=1), noisy_outputs, rng)
+
+
+def make_friedman1_group(
+    n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
+) -> tuple[Numbers, Numbers]:
+    """One function behind all outputs, noise of its own on each.
+
+    With x uniform on [0, 1]⁵, independent standard normal ε, and f as for `make_friedman1_chain`::
+
+        y_j = f(x) + ε_j
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Rows.
+    n_outputs : int, default=16
+        Outputs that share f.
+    noisy_outputs : int, default=0
+        Further outputs that x says nothing about, as for `make_friedman1_chain`.
+    random_state : int, RandomState or None, default=None
+        Seed.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 5)
+        Features.
+    y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
+        Outputs, noisy ones last.
+
+    See Also
+    --------
+    make_friedman1_chain : Noise adds up from output to output; says where the problem comes from.
+    make_friedman1_ind : Independent problems.
+
+    Examples
+    --------
+    >>> from spinney.datasets import make_friedman1_group
+    >>> X, y = make_friedman1_group(300, n_outputs=16, random_state=0)
+    >>> X.shape, y.shape
+    ((300, 5), (300, 16))
+    """
+    rng = _checked(n_samples, n_outputs, noisy_outputs, random_state)
+    X = rng.uniform(size=(n_samples, 5))
+    noise = rng.standard_normal((n_samples, n_outputs))
+    return X, _with_noisy_outputs(_friedman1(X)[:, None] + noise, noisy_outputs, rng)
+
+
+def make_friedman1_ind(
+    n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
+) -> tuple[Numbers, Numbers]:
+    """Independent outputs, each with five features of its own.
+
+    With x uniform on [0, 1]^(5 n_outputs), independent standard normal ε, and f as for `make_friedman1_chain`::
+
+        y_j = f(x_{5j+1}, …, x_{5j+5}) + ε_j,    j = 0, 1, …
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Rows.
+    n_outputs : int, default=16
+        Independent problems.
+    noisy_outputs : int, default=0
+        Further outputs that x says nothing about, as for `make_friedman1_chain`; they bring no features.
+    random_state : int, RandomState or None, default=None
+        Seed.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 5 * n_outputs)
+        Features, five for each output in turn.
+    y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
+        Outputs, noisy ones last.
+
+    See Also
+    --------
+    make_friedman1_chain : Noise adds up from output to output; says where the problem comes from.
+    make_friedman1_group : One function behind all outputs.
+
+    Examples
+    --------
+    >>> from spinney.datasets import make_friedman1_ind
+    >>> X, y = make_friedman1_ind(300, n_outputs=16, random_state=0)
+    >>> X.shape, y.shape
+    ((300, 80), (300, 16))
+    """
+    rng = _checked(n_samples, n_outputs, noisy_outputs, random_state)
+    X = rng.uniform(size=(n_samples, 5 * n_outputs))
+    noise = rng.standard_normal((n_samples, n_outputs))
+    return X, _with_noisy_outputs(_friedman1(X.reshape(n_samples, n_outputs, 5)) + noise, noisy_outputs, rng)
+
+
+def _friedman1(x: Numbers) -> Numbers:
+    """The function of the five features along the last axis."""
+    values: Numbers = (
+        10 * np.sin(np.pi * x[..., 0] * x[..., 1]) + 20 * (x[..., 2] - 0.5) ** 2 + 10 * x[..., 3] + 5 * x[..., 4]
+    )
+    return values
+
+
+def _with_noisy_outputs(y: Numbers, noisy_outputs: int, rng: np.random.RandomState) -> Numbers:
+    copies = [rng.permutation(y[:, j % y.shape[1]]) for j in range(noisy_outputs)]
+    return np.column_stack([y, *copies])
+
+
+def _checked(n_samples: int, n_outputs: int, noisy_outputs: int, random_state: Seed) -> np.random.RandomState:
+    for name, value, least in (
+        ("n_samples", n_samples, 1),
+        ("n_outputs", n_outputs, 1),
+        ("noisy_outputs", noisy_outputs, 0),
+    ):
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+            raise ValueError(f"{name} is {value!r}, accepted: an integer of at least {least}")
+    rng: np.random.RandomState = check_random_state(random_state)
+    return rng

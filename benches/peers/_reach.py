@@ -1,0 +1,95 @@
+"""How many rounds, or trees, a model needs to reach a score: a search without a clock, kept in a file for each model.
+
+Numbers of rounds are tried on a grid that grows by a tenth, the same for everybody, on the test part; the model is
+grown in doublings until it reaches the score that is asked for, has as many rounds as it may, or has taken its time.
+What is found is fitted under the clock afterwards, in processes of their own, with exactly that many rounds.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _boosters import staged
+from _harness import Data, Side, say
+
+OUT = Path(__file__).resolve().parents[1] / "out" / "reach"
+GRID = sorted({round(1.1**i) for i in range(120)})
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model that may reach the score, and how far it may go."""
+
+    side: Side
+    most: int
+    seconds: float = 300.0
+    ours: bool = False
+    """Searched again by each run, as it is what changes."""
+    scale: float = 1.0
+    """What raw scores are multiplied with before they are judged."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Scores on the test part after numbers of rounds, and the seconds that a round took, roughly."""
+
+    scores: dict[int, float]
+    pace: float
+
+    def best(self) -> float:
+        return max(self.scores.values())
+
+    def rounds_to(self, target: float) -> int | None:
+        return next((m for m in sorted(self.scores) if self.scores[m] >= target), None)
+
+    def seconds_to(self, target: float) -> float:
+        m = self.rounds_to(target)
+        return np.inf if m is None else m * self.pace
+
+
+def curve(
+    problem: str,
+    name: str,
+    contender: Contender,
+    data: Callable[[], Data],
+    score: Callable[[np.ndarray, Any], float],
+    target: float,
+    seconds: float = np.inf,
+    renew: bool = False,
+) -> Curve:
+    """Scores on the grid up to the first that is at least `target`; read from the file where there is one.
+
+    No fit is begun that would take longer than `seconds`, or than the contender may.
+    """
+    path = OUT / f"{problem}-{name}-{contender.most}-{target:g}.json".replace(" ", "_").replace("/", "_")
+    if path.exists() and not (renew and contender.ours):
+        kept = json.loads(path.read_text())
+        return Curve({int(m): value for m, value in kept["scores"].items()}, kept["pace"])
+    arranged = contender.side.arrange(data())
+    contender.side.estimator().set_params(n_estimators=1).fit(arranged.X, arranged.y)
+    found: dict[int, float] = {}
+    size = min(4, contender.most)
+    while True:
+        say(f"{problem}: {name}, {size} rounds")
+        # Of the processor, as others may be busy on the machine; imports and thread pools are done with.
+        start = time.process_time()
+        model = contender.side.estimator().set_params(n_estimators=size).fit(arranged.X, arranged.y)
+        took = time.process_time() - start
+        new = sorted(m for m in {*GRID, contender.most} if m <= size and m not in found)
+        for m, values in zip(new, staged(model, arranged.X_test, new), strict=False):
+            found[m] = score(contender.scale * values, arranged.y_test)
+            if found[m] >= target:
+                break
+        if max(found.values()) >= target or size >= contender.most or 2 * took > min(seconds, contender.seconds):
+            break
+        size = min(2 * size, contender.most)
+    say("")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"pace": took / size, "scores": found}))
+    return Curve(found, took / size)

@@ -1,0 +1,289 @@
+"""What the scripts of chapter 6 share: methods, the grid of hyper-parameters, validation, comparison of methods.
+
+A. Joly, Exploiting random projections and sparsity with random forests and gradient boosting methods (Liège, 2016),
+chapter 6. Trees are grown best first to at most 8 leaves; hyper-parameters and the number of steps are those with the
+best score on a fifth of the training part; the model that was fitted on the other four fifths is scored, not one
+fitted again on all: the published figures match the former.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import spinney
+from _common import HERE, Cells, mean_std, original, split
+from _data import filled, standard_y
+from _harness import Data
+from _scores import macro_r2, ranking_precision
+from ch5_table import SIZES
+from scipy import stats
+from spinney.datasets import make_friedman1_chain, make_friedman1_group, make_friedman1_ind
+
+PROJECTED = {"output_strategy": "projected"}
+BOOSTING: dict[str, dict[str, Any]] = {
+    "st-gbrt": {"output_strategy": "single_target"},
+    "gbmort": {"output_strategy": "joint"},
+    "gbrt-relabel-rpo-gaussian": PROJECTED | {"output_projection": "gaussian"},
+    "gbrt-relabel-rpo-subsampled": PROJECTED | {"output_projection": "subsample"},
+    "gbrt-rpo-gaussian": PROJECTED | {"output_projection": "gaussian", "relabel_leaves": False},
+    "gbrt-rpo-subsampled": PROJECTED | {"output_projection": "subsample", "relabel_leaves": False},
+}
+"""Methods by their published names; br-gbrt is st-gbrt on labels."""
+
+RATES = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
+FEATURES = ("sqrt", 0.1, 0.2, 0.5, 1.0)
+LEAVES = (2, 3, 4, 5, 6, 7, 8)
+LOSSES = {"numbers": ("squared_error", "absolute_error"), "labels": ("squared_error", "log_loss")}
+STUMPS: dict[str, Any] = {"max_depth": None, "max_leaf_nodes": 2, "max_features": None, "learning_rate": 0.1}
+
+FRIEDMAN = {"chain": make_friedman1_chain, "group": make_friedman1_group, "ind": make_friedman1_ind}
+N_TRAIN, N_TEST, N_OUTPUTS = 300, 4000, 16
+
+
+@functools.cache
+def friedman(problem: str, noisy: int, seed: int) -> Data:
+    """Both parts are of one draw: noisy outputs are noise in either."""
+    X, y = FRIEDMAN[problem](N_TRAIN + N_TEST, N_OUTPUTS, noisy, seed)
+    return Data(X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:])
+
+
+@functools.cache
+def grid(task: str) -> list[dict[str, Any]]:
+    """The 490 settings in an order of their own, the same for all: the first N are a random choice of N."""
+    everything = [
+        {"loss": loss, "learning_rate": rate, "max_features": features, "max_leaf_nodes": leaves}
+        for loss, rate, features, leaves in itertools.product(LOSSES[task], RATES, FEATURES, LEAVES)
+    ]
+    return [everything[i] for i in np.random.default_rng(6).permutation(len(everything))]
+
+
+def booster(task: str, strategy: dict[str, Any], seed: int, **parameters: Any) -> Any:
+    """Trees without a bound on their depth; splits of dense X by histograms of 255 bins, unless `max_bins=None`."""
+    kind = spinney.GradientBoostingRegressor if task == "numbers" else spinney.GradientBoostingClassifier
+    return kind(**({"max_depth": None, "random_state": seed, "n_jobs": 1} | strategy | parameters))
+
+
+def staged_scores(model: Any, X: Any) -> Iterator[np.ndarray]:
+    """What is scored, after each step: predictions of numbers, or the raw scores that rank labels."""
+    method = "staged_decision_function" if hasattr(model, "staged_decision_function") else "staged_predict"
+    yield from getattr(model, method)(X)
+
+
+def judge(task: str, scores: np.ndarray, y: Any) -> float:
+    """Macro-r², or label ranking average precision."""
+    return macro_r2(scores, y) if task == "numbers" else ranking_precision(scores, y)
+
+
+def steps_judged(task: str, last: int) -> set[int]:
+    """Every step for numbers; for labels, whose score takes longer than a step, a grid that grows by a tenth."""
+    if task == "numbers":
+        return set(range(1, last + 1))
+    return {m for i in range(400) if (m := round(1.1**i)) <= last} | {last}
+
+
+# ---- real data
+
+LABEL_SETS = (*SIZES, "mediamill_sample", "rcv1sub1", "reuters21578_r90", "yahoo_arts")
+LARGE_SETS = ("eisen_go", "goemotions", "seq_go")
+NUMBER_SETS = ("atp1d", "edm", "enb", "jura", "oes10", "oes97", "osales", "rf1", "scm20d", "wq")
+
+
+@functools.cache
+def random_split(task: str, name: str, seed: int) -> Data:
+    """Rows at random, as many to learn from as published; half of them where that is not said of a set of numbers.
+
+    Gaps in X take the mean of their column. Outputs that are numbers have mean 0 and deviation 1. Both of the training
+    part.
+    """
+    data = original(name)
+    n = data.X.shape[0] + data.X_test.shape[0]
+    if task == "labels":
+        n_train, n_test = SIZES.get(name, (data.X.shape[0], data.X_test.shape[0], 0))[:2]
+        found = split(name, n_train, n_test, seed)
+    else:
+        n_train = data.X.shape[0] if name == "scm20d" else n // 2
+        X, y = np.concatenate([data.X, data.X_test]), np.concatenate([data.y, data.y_test])
+        order = np.random.default_rng(seed).permutation(n)
+        train, test = order[:n_train], order[n_train:]
+        found = standard_y(Data(X[train], y[train], X[test], y[test]))
+    return found if sp.issparse(found.X) else filled(found)
+
+
+# ---- validation
+
+
+def rows(a: Any, at: np.ndarray) -> Any:
+    return (a.tocsr() if sp.issparse(a) else a)[at]
+
+
+def held_out(data: Data, seed: int) -> Data:
+    """Four fifths of the training part to learn from, a fifth as test part."""
+    n = data.X.shape[0]
+    order = np.random.default_rng(1_000_000 + seed).permutation(n)
+    learn, check = order[n // 5 :], order[: n // 5]
+    return Data(rows(data.X, learn), rows(data.y, learn), rows(data.X, check), rows(data.y, check))
+
+
+@dataclass(frozen=True)
+class Validated:
+    """A model as of its best step on held-out rows."""
+
+    model: Any
+    step: int
+    score: float
+    seconds: float
+
+    def scores(self, X: Any) -> np.ndarray:
+        return next(itertools.islice(staged_scores(self.model, X), self.step - 1, None))
+
+
+def validated(task: str, model: Any, part: Data, steps: int, seconds: float | None = None) -> Validated:
+    """Grows the model to `steps` steps, or to as many as fit into `seconds`; its best step on the held-out rows.
+
+    Without a bound on the time the model grows in doublings, and no further once the second half of its steps brought
+    nothing: from then on a model overfits, or does not move.
+    """
+    model.set_params(warm_start=True)
+    total, score, step, judged, n = 0.0, -np.inf, 0, 0, 0
+    while n < steps:
+        n = affordable(model, part, steps, seconds) if seconds else min(max(2 * n, 128), steps)
+        start = time.perf_counter()
+        model.set_params(n_estimators=n).fit(part.X, part.y)
+        total += time.perf_counter() - start
+        at = steps_judged(task, n)
+        for m, values in enumerate(staged_scores(model, part.X_test), 1):
+            if m > judged and m in at and (now := judge(task, values, part.y_test)) > score:
+                score, step = now, m
+        judged = n
+        if seconds or (n >= 1024 and 2 * step <= n):
+            break
+    return Validated(model, step, score, total)
+
+
+def affordable(model: Any, part: Data, steps: int, seconds: float) -> int:
+    """Steps that take `seconds`, by the time of the first few."""
+    return int(np.clip(seconds / seconds_of_a_step(model, part, seconds / 10), 1, steps))
+
+
+def seconds_of_a_step(model: Any, part: Data, least: float) -> float:
+    """From fits of more and more steps, until they take `least` or a twentieth of a second longer than that of one.
+
+    What a fit does before its first step is left out.
+    """
+    first, few = _seconds_of(model, part, 1), 1
+    while True:
+        few *= 8
+        longer = max(_seconds_of(model, part, few) - first, 1e-6)
+        if longer > min(least, 0.05) or few >= 4096:
+            return longer / (few - 1)
+
+
+def _seconds_of(model: Any, part: Data, steps: int) -> float:
+    model.set_params(n_estimators=steps, warm_start=False)
+    start = time.perf_counter()
+    model.fit(part.X, part.y)
+    return time.perf_counter() - start
+
+
+# ---- comparison of methods
+
+
+def published(name: str) -> list[dict[str, str]]:
+    with (HERE / "published" / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def ranks(scores: Sequence[float]) -> np.ndarray:
+    """1 for the greatest; ties share the mean of their ranks. Scores are compared as the tables print them."""
+    return stats.rankdata(-np.round(scores, 4))
+
+
+def paired_t(a: Sequence[float], b: Sequence[float]) -> float:
+    return float(stats.ttest_rel(a, b).pvalue) if len(a) > 1 and np.any(np.subtract(a, b)) else 1.0
+
+
+def wilcoxon(a: Sequence[float], b: Sequence[float]) -> float:
+    return float(stats.wilcoxon(a, b).pvalue) if len(a) > 1 and np.any(np.subtract(a, b)) else 1.0
+
+
+def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> float:
+    """Nemenyi: mean ranks further apart than this differ (Demšar, JMLR 2006)."""
+    q = stats.studentized_range.isf(alpha, n_methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
+
+
+def pairwise(scores: dict[str, Sequence[float]], test: Any, **names: Any) -> list[dict[str, Any]]:
+    """Each pair of methods: means, p-value, which is better where p < 0.05."""
+    found = []
+    for a, b in itertools.combinations(scores, 2):
+        p = test(scores[a], scores[b])
+        better = "" if p >= 0.05 else (a if np.mean(scores[a]) > np.mean(scores[b]) else b)
+        found.append(names | {"method": a, "against": b, "p_value": p, "better": better})
+    return found
+
+
+def diagram(axis: Any, mean_ranks: dict[str, float], difference: float) -> None:
+    """Mean ranks on a line, best first, and bars over methods that do not differ."""
+    order = sorted(mean_ranks, key=mean_ranks.__getitem__)
+    values = [mean_ranks[m] for m in order]
+    axis.plot(values, range(len(order)), "o", color="tab:blue")
+    for i, (method, rank) in enumerate(zip(order, values, strict=True)):
+        axis.text(rank + 0.08, i, f"{method} {rank:.2f}", va="center", fontsize=8)
+        axis.plot([rank, min(rank + difference, len(order))], [i + 0.25] * 2, color="tab:gray", linewidth=2, alpha=0.5)
+    axis.set_xlim(1, len(order) + 1.5)
+    axis.invert_yaxis()
+    axis.set_yticks([])
+    axis.set_xlabel(f"mean rank; grey: {difference:.2f}, the critical difference of Nemenyi")
+
+
+# ---- curves of score against time
+
+
+def doublings(steps: int) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 11, …: numbers of steps that grow by √2, up to `steps`."""
+    return sorted({m for i in range(60) if (m := round(2 ** (i / 2))) < steps} | {steps})
+
+
+def timed(task: str, model: Any, data: Data) -> dict[str, float]:
+    """Fits under the clock, and scores on the test part."""
+    start = time.perf_counter()
+    model.fit(data.X, data.y)
+    seconds = time.perf_counter() - start
+    scores = model.predict(data.X_test) if task == "numbers" else model.decision_function(data.X_test)
+    return {"score": judge(task, scores, data.y_test), "seconds": seconds}
+
+
+def curves(cells: Cells) -> list[dict[str, Any]]:
+    """Means over seeds of score and seconds after each number of steps."""
+    seed = cells.keys.index("seed")
+    groups: dict[tuple[str, ...], list[dict[str, float]]] = {}
+    for key, found in cells.done.items():
+        groups.setdefault(tuple(k for i, k in enumerate(key) if i != seed), []).append(found)
+    keys = [k for i, k in enumerate(cells.keys) if i != seed]
+    rows = [
+        dict(zip(keys, group, strict=True))
+        | {"repeats": len(found), "seconds": mean_std([f["seconds"] for f in found])[0]}
+        | dict(zip(("score", "std"), mean_std([f["score"] for f in found]), strict=True))
+        for group, found in groups.items()
+    ]
+    return sorted(rows, key=lambda row: ([row[k] for k in keys if k != "steps"], int(row["steps"])))
+
+
+def draw(axis: Any, rows: Sequence[dict[str, Any]], by: str, names: dict[str, str], title: str, score: str) -> None:
+    """Score against seconds to fit, a line for each value of column `by`."""
+    for value, label in names.items():
+        shown = [row for row in rows if row[by] == value]
+        axis.plot([r["seconds"] for r in shown], [r["score"] for r in shown], marker=".", linewidth=1, label=label)
+    axis.set_xscale("log")
+    axis.set_xlabel("seconds to fit")
+    axis.set_ylabel(score)
+    axis.set_title(title)
+    axis.legend(frameon=False, fontsize=7)
