@@ -89,6 +89,7 @@ pub(crate) fn fit_boosting<'py>(
 /// Runs on the calling thread, where what `fit_predict` raises, Ctrl-C among it, ends the fit.
 #[pyfunction]
 #[pyo3(signature = (fit_predict, shape, y, sample_weight, config, validation=None, progress=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting_with<'py>(
     py: Python<'py>,
     fit_predict: Py<PyAny>,
