@@ -39,12 +39,13 @@
 //! | [`loss`] | a loss of one score: value, gradient, curvature, start, step; rows of scores; one file a loss |
 //! | `line_search` | one-dimensional minimisation: Newton, Brent, medians, kinks |
 //! | `config` | parameters |
-//! | `problem` | what the columns of scores stand for |
+//! | `problem` | what loss, outputs and strategy make together; what the columns of scores stand for |
 //! | `state` | scores of all rows, the sweep over them, sums of gradients by leaf |
 //! | `low_rank` | residuals of the squared error of sparse labels, never written out |
 //! | `projector` | negative gradients to the targets of a tree |
 //! | `steps` | leaves and steps of one stage |
-//! | `fit`, `weak` | the stage loop, with trees and with the caller's weak models |
+//! | `fit`, `stages`, `track` | the call, the stage loop, and the scores that a stage changes |
+//! | `weak` | the same with the caller's weak models |
 //! | `model`, `predict` | the fitted model, its scores stage by stage |
 //!
 //! # One stage
@@ -75,11 +76,13 @@ pub(crate) mod model;
 mod predict;
 pub(crate) mod problem;
 mod projector;
+mod stages;
 mod start;
 mod state;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod track;
 pub(crate) mod vector;
 mod weak;
 

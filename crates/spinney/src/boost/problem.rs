@@ -1,9 +1,89 @@
-//! What the columns of scores stand for.
+//! What loss, outputs and strategy make together, and what the columns of scores stand for.
 
 use ndarray::{Axis, Slice};
 
-use crate::data::{LabelView, Outputs, Targets};
-use crate::error::{Result, try_with_capacity};
+use super::config::{BoostConfig, OutputStrategy};
+use super::loss::LossKind;
+use super::loss::rows::{RowLoss, SoftmaxRows};
+use super::model::{Boosted, Combine, Link};
+use super::steps::Method;
+use super::vector::Score;
+use crate::data::{LabelView, Matrix, Outputs, Targets};
+use crate::error::{Error, Result, try_with_capacity};
+
+/// What loss, outputs and strategy make together.
+#[derive(Debug)]
+pub(crate) struct Problem<'a> {
+    pub(crate) kind: &'a LossKind,
+    pub(crate) outputs: Outputs,
+    pub(crate) width: usize,
+    pub(crate) combine: Combine,
+    pub(crate) link: Link,
+    /// First column of each output of classes, where all columns of an output share one loss.
+    pub(crate) softmax: Option<Vec<usize>>,
+}
+
+impl<'a> Problem<'a> {
+    pub(crate) fn new(config: &'a BoostConfig, outputs: Outputs) -> Self {
+        let width = n_scores(&outputs);
+        let single = matches!(config.strategy, OutputStrategy::SingleTarget);
+        let combine = match config.strategy {
+            OutputStrategy::SingleTarget if width > 1 => Combine::Columns,
+            // With one score all strategies are one.
+            OutputStrategy::Projected { relabel: false, .. } if width > 1 => Combine::RankOne,
+            _ => Combine::Leaves,
+        };
+        let link = Link::new(&config.loss, &outputs, single);
+        let softmax = match &outputs {
+            Outputs::Classes { n_classes } if link == Link::Softmax && !is_binary(n_classes) => Some(starts(n_classes)),
+            _ => None,
+        };
+        Problem { kind: &config.loss, outputs, width, combine, link, softmax }
+    }
+
+    /// Whether scores are float32.
+    pub(crate) fn is_narrow(&self) -> bool {
+        let bounded = matches!(self.kind, LossKind::LogLoss | LossKind::Hinge);
+        bounded && !matches!(self.outputs, Outputs::Real { .. })
+    }
+
+    /// The loss of rows.
+    pub(crate) fn rows<T: Score>(&self) -> Box<dyn RowLoss<T>> {
+        match &self.softmax {
+            Some(starts) => Box::new(SoftmaxRows { starts: starts.clone() }),
+            None => T::rows_of(self.kind),
+        }
+    }
+
+    pub(crate) fn method(&self) -> Method {
+        match self.kind {
+            _ if self.softmax.is_some() => Method::Softmax,
+            LossKind::SquaredError => Method::SquaredError,
+            // |φ'''| ≤ 2 max|g| φ'' for log(1 + e^(−2yf)).
+            LossKind::LogLoss => Method::Sums { reach: 2.0 },
+            _ => Method::Columns,
+        }
+    }
+
+    /// Refuses to add stages to a model of another sort.
+    pub(crate) fn check_model(&self, config: &BoostConfig, model: &Boosted, x: &Matrix<'_>) -> Result<()> {
+        const WHAT: &str = "model";
+        if model.n_features != x.n_features() {
+            return Err(Error::shape("each row of X", model.n_features, x.n_features()));
+        }
+        if model.outputs != self.outputs {
+            return Err(Error::invalid(WHAT, "of other outputs", "one of the same outputs and classes"));
+        }
+        if model.combine != self.combine || model.link != self.link {
+            return Err(Error::invalid(WHAT, "of another strategy or loss", "one of the same strategy and loss"));
+        }
+        if model.n_stages() > config.n_estimators {
+            let accepted = "at least the number of stages of the model";
+            return Err(Error::invalid("n_estimators", config.n_estimators, accepted));
+        }
+        Ok(())
+    }
+}
 
 /// Number of scores of a row: one for each number and label, one for two classes, else one for each class.
 pub(crate) fn n_scores(outputs: &Outputs) -> usize {

@@ -3,9 +3,9 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::config::{BoostConfig, OutputStrategy};
-use super::fit::{Problem, is_over, least};
+use super::fit::{is_over, least};
 use super::model::{Boosted, Combine};
-use super::problem::{in_columns, n_scores};
+use super::problem::{Problem, in_columns, n_scores};
 use super::projector::Projector;
 use super::start::start;
 use super::state::{Data, Leaves, State, Update};

@@ -1,0 +1,377 @@
+//! The stage loop.
+//!
+//! A stage: rows are drawn; negative gradients, or projections of them, become the targets of a tree; the tree's leaves and
+//! the steps of all scores follow from sums over its leaves; the scores of all rows are updated, by leaf, never by
+//! walking where the row took part. The sweep that updates also computes the targets of the next stage.
+//!
+//! Stage m is a function of (data, parameters, seed, m, the scores), so a model may be grown in parts.
+
+use std::sync::Arc;
+
+use super::config::{BoostConfig, OutputStrategy};
+use super::fit::{Validation, is_over, least};
+use super::loss::LossKind;
+use super::low_rank::LowRank;
+use super::model::{Boosted, Combine};
+use super::problem::{Problem, column, in_columns, starts};
+use super::projector::Projector;
+use super::start::start;
+use super::state::{Data, Leaves, State};
+use super::steps::Weak;
+use super::track::{Contribution, Scores, Track};
+use super::vector::Score;
+use crate::config::{Criterion, Sampling, TreeConfig};
+use crate::control::Control;
+use crate::criterion::variance::RealTargets;
+use crate::data::{Matrix, Outputs, Targets, Weights};
+use crate::error::{Error, Result, try_filled};
+use crate::forest::bootstrap::{Urn, tree_key};
+use crate::forest::rows::Rows;
+use crate::pool;
+use crate::projection::{Projection, ProjectionMatrix, principal};
+use crate::rng::Key;
+use crate::split::dispatch::SplitY;
+use crate::tree::Tree;
+use crate::tree::fill::exact_mean;
+use crate::tree::grower::{Grower, Sample};
+use crate::tree::leaves::LeafTableBuilder;
+
+/// The arguments of a fit.
+pub(super) struct Fitting<'f> {
+    pub(super) config: &'f BoostConfig,
+    pub(super) problem: Problem<'f>,
+    pub(super) x: &'f Matrix<'f>,
+    pub(super) y: &'f Targets<'f>,
+    pub(super) sample_weight: Option<&'f [f64]>,
+    pub(super) validation: Option<&'f Validation<'f>>,
+    pub(super) control: &'f Control,
+}
+
+/// What all stages share.
+#[derive(Debug)]
+pub(super) struct Shared<'a> {
+    grower: Grower<'a>,
+    tree: TreeConfig,
+    weights: Weights,
+    urn: Urn,
+    sampling: Sampling,
+    /// Rows of positive weight, rising.
+    pub(super) rows: Vec<u32>,
+    pub(super) n_samples: usize,
+    /// To find the leaves of rows that a stage is not fitted on.
+    walk: Rows<'a>,
+    walk_validation: Option<Rows<'a>>,
+}
+
+/// A fitted stage of one track.
+#[derive(Debug)]
+struct Fitted {
+    tree: Tree,
+    steps: Vec<f64>,
+    loss: f64,
+    validation_loss: Option<f64>,
+}
+
+/// Purpose of a stage's key.
+const GROWTH: u64 = 1;
+
+impl Fitting<'_> {
+    /// Grows the model, on top of `model` where there is one.
+    pub(super) fn fit<T: Score>(&self, model: Option<&Boosted>) -> Result<Boosted> {
+        let (config, control, width) = (self.config, self.control, self.problem.width);
+        let single = self.problem.combine == Combine::Columns;
+        let y = self.columns(self.y, single)?;
+        let y_validation = self.validation.map(|v| self.columns(&v.y, single)).transpose()?;
+        let shared = self.shared()?;
+        let mut tracks = Vec::new();
+        for (t, y) in y.iter().enumerate() {
+            let validation = match (self.validation, &y_validation) {
+                (Some(v), Some(y)) => Some(self.data::<T>(&y[t], Weights::of_rows(v.sample_weight, v.x.n_samples())?)?),
+                _ => None,
+            };
+            let data = self.data::<T>(y, shared.weights.clone())?;
+            tracks.push(self.track(data, validation, &shared)?);
+        }
+        let mut grown = model.cloned().unwrap_or_else(|| self.empty(&tracks));
+        grown.start = tracks.iter().flat_map(|track| track.start.iter().copied()).collect();
+        if let Some(model) = model {
+            for stage in 0..model.n_stages() {
+                control.check()?;
+                self.replay(model, stage, &shared, &mut tracks)?;
+            }
+        }
+        let fixed = self.fixed_projection(&y, &shared)?;
+        let first = grown.n_stages();
+        let mut targets = Vec::new();
+        if let ([track], true) = (tracks.as_mut_slice(), first < config.n_estimators) {
+            let projector = config.projector(first, width, fixed.as_ref(), control)?;
+            track.sweep(None, Some(&projector), &mut targets, &shared, control)?;
+        }
+        for stage in first..config.n_estimators {
+            control.check()?;
+            let key = tree_key(config.seed, stage);
+            let drawn = shared.draw(key)?;
+            let rows = drawn.as_deref().unwrap_or(&shared.rows);
+            let fitted = if single {
+                let one = if tracks.len() > 1 { Control::clone(control).on_one_thread() } else { control.clone() };
+                let mut slots: Vec<Option<Fitted>> = Vec::new();
+                slots.resize_with(tracks.len(), || None);
+                let jobs = tracks.iter_mut().zip(&mut slots).enumerate();
+                pool::for_each(
+                    control.n_threads(),
+                    jobs,
+                    || Ok(Vec::new()),
+                    |targets, (j, (track, slot))| {
+                        let identity = Projector::Identity(1);
+                        track.sweep(None, Some(&identity), targets, &shared, &one)?;
+                        let key = tree_key(config.seed, stage * width + j);
+                        *slot = Some(self.stage(track, rows, key, targets, None, &shared, &one)?);
+                        Ok(())
+                    },
+                )?;
+                slots.into_iter().map(|slot| slot.expect("every track has had its turn")).collect()
+            } else {
+                let next = stage + 1 < config.n_estimators;
+                let next = next.then(|| config.projector(stage + 1, width, fixed.as_ref(), control)).transpose()?;
+                vec![self.stage(&mut tracks[0], rows, key, &mut targets, next.as_ref(), &shared, control)?]
+            };
+            self.record(&mut grown, fitted);
+            control.one_more_done();
+            if is_over(config, &grown.validation_score) {
+                break;
+            }
+        }
+        if config.n_iter_no_change.is_some() { grown.truncated(least(&grown.validation_score) + 1) } else { Ok(grown) }
+    }
+
+    /// y with a column for each score; for single targets, each column apart.
+    fn columns<'y>(&self, y: &'y Targets<'_>, single: bool) -> Result<Vec<Targets<'y>>> {
+        if !single {
+            return Ok(vec![in_columns(y)?]);
+        }
+        let starts = match &self.problem.outputs {
+            Outputs::Classes { n_classes } => starts(n_classes),
+            _ => Vec::new(),
+        };
+        (0..self.problem.width).map(|j| column(y, &starts, j)).collect()
+    }
+
+    fn shared(&self) -> Result<Shared<'_>> {
+        let n = self.x.n_samples();
+        let n_rows = self.sample_weight.map_or(n, |w| w.iter().filter(|&&w| w > 0.0).count());
+        let sampling = if self.config.subsample < 1.0 {
+            Sampling::WithoutReplacement(((self.config.subsample * n_rows as f64) as usize).max(1))
+        } else {
+            Sampling::All
+        };
+        let urn = Urn::new(self.x, self.sample_weight, sampling)?;
+        urn.check(sampling)?;
+        let tree = TreeConfig { criterion: Criterion::Variance, output_projection: None, ..self.config.tree.clone() };
+        let weights = Weights::of_rows(self.sample_weight, n)?;
+        let rows = urn.rows_rising()?;
+        let walk = |x| Rows::new(x, self.x.n_features());
+        Ok(Shared {
+            grower: Grower::binned(&tree, self.x, self.config.max_bins, |row| weights.units(row), self.control)?,
+            tree,
+            weights,
+            urn,
+            sampling,
+            rows,
+            n_samples: n,
+            walk: walk(self.x)?,
+            walk_validation: self.validation.map(|v| walk(&v.x)).transpose()?,
+        })
+    }
+
+    fn data<'y, T: Score>(&self, y: &'y Targets<'_>, weights: Weights) -> Result<Data<'y, T>> {
+        let loss = self.problem.rows::<T>();
+        let width = if self.problem.combine == Combine::Columns { 1 } else { self.problem.width };
+        Ok(Data { n_samples: y.n_samples(), y: SplitY::new(y)?, loss, weights, width })
+    }
+
+    fn track<'y, T: Score>(
+        &self,
+        data: Data<'y, T>,
+        validation: Option<Data<'y, T>>,
+        shared: &Shared<'_>,
+    ) -> Result<Track<'y, T>> {
+        let start = start(&data, self.problem.kind, self.problem.softmax.as_deref(), &shared.rows)?;
+        let low_rank = self.problem.combine == Combine::RankOne
+            && matches!(self.problem.kind, LossKind::SquaredError)
+            && matches!(data.y, SplitY::Slots(_));
+        let scores = |data: &Data<'_, T>| -> Result<Scores<T>> {
+            Ok(if low_rank {
+                Scores::LowRank(LowRank::new(data, &start)?)
+            } else {
+                Scores::Dense(State::new(&start, data.n_samples, self.control)?)
+            })
+        };
+        Ok(Track {
+            scores: scores(&data)?,
+            validation: validation.map(|data| Ok::<_, Error>((scores(&data)?, data))).transpose()?.map(|(s, d)| (d, s)),
+            data,
+            start,
+            bounds: Vec::new(),
+        })
+    }
+
+    fn empty<T: Score>(&self, tracks: &[Track<'_, T>]) -> Boosted {
+        Boosted {
+            n_features: self.x.n_features(),
+            outputs: self.problem.outputs.clone(),
+            width: self.problem.width,
+            combine: self.problem.combine,
+            link: self.problem.link,
+            start: tracks.iter().flat_map(|track| track.start.iter().copied()).collect(),
+            learning_rate: self.config.learning_rate,
+            trees: Vec::new(),
+            step_sizes: Vec::new(),
+            train_score: Vec::new(),
+            validation_score: Vec::new(),
+        }
+    }
+
+    /// The projection of all stages, where there is one.
+    fn fixed_projection(&self, y: &[Targets<'_>], shared: &Shared<'_>) -> Result<Option<ProjectionMatrix>> {
+        let OutputStrategy::Projected { projection: family @ Projection::Pca, n_projections, .. } =
+            &self.config.strategy
+        else {
+            return Ok(None);
+        };
+        let q = family.resolve(self.problem.width, *n_projections)?;
+        let y = SplitY::new(&y[0])?;
+        let (n, weights) = (shared.n_samples, self.sample_weight);
+        principal(&y, self.problem.width, q, weights, n, &shared.rows, self.control).map(Some)
+    }
+
+    /// Fits a stage of one track to `targets`, and updates the scores; `targets` are then those of the next stage.
+    #[allow(clippy::too_many_arguments)]
+    fn stage<T: Score>(
+        &self,
+        track: &mut Track<'_, T>,
+        rows: &[u32],
+        key: Key,
+        targets: &mut Vec<f64>,
+        next: Option<&Projector>,
+        shared: &Shared<'_>,
+        control: &Control,
+    ) -> Result<Fitted> {
+        let n_targets = targets.len() / shared.n_samples;
+        let y = SplitY::Real(RealTargets { values: targets.as_slice().into(), n_outputs: n_targets });
+        let in_bag = shared.in_bag(rows)?;
+        let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { shared.weights.units(row) } else { 0 };
+        let sample = Sample::new(rows, shared.n_samples, units, shared.weights.exact, &y)?;
+        let structure =
+            shared.grower.structure(&shared.tree, &y, Criterion::Variance, &sample, key.child(GROWTH), control)?;
+        let leaves = Leaves::of_tree(&structure, &shared.weights);
+        let values = (self.problem.combine == Combine::RankOne).then(|| {
+            let mean = |leaf| exact_mean(leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize))));
+            (0..leaves.len()).map(mean).collect::<Vec<f64>>()
+        });
+        let (weak, steps) = track.fit_leaves(self, &leaves, values, control)?;
+        let mu = self.config.learning_rate;
+        let width = track.data.width;
+        let mut table = Vec::new();
+        let direction: Vec<f64> = steps.iter().map(|step| mu * step).collect();
+        let leaf_values = match &weak {
+            Weak::Table(g) => {
+                let mut builder = LeafTableBuilder::new(width);
+                table = try_filled("the contributions of a stage", T::from_f64(0.0), g.len())?;
+                let mut contributions = try_filled("the contributions of a stage", 0.0, width)?;
+                for (g, row) in g.chunks_exact(width).zip(table.chunks_exact_mut(width)) {
+                    for ((sum, g), step) in contributions.iter_mut().zip(g).zip(&steps) {
+                        *sum = mu * (step * g);
+                    }
+                    row.iter_mut().zip(&contributions).for_each(|(value, &sum)| *value = T::from_f64(sum));
+                    builder.push_means(&contributions);
+                }
+                builder.finish()?
+            }
+            Weak::Scalars(g) => {
+                let mut builder = LeafTableBuilder::new(1);
+                g.iter().for_each(|&g| builder.push_means(&[g]));
+                builder.finish()?
+            }
+        };
+        let mut leaf_of = try_filled("the leaves of rows", 0u32, shared.n_samples)?;
+        for leaf in 0..leaves.len() {
+            leaves.rows(leaf).iter().for_each(|&row| leaf_of[row as usize] = leaf as u32);
+        }
+        drop(leaves);
+        let outputs = Outputs::Real { n_outputs: leaf_values.width() };
+        let tree =
+            structure.into_tree(leaf_values, shared.weights.unit, self.x.n_features(), outputs, Criterion::Variance);
+        if in_bag.is_some() {
+            leaf_of = shared.walk.leaves(&tree, control)?;
+        }
+        let contribution = Contribution { weak: &weak, table: &table, direction: &direction };
+        let loss = track.advance(&contribution, &leaf_of, next, targets, shared, control)?;
+        let validation_loss = match &shared.walk_validation {
+            Some(walk) => Some(track.advance_validation(&contribution, &walk.leaves(&tree, control)?, control)?),
+            None => None,
+        };
+        Ok(Fitted { tree, steps, loss, validation_loss })
+    }
+
+    /// Brings the scores to where they were after `stage` of `model`.
+    fn replay<T: Score>(
+        &self,
+        model: &Boosted,
+        stage: usize,
+        shared: &Shared<'_>,
+        tracks: &mut [Track<'_, T>],
+    ) -> Result<()> {
+        let n_tracks = tracks.len();
+        for (t, track) in tracks.iter_mut().enumerate() {
+            let tree = &model.trees[stage * n_tracks + t];
+            let width = track.data.width;
+            let steps = &model.step_sizes[stage * model.width + t..][..width];
+            let direction: Vec<f64> = steps.iter().map(|step| model.learning_rate * step).collect();
+            let columns = tree.leaves.width();
+            let mut values = try_filled("the leaves of a stage", 0.0, tree.n_leaves() * columns)?;
+            values.chunks_exact_mut(columns).enumerate().for_each(|(leaf, row)| tree.leaves.add_to(leaf, row));
+            let (weak, table) = if self.problem.combine == Combine::RankOne {
+                (Weak::Scalars(values), Vec::new())
+            } else {
+                let table = values.iter().map(|&value| T::from_f64(value)).collect();
+                (Weak::Table(values), table)
+            };
+            let contribution = Contribution { weak: &weak, table: &table, direction: &direction };
+            let leaf_of = shared.walk.leaves(tree, self.control)?;
+            track.advance(&contribution, &leaf_of, None, &mut Vec::new(), shared, self.control)?;
+            if let Some(walk) = &shared.walk_validation {
+                track.advance_validation(&contribution, &walk.leaves(tree, self.control)?, self.control)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&self, grown: &mut Boosted, fitted: Vec<Fitted>) {
+        let n_tracks = fitted.len() as f64;
+        grown.train_score.push(fitted.iter().map(|f| f.loss).sum::<f64>() / n_tracks);
+        let validation: Option<f64> = fitted.iter().map(|f| f.validation_loss).sum();
+        grown.validation_score.extend(validation.map(|sum| sum / n_tracks));
+        for Fitted { tree, steps, .. } in fitted {
+            grown.trees.push(Arc::new(tree));
+            grown.step_sizes.extend(steps);
+        }
+    }
+}
+
+impl Shared<'_> {
+    /// Rows of a stage; `None` for all.
+    fn draw(&self, key: Key) -> Result<Option<Vec<u32>>> {
+        let counts = self.urn.draw(self.sampling, self.n_samples, key)?;
+        Ok(counts.map(|counts| self.rows.iter().copied().filter(|&row| counts[row as usize] > 0).collect()))
+    }
+
+    /// Which rows these are; `None` when all that exist.
+    fn in_bag(&self, rows: &[u32]) -> Result<Option<Vec<bool>>> {
+        if rows.len() == self.rows.len() {
+            return Ok(None);
+        }
+        let mut inside = try_filled("the rows of a stage", false, self.n_samples)?;
+        rows.iter().for_each(|&row| inside[row as usize] = true);
+        Ok(Some(inside))
+    }
+}
