@@ -61,7 +61,7 @@ def sets(task: str, args: Any) -> list[str]:
     names = (LABEL_SETS + LARGE_SETS * args.large) if task == "labels" else NUMBER_SETS
     if args.quick:
         names = ("emotions", "medical") if task == "labels" else ("edm", "wq")
-    return [name for name in names if at_hand(name) and args.only in f"{task} {name}"]
+    return [name for name in names if at_hand(name) and args.only in f"{task} {name}" and name not in args.without]
 
 
 def unit(task: str, name: str) -> dict[str, float]:
@@ -191,6 +191,7 @@ def main() -> None:
     def extra(parser: Any) -> None:
         parser.add_argument("--task", choices=["labels", "numbers", "both"], default="both")
         parser.add_argument("--settings", type=int, help="settings of the grid, of 490 (20; with --quick 2)")
+        parser.add_argument("--without", nargs="*", default=(), help="data sets to leave out")
         parser.add_argument("--large", action="store_true", help="also " + ", ".join(LARGE_SETS))
 
     args = options(__doc__.splitlines()[0], repeat=5, extra=extra)

@@ -307,9 +307,13 @@ impl<'a, C: Criterion> Scan<'a, C> {
         // Every cut between two samples is the same.
         let any_cut = task.span.n_samples() == 2;
         let perfect_score = if any_cut { f64::MIN } else { criterion.perfect_score() };
+        let min_samples_leaf = u32::try_from(rules.min_samples_leaf).unwrap_or(u32::MAX);
+        // Cuts move entries, never zeros. Where some features are not drawn, those that vary must be counted.
+        let all_drawn = rules.n_drawn as usize >= rules.n_features && rules.splitter == Splitter::Best;
+        let least_entries = if all_drawn { min_samples_leaf } else { 0 };
         Scan {
             criterion,
-            min_samples_leaf: u32::try_from(rules.min_samples_leaf).unwrap_or(u32::MAX),
+            min_samples_leaf,
             min_weight_leaf: rules.min_weight_leaf,
             splitter: rules.splitter,
             largest_weight: rules.largest_weight,
@@ -321,7 +325,7 @@ impl<'a, C: Criterion> Scan<'a, C> {
             weight: task.stats.weight,
             best_score: f64::NEG_INFINITY,
             perfect_score,
-            least_entries: 0,
+            least_entries,
             best: None,
             picked,
         }
@@ -361,7 +365,8 @@ impl<'a, C: Criterion> Scan<'a, C> {
             Some(best) if score == self.best_score => self.settle_tie(feature, threshold(), best),
             _ => {
                 self.best_score = score;
-                self.least_entries = (self.criterion.least_moved_weight(score) / self.largest_weight) as u32;
+                let least = (self.criterion.least_moved_weight(score) / self.largest_weight) as u32;
+                self.least_entries = self.least_entries.max(least);
                 self.best = Some(Candidate { feature, threshold: threshold() });
             }
         }
