@@ -128,7 +128,11 @@ impl LeafLine<'_> {
             if next == at || next == near {
                 break;
             }
-            trusted *= 2.0;
+            // Scores that are parted have no minimum: the steps towards it grow slowly at first, and end where gradients
+            // are too small to be summed.
+            if round > 1 {
+                trusted *= 2.0;
+            }
             at = next;
             evaluate(step(at), sums)?;
             here = self.slope(scale, sums);
