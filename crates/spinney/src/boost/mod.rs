@@ -38,6 +38,8 @@
 //! |---|---|
 //! | [`loss`] | a loss of one score: value, gradient, curvature, start, step; rows of scores; one file a loss |
 //! | `line_search` | one-dimensional minimisation: Newton, Brent, medians, kinks |
+//! | `leaf_search` | minimisation of the logistic loss from sums over leaves |
+//! | `columns` | leaves and steps of the logistic loss, a column of scores at a time |
 //! | `config` | parameters |
 //! | `problem` | what loss, outputs and strategy make together; what the columns of scores stand for |
 //! | `state` | scores of all rows, the sweep over them, sums of gradients by leaf |
@@ -53,22 +55,24 @@
 //! 1. The sweep of the stage before has left the targets: for each row, Φ times its negative gradients, computed while the
 //!    row was in the cache. Negative gradients are never stored, but for the joint strategy, whose targets they are.
 //! 2. The tree is grown by the engine of forests ([`crate::tree`]), on rows drawn without replacement.
-//! 3. Sums of negative gradients (and curvatures) over the rows of each leaf give the leaves, and slopes along them the
-//!    steps: closed for the squared error; Newton for the logistic loss, each evaluation one more pass of leaf sums; column
-//!    by column for the others.
+//! 3. Sums of negative gradients over the rows of each leaf give the leaves, and slopes along them the steps: closed for the
+//!    squared error; for the logistic loss columns are copied out of the rows, and searched with more sums, mostly one or
+//!    two; column by column for the others.
 //! 4. The next sweep adds the leaves to the scores of their rows, and leaves the targets of the next stage.
 //!
-//! Cost of a stage: the tree, and 2 + (Newton rounds) passes over n × width scores. Memory: the scores, float32 for labels and
-//! classes, and what the tree needs.
+//! Cost of a stage: the tree, the sweep, one pass of sums, and for the logistic loss a copy of the scores and about 1.3
+//! passes more. Memory: the scores, float32 for labels and classes, what the tree needs, and a few columns of scores.
 //!
 //! # Why the loss cannot rise
 //!
 //! At learning rate 1 each step minimises a convex function from where the scores are (thesis, convergence theorem); at a
-//! smaller one convexity does the rest. Newton's steps are bounded so that they hold this without looking at values (see
+//! smaller one convexity does the rest. Searches hold this without looking at values (see `leaf_search` and
 //! `line_search`). What rises is at most the rounding of scores.
 
+mod columns;
 pub(crate) mod config;
 mod fit;
+mod leaf_search;
 pub(crate) mod line_search;
 pub mod loss;
 mod low_rank;

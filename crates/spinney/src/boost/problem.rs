@@ -59,8 +59,7 @@ impl<'a> Problem<'a> {
         match self.kind {
             _ if self.softmax.is_some() => Method::Softmax,
             LossKind::SquaredError => Method::SquaredError,
-            // |φ'''| ≤ 2 max|g| φ'' for log(1 + e^(−2yf)).
-            LossKind::LogLoss => Method::Sums { reach: 2.0 },
+            LossKind::LogLoss => Method::LogLoss,
             _ => Method::Columns,
         }
     }

@@ -49,6 +49,7 @@ impl Projector {
     }
 
     /// Targets of a row whose negative gradients are `r`.
+    #[inline(always)]
     pub(crate) fn project<T: Score>(&self, r: &[T], targets: &mut [f64]) {
         match self {
             Projector::Identity(_) => targets.iter_mut().zip(r).for_each(|(z, r)| *z = r.to_f64()),

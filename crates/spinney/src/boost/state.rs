@@ -129,14 +129,20 @@ impl<T: Score> State<T> {
                         continue;
                     }
                     if let Some(update) = update {
-                        vectorised(|| update.add_to(row, scores));
+                        vectorised(
+                            #[inline(always)]
+                            || update.add_to(row, scores),
+                        );
                     }
                     match projector {
                         None => *loss = data.loss.loss(data.row(row), scores),
                         Some(projector) => {
                             *loss = data.loss.negative_gradients(data.row(row), scores, r);
                             let targets = targets.unwrap_or_default();
-                            vectorised(|| projector.project(r, targets));
+                            vectorised(
+                                #[inline(always)]
+                                || projector.project(r, targets),
+                            );
                         }
                     }
                     if let Some(bounds) = &mut bounds {
@@ -211,165 +217,56 @@ impl<'s> Leaves<'s> {
     }
 }
 
-/// Sums over the rows of one leaf.
-#[derive(Clone, Debug)]
-pub(crate) struct LeafSums {
-    /// Σ w r of each score.
-    pub(crate) gradients: Vec<f64>,
-    /// Σ w h; empty where curvatures were not asked for.
-    pub(crate) curvatures: Vec<f64>,
-}
-
-/// Writes what rows of a leaf have moved to.
-pub(crate) type Steps<'q, T> = &'q (dyn Fn(usize, &mut [T]) + Sync);
-
-/// Where, and of what, leaf sums are taken.
-#[derive(Clone, Copy)]
-pub(crate) struct Query<'q, T> {
-    /// Bounds of the negative gradients of each score.
-    pub(crate) bounds: &'q [T],
-    /// Writes what is added to the scores of each row of a leaf beforehand, of the asked columns; `None` adds nothing.
-    pub(crate) steps: Option<Steps<'q, T>>,
-    /// Asked columns, rising; `None` for all.
-    pub(crate) columns: Option<&'q [u32]>,
-    pub(crate) with_curvatures: bool,
-}
-
 /// Rows whose sums are taken together; the sums of such chunks are added in their order.
 fn chunk_rows(width: usize) -> usize {
     (CHUNK_CELLS / width).clamp(64, 1 << 13)
 }
 
 impl<T: Score> State<T> {
-    /// Hands the sums of each leaf, in order, to `visit`.
+    /// Hands Σ w r of each leaf, in order, to `visit`; `bounds` are those of the negative gradients of each score.
     pub(crate) fn leaf_sums(
         &self,
         data: &Data<'_, T>,
         leaves: &Leaves<'_>,
-        query: Query<'_, T>,
+        bounds: &[T],
         control: &Control,
-        mut visit: impl FnMut(usize, LeafSums),
+        mut visit: impl FnMut(usize, &[f64]),
     ) -> Result<()> {
-        let size = chunk_rows(data.width);
+        const WHAT: &str = "sums of gradients";
+        let (size, width) = (chunk_rows(data.width), data.width);
         let total: f64 = leaves.weights.iter().sum();
-        let width = query.columns.map_or(data.width, <[u32]>::len);
-        let asked = |of: &[T]| -> Vec<T> {
-            query.columns.map_or_else(|| of.to_vec(), |columns| columns.iter().map(|&j| of[j as usize]).collect())
-        };
-        let grids = Grids {
-            gradients: asked(query.bounds).iter().map(|&bound| T::magic(bound.to_f64(), total)).collect(),
-            curvatures: match data.loss.bounds() {
-                Some((_, bound)) if query.with_curvatures => vec![T::magic(bound, total); width],
-                _ => Vec::new(),
-            },
-        };
+        let grids: Vec<T> = bounds.iter().map(|&bound| T::magic(bound.to_f64(), total)).collect();
         let chunks: Vec<(usize, &[u32])> =
             (0..leaves.len()).flat_map(|leaf| leaves.rows(leaf).chunks(size).map(move |rows| (leaf, rows))).collect();
-        let places = query.columns.map(|columns| places(columns, data.width)).transpose()?;
-        let mut open: Option<(usize, LeafSums)> = None;
         // A few chunks at a time: their sums are all that is held.
-        for batch in chunks.chunks(4 * control.n_threads()) {
-            let sums = pool::map(control.n_threads(), batch.len(), |i| {
+        let at_once = 4 * control.n_threads();
+        let mut sums = try_filled(WHAT, 0.0, at_once.min(chunks.len()) * width)?;
+        let mut of_leaf = try_filled(WHAT, 0.0, width)?;
+        let next_leaf = |chunk: usize| chunks.get(chunk + 1).map(|(leaf, _)| *leaf);
+        for (batch, chunks) in chunks.chunks(at_once).enumerate() {
+            let jobs = chunks.iter().zip(sums.chunks_exact_mut(width));
+            let scratch = || try_filled(WHAT, T::from_f64(0.0), width);
+            pool::for_each(control.n_threads(), jobs, scratch, |r, (&(_, rows), sums)| {
                 control.check()?;
-                let (leaf, rows) = batch[i];
-                self.chunk_sums(data, leaf, rows, &query, &grids, places.as_deref())
+                sums.fill(0.0);
+                for &row in rows {
+                    let row = row as usize;
+                    data.loss.negative_gradients(data.row(row), &self.scores[row * width..][..width], r);
+                    vectorised(
+                        #[inline(always)]
+                        || add_rounded(data.weights.units(row) as f64, r, &grids, sums),
+                    );
+                }
+                Ok(())
             })?;
-            for (&(leaf, _), sums) in batch.iter().zip(sums) {
-                match &mut open {
-                    Some((current, total)) if *current == leaf => total.add(&sums),
-                    _ => {
-                        if let Some((done, total)) = open.replace((leaf, sums)) {
-                            visit(done, total);
-                        }
-                    }
+            for (i, (&(leaf, _), sums)) in chunks.iter().zip(sums.chunks_exact(width)).enumerate() {
+                of_leaf.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+                if next_leaf(batch * at_once + i) != Some(leaf) {
+                    visit(leaf, &of_leaf);
+                    of_leaf.fill(0.0);
                 }
             }
         }
-        if let Some((done, total)) = open {
-            visit(done, total);
-        }
         Ok(())
     }
-
-    fn chunk_sums(
-        &self,
-        data: &Data<'_, T>,
-        leaf: usize,
-        rows: &[u32],
-        query: &Query<'_, T>,
-        grids: &Grids<T>,
-        places: Option<&[u32]>,
-    ) -> Result<LeafSums> {
-        const WHAT: &str = "sums of gradients";
-        let zero = T::from_f64(0.0);
-        let width = grids.gradients.len();
-        let mut sums = LeafSums {
-            gradients: try_filled(WHAT, 0.0, width)?,
-            curvatures: try_filled(WHAT, 0.0, grids.curvatures.len())?,
-        };
-        let (mut steps, mut r) = (try_filled(WHAT, zero, width)?, try_filled(WHAT, zero, width)?);
-        let mut h = try_filled(WHAT, zero, width)?;
-        let mut asked = try_filled(WHAT, zero, if places.is_some() { width } else { 0 })?;
-        let mut on = Vec::new();
-        let mut numbers = Vec::new();
-        if let Some(write) = query.steps {
-            write(leaf, &mut steps);
-        }
-        let plain = query.steps.is_none() && !query.with_curvatures;
-        for &row in rows {
-            let row = row as usize;
-            let mut scores = &self.scores[row * data.width..][..data.width];
-            let mut y = data.row(row);
-            if let (Some(places), Some(columns)) = (places, query.columns) {
-                asked.iter_mut().zip(columns).for_each(|(score, &j)| *score = scores[j as usize]);
-                scores = &asked;
-                y = match y {
-                    RowTargets::On(columns) => {
-                        on.clear();
-                        on.extend(columns.iter().map(|&j| places[j as usize]).filter(|&place| place != NOWHERE));
-                        RowTargets::On(&on)
-                    }
-                    RowTargets::Numbers(y) => {
-                        numbers.clear();
-                        numbers.extend(columns.iter().map(|&j| y[j as usize]));
-                        RowTargets::Numbers(&numbers)
-                    }
-                };
-            }
-            if plain {
-                data.loss.negative_gradients(y, scores, &mut r);
-            } else {
-                data.loss.derivatives(y, scores, &steps, &mut r, &mut h);
-            }
-            let weight = data.weights.units(row) as f64;
-            vectorised(|| {
-                add_rounded(weight, &r, &grids.gradients, &mut sums.gradients);
-                add_rounded(weight, &h, &grids.curvatures, &mut sums.curvatures);
-            });
-        }
-        Ok(sums)
-    }
-}
-
-const NOWHERE: u32 = u32::MAX;
-
-/// Place of each of `width` columns among `columns`.
-fn places(columns: &[u32], width: usize) -> Result<Vec<u32>> {
-    let mut places = try_filled("places of columns", NOWHERE, width)?;
-    (0..).zip(columns).for_each(|(place, &j)| places[j as usize] = place);
-    Ok(places)
-}
-
-impl LeafSums {
-    fn add(&mut self, other: &LeafSums) {
-        self.gradients.iter_mut().zip(&other.gradients).for_each(|(sum, more)| *sum += more);
-        self.curvatures.iter_mut().zip(&other.curvatures).for_each(|(sum, more)| *sum += more);
-    }
-}
-
-/// What rounds the terms of sums.
-#[derive(Debug)]
-struct Grids<T> {
-    gradients: Vec<T>,
-    curvatures: Vec<T>,
 }

@@ -4,11 +4,12 @@
 //! Σ w ℓ(y, f + ρ_j g_j). Rows of a leaf share their g, so slopes and curvatures along it are sums over leaves of
 //! g times leaf sums. Losses without such sums (medians, breakpoints, a user's own) are minimised column by column.
 
-use super::line_search::{LineSearch, Newton};
+use super::columns::Columns;
+use super::line_search::LineSearch;
 use super::loss::rows::RowTargets;
 use super::loss::softmax::{Directions, SoftmaxProblem};
 use super::loss::{LineProblem, LossKind};
-use super::state::{Data, Leaves, Query, State, Steps};
+use super::state::{Data, Leaves, State};
 use super::vector::Score;
 use crate::control::Control;
 use crate::error::{Result, try_filled};
@@ -37,8 +38,8 @@ impl Weak {
 pub(crate) enum Method {
     /// One after leaves are labelled with means; else a quotient of sums.
     SquaredError,
-    /// Newton's method on leaf sums. The third derivative along g is at most `reach` · |g| times the second.
-    Sums { reach: f64 },
+    /// Searched with sums over leaves, see `columns`.
+    LogLoss,
     /// All scores at once.
     Softmax,
     /// Each column on its own.
@@ -65,135 +66,63 @@ impl<T: Score> Stage<'_, T> {
     pub(crate) fn relabel(&self) -> Result<(Weak, Vec<f64>)> {
         let width = self.data.width;
         let mut table = try_filled("the leaves of a stage", 0.0, self.leaves.len() * width)?;
-        let mut search = self.newton();
-        let query = self.query(None, None);
-        self.state.leaf_sums(self.data, self.leaves, query, self.control, |leaf, sums| {
+        if self.by_leaves() {
+            let steps = self.columns()?.steps(None, &mut table)?;
+            return Ok((Weak::Table(table), steps));
+        }
+        self.state.leaf_sums(self.data, self.leaves, self.bounds, self.control, |leaf, sums| {
             let weight = self.leaves.weights[leaf];
             let g = &mut table[leaf * width..][..width];
-            g.iter_mut().zip(&sums.gradients).for_each(|(g, sum)| *g = sum / weight);
-            if let Some(search) = &mut search {
-                search.take_leaf(g, &sums.gradients, &sums.curvatures);
-            }
+            g.iter_mut().zip(sums).for_each(|(g, sum)| *g = sum / weight);
         })?;
         let weak = Weak::Table(table);
-        let steps = self.steps(&weak, search)?;
+        let steps = self.steps_along(&weak)?;
         Ok((weak, steps))
     }
 
     /// Finds the steps along one number for each leaf.
     pub(crate) fn along(&self, values: Vec<f64>) -> Result<(Weak, Vec<f64>)> {
-        let mut search = self.newton();
-        let squared = self.method == Method::SquaredError;
-        let mut products = try_filled("the steps of a stage", 0.0, if squared { self.data.width } else { 0 })?;
-        if squared || search.is_some() {
-            let query = self.query(None, None);
-            self.state.leaf_sums(self.data, self.leaves, query, self.control, |leaf, sums| {
+        let steps = if self.by_leaves() {
+            self.columns()?.steps(Some(&values), &mut [])?
+        } else if self.method == Method::SquaredError {
+            let mut products = try_filled("the steps of a stage", 0.0, self.data.width)?;
+            self.state.leaf_sums(self.data, self.leaves, self.bounds, self.control, |leaf, sums| {
                 let g = values[leaf];
-                products.iter_mut().zip(&sums.gradients).for_each(|(sum, s)| *sum += g * s);
-                if let Some(search) = &mut search {
-                    search.take_leaf_along(g, &sums.gradients, &sums.curvatures);
-                }
+                products.iter_mut().zip(sums).for_each(|(product, sum)| *product += g * sum);
             })?;
-        }
-        if squared {
             let square: f64 = values.iter().zip(&self.leaves.weights).map(|(g, w)| g * g * w).sum();
-            let step = |sum: f64| if square > 0.0 { sum / square } else { 0.0 };
-            let steps = products.into_iter().map(step).collect();
-            return Ok((Weak::Scalars(values), steps));
-        }
-        let weak = Weak::Scalars(values);
-        let steps = self.steps(&weak, search)?;
-        Ok((weak, steps))
+            products.into_iter().map(|product| if square > 0.0 { product / square } else { 0.0 }).collect()
+        } else {
+            let weak = Weak::Scalars(values);
+            let steps = self.steps_along(&weak)?;
+            return Ok((weak, steps));
+        };
+        Ok((Weak::Scalars(values), steps))
+    }
+
+    /// Whether steps are searched with sums over leaves.
+    fn by_leaves(&self) -> bool {
+        self.method == Method::LogLoss && self.search == LineSearch::Newton
+    }
+
+    fn columns(&self) -> Result<Columns<'_, T>> {
+        Columns::new(self.data, self.state, self.leaves, self.control)
     }
 
     /// Finds the steps along what any weak model predicts, each row its own leaf.
     pub(crate) fn steps_along(&self, weak: &Weak) -> Result<Vec<f64>> {
-        self.steps(weak, None)
-    }
-
-    fn query<'q>(&'q self, steps: Option<Steps<'q, T>>, columns: Option<&'q [u32]>) -> Query<'q, T> {
-        let with_curvatures = matches!(self.method, Method::Sums { .. });
-        Query { bounds: self.bounds, steps, columns, with_curvatures }
-    }
-
-    fn newton(&self) -> Option<Slopes> {
-        let is_newton = self.search == LineSearch::Newton;
-        matches!(self.method, Method::Sums { .. }).then(|| Slopes::new(self.data.width)).filter(|_| is_newton)
-    }
-
-    fn steps(&self, weak: &Weak, first: Option<Slopes>) -> Result<Vec<f64>> {
-        let width = self.data.width;
-        match (self.method, weak, first) {
-            (Method::SquaredError, Weak::Table(table), _) => {
+        match (self.method, weak) {
+            (Method::SquaredError, Weak::Table(table)) => {
+                let width = self.data.width;
                 let mut steps = try_filled("the steps of a stage", 0.0, width)?;
                 for row in table.chunks_exact(width) {
                     steps.iter_mut().zip(row).filter(|(_, g)| **g != 0.0).for_each(|(step, _)| *step = 1.0);
                 }
                 Ok(steps)
             }
-            (Method::Sums { reach }, _, Some(first)) => self.newton_steps(weak, reach, first),
-            (Method::Softmax, ..) => self.softmax_steps(weak),
+            (Method::Softmax, _) => self.softmax_steps(weak),
             _ => self.column_steps(weak),
         }
-    }
-
-    fn newton_steps(&self, weak: &Weak, reach: f64, first: Slopes) -> Result<Vec<f64>> {
-        let width = self.data.width;
-        let reaches: Vec<f64> = first.largest.iter().map(|g| reach * g).collect();
-        let mut newton = Newton::new(&reaches);
-        newton.update(&first.slopes, &first.curvatures);
-        while !newton.unsettled().is_empty() {
-            let asked = newton.unsettled().to_vec();
-            let points = newton.points();
-            let write = |leaf: usize, steps: &mut [T]| match weak {
-                Weak::Table(table) => {
-                    let g = &table[leaf * width..][..width];
-                    for (step, &j) in steps.iter_mut().zip(&asked) {
-                        *step = T::from_f64(points[j as usize] * g[j as usize]);
-                    }
-                }
-                Weak::Scalars(values) => {
-                    for (step, &j) in steps.iter_mut().zip(&asked) {
-                        *step = T::from_f64(points[j as usize] * values[leaf]);
-                    }
-                }
-            };
-            // Picking columns out of rows costs more than computing a few too many.
-            let few = asked.len() * 2 < width;
-            let columns = few.then_some(asked.as_slice());
-            let all: Vec<u32>;
-            let every = |leaf: usize, steps: &mut [T]| match weak {
-                Weak::Table(table) => {
-                    let g = table[leaf * width..][..width].iter().zip(points);
-                    steps.iter_mut().zip(g).for_each(|(step, (g, point))| *step = T::from_f64(point * g));
-                }
-                Weak::Scalars(values) => {
-                    steps.iter_mut().zip(points).for_each(|(step, point)| *step = T::from_f64(point * values[leaf]));
-                }
-            };
-            let steps: Steps<'_, T> = if few { &write } else { &every };
-            let seen: &[u32] = if few {
-                &asked
-            } else {
-                all = (0..width as u32).collect();
-                &all
-            };
-            let mut sums = Slopes::new(seen.len());
-            let query = self.query(Some(steps), columns);
-            self.state.leaf_sums(self.data, self.leaves, query, self.control, |leaf, leaf_sums| {
-                for (at, &j) in seen.iter().enumerate() {
-                    let g = weak.at(leaf, j as usize, width);
-                    sums.take(at, g, leaf_sums.gradients[at], leaf_sums.curvatures[at]);
-                }
-            })?;
-            if few {
-                newton.update(&sums.slopes, &sums.curvatures);
-            } else {
-                let pick = |from: &[f64]| asked.iter().map(|&j| from[j as usize]).collect::<Vec<_>>();
-                newton.update(&pick(&sums.slopes), &pick(&sums.curvatures));
-            }
-        }
-        Ok(newton.finish())
     }
 
     /// The rows of the stage, leaf by leaf.
@@ -272,39 +201,5 @@ impl<T: Score> Stage<'_, T> {
             Ok(problem.step())
         })?;
         Ok(of_outputs.concat())
-    }
-}
-
-/// First and second derivatives of the loss along g, per asked score.
-#[derive(Debug)]
-struct Slopes {
-    slopes: Vec<f64>,
-    curvatures: Vec<f64>,
-    /// max |g|.
-    largest: Vec<f64>,
-}
-
-impl Slopes {
-    fn new(width: usize) -> Self {
-        Slopes { slopes: vec![0.0; width], curvatures: vec![0.0; width], largest: vec![0.0; width] }
-    }
-
-    #[inline]
-    fn take(&mut self, at: usize, g: f64, gradient: f64, curvature: f64) {
-        self.slopes[at] -= g * gradient;
-        self.curvatures[at] += g * g * curvature;
-        self.largest[at] = self.largest[at].max(g.abs());
-    }
-
-    fn take_leaf(&mut self, g: &[f64], gradients: &[f64], curvatures: &[f64]) {
-        for (at, ((&g, &gradient), &curvature)) in g.iter().zip(gradients).zip(curvatures).enumerate() {
-            self.take(at, g, gradient, curvature);
-        }
-    }
-
-    fn take_leaf_along(&mut self, g: f64, gradients: &[f64], curvatures: &[f64]) {
-        for (at, (&gradient, &curvature)) in gradients.iter().zip(curvatures).enumerate() {
-            self.take(at, g, gradient, curvature);
-        }
     }
 }

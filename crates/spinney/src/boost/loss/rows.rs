@@ -184,7 +184,7 @@ impl<T: Score> RowLoss<T> for SoftmaxRows {
 /// e^x for −87 ≤ x ≤ 88, to 1.2·10⁻⁷ (polynomial and split of ln 2 from Cephes `expf`, by S. Moshier).
 #[inline(always)]
 #[expect(clippy::excessive_precision, reason = "as published")]
-fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     /// Adding it rounds to a whole number, which is then in the low bits.
     const ROUND: f32 = 1.5 * (1u32 << 23) as f32;
     /// ln 2 in two parts; products of the first with whole numbers below 2⁹ are exact.
@@ -360,8 +360,8 @@ impl WithSimd for DerivativesOff<'_> {
         for ((&f, &step), (r, h)) in from.zip(to) {
             let f = f + step;
             let e = tail(f);
-            *r = -gradient(1.0, f, e);
             let root = 2.0 / (1.0 + e);
+            *r = -(if f >= 0.0 { root } else { e * root });
             *h = e * root * root;
         }
     }

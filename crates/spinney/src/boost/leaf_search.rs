@@ -1,0 +1,322 @@
+//! Minimisation of the logistic loss along a line, from sums over leaves.
+//!
+//! All rows of a leaf ℓ move alike, by δ = ρ g_ℓ. With p a row's probability of being on, and sums over the leaf,
+//!
+//! ```text
+//! Σ w p(δ)  ≈  Σ w p + H/4 · (E − 1) / (1 + κ (E − 1)),   E = e^(2δ),   H = 4 Σ w p (1 − p)
+//! ```
+//!
+//! which is exact with κ = p where all rows of the leaf have one score, and has the right value and slope at δ = 0 and
+//! tails of the right shape anyhow. κ is the mean of p, weighted with p: 1 − H / 4Σwp (or the same of 1 − p, where that is
+//! the lesser sum). The least point of this *model* is found without the data, and is where the data are asked next.
+//!
+//! # What is certain
+//!
+//! Points on the way may be anywhere. The one that is returned has no higher loss than 0 has, by slopes alone:
+//!
+//! * the loss φ is convex: where the slope still has the sign that it has at 0, φ has fallen all the way;
+//! * past the minimum at ρ, φ(0) ≥ φ(ρ) − |φ'| ρ + φ'' ρ² ω(−Mρ), ω(t) = (e^t − t − 1)/t², as |φ'''| ≤ M φ'' (see
+//!   `line_search`), so φ(ρ) ≤ φ(0) if |φ'|/φ'' ≤ ρ ω(−Mρ);
+//! * a last step of length Δ against the slope of such a point lowers φ further while Δ ω(MΔ) ≤ |φ'|/φ''.
+//!
+//! Lengths are in units of 1/max|g|, the displacement of the leaf that moves most; M is 2 then.
+
+use super::loss::LARGEST_STEP;
+use super::loss::rows::exp;
+use super::vector::vectorised;
+use crate::error::Result;
+
+/// A step of this relative error is done: its loss exceeds the least by 10⁻⁸ of what the step gains, far less than what
+/// the learning rate gives away.
+const SEARCHED: f64 = 1e-4;
+/// Evaluations at most; the best certain point is then taken.
+const MOST_ROUNDS: u32 = 40;
+/// How far the model is followed at once at first: odds change by e⁸.
+const TRUSTED: f64 = 4.0;
+/// Rounds after which brackets are halved every other round.
+const LONG: u32 = 8;
+/// A last step has at most this M|φ'|/φ''.
+const NEAR: f64 = 0.25;
+/// Newton's steps up to this length are as good as the model's, which loses digits.
+const TINY: f64 = 1.0 / 256.0;
+/// Lanes of the sums of the model.
+const LANES: usize = 8;
+
+/// Σ w r and Σ w h of each leaf.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LeafDerivatives {
+    pub(crate) gradients: Vec<f64>,
+    pub(crate) curvatures: Vec<f64>,
+}
+
+/// What stays the same along a line, by leaf.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeafLine<'a> {
+    /// g.
+    pub(crate) directions: &'a [f64],
+    /// Weight of all rows.
+    pub(crate) weights: &'a [f64],
+    /// Weight of rows that are on.
+    pub(crate) on: &'a [f64],
+}
+
+/// The model of all leaves, in single precision: it proposes, and decides nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    /// 2g / max|g|.
+    rates: Vec<f32>,
+    /// gH / 2 max|g|.
+    sizes: Vec<f32>,
+    /// κ.
+    bends: Vec<f32>,
+}
+
+/// Slope and curvature of the loss, lengths in units of 1/max|g|.
+#[derive(Clone, Copy, Debug)]
+struct Slope {
+    slope: f64,
+    curvature: f64,
+    /// Bounds the third derivative here.
+    third: f64,
+}
+
+impl LeafLine<'_> {
+    /// The point of least loss, as far as it is searched: |ρ| ≤ 1000. `sums` are those at 0; `evaluate` writes others.
+    pub(crate) fn search(
+        &self,
+        model: &mut Model,
+        sums: &mut LeafDerivatives,
+        mut evaluate: impl FnMut(f64, &mut LeafDerivatives) -> Result<()>,
+    ) -> Result<f64> {
+        let largest = self.directions.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
+        let scale = 1.0 / largest;
+        if largest == 0.0 || !scale.is_finite() {
+            return Ok(0.0);
+        }
+        let first = self.slope(scale, sums);
+        let ahead = -first.slope.signum();
+        let end = LARGEST_STEP * largest;
+        // All lengths are along `ahead`; `near` has the slope of 0 still, `far` another one.
+        let (mut at, mut here, mut near, mut far) = (0.0, first, 0.0, end);
+        let mut trusted = TRUSTED;
+        let step = |length: f64| (ahead * length * scale).clamp(-LARGEST_STEP, LARGEST_STEP);
+        for round in 1..=MOST_ROUNDS {
+            let slope = here.slope * ahead;
+            if slope == 0.0 || !slope.is_finite() || !here.curvature.is_finite() {
+                return Ok(step(at));
+            }
+            *(if slope < 0.0 { &mut near } else { &mut far }) = at;
+            let newton = slope.abs() / here.curvature.max(f64::MIN_POSITIVE);
+            let moved = if newton <= TINY {
+                newton
+            } else {
+                model.take(self, scale, sums);
+                model.least(here, trusted)
+            };
+            let next = (at - slope.signum() * moved).clamp(near, far);
+            let is_certain = slope < 0.0 || newton <= at * omega(-2.0 * at);
+            let is_near = 2.0 * newton <= NEAR && moved <= 1.5 * newton;
+            // Newton's step is in error by less than this times e^(2Δ), and the model by less than Newton's.
+            let error = 0.5 * here.third / here.curvature * newton * newton;
+            if is_near && is_certain && error <= SEARCHED * next {
+                return Ok(step(next));
+            }
+            // A model that points out of the bracket of slopes is wrong.
+            let is_out = (next == near && at > near) || (next == far && far < end);
+            let is_long = round >= LONG && round % 2 == 0 && far < end;
+            let next = if is_out || is_long { 0.5 * (near + far) } else { next };
+            if next == at || next == near {
+                break;
+            }
+            // Scores that are parted have no minimum: the steps towards it grow slowly at first, and end where gradients
+            // are too small to be summed.
+            if round > 1 {
+                trusted *= 2.0;
+            }
+            at = next;
+            evaluate(step(at), sums)?;
+            here = self.slope(scale, sums);
+        }
+        Ok(step(near))
+    }
+
+    fn slope(&self, scale: f64, sums: &LeafDerivatives) -> Slope {
+        let mut all = Slope { slope: 0.0, curvature: 0.0, third: 0.0 };
+        for ((g, gradient), curvature) in self.directions.iter().zip(&sums.gradients).zip(&sums.curvatures) {
+            let u = g * scale;
+            let h = u * u * curvature;
+            all.slope -= u * gradient;
+            all.curvature += h;
+            all.third += 2.0 * u.abs() * h;
+        }
+        all
+    }
+}
+
+/// (e^t − t − 1) / t² for t ≤ 0.
+fn omega(t: f64) -> f64 {
+    // Near 0 the quotient loses its digits; it is convex and falls to the left, so that its tangent is below it.
+    if t > -1e-3 { 0.5 + t / 6.0 } else { (t.exp_m1() - t) / (t * t) }
+}
+
+impl Model {
+    fn take(&mut self, line: &LeafLine<'_>, scale: f64, sums: &LeafDerivatives) {
+        let n = line.directions.len().next_multiple_of(LANES);
+        for of_leaves in [&mut self.rates, &mut self.sizes, &mut self.bends] {
+            of_leaves.clear();
+            // Leaves that do not move fill the last lanes.
+            of_leaves.resize(n, 0.0);
+        }
+        for (leaf, g) in line.directions.iter().enumerate() {
+            let (u, quarter) = (g * scale, 0.25 * sums.curvatures[leaf]);
+            let on = line.on[leaf] - 0.5 * sums.gradients[leaf];
+            let off = line.weights[leaf] - on;
+            let bend = if on <= off {
+                1.0 - quarter / on.max(f64::MIN_POSITIVE)
+            } else {
+                quarter / off.max(f64::MIN_POSITIVE)
+            };
+            self.rates[leaf] = (2.0 * u) as f32;
+            self.sizes[leaf] = (2.0 * u * quarter) as f32;
+            self.bends[leaf] = bend.clamp(0.0, 1.0) as f32;
+        }
+    }
+
+    /// By how much the slope has changed, and the curvature, `by` ahead.
+    fn at(&self, by: f64) -> (f64, f64) {
+        vectorised(
+            #[inline(always)]
+            || {
+                let by = by as f32;
+                let (rates, sizes, bends) = (
+                    self.rates.as_chunks::<LANES>().0,
+                    self.sizes.as_chunks::<LANES>().0,
+                    self.bends.as_chunks::<LANES>().0,
+                );
+                let (mut slopes, mut curvatures) = ([0.0f32; LANES], [0.0f32; LANES]);
+                for ((rates, sizes), bends) in rates.iter().zip(sizes).zip(bends) {
+                    for lane in 0..LANES {
+                        let odds = exp((rates[lane] * by).clamp(-80.0, 80.0));
+                        let quotient = 1.0 / (1.0 + bends[lane] * (odds - 1.0));
+                        slopes[lane] += sizes[lane] * (odds - 1.0) * quotient;
+                        curvatures[lane] += sizes[lane] * rates[lane] * odds * quotient * quotient;
+                    }
+                }
+                let sum = |lanes: [f32; LANES]| lanes.iter().copied().map(f64::from).sum();
+                (sum(slopes), sum(curvatures))
+            },
+        )
+    }
+
+    /// How far against the slope the least point is, at most `trusted`.
+    fn least(&self, here: Slope, trusted: f64) -> f64 {
+        const ENOUGH: f64 = 1e-3;
+        let back = -here.slope.signum();
+        let (mut low, mut high) = (0.0, trusted);
+        let mut x = (here.slope.abs() / here.curvature.max(f64::MIN_POSITIVE)).min(trusted);
+        for _ in 0..30 {
+            let (change, curvature) = self.at(back * x);
+            // Below 0 before the least point.
+            let slope = (here.slope + change) * back;
+            if slope < 0.0 && x == trusted {
+                return trusted;
+            }
+            *(if slope < 0.0 { &mut low } else { &mut high }) = x;
+            let newton = x - slope / curvature;
+            let next = if newton > low && newton < high {
+                newton
+            } else if slope < 0.0 && high == trusted {
+                trusted
+            } else {
+                0.5 * (low + high)
+            };
+            let moved = (next - x).abs();
+            x = next;
+            if moved <= ENOUGH * x {
+                break;
+            }
+        }
+        x
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::line_search::LineSearch;
+    use super::super::loss::{LineProblem, LogLoss, Loss};
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Leaves: g, and y and score of each row.
+    type Leaves = Vec<(f64, Vec<(bool, f64)>)>;
+
+    fn leaves(scale: f64, rare: u32) -> impl Strategy<Value = Leaves> {
+        let row = (prop::sample::select((0..=rare).map(|i| i == 0).collect::<Vec<_>>()), -scale..scale);
+        prop::collection::vec((-2f64..2.0, prop::collection::vec(row, 1..12)), 1..10)
+    }
+
+    /// The step, the best one, the losses at 0 and at both, and the number of evaluations.
+    fn search(leaves: &Leaves) -> (f64, f64, [f64; 3], u32) {
+        let rows =
+            || leaves.iter().flat_map(|(g, rows)| rows.iter().map(move |&(y, f)| (if y { 1.0 } else { -1.0 }, f, *g)));
+        let of = |part: fn((f64, f64, f64)) -> f64| rows().map(part).collect::<Vec<f64>>();
+        let (y, scores, direction) = (of(|r| r.0), of(|r| r.1), of(|r| r.2));
+        let weights = vec![1.0; y.len()];
+        let problem = LineProblem { y: &y, scores: &scores, direction: &direction, weights: &weights };
+        let evaluate = |point: f64, sums: &mut LeafDerivatives| {
+            (sums.gradients, sums.curvatures) = leaves
+                .iter()
+                .map(|(g, rows)| {
+                    let at = |&(y, f): &(bool, f64)| (if y { 1.0 } else { -1.0 }, f + point * g);
+                    let rows = || rows.iter().map(at);
+                    let gradient: f64 = rows().map(|(y, f)| LogLoss.negative_gradient(y, f)).sum();
+                    (gradient, rows().map(|(y, f)| LogLoss.curvature(y, f)).sum::<f64>())
+                })
+                .unzip();
+        };
+        let directions: Vec<f64> = leaves.iter().map(|l| l.0).collect();
+        let of_leaves: Vec<f64> = leaves.iter().map(|l| l.1.len() as f64).collect();
+        let on: Vec<f64> = leaves.iter().map(|l| l.1.iter().filter(|r| r.0).count() as f64).collect();
+        let line = LeafLine { directions: &directions, weights: &of_leaves, on: &on };
+        let mut sums = LeafDerivatives::default();
+        evaluate(0.0, &mut sums);
+        let mut rounds = 0;
+        let step = line.search(&mut Model::default(), &mut sums, |point, sums| {
+            rounds += 1;
+            evaluate(point, sums);
+            Ok(())
+        });
+        let (step, best) = (step.unwrap(), LogLoss.step(&problem, LineSearch::Newton));
+        (step, best, [0.0, step, best].map(|step| problem.loss(&LogLoss, step)), rounds)
+    }
+
+    proptest! {
+        #[test]
+        fn the_end_is_never_worse_than_the_start(near in leaves(3.0, 1), rare in leaves(6.0, 8), far in leaves(1e3, 2)) {
+            for leaves in [near, rare, far] {
+                let (step, _, [start, end, _], rounds) = search(&leaves);
+                // Gradients below the smallest normal number are taken for it, so that losses near it are noise.
+                prop_assert!(end <= start * (1.0 + 1e-14) + 1e-300, "{start:e} {end:e}");
+                prop_assert!(rounds <= MOST_ROUNDS && step.abs() <= LARGEST_STEP);
+            }
+        }
+
+        #[test]
+        fn the_end_is_near_the_minimum(near in leaves(3.0, 1), rare in leaves(6.0, 8)) {
+            for leaves in [near, rare] {
+                let (step, best, _, _) = search(&leaves);
+                if best.abs() < 5.0 {
+                    prop_assert!((step - best).abs() <= 2.0 * SEARCHED * best.abs() + 1e-9, "{step} {best}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_are_alike_are_searched_at_once() {
+        // 1 + 1 on of 9 + 99 rows, all of one score: the model is exact.
+        let leaf = |g, n| (g, (0..n).map(|i| (i == 0, -2.0)).collect::<Vec<_>>());
+        let (step, best, _, rounds) = search(&vec![leaf(0.18, 9), leaf(-0.02, 99)]);
+        assert!((step - best).abs() <= 1e-4 * best.abs() && rounds <= 1, "{step} {best} {rounds}");
+    }
+}
