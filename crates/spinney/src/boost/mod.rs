@@ -60,7 +60,7 @@
 //!    two; column by column for the others.
 //! 4. The next sweep adds the leaves to the scores of their rows, and leaves the targets of the next stage.
 //!
-//! Cost of a stage: the tree, the sweep, one pass of sums, and for the logistic loss a copy of the scores and about 1.3
+//! Cost of a stage: the tree, the sweep, one pass of sums, and for the logistic loss a copy of the scores and one to two
 //! passes more. Memory: the scores, float32 for labels and classes, what the tree needs, and a few columns of scores.
 //!
 //! # Why the loss cannot rise

@@ -189,3 +189,37 @@ proptest! {
         }
     }
 }
+
+/// More columns than are copied at once, and more rows than are computed at once.
+#[test]
+fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
+    let (n, d) = (5000, 150);
+    let made = made(7, n, 3, d);
+    let weights: Vec<f64> = (0..n).map(|i| [1.0, 2.0, 0.0, 1.0][i % 4]).collect();
+    let rows: Vec<usize> = (0..n).flat_map(|i| std::iter::repeat_n(i, weights[i] as usize)).collect();
+    let x = made.x.select(ndarray::Axis(0), &rows);
+    let (mut ptr, mut labels) = (vec![0], Vec::new());
+    for &i in &rows {
+        labels.extend_from_slice(&made.labels[made.ptr[i]..made.ptr[i + 1]]);
+        ptr.push(labels.len());
+    }
+    let repeated = Targets::Labels(LabelView::try_new(ptr, labels, d).unwrap());
+    let of = Control::with_threads;
+    for relabel in [true, false] {
+        let phi = Array2::from_shape_fn((1, d), |(_, j)| 1.0 - (j % 5) as f64 * 0.25);
+        let projection = Projection::Given(vec![ProjectionMatrix::from_dense(phi.view()).unwrap()]);
+        let config = BoostConfig {
+            strategy: OutputStrategy::Projected { projection, n_projections: NProjections::Log, relabel },
+            n_estimators: 3,
+            ..BoostConfig::new(LossKind::LogLoss)
+        };
+        let fit = |control| config.fit(&made.x.view().into(), &made.labels(), Some(&weights), None, &control).unwrap();
+        let weighted = fit(of(1));
+        assert_eq!(weighted, fit(of(3)));
+        let b = config.fit(&x.view().into(), &repeated, None, None, &of(1)).unwrap();
+        assert_eq!(weighted.step_sizes(), b.step_sizes());
+        assert_eq!(weighted.train_score(), b.train_score());
+        let scores = weighted.predict_scores(&made.x.view().into(), &of(1)).unwrap();
+        assert_eq!(scores, b.predict_scores(&made.x.view().into(), &of(1)).unwrap());
+    }
+}

@@ -10,7 +10,7 @@ use std::ops::{Add, Mul, Range};
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{LossKind, softmax};
+use super::{Loss, LossKind, SquaredError, softmax};
 
 /// y of one row.
 #[derive(Clone, Copy, Debug)]
@@ -110,15 +110,32 @@ impl Cells {
     }
 }
 
-impl<T: Score> RowLoss<T> for Cells {
-    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
-        let (loss, mut sum) = (self.0.as_loss(), 0.0);
+impl Cells {
+    /// Of `loss`, which is this one: calls of a loss that is known can be inlined.
+    #[inline(always)]
+    fn gradients_of<T: Score, L: Loss + ?Sized>(
+        &self,
+        loss: &L,
+        y: RowTargets<'_>,
+        scores: &[T],
+        out: &mut [T],
+    ) -> f64 {
+        let mut sum = 0.0;
         self.each(y, scores.len(), |j, y| {
             let score = scores[j].to_f64();
             out[j] = T::from_f64(loss.negative_gradient(y, score));
             sum += loss.value(y, score);
         });
         sum
+    }
+}
+
+impl<T: Score> RowLoss<T> for Cells {
+    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
+        match &self.0 {
+            LossKind::SquaredError => self.gradients_of(&SquaredError, y, scores, out),
+            other => self.gradients_of(other.as_loss(), y, scores, out),
+        }
     }
 
     fn derivatives(&self, y: RowTargets<'_>, scores: &[T], steps: &[T], out: &mut [T], curvatures: &mut [T]) {
@@ -384,6 +401,11 @@ impl LogLossRows {
         LogLossRows { arch: Arch::Scalar }
     }
 
+    /// For a row of this width: a few cells are computed before wide registers are set up.
+    fn arch(&self, width: usize) -> Arch {
+        if width <= FEW { Arch::Scalar } else { self.arch }
+    }
+
     /// Visits what is on: not all off.
     fn each_on(y: RowTargets<'_>, mut visit: impl FnMut(usize)) {
         match y {
@@ -395,7 +417,7 @@ impl LogLossRows {
 
 impl RowLoss<f32> for LogLossRows {
     fn negative_gradients(&self, y: RowTargets<'_>, scores: &[f32], out: &mut [f32]) -> f64 {
-        let mut loss = self.arch.dispatch(AllOff { scores, out: &mut *out });
+        let mut loss = self.arch(scores.len()).dispatch(AllOff { scores, out: &mut *out });
         // log(1 + e^(−2f)) = log(1 + e^(2f)) − 2f.
         Self::each_on(y, |j| {
             out[j] = gradient(-1.0, scores[j], tail(scores[j]));
@@ -405,7 +427,7 @@ impl RowLoss<f32> for LogLossRows {
     }
 
     fn derivatives(&self, y: RowTargets<'_>, scores: &[f32], steps: &[f32], out: &mut [f32], curvatures: &mut [f32]) {
-        self.arch.dispatch(DerivativesOff { scores, steps, out: &mut *out, curvatures });
+        self.arch(scores.len()).dispatch(DerivativesOff { scores, steps, out: &mut *out, curvatures });
         Self::each_on(y, |j| {
             let score = scores[j] + steps[j];
             out[j] = gradient(-1.0, score, tail(score));
@@ -417,7 +439,7 @@ impl RowLoss<f32> for LogLossRows {
     }
 
     fn loss(&self, y: RowTargets<'_>, scores: &[f32]) -> f64 {
-        let mut loss = self.arch.dispatch(LossOff(scores));
+        let mut loss = self.arch(scores.len()).dispatch(LossOff(scores));
         Self::each_on(y, |j| loss -= 2.0 * f64::from(scores[j]));
         loss
     }

@@ -8,10 +8,12 @@ use crate::boost::line_search::LineSearch;
 pub struct SquaredError;
 
 impl Loss for SquaredError {
+    #[inline]
     fn value(&self, y: f64, score: f64) -> f64 {
         0.5 * (y - score) * (y - score)
     }
 
+    #[inline]
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
         y - score
     }
