@@ -172,7 +172,8 @@ impl SoftmaxProblem<'_> {
         let mut value = self.loss(&steps);
         let mut least = 0.0;
         for round in 0..MOST_ROUNDS {
-            let here = self.derivatives(&steps, largest, bits);
+            let mut here = self.derivatives(&steps, largest, bits);
+            here.hold(&steps);
             let steepest = most(&here.gradient);
             if round == 0 {
                 least = SEARCHED * steepest;
@@ -203,6 +204,18 @@ fn most(x: &[f64]) -> f64 {
 }
 
 impl Derivatives {
+    /// Takes out steps that lie at their bound and would pass it: the others are searched as if these were constants.
+    fn hold(&mut self, steps: &[f64]) {
+        let k = steps.len();
+        let is_held = |i: usize| steps[i].abs() >= LARGEST_STEP && self.gradient[i] * steps[i] < 0.0;
+        for i in (0..k).filter(|&i| is_held(i)).collect::<Vec<_>>() {
+            self.gradient[i] = 0.0;
+            if self.curvature.len() == k * k {
+                (0..k).for_each(|j| self.curvature[i.max(j) * k + i.min(j)] = 0.0);
+            }
+        }
+    }
+
     /// −H⁻¹ gradient.
     fn descent(&self) -> Vec<f64> {
         let k = self.gradient.len();
