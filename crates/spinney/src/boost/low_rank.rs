@@ -180,3 +180,95 @@ impl LowRank {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use ndarray::Array2;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::boost::loss::LossKind;
+    use crate::boost::loss::rows::Score as _;
+    use crate::data::{LabelView, Targets, Weights};
+    use crate::rng::{Key, Stream};
+
+    /// Rows of each of `n_leaves` leaves.
+    fn by_leaf(leaf_of: &[u32], inside: impl Fn(usize) -> bool, n_leaves: u32) -> (Vec<u32>, Vec<Range<u32>>) {
+        let (mut order, mut ranges) = (Vec::new(), Vec::new());
+        for leaf in 0..n_leaves {
+            let start = order.len() as u32;
+            order
+                .extend((0..leaf_of.len() as u32).filter(|&row| leaf_of[row as usize] == leaf && inside(row as usize)));
+            ranges.push(start..order.len() as u32);
+        }
+        (order, ranges)
+    }
+
+    proptest! {
+        #[test]
+        fn products_losses_and_targets_are_those_of_the_dense_residual(seed in 0u64..10_000, n in 1usize..30, d in 1usize..6) {
+            const LEAVES: u32 = 3;
+            let mut stream = Stream::new(Key::from_seed(seed));
+            let mut number = |below: u64| stream.below(below) as f64 - 3.0;
+            let weights: Vec<f64> = (0..n).map(|i| if i == 0 { 1.0 } else { number(3) + 3.0 }).collect();
+            let (mut ptr, mut labels) = (vec![0], Vec::new());
+            for _ in 0..n {
+                labels.extend((0..d as u32).filter(|_| number(7) > 0.0));
+                ptr.push(labels.len());
+            }
+            let targets = Targets::Labels(LabelView::try_new(ptr.clone(), labels.clone(), d).unwrap());
+            let data = Data {
+                y: SplitY::new(&targets).unwrap(),
+                loss: f64::rows_of(&LossKind::SquaredError),
+                weights: Weights::of_rows(Some(&weights), n).unwrap(),
+                n_samples: n,
+                width: d,
+            };
+            let start: Vec<f64> = (0..d).map(|_| number(7) / 10.0).collect();
+            let mut r = Array2::from_shape_fn((n, d), |(i, j)| {
+                f64::from(u8::from(labels[ptr[i]..ptr[i + 1]].contains(&(j as u32)))) - start[j]
+            });
+            let control = Control::default();
+            let mut low_rank = LowRank::new(&data, &start).unwrap();
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-10 * (1.0 + b.abs());
+            let all: Vec<u32> = (0..n as u32).filter(|&row| weights[row as usize] > 0.0).collect();
+            for _ in 0..4 {
+                let phi: Vec<f64> = (0..d).map(|_| number(7)).collect();
+                let mut projected = vec![0.0; n];
+                let projector = Projector::Dense { rows: phi.clone(), width: d };
+                low_rank.project(&data, &all, &projector, &mut projected, &control).unwrap();
+                for &row in &all {
+                    let expected: f64 = r.row(row as usize).iter().zip(&phi).map(|(r, phi)| r * phi).sum();
+                    prop_assert!(close(projected[row as usize], expected));
+                }
+                let leaf_of: Vec<u32> = (0..n).map(|_| (number(3) + 3.0) as u32).collect();
+                let values: Vec<f64> = (0..LEAVES).map(|_| number(7) / 4.0).collect();
+                let drawn: Vec<bool> = (0..n).map(|_| number(4) > -3.0).collect();
+                let (order, ranges) = by_leaf(&leaf_of, |row| drawn[row] && weights[row] > 0.0, LEAVES);
+                let leaves = Leaves::new(&order, ranges, &data.weights);
+                let steps = low_rank.steps(&data, &leaves, &values, &control).unwrap();
+                for (j, &step) in steps.iter().enumerate() {
+                    let (mut product, mut square) = (0.0, 0.0);
+                    for &row in &order {
+                        let (row, g) = (row as usize, values[leaf_of[row as usize] as usize]);
+                        product += weights[row] * r[[row, j]] * g;
+                        square += weights[row] * g * g;
+                    }
+                    let expected = if square > 0.0 { product / square } else { 0.0 };
+                    prop_assert!(close(step, expected));
+                }
+                let direction: Vec<f64> = steps.iter().map(|step| 0.5 * step).collect();
+                let (order, ranges) = by_leaf(&leaf_of, |row| weights[row] > 0.0, LEAVES);
+                let leaves = Leaves::new(&order, ranges, &data.weights);
+                low_rank.take(&data, &leaves, leaf_of.clone(), &values, &direction, &control).unwrap();
+                for ((i, j), r) in r.indexed_iter_mut() {
+                    *r -= values[leaf_of[i] as usize] * direction[j];
+                }
+                let square: f64 = r.indexed_iter().map(|((i, _), r)| weights[i] * r * r).sum();
+                prop_assert!(close(low_rank.loss(), 0.5 * square / weights.iter().sum::<f64>() / d as f64));
+            }
+        }
+    }
+}

@@ -89,35 +89,6 @@ proptest! {
     }
 
     #[test]
-    fn low_rank_residuals_are_the_dense_ones(seed in 0u64..1000, n in 2usize..40, d in 2usize..6, share in 0.3f64..1.0) {
-        let made = made(seed, n, 3, d);
-        let x = Matrix::from(made.x.view());
-        let phi = Array2::from_shape_fn((1, d), |(_, j)| 1.0 + j as f64);
-        let config = BoostConfig {
-            strategy: OutputStrategy::Projected {
-                projection: Projection::Given(vec![ProjectionMatrix::from_dense(phi.view()).unwrap()]),
-                n_projections: NProjections::Log,
-                relabel: false,
-            },
-            n_estimators: 5,
-            learning_rate: 0.5,
-            subsample: share,
-            seed,
-            ..BoostConfig::new(LossKind::SquaredError)
-        };
-        let control = Control::default();
-        let sparse = config.fit(&x, &made.labels(), None, None, &control).unwrap();
-        let mut y = Array2::zeros((n, d));
-        for i in 0..n {
-            made.labels[made.ptr[i]..made.ptr[i + 1]].iter().for_each(|&j| y[[i, j as usize]] = 1.0);
-        }
-        let dense = config.fit(&x, &Targets::Real(y.view()), None, None, &control).unwrap();
-        for (a, b) in sparse.train_score().iter().zip(dense.train_score()) {
-            prop_assert!((a - b).abs() < 1e-9, "{a} {b}");
-        }
-    }
-
-    #[test]
     fn parts_threads_stages_and_bytes_give_the_same_model(
         seed in 0u64..1000, n in 2usize..40, d in 1usize..5, strategy in 0usize..6, share in 0.4f64..1.4,
     ) {
