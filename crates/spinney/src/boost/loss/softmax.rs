@@ -344,10 +344,16 @@ mod tests {
             let step = LogLoss.step(&LineProblem { y: &y, scores: &s, direction: &d, weights: &weights }, LineSearch::Newton);
             let problem = SoftmaxProblem { n_classes: 2, classes: &classes, scores: &scores, directions: Directions::OneAClass(&g), weights: &weights };
             let logistic = LineProblem { y: &y, scores: &s, direction: &d, weights: &weights }.loss(&LogLoss, step);
-            prop_assert!((problem.loss(&[step, step]) - logistic).abs() <= 1e-12 * logistic);
-            // Only the sum of both steps counts.
+            // A logarithm of a sum less a score: rounded in units of the scores, not of what is left.
+            let rounding = 1e-12 * (logistic + step.abs().max(1.0));
+            prop_assert!((problem.loss(&[step, step]) - logistic).abs() <= rounding);
             let found = problem.step();
-            prop_assert!((0.5 * (found[0] + found[1]) - step).abs() <= 1e-3 * (1.0 + step.abs()), "{found:?} {step}");
+            prop_assert!(problem.loss(&found) <= problem.loss(&[0.0, 0.0]));
+            // Only the sum of both steps counts. Where labels are separable the minimum is at infinity and has no place: the
+            // search ends where the gradient has shrunk to its share.
+            if step.abs() < 5.0 {
+                prop_assert!((0.5 * (found[0] + found[1]) - step).abs() <= 1e-3 * (1.0 + step.abs()), "{found:?} {step}");
+            }
         }
     }
 }
