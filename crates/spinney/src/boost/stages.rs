@@ -92,7 +92,7 @@ impl Fitting<'_> {
             let data = self.data::<T>(y, shared.weights.clone())?;
             tracks.push(self.track(data, validation, &shared)?);
         }
-        let mut grown = model.cloned().unwrap_or_else(|| self.empty(&tracks));
+        let mut grown = model.cloned().unwrap_or_else(|| self.empty());
         grown.start = tracks.iter().flat_map(|track| track.start.iter().copied()).collect();
         if let Some(model) = model {
             for stage in 0..model.n_stages() {
@@ -215,14 +215,14 @@ impl Fitting<'_> {
         })
     }
 
-    fn empty<T: Score>(&self, tracks: &[Track<'_, T>]) -> Boosted {
+    fn empty(&self) -> Boosted {
         Boosted {
             n_features: self.x.n_features(),
             outputs: self.problem.outputs.clone(),
             width: self.problem.width,
             combine: self.problem.combine,
             link: self.problem.link,
-            start: tracks.iter().flat_map(|track| track.start.iter().copied()).collect(),
+            start: Vec::new(),
             learning_rate: self.config.learning_rate,
             trees: Vec::new(),
             step_sizes: Vec::new(),
@@ -293,17 +293,12 @@ impl Fitting<'_> {
                 builder.finish()?
             }
         };
-        let mut leaf_of = try_filled("the leaves of rows", 0u32, shared.n_samples)?;
-        for leaf in 0..leaves.len() {
-            leaves.rows(leaf).iter().for_each(|&row| leaf_of[row as usize] = leaf as u32);
-        }
-        drop(leaves);
+        // Rows that took part lie in their leaves; with others besides, all are walked.
+        let known = in_bag.is_none().then(|| leaves.of_rows(shared.n_samples)).transpose()?;
         let outputs = Outputs::Real { n_outputs: leaf_values.width() };
         let tree =
             structure.into_tree(leaf_values, shared.weights.unit, self.x.n_features(), outputs, Criterion::Variance);
-        if in_bag.is_some() {
-            leaf_of = shared.walk.leaves(&tree, control)?;
-        }
+        let leaf_of = known.map_or_else(|| shared.walk.leaves(&tree, control), Ok)?;
         let contribution = Contribution { weak: &weak, table: &table, direction: &direction };
         let loss = track.advance(&contribution, &leaf_of, next, targets, shared, control)?;
         let validation_loss = match &shared.walk_validation {

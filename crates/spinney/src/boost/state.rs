@@ -211,6 +211,15 @@ impl<'s> Leaves<'s> {
         self.ranges.len()
     }
 
+    /// The leaf of each of `n_samples` rows; 0 for rows in none.
+    pub(crate) fn of_rows(&self, n_samples: usize) -> Result<Vec<u32>> {
+        let mut leaf_of = try_filled("the leaves of rows", 0u32, n_samples)?;
+        for leaf in 0..self.len() {
+            self.rows(leaf).iter().for_each(|&row| leaf_of[row as usize] = leaf as u32);
+        }
+        Ok(leaf_of)
+    }
+
     pub(crate) fn rows(&self, leaf: usize) -> &'s [u32] {
         let range = &self.ranges[leaf];
         &self.order[range.start as usize..range.end as usize]
