@@ -11,8 +11,8 @@ fn main() {
     for width in [1, 6, 20, 100, 983, 4000] {
         let (times, adding) = nanoseconds_of_rows(width, 1_000_000 / width, 7);
         let gradients = times.map(|t| format!("{:22.2}", t.gradients)).join(" ");
-        let derivatives = times.map(|t| format!("{:22.2}", t.derivatives)).join(" ");
-        println!("{width:>6}  gradients {gradients}\n{:>6}  curvature {derivatives}", "");
+        let losses = times.map(|t| format!("{:22.2}", t.loss)).join(" ");
+        println!("{width:>6}  gradients {gradients}\n{:>6}  loss      {losses}", "");
         println!("{:>6}  adding rounded rows {adding:.2}", "");
     }
 }

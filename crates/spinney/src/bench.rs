@@ -238,23 +238,23 @@ pub fn seconds_of_projection(config: &ForestConfig, x: &Matrix<'_>, y: &Targets<
 pub struct RowTimes {
     /// Gradients and loss.
     pub gradients: f64,
-    /// Gradients and curvatures.
-    pub derivatives: f64,
+    /// Loss alone.
+    pub loss: f64,
 }
 
-/// What is done with a row: scores, gradients, curvatures.
-type Visiting<'a> = dyn FnMut(&[f32], &mut [f32], &mut [f32]) + 'a;
+/// What is done with a row: scores, gradients.
+type Visiting<'a> = dyn FnMut(&[f32], &mut [f32]) + 'a;
 
 /// Times of the logistic loss: [cell by cell, in narrow registers, in the widest]; and of adding a rounded row.
 pub fn nanoseconds_of_rows(width: usize, n_rows: usize, repeats: usize) -> ([RowTimes; 3], f64) {
     let mut stream = Stream::new(Key::from_seed(0));
     let scores: Vec<f32> = (0..width * n_rows).map(|_| (stream.below(8000) as f32 - 6000.0) * 1e-3).collect();
     let on: Vec<u32> = (0..width as u32).step_by(64).collect();
-    let (mut r, mut h, steps) = (vec![0f32; width], vec![0f32; width], vec![0.5f32; width]);
+    let mut r = vec![0f32; width];
     let mut time = |each: &mut Visiting<'_>| {
         let times = (0..repeats).map(|_| {
             let start = Instant::now();
-            scores.chunks(width).for_each(|row| each(row, &mut r, &mut h));
+            scores.chunks(width).for_each(|row| each(row, &mut r));
             start.elapsed().as_nanos() as f64 / scores.len() as f64
         });
         median(times.collect())
@@ -263,12 +263,12 @@ pub fn nanoseconds_of_rows(width: usize, n_rows: usize, repeats: usize) -> ([Row
         [Box::new(Cells(LossKind::LogLoss)), Box::new(LogLossRows::narrow()), Box::new(LogLossRows::new())];
     let mut sum = 0.0;
     let times = losses.map(|loss| RowTimes {
-        gradients: time(&mut |row, r, _| sum += loss.negative_gradients(RowTargets::On(&on), row, r)),
-        derivatives: time(&mut |row, r, h| loss.derivatives(RowTargets::On(&on), row, &steps, r, h)),
+        gradients: time(&mut |row, r| sum += loss.negative_gradients(RowTargets::On(&on), row, r)),
+        loss: time(&mut |row, _| sum += loss.loss(RowTargets::On(&on), row)),
     });
     let magic = vec![f32::magic(8.0, n_rows as f64); width];
     let mut sums = vec![0.0; width];
-    let adding = time(&mut |row, _, _| vectorised(|| add_rounded(2.0, row, &magic, &mut sums)));
+    let adding = time(&mut |row, _| vectorised(|| add_rounded(2.0, row, &magic, &mut sums)));
     std::hint::black_box((sum, sums));
     (times, adding)
 }

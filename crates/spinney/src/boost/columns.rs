@@ -1,15 +1,16 @@
-//! Leaves and steps of the logistic loss, a column of scores at a time.
+//! Leaves and steps of the logistic loss, by sums over leaves.
 //!
-//! A few columns at once are copied out of the rows, in the order of the leaves, and each is searched to its end while it is
-//! in the cache: the sums of its leaves at the scores as they are, its leaves, and as many more sums as its search asks
-//! for. To the loss a column is one long row, whose cells are on where rows are.
+//! A few columns at once are copied out of the rows, in the order of the leaves. All searches ask for the sums at the scores
+//! as they are, and nearly all for those at one point more: these are taken of all columns of the copy at once, row by row
+//! (`tile`). Searches that go on, and those of data of few columns, go on a column at a time.
 
 use std::ops::Range;
 
-use super::leaf_search::{LeafDerivatives, LeafLine, Model};
-use super::loss::grid::OnGrid;
+use super::leaf_search::{LeafDerivatives, LeafLine, Model, Next, Search};
+use super::loss::off_sums::{Grids, IN_A_SUM, LANES, of_column};
 use super::loss::rows::RowTargets;
-use super::state::{Data, Leaves, State};
+use super::state::{Data, Leaves};
+use super::tile::Tile;
 use super::vector::{Score, vectorised};
 use crate::control::Control;
 use crate::error::{Result, try_filled, try_with_capacity};
@@ -17,59 +18,55 @@ use crate::pool;
 
 /// Columns that are copied at once, at most: a few lines of the cache out of every row.
 const COLUMNS: usize = 64;
-/// At least: a line.
-const FEW_COLUMNS: usize = 16;
-/// Cells that are copied at once, if these are that many columns.
+/// Cells that are copied at once, if these are [`LANES`] columns at least.
 const CELLS: usize = 1 << 20;
-/// Cells whose derivatives are in the first cache.
-const CHUNK: usize = 2048;
 
-/// Rows of a stage, ready to be read by columns.
+/// Rows of a stage, ready to be summed by leaf.
 #[derive(Debug)]
 pub(crate) struct Columns<'c, T: Score> {
     data: &'c Data<'c, T>,
-    state: &'c State<T>,
+    scores: &'c [f32],
     leaves: &'c Leaves<'c>,
     control: &'c Control,
     /// Rows, leaf by leaf. Their places in it are *positions*.
     rows: Vec<u32>,
     /// Of each position, in units; `None` if all are 1.
     weights: Option<Vec<f64>>,
-    /// Leaves and positions in pieces that no chunk divides.
+    /// Leaves and positions in pieces of at most [`IN_A_SUM`].
     pieces: Vec<(usize, Range<usize>)>,
     /// Where column j is on: positions `on[on_ptr[j]..on_ptr[j + 1]]`, rising.
     on_ptr: Vec<usize>,
     on: Vec<u32>,
-    /// Round gradients and curvatures.
-    magic: (T, T),
+    grids: Grids,
 }
 
 /// One worker's memory.
 #[derive(Debug)]
-struct Scratch<T> {
+struct Scratch {
+    tile: Tile,
     /// Columns, one after the other.
-    scores: Vec<T>,
-    steps: Vec<T>,
-    gradients: Vec<T>,
-    curvatures: Vec<T>,
-    on: Vec<u32>,
-    on_weights: Vec<f64>,
+    scores: Vec<f32>,
     sums: LeafDerivatives,
     model: Model,
 }
 
-/// Leaves and steps of some columns.
-#[derive(Debug)]
-struct Block {
-    /// A row of leaves for each column.
+/// One column and its search.
+#[derive(Clone, Debug)]
+struct Line {
+    column: usize,
+    /// Of each leaf; empty where all columns have the same.
     directions: Vec<f64>,
-    steps: Vec<f64>,
+    /// Weight of each leaf that is on.
+    on: Vec<f64>,
+    /// `None` before it begins.
+    search: Option<Search>,
+    next: Next,
 }
 
 impl<'c, T: Score> Columns<'c, T> {
     pub(crate) fn new(
         data: &'c Data<'c, T>,
-        state: &'c State<T>,
+        scores: &'c [f32],
         leaves: &'c Leaves<'c>,
         control: &'c Control,
     ) -> Result<Self> {
@@ -81,7 +78,7 @@ impl<'c, T: Score> Columns<'c, T> {
             let mut start = rows.len();
             rows.extend_from_slice(leaves.rows(leaf));
             while start < rows.len() {
-                let end = (start + 1).next_multiple_of(CHUNK).min(rows.len());
+                let end = (start + IN_A_SUM).min(rows.len());
                 pieces.push((leaf, start..end));
                 start = end;
             }
@@ -109,123 +106,127 @@ impl<'c, T: Score> Columns<'c, T> {
             weights.extend(rows.iter().map(|row| units(row) as f64));
             Some(weights)
         };
-        let total = leaves.weights.iter().sum();
-        let (gradient, curvature) = data.loss.bounds().expect("the logistic loss has bounds");
-        let magic = (T::magic(gradient, total), T::magic(curvature, total));
-        Ok(Columns { data, state, leaves, control, rows, weights, pieces, on_ptr, on, magic })
+        let grids = Grids::new(leaves.weights.iter().sum());
+        Ok(Columns { data, scores, leaves, control, rows, weights, pieces, on_ptr, on, grids })
     }
 
     /// Steps of all columns along `values`, one for each leaf; or along mean negative gradients, which are written to
     /// `table`, a row for each leaf.
     pub(crate) fn steps(&self, values: Option<&[f64]>, table: &mut [f64]) -> Result<Vec<f64>> {
-        let (width, n_leaves) = (self.data.width, self.leaves.len());
-        let mut steps = try_with_capacity("the steps of a stage", width)?;
+        let (width, n_threads) = (self.data.width, self.control.n_threads());
+        let mut steps = try_filled("the steps of a stage", 0.0, width)?;
         let size = self.block_size();
         let n_blocks = width.div_ceil(size);
-        let n_threads = self.control.n_threads();
         // A few blocks at a time: their leaves are all that is held twice.
         let at_once = 4 * n_threads;
-        let mut first = 0;
-        while first < n_blocks {
-            let mut blocks: Vec<Option<Block>> = Vec::new();
-            blocks.resize_with(at_once.min(n_blocks - first), || None);
-            let scratch = || self.scratch();
-            pool::for_each(n_threads, blocks.iter_mut().enumerate(), scratch, |scratch, (i, block)| {
-                self.control.check()?;
-                let start = (first + i) * size;
-                *block = Some(self.block(start..(start + size).min(width), values, scratch)?);
-                Ok(())
-            })?;
-            for block in blocks.into_iter().flatten() {
-                let from = steps.len();
-                steps.extend_from_slice(&block.steps);
-                if values.is_none() {
-                    let columns = block.steps.len();
-                    for (leaf, row) in table.chunks_exact_mut(width).enumerate() {
-                        let of_leaf = block.directions.iter().skip(leaf).step_by(n_leaves);
-                        row[from..from + columns].iter_mut().zip(of_leaf).for_each(|(to, &g)| *to = g);
-                    }
+        for first in (0..n_blocks).step_by(at_once) {
+            let mut blocks: Vec<Vec<Line>> = vec![Vec::new(); at_once.min(n_blocks - first)];
+            let jobs = blocks.iter_mut().enumerate();
+            pool::for_each(
+                n_threads,
+                jobs,
+                || self.scratch(),
+                |scratch, (i, block)| {
+                    self.control.check()?;
+                    let start = (first + i) * size;
+                    *block = self.block(start..(start + size).min(width), values, scratch)?;
+                    Ok(())
+                },
+            )?;
+            for line in blocks.iter().flatten() {
+                if let Next::Done(step) = line.next {
+                    steps[line.column] = step;
                 }
             }
-            first += at_once;
+            let Some(start) = blocks[0].first().map(|line| line.column) else { continue };
+            for (leaf, row) in table.chunks_exact_mut(width).enumerate() {
+                row[start..].iter_mut().zip(blocks.iter().flatten()).for_each(|(to, line)| *to = line.directions[leaf]);
+            }
         }
         Ok(steps)
     }
 
     /// Columns that are copied at once.
     fn block_size(&self) -> usize {
-        (CELLS / self.rows.len()).clamp(FEW_COLUMNS, COLUMNS).min(self.data.width)
+        let size = (CELLS / self.rows.len()).clamp(LANES, COLUMNS) / LANES * LANES;
+        size.min(self.data.width)
     }
 
-    fn scratch(&self) -> Result<Scratch<T>> {
-        const WHAT: &str = "columns of scores";
-        let zero = T::from_f64(0.0);
-        let chunk = || try_filled(WHAT, zero, CHUNK.min(self.rows.len()));
-        let of_leaves = || try_filled(WHAT, 0.0, self.leaves.len());
+    fn line(&self, column: usize, has_directions: bool) -> Result<Line> {
+        let of_leaves = |n| try_filled("the leaves of a stage", 0.0, n);
+        let n = self.leaves.len();
+        let directions = of_leaves(if has_directions { n } else { 0 })?;
+        let mut line = Line { column, directions, on: of_leaves(n)?, search: None, next: Next::At(0.0) };
+        self.weights_on(column, &mut line.on);
+        Ok(line)
+    }
+
+    fn scratch(&self) -> Result<Scratch> {
+        let of_leaves = || try_filled("the leaves of a stage", 0.0, self.leaves.len());
         Ok(Scratch {
-            scores: try_filled(WHAT, zero, self.rows.len() * self.block_size())?,
-            steps: chunk()?,
-            gradients: chunk()?,
-            curvatures: chunk()?,
-            on: Vec::new(),
-            on_weights: of_leaves()?,
+            tile: Tile::new(self.block_size(), self.rows.len(), self.leaves.len())?,
+            scores: try_filled("columns of scores", 0.0, self.rows.len() * self.block_size().min(LANES))?,
             sums: LeafDerivatives { gradients: of_leaves()?, curvatures: of_leaves()? },
             model: Model::default(),
         })
     }
 
-    fn block(&self, columns: Range<usize>, values: Option<&[f64]>, scratch: &mut Scratch<T>) -> Result<Block> {
-        let (n, n_leaves) = (self.rows.len(), self.leaves.len());
-        let mut block = Block { directions: Vec::new(), steps: Vec::new() };
-        if values.is_none() {
-            block.directions = try_filled("the leaves of a stage", 0.0, n_leaves * columns.len())?;
+    /// Searches some columns.
+    fn block(&self, columns: Range<usize>, values: Option<&[f64]>, scratch: &mut Scratch) -> Result<Vec<Line>> {
+        let mut lines = try_with_capacity("the leaves of a stage", columns.len())?;
+        for column in columns.clone() {
+            lines.push(self.line(column, values.is_none())?);
         }
-        let mut all = std::mem::take(&mut scratch.scores);
-        self.copy(columns.clone(), &mut all);
-        for (at, j) in columns.enumerate() {
-            let scores = &all[at * n..][..n];
-            let mut sums = std::mem::take(&mut scratch.sums);
-            self.sums(j, scores, None, scratch, &mut sums);
-            let directions = match values {
-                Some(values) => values,
-                None => {
-                    let g = &mut block.directions[at * n_leaves..][..n_leaves];
-                    let means = sums.gradients.iter().zip(&self.leaves.weights);
-                    g.iter_mut().zip(means).for_each(|(g, (sum, weight))| *g = sum / weight);
-                    g
-                }
-            };
-            let mut on = std::mem::take(&mut scratch.on_weights);
-            self.weights_on(j, &mut on);
-            let line = LeafLine { directions, weights: &self.leaves.weights, on: &on };
-            let mut model = std::mem::take(&mut scratch.model);
-            let step = line.search(&mut model, &mut sums, |point, sums| {
+        let width = self.data.width;
+        scratch.tile.copy(&self.rows, columns.len(), |row| &self.scores[row as usize * width..][columns.clone()]);
+        if columns.len() >= LANES {
+            for _ in 0..2 {
                 self.control.check()?;
-                self.sums(j, scores, Some((point, directions)), scratch, sums);
-                Ok(())
-            })?;
-            block.steps.push(step);
-            (scratch.on_weights, scratch.model, scratch.sums) = (on, model, sums);
+                let of_line = |line: &Line, leaf: usize| match line.next {
+                    Next::At(point) => (point * values.unwrap_or(&line.directions)[leaf]) as f32,
+                    Next::Done(_) => 0.0,
+                };
+                scratch.tile.move_leaves(lines.len(), |leaf, at| of_line(&lines[at], leaf));
+                scratch.tile.sum(&self.pieces, self.weights.as_deref(), self.grids);
+                for (at, line) in lines.iter_mut().enumerate() {
+                    if matches!(line.next, Next::At(_)) {
+                        scratch.tile.take_column(at, &mut scratch.sums);
+                        self.go_on(line, values, scratch);
+                    }
+                }
+            }
         }
-        scratch.scores = all;
-        Ok(block)
+        let mut open: Vec<(usize, &mut Line)> =
+            lines.iter_mut().enumerate().filter(|(_, line)| matches!(line.next, Next::At(_))).collect();
+        let (n, mut scores) = (self.rows.len(), std::mem::take(&mut scratch.scores));
+        for lines in open.chunks_mut(LANES) {
+            scratch.tile.turn(lines.iter().map(|(at, _)| *at), &mut scores);
+            for ((_, line), scores) in lines.iter_mut().zip(scores.chunks_exact(n)) {
+                while let Next::At(point) = line.next {
+                    self.control.check()?;
+                    self.sum_column(scores, point, values.unwrap_or(&line.directions), &mut scratch.sums);
+                    self.go_on(line, values, scratch);
+                }
+            }
+        }
+        scratch.scores = scores;
+        // Blocks wait for each other with their leaves alone.
+        lines.iter_mut().for_each(|line| line.on = Vec::new());
+        Ok(lines)
     }
 
-    /// Columns of scores, one after the other, each by position. Rows lie far apart: a few are fetched at once, with
-    /// nothing in between, so that the memory is asked for all of them together.
-    fn copy(&self, columns: Range<usize>, to: &mut [T]) {
-        const ROWS: usize = 64;
-        let (n, width, len) = (self.rows.len(), self.data.width, columns.len());
-        let mut fetched = [T::from_f64(0.0); ROWS * COLUMNS];
-        for (tile, rows) in self.rows.chunks(ROWS).enumerate() {
-            for (to, &row) in fetched.chunks_exact_mut(COLUMNS).zip(rows) {
-                to[..len].copy_from_slice(&self.state.scores[row as usize * width..][columns.clone()]);
-            }
-            for (at, to) in to.chunks_exact_mut(n).take(len).enumerate() {
-                let to = to[tile * ROWS..].iter_mut().zip(fetched[at..].iter().step_by(COLUMNS));
-                to.take(rows.len()).for_each(|(to, score)| *to = *score);
-            }
+    /// Takes the sums that a search has asked for, of cells as if all were off.
+    fn go_on(&self, line: &mut Line, values: Option<&[f64]>, scratch: &mut Scratch) {
+        let sums = &mut scratch.sums;
+        sums.gradients.iter_mut().zip(&line.on).for_each(|(gradient, on)| *gradient = 2.0 * on - *gradient);
+        if line.search.is_none() {
+            let means = sums.gradients.iter().zip(&self.leaves.weights);
+            line.directions.iter_mut().zip(means).for_each(|(g, (sum, weight))| *g = sum / weight);
         }
+        let directions = values.unwrap_or(&line.directions);
+        let of_leaves = LeafLine { directions, weights: &self.leaves.weights, on: &line.on };
+        let search = line.search.get_or_insert_with(|| Search::new(of_leaves, sums));
+        line.next = search.next(of_leaves, &mut scratch.model, sums);
     }
 
     /// Positions where column j is on.
@@ -235,7 +236,6 @@ impl<'c, T: Score> Columns<'c, T> {
 
     /// Total weight of rows that are on, by leaf.
     fn weights_on(&self, j: usize, weights: &mut [f64]) {
-        weights.fill(0.0);
         let mut pieces = self.pieces.iter();
         let mut piece = pieces.next();
         for &position in self.on(j) {
@@ -249,59 +249,21 @@ impl<'c, T: Score> Columns<'c, T> {
         }
     }
 
-    /// Sums of column j by leaf, `along` so far from its scores.
-    fn sums(
-        &self,
-        j: usize,
-        scores: &[T],
-        along: Option<(f64, &[f64])>,
-        scratch: &mut Scratch<T>,
-        sums: &mut LeafDerivatives,
-    ) {
+    /// Sums of a column by leaf, `point` along `directions` from its scores, of cells as if all were off.
+    fn sum_column(&self, scores: &[f32], point: f64, directions: &[f64], sums: &mut LeafDerivatives) {
         sums.gradients.fill(0.0);
         sums.curvatures.fill(0.0);
-        let mut on = self.on(j);
-        let mut pieces = self.pieces.as_slice();
-        let Scratch { steps, gradients, curvatures, on: on_of_chunk, .. } = scratch;
-        for (chunk, scores) in scores.chunks(CHUNK).enumerate() {
-            let (start, len) = (chunk * CHUNK, scores.len());
-            let (of_chunk, rest) = pieces.split_at(pieces.partition_point(|(_, p)| p.start < start + len));
-            pieces = rest;
-            let (steps, r, h) = (&mut steps[..len], &mut gradients[..len], &mut curvatures[..len]);
-            match along {
-                None => steps.fill(T::from_f64(0.0)),
-                Some((point, directions)) => {
-                    for (leaf, positions) in of_chunk {
-                        let step = T::from_f64(point * directions[*leaf]);
-                        steps[positions.start - start..positions.end - start].fill(step);
-                    }
+        vectorised(
+            #[inline(always)]
+            || {
+                for (leaf, positions) in &self.pieces {
+                    let step = (point * directions[*leaf]) as f32;
+                    let weights = self.weights.as_ref().map(|weights| &weights[positions.clone()]);
+                    let (gradient, curvature) = of_column(&scores[positions.clone()], step, weights, self.grids);
+                    sums.gradients[*leaf] += gradient;
+                    sums.curvatures[*leaf] += curvature;
                 }
-            }
-            let (on_here, on_later) = on.split_at(on.partition_point(|&p| (p as usize) < start + len));
-            on = on_later;
-            on_of_chunk.clear();
-            on_of_chunk.extend(on_here.iter().map(|&p| p - start as u32));
-            self.data.loss.derivatives(RowTargets::On(on_of_chunk), scores, steps, r, h);
-            vectorised(
-                #[inline(always)]
-                || {
-                    for (leaf, positions) in of_chunk {
-                        let here = positions.start - start..positions.end - start;
-                        let weights = self.weights.as_ref().map(|weights| &weights[positions.clone()]);
-                        sums.gradients[*leaf] += sum(&r[here.clone()], self.magic.0, weights);
-                        sums.curvatures[*leaf] += sum(&h[here], self.magic.1, weights);
-                    }
-                },
-            );
-        }
-    }
-}
-
-/// Σ of values times weights, each value rounded.
-#[inline(always)]
-fn sum<T: OnGrid>(values: &[T], magic: T, weights: Option<&[f64]>) -> f64 {
-    match weights {
-        None => T::sum_rounded(values, magic),
-        Some(weights) => values.iter().zip(weights).map(|(value, w)| w * value.round(magic).to_f64()).sum(),
+            },
+        );
     }
 }

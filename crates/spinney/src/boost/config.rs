@@ -91,6 +91,9 @@ impl BoostConfig {
         if self.tree.splitter != Splitter::Best {
             return Err(Error::invalid("splitter", "Random", "Best in boosting"));
         }
+        if self.tree.ccp_alpha != 0.0 {
+            return Err(Error::invalid("ccp_alpha", self.tree.ccp_alpha, "0 in boosting"));
+        }
         if self.n_estimators == 0 {
             return Err(Error::invalid("n_estimators", 0, "at least 1"));
         }

@@ -13,6 +13,12 @@
 //! minimum, and near the minimum is Newton's step |φ'|/φ'' up to a relative error of M|φ'|/2φ'': convergence is quadratic.
 //! Newton's own step lowers the bound while M|φ'|/φ'' ≤ 1.79, where ω = 1; within that and within the bracket of slopes seen
 //! so far it is taken instead.
+//!
+//! # Slopes
+//!
+//! A convex function is least where its slope changes its sign, kink or not, and signs of slopes tell that place to the
+//! last bit where values tell half of the digits. Losses that Newton cannot finish are searched so. Directions that separate
+//! labels have slopes that never change their sign: they are followed until the slope has shrunk to 10⁻⁸.
 
 use super::loss::{LARGEST_STEP, LineProblem, Loss};
 
@@ -84,8 +90,13 @@ pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
     if reach == 0.0 {
         return 0.0;
     }
+    let slopes = Slopes::new(loss, problem);
+    if slopes.is_separable {
+        return problem.unless_worse(loss, slopes.end(SETTLED_PLACE));
+    }
     if search == LineSearch::Brent {
-        return brent_everywhere(loss, problem);
+        let step = brent(|step| problem.loss(loss, step), (-LARGEST_STEP, LARGEST_STEP));
+        return problem.unless_worse(loss, step);
     }
     let mut newton = Newton::new(reach);
     let mut has_ended = false;
@@ -105,29 +116,39 @@ pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
     problem.unless_worse(loss, newton.point)
 }
 
-fn brent_everywhere<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>) -> f64 {
-    let step = brent(|step| problem.loss(loss, step), (-LARGEST_STEP, LARGEST_STEP));
-    problem.unless_worse(loss, step)
-}
+/// Halvings of a step that raises the loss: at a kink no number of them is enough.
+const MOST_HALVINGS: i32 = 10;
 
-/// Halvings of a step that raises the loss: below 2⁻⁶⁰ of a step nothing moves.
-const MOST_HALVINGS: i32 = 60;
-
-/// The step of any loss: Newton steps, halved until the value falls; Brent where the curvature gives out, or if asked.
+/// The step of any convex loss: Newton steps, halved until the value falls, or Brent if asked; and where that does not end at
+/// a flat place with curvature around it, the place where the slope changes its sign.
 pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, search: LineSearch) -> f64 {
-    if problem.largest_direction() == 0.0 {
+    let slopes = Slopes::new(loss, problem);
+    if slopes.first == 0.0 {
         return 0.0;
     }
-    if search == LineSearch::Brent {
-        return brent_everywhere(loss, problem);
+    if slopes.is_separable {
+        return problem.unless_worse(loss, slopes.end(0.0));
     }
+    let step = match search {
+        LineSearch::Newton => halved_newton(loss, problem),
+        LineSearch::Brent => brent(|step| problem.loss(loss, step), (-LARGEST_STEP, LARGEST_STEP)),
+    };
+    let (slope, curvature) = problem.derivatives(loss, step);
+    // Newton's step is lost beside `step`. At a kink slopes are too large for that.
+    let is_flat = slope == 0.0 || (curvature > 0.0 && slope.abs() <= SEARCHED * curvature * step.abs());
+    if is_flat {
+        return problem.unless_worse(loss, step);
+    }
+    let end = slopes.end(0.0);
+    // The loss may not be convex after all.
+    problem.unless_worse(loss, if problem.loss(loss, end) <= problem.loss(loss, step) { end } else { step })
+}
+
+fn halved_newton<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>) -> f64 {
     let (mut step, mut value) = (0.0f64, problem.loss(loss, 0.0));
     for _ in 0..MOST_ROUNDS {
         let (slope, curvature) = problem.derivatives(loss, step);
-        if slope == 0.0 {
-            return step;
-        }
-        if !(curvature > 0.0 && slope.is_finite() && curvature.is_finite()) {
+        if !(slope != 0.0 && curvature > 0.0 && slope.is_finite() && curvature.is_finite()) {
             break;
         }
         let whole = (step - slope / curvature).clamp(-LARGEST_STEP, LARGEST_STEP) - step;
@@ -136,15 +157,77 @@ pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, se
             let next_value = problem.loss(loss, next);
             (next_value < value).then_some((next, next_value))
         });
-        let Some((next, next_value)) = lower else { return step };
+        let Some((next, next_value)) = lower else { break };
         let change = (next - step).abs();
         (step, value) = (next, next_value);
         if change <= SEARCHED * step.abs() {
-            return step;
+            break;
         }
     }
-    let other = brent_everywhere(loss, problem);
-    if problem.loss(loss, other) < value { other } else { step }
+    step
+}
+
+/// The share of the slope at 0 at which the search of a separable direction settles.
+pub(super) const SETTLED: f64 = 1e-8;
+/// Where a separable direction is left need not be known better.
+const SETTLED_PLACE: f64 = 1e-3;
+
+/// A convex loss along a line, as its slopes tell it.
+///
+/// The line is *separable* if no row's loss rises on it, from 0 to the end that it falls towards: labels are parted, and a
+/// loss with an asymptote has its minimum at infinity. What there is to gain is gained long before the bound on steps: the
+/// search settles where the slope has shrunk to 10⁻⁸ of what it is at 0. The loss left on the table is at most that
+/// slope times the rest of the line.
+#[derive(Debug)]
+struct Slopes<'p, L: ?Sized> {
+    loss: &'p L,
+    problem: &'p LineProblem<'p>,
+    /// At 0.
+    first: f64,
+    is_separable: bool,
+}
+
+impl<'p, L: Loss + ?Sized> Slopes<'p, L> {
+    fn new(loss: &'p L, problem: &'p LineProblem<'p>) -> Self {
+        let mut slopes = Slopes { loss, problem, first: 0.0, is_separable: false };
+        slopes.first = slopes.at(0.0);
+        let last = -slopes.first.signum() * LARGEST_STEP;
+        let falls = |(y, f, g, _): (f64, f64, f64, f64)| last * g * loss.negative_gradient(y, f + last * g) >= 0.0;
+        slopes.is_separable = slopes.first != 0.0 && problem.moving().all(falls);
+        slopes
+    }
+
+    fn at(&self, step: f64) -> f64 {
+        -self.problem.sum(|y, f, g| g * self.loss.negative_gradient(y, f + step * g))
+    }
+
+    /// Where the slope changes its sign, or settles if the line is separable: to the last bit, or to a relative `tolerance`.
+    /// Slopes rise, so that it is found by halving; what is halved are bits of numbers, which lie in the order of the
+    /// numbers: 62 halvings find any place, however near to 0.
+    fn end(&self, tolerance: f64) -> f64 {
+        // Also for no number.
+        if self.first == 0.0 || self.first.is_nan() {
+            return 0.0;
+        }
+        let ahead = -self.first.signum();
+        let enough = if self.is_separable { -SETTLED * self.first.abs() } else { 0.0 };
+        let is_before = |length: f64| ahead * self.at(ahead * length) < enough;
+        let (mut low, mut high) = (0.0f64, LARGEST_STEP);
+        if is_before(high) {
+            return ahead * high;
+        }
+        while high - low > tolerance * high {
+            let mid = f64::from_bits(low.to_bits().midpoint(high.to_bits()));
+            if mid == low {
+                break;
+            }
+            *(if is_before(mid) { &mut low } else { &mut high }) = mid;
+        }
+        // Neighbours, with a kink between them.
+        let [near, far] = [low, high].map(|length| ahead * length);
+        let value = |step| self.problem.loss(self.loss, step);
+        if !self.is_separable && value(near) < value(far) { near } else { far }
+    }
 }
 
 /// Brent's `localmin` (Algorithms for Minimization without Derivatives, 1973, chapter 5): a minimum of a unimodal function

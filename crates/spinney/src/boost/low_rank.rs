@@ -8,12 +8,14 @@
 //!
 //! The training loss is carried along: |R − g vᵀ|² = |R|² − 2 v·(Rᵀg) + |v|² |g|².
 
+use std::ops::Range;
+
 use super::projector::Projector;
 use super::state::{Data, Leaves};
 use super::vector::{Score, dot, vectorised};
 use crate::control::Control;
 use crate::criterion::slots::Slots;
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_filled, try_with_capacity};
 use crate::split::dispatch::SplitY;
 
 /// A stage's part.
@@ -35,6 +37,8 @@ pub(crate) struct LowRank {
     square: f64,
     /// Total weight, in units.
     weight: f64,
+    /// Rows that exist: those of positive weight, rising.
+    rows: Vec<u32>,
 }
 
 fn slots<'d, T: Score>(data: &'d Data<'_, T>) -> &'d Slots<'d> {
@@ -49,17 +53,19 @@ impl LowRank {
         let y = slots(data);
         let mut on = try_filled("the counts of labels", 0u64, data.width)?;
         let mut weight = 0;
+        let mut rows = try_with_capacity("rows", data.n_samples)?;
         for row in 0..data.n_samples {
             let units = data.weights.units(row);
             weight += units;
             if units > 0 {
+                rows.push(row as u32);
                 y.of(row as u32).iter().for_each(|&j| on[j as usize] += units);
             }
         }
         let weight = weight as f64;
         let of_label = |(&on, &c): (&u64, &f64)| on as f64 * (1.0 - c) * (1.0 - c) + (weight - on as f64) * c * c;
         let square = on.iter().zip(start).map(of_label).sum();
-        Ok(LowRank { start: start.to_vec(), terms: Vec::new(), square, weight })
+        Ok(LowRank { start: start.to_vec(), terms: Vec::new(), square, weight, rows })
     }
 
     /// Half the mean square of the residuals.
@@ -71,7 +77,6 @@ impl LowRank {
     pub(crate) fn project<T: Score>(
         &self,
         data: &Data<'_, T>,
-        rows: &[u32],
         projector: &Projector,
         targets: &mut [f64],
         control: &Control,
@@ -88,7 +93,7 @@ impl LowRank {
             of_leaves.push(term.values.iter().map(|g| g * factor).collect::<Vec<f64>>());
         }
         let mut pulse = control.pulse();
-        for &row in rows {
+        for &row in &self.rows {
             pulse.after(1 + self.terms.len())?;
             let labels: f64 = y.of(row).iter().map(|&j| phi[j as usize]).sum();
             let terms = self.terms.iter().zip(&of_leaves).map(|(term, g)| g[term.leaf_of[row as usize] as usize]);
@@ -148,32 +153,42 @@ impl LowRank {
         Ok(products)
     }
 
-    /// Steps of all labels along one number for each leaf: Σ w r g / Σ w g².
+    /// Steps of all labels along one number for each leaf, Σ w r g / Σ w g², and the products Σ w r g.
     pub(crate) fn steps<T: Score>(
         &self,
         data: &Data<'_, T>,
         leaves: &Leaves<'_>,
         values: &[f64],
         control: &Control,
-    ) -> Result<Vec<f64>> {
-        let square: f64 = values.iter().zip(&leaves.weights).map(|(g, w)| g * g * w).sum();
-        let mut steps = self.products(data, leaves, values, control)?;
-        steps.iter_mut().for_each(|step| *step = if square > 0.0 { *step / square } else { 0.0 });
-        Ok(steps)
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
+        let square = square(leaves, values);
+        let products = self.products(data, leaves, values, control)?;
+        let mut steps = try_with_capacity("the steps of a stage", products.len())?;
+        steps.extend(products.iter().map(|product| if square > 0.0 { product / square } else { 0.0 }));
+        Ok((steps, products))
     }
 
-    /// Takes a stage into account: `leaves` hold all rows that exist.
+    /// Takes a stage into account. `products` are those over all rows that exist, where they are known.
     pub(crate) fn take<T: Score>(
         &mut self,
         data: &Data<'_, T>,
-        leaves: &Leaves<'_>,
         leaf_of: Vec<u32>,
         values: &[f64],
         direction: &[f64],
+        products: Option<&[f64]>,
         control: &Control,
     ) -> Result<()> {
-        let products = self.products(data, leaves, values, control)?;
-        let square: f64 = values.iter().zip(&leaves.weights).map(|(g, w)| g * g * w).sum();
+        let (order, ranges) = by_leaf(&self.rows, &leaf_of, values.len())?;
+        let leaves = Leaves::new(&order, ranges, &data.weights);
+        let computed;
+        let products = match products {
+            Some(products) => products,
+            None => {
+                computed = self.products(data, &leaves, values, control)?;
+                &computed
+            }
+        };
+        let square = square(&leaves, values);
         let change = products.iter().zip(direction).map(|(r, v)| v * (v * square - 2.0 * r));
         self.square += change.sum::<f64>();
         self.terms.push(Term { leaf_of, values: values.to_vec(), direction: direction.to_vec() });
@@ -181,10 +196,34 @@ impl LowRank {
     }
 }
 
+/// Σ w g².
+fn square(leaves: &Leaves<'_>, values: &[f64]) -> f64 {
+    values.iter().zip(&leaves.weights).map(|(g, w)| g * g * w).sum()
+}
+
+/// Rows in the order of their leaves, and where those of each leaf lie.
+fn by_leaf(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<(Vec<u32>, Vec<Range<u32>>)> {
+    const WHAT: &str = "the rows of leaves";
+    let mut ends = try_filled(WHAT, 0u32, n_leaves)?;
+    rows.iter().for_each(|&row| ends[leaf_of[row as usize] as usize] += 1);
+    let mut ranges = try_with_capacity(WHAT, n_leaves)?;
+    let mut end = 0;
+    for n in &mut ends {
+        ranges.push(end..end + *n);
+        // From now on where the next row of the leaf goes.
+        end += std::mem::replace(n, end);
+    }
+    let mut order = try_filled(WHAT, 0u32, rows.len())?;
+    for &row in rows {
+        let place = &mut ends[leaf_of[row as usize] as usize];
+        order[*place as usize] = row;
+        *place += 1;
+    }
+    Ok((order, ranges))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::ops::Range;
-
     use ndarray::Array2;
     use proptest::prelude::*;
 
@@ -194,22 +233,10 @@ mod tests {
     use crate::data::{LabelView, Targets, Weights};
     use crate::rng::{Key, Stream};
 
-    /// Rows of each of `n_leaves` leaves.
-    fn by_leaf(leaf_of: &[u32], inside: impl Fn(usize) -> bool, n_leaves: u32) -> (Vec<u32>, Vec<Range<u32>>) {
-        let (mut order, mut ranges) = (Vec::new(), Vec::new());
-        for leaf in 0..n_leaves {
-            let start = order.len() as u32;
-            order
-                .extend((0..leaf_of.len() as u32).filter(|&row| leaf_of[row as usize] == leaf && inside(row as usize)));
-            ranges.push(start..order.len() as u32);
-        }
-        (order, ranges)
-    }
-
     proptest! {
         #[test]
         fn products_losses_and_targets_are_those_of_the_dense_residual(seed in 0u64..10_000, n in 1usize..30, d in 1usize..6) {
-            const LEAVES: u32 = 3;
+            const LEAVES: usize = 3;
             let mut stream = Stream::new(Key::from_seed(seed));
             let mut number = |below: u64| stream.below(below) as f64 - 3.0;
             let weights: Vec<f64> = (0..n).map(|i| if i == 0 { 1.0 } else { number(3) + 3.0 }).collect();
@@ -238,7 +265,7 @@ mod tests {
                 let phi: Vec<f64> = (0..d).map(|_| number(7)).collect();
                 let mut projected = vec![0.0; n];
                 let projector = Projector::Dense { rows: phi.clone(), width: d };
-                low_rank.project(&data, &all, &projector, &mut projected, &control).unwrap();
+                low_rank.project(&data, &projector, &mut projected, &control).unwrap();
                 for &row in &all {
                     let expected: f64 = r.row(row as usize).iter().zip(&phi).map(|(r, phi)| r * phi).sum();
                     prop_assert!(close(projected[row as usize], expected));
@@ -246,9 +273,14 @@ mod tests {
                 let leaf_of: Vec<u32> = (0..n).map(|_| (number(3) + 3.0) as u32).collect();
                 let values: Vec<f64> = (0..LEAVES).map(|_| number(7) / 4.0).collect();
                 let drawn: Vec<bool> = (0..n).map(|_| number(4) > -3.0).collect();
-                let (order, ranges) = by_leaf(&leaf_of, |row| drawn[row] && weights[row] > 0.0, LEAVES);
+                let inside: Vec<u32> = all.iter().copied().filter(|&row| drawn[row as usize]).collect();
+                let (order, ranges) = by_leaf(&inside, &leaf_of, LEAVES).unwrap();
+                for (leaf, range) in ranges.iter().enumerate() {
+                    let rows: Vec<u32> = inside.iter().copied().filter(|&row| leaf_of[row as usize] == leaf as u32).collect();
+                    prop_assert_eq!(&order[range.start as usize..range.end as usize], &rows);
+                }
                 let leaves = Leaves::new(&order, ranges, &data.weights);
-                let steps = low_rank.steps(&data, &leaves, &values, &control).unwrap();
+                let (steps, products) = low_rank.steps(&data, &leaves, &values, &control).unwrap();
                 for (j, &step) in steps.iter().enumerate() {
                     let (mut product, mut square) = (0.0, 0.0);
                     for &row in &order {
@@ -260,9 +292,9 @@ mod tests {
                     prop_assert!(close(step, expected));
                 }
                 let direction: Vec<f64> = steps.iter().map(|step| 0.5 * step).collect();
-                let (order, ranges) = by_leaf(&leaf_of, |row| weights[row] > 0.0, LEAVES);
-                let leaves = Leaves::new(&order, ranges, &data.weights);
-                low_rank.take(&data, &leaves, leaf_of.clone(), &values, &direction, &control).unwrap();
+                // Products are those over all rows only if none was left out.
+                let known = (inside.len() == all.len()).then_some(products.as_slice());
+                low_rank.take(&data, leaf_of.clone(), &values, &direction, known, &control).unwrap();
                 for ((i, j), r) in r.indexed_iter_mut() {
                     *r -= values[leaf_of[i] as usize] * direction[j];
                 }

@@ -39,7 +39,7 @@
 //! | [`loss`] | a loss of one score: value, gradient, curvature, start, step; rows of scores; one file a loss |
 //! | `line_search` | one-dimensional minimisation: Newton, Brent, medians, kinks |
 //! | `leaf_search` | minimisation of the logistic loss from sums over leaves |
-//! | `columns` | leaves and steps of the logistic loss, a column of scores at a time |
+//! | `columns`, `tile` | leaves and steps of the logistic loss: searches of columns, and the sums that they ask for |
 //! | `config` | parameters |
 //! | `problem` | what loss, outputs and strategy make together; what the columns of scores stand for |
 //! | `state` | scores of all rows, the sweep over them, sums of gradients by leaf |
@@ -86,6 +86,7 @@ mod state;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod tile;
 mod track;
 pub(crate) mod vector;
 mod weak;

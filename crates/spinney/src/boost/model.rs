@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndarray::{ArrayView2, Axis};
 
 use super::loss::LossKind;
-use super::problem::{is_binary, n_scores, starts};
+use super::problem::{Problem, is_binary, n_scores, starts};
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_filled};
 use crate::forest::Forest;
@@ -75,6 +75,23 @@ impl Link {
 }
 
 impl Boosted {
+    /// No stage yet, and no constants.
+    pub(super) fn empty(problem: &Problem<'_>, n_features: usize, learning_rate: f64) -> Self {
+        Boosted {
+            n_features,
+            outputs: problem.outputs.clone(),
+            width: problem.width,
+            combine: problem.combine,
+            link: problem.link,
+            start: Vec::new(),
+            learning_rate,
+            trees: Vec::new(),
+            step_sizes: Vec::new(),
+            train_score: Vec::new(),
+            validation_score: Vec::new(),
+        }
+    }
+
     /// Number of features that rows must have.
     pub fn n_features(&self) -> usize {
         self.n_features

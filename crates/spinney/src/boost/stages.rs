@@ -18,13 +18,13 @@ use super::projector::Projector;
 use super::start::start;
 use super::state::{Data, Leaves, State};
 use super::steps::Weak;
-use super::track::{Contribution, Scores, Track};
+use super::track::{Contribution, Fitted, Scores, Side, Track};
 use super::vector::Score;
 use crate::config::{Criterion, Sampling, TreeConfig};
 use crate::control::Control;
 use crate::criterion::variance::RealTargets;
 use crate::data::{Matrix, Outputs, Targets, Weights};
-use crate::error::{Error, Result, try_filled};
+use crate::error::{Result, try_filled};
 use crate::forest::bootstrap::{Urn, tree_key};
 use crate::forest::rows::Rows;
 use crate::pool;
@@ -63,9 +63,18 @@ pub(super) struct Shared<'a> {
     walk_validation: Option<Rows<'a>>,
 }
 
-/// A fitted stage of one track.
+/// What a stage of one track is grown with.
+#[derive(Clone, Copy)]
+struct Turn<'t> {
+    /// On which it is fitted.
+    rows: &'t [u32],
+    key: Key,
+    control: &'t Control,
+}
+
+/// A finished stage of one track.
 #[derive(Debug)]
-struct Fitted {
+struct Finished {
     tree: Tree,
     steps: Vec<f64>,
     loss: f64,
@@ -92,7 +101,8 @@ impl Fitting<'_> {
             let data = self.data::<T>(y, shared.weights.clone())?;
             tracks.push(self.track(data, validation, &shared)?);
         }
-        let mut grown = model.cloned().unwrap_or_else(|| self.empty());
+        let mut grown =
+            model.cloned().unwrap_or_else(|| Boosted::empty(&self.problem, self.x.n_features(), config.learning_rate));
         grown.start = tracks.iter().flat_map(|track| track.start.iter().copied()).collect();
         if let Some(model) = model {
             for stage in 0..model.n_stages() {
@@ -105,7 +115,7 @@ impl Fitting<'_> {
         let mut targets = Vec::new();
         if let ([track], true) = (tracks.as_mut_slice(), first < config.n_estimators) {
             let projector = config.projector(first, width, fixed.as_ref(), control)?;
-            track.sweep(None, Some(&projector), &mut targets, &shared, control)?;
+            track.aim(&projector, &mut targets, control)?;
         }
         for stage in first..config.n_estimators {
             control.check()?;
@@ -114,7 +124,7 @@ impl Fitting<'_> {
             let rows = drawn.as_deref().unwrap_or(&shared.rows);
             let fitted = if single {
                 let one = if tracks.len() > 1 { Control::clone(control).on_one_thread() } else { control.clone() };
-                let mut slots: Vec<Option<Fitted>> = Vec::new();
+                let mut slots: Vec<Option<Finished>> = Vec::new();
                 slots.resize_with(tracks.len(), || None);
                 let jobs = tracks.iter_mut().zip(&mut slots).enumerate();
                 pool::for_each(
@@ -122,10 +132,9 @@ impl Fitting<'_> {
                     jobs,
                     || Ok(Vec::new()),
                     |targets, (j, (track, slot))| {
-                        let identity = Projector::Identity(1);
-                        track.sweep(None, Some(&identity), targets, &shared, &one)?;
-                        let key = tree_key(config.seed, stage * width + j);
-                        *slot = Some(self.stage(track, rows, key, targets, None, &shared, &one)?);
+                        track.aim(&Projector::Identity(1), targets, &one)?;
+                        let turn = Turn { rows, key: tree_key(config.seed, stage * width + j), control: &one };
+                        *slot = Some(self.stage(track, turn, targets, None, &shared)?);
                         Ok(())
                     },
                 )?;
@@ -133,7 +142,8 @@ impl Fitting<'_> {
             } else {
                 let next = stage + 1 < config.n_estimators;
                 let next = next.then(|| config.projector(stage + 1, width, fixed.as_ref(), control)).transpose()?;
-                vec![self.stage(&mut tracks[0], rows, key, &mut targets, next.as_ref(), &shared, control)?]
+                let turn = Turn { rows, key, control };
+                vec![self.stage(&mut tracks[0], turn, &mut targets, next.as_ref(), &shared)?]
             };
             self.record(&mut grown, fitted);
             control.one_more_done();
@@ -199,36 +209,16 @@ impl Fitting<'_> {
         let low_rank = self.problem.combine == Combine::RankOne
             && matches!(self.problem.kind, LossKind::SquaredError)
             && matches!(data.y, SplitY::Slots(_));
-        let scores = |data: &Data<'_, T>| -> Result<Scores<T>> {
-            Ok(if low_rank {
-                Scores::LowRank(LowRank::new(data, &start)?)
+        let side = |data: Data<'y, T>| -> Result<Side<'y, T>> {
+            let scores = if low_rank {
+                Scores::LowRank(LowRank::new(&data, &start)?)
             } else {
                 Scores::Dense(State::new(&start, data.n_samples, self.control)?)
-            })
+            };
+            Ok(Side { data, scores })
         };
-        Ok(Track {
-            scores: scores(&data)?,
-            validation: validation.map(|data| Ok::<_, Error>((scores(&data)?, data))).transpose()?.map(|(s, d)| (d, s)),
-            data,
-            start,
-            bounds: Vec::new(),
-        })
-    }
-
-    fn empty(&self) -> Boosted {
-        Boosted {
-            n_features: self.x.n_features(),
-            outputs: self.problem.outputs.clone(),
-            width: self.problem.width,
-            combine: self.problem.combine,
-            link: self.problem.link,
-            start: Vec::new(),
-            learning_rate: self.config.learning_rate,
-            trees: Vec::new(),
-            step_sizes: Vec::new(),
-            train_score: Vec::new(),
-            validation_score: Vec::new(),
-        }
+        let (train, validation) = (side(data)?, validation.map(side).transpose()?);
+        Ok(Track { train, validation, start, bounds: Vec::new() })
     }
 
     /// The projection of all stages, where there is one.
@@ -245,17 +235,14 @@ impl Fitting<'_> {
     }
 
     /// Fits a stage of one track to `targets`, and updates the scores; `targets` are then those of the next stage.
-    #[allow(clippy::too_many_arguments)]
     fn stage<T: Score>(
         &self,
         track: &mut Track<'_, T>,
-        rows: &[u32],
-        key: Key,
+        Turn { rows, key, control }: Turn<'_>,
         targets: &mut Vec<f64>,
         next: Option<&Projector>,
         shared: &Shared<'_>,
-        control: &Control,
-    ) -> Result<Fitted> {
+    ) -> Result<Finished> {
         let n_targets = targets.len() / shared.n_samples;
         let y = SplitY::Real(RealTargets { values: targets.as_slice().into(), n_outputs: n_targets });
         let in_bag = shared.in_bag(rows)?;
@@ -268,9 +255,9 @@ impl Fitting<'_> {
             let mean = |leaf| exact_mean(leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize))));
             (0..leaves.len()).map(mean).collect::<Vec<f64>>()
         });
-        let (weak, steps) = track.fit_leaves(self, &leaves, values, control)?;
+        let Fitted { weak, steps, products } = track.fit_leaves(self, &leaves, values, control)?;
         let mu = self.config.learning_rate;
-        let width = track.data.width;
+        let width = track.train.data.width;
         let mut table = Vec::new();
         let direction: Vec<f64> = steps.iter().map(|step| mu * step).collect();
         let leaf_values = match &weak {
@@ -299,13 +286,11 @@ impl Fitting<'_> {
         let tree =
             structure.into_tree(leaf_values, shared.weights.unit, self.x.n_features(), outputs, Criterion::Variance);
         let leaf_of = known.map_or_else(|| shared.walk.leaves(&tree, control), Ok)?;
-        let contribution = Contribution { weak: &weak, table: &table, direction: &direction };
-        let loss = track.advance(&contribution, &leaf_of, next, targets, shared, control)?;
-        let validation_loss = match &shared.walk_validation {
-            Some(walk) => Some(track.advance_validation(&contribution, &walk.leaves(&tree, control)?, control)?),
-            None => None,
-        };
-        Ok(Fitted { tree, steps, loss, validation_loss })
+        let products = products.as_deref().filter(|_| in_bag.is_none());
+        let contribution = Contribution { weak: &weak, table: &table, direction: &direction, products };
+        let loss = track.advance(contribution, leaf_of, next, targets, control)?;
+        let validation_loss = shared.advance_validation(track, contribution, &tree, control)?;
+        Ok(Finished { tree, steps, loss, validation_loss })
     }
 
     /// Brings the scores to where they were after `stage` of `model`.
@@ -319,7 +304,7 @@ impl Fitting<'_> {
         let n_tracks = tracks.len();
         for (t, track) in tracks.iter_mut().enumerate() {
             let tree = &model.trees[stage * n_tracks + t];
-            let width = track.data.width;
+            let width = track.train.data.width;
             let steps = &model.step_sizes[stage * model.width + t..][..width];
             let direction: Vec<f64> = steps.iter().map(|step| model.learning_rate * step).collect();
             let columns = tree.leaves.width();
@@ -331,22 +316,20 @@ impl Fitting<'_> {
                 let table = values.iter().map(|&value| T::from_f64(value)).collect();
                 (Weak::Table(values), table)
             };
-            let contribution = Contribution { weak: &weak, table: &table, direction: &direction };
+            let contribution = Contribution { weak: &weak, table: &table, direction: &direction, products: None };
             let leaf_of = shared.walk.leaves(tree, self.control)?;
-            track.advance(&contribution, &leaf_of, None, &mut Vec::new(), shared, self.control)?;
-            if let Some(walk) = &shared.walk_validation {
-                track.advance_validation(&contribution, &walk.leaves(tree, self.control)?, self.control)?;
-            }
+            track.advance(contribution, leaf_of, None, &mut Vec::new(), self.control)?;
+            shared.advance_validation(track, contribution, tree, self.control)?;
         }
         Ok(())
     }
 
-    fn record(&self, grown: &mut Boosted, fitted: Vec<Fitted>) {
+    fn record(&self, grown: &mut Boosted, fitted: Vec<Finished>) {
         let n_tracks = fitted.len() as f64;
         grown.train_score.push(fitted.iter().map(|f| f.loss).sum::<f64>() / n_tracks);
         let validation: Option<f64> = fitted.iter().map(|f| f.validation_loss).sum();
         grown.validation_score.extend(validation.map(|sum| sum / n_tracks));
-        for Fitted { tree, steps, .. } in fitted {
+        for Finished { tree, steps, .. } in fitted {
             grown.trees.push(Arc::new(tree));
             grown.step_sizes.extend(steps);
         }
@@ -358,6 +341,19 @@ impl Shared<'_> {
     fn draw(&self, key: Key) -> Result<Option<Vec<u32>>> {
         let counts = self.urn.draw(self.sampling, self.n_samples, key)?;
         Ok(counts.map(|counts| self.rows.iter().copied().filter(|&row| counts[row as usize] > 0).collect()))
+    }
+
+    /// Updates the scores of validation rows and returns their loss, if there are any.
+    fn advance_validation<T: Score>(
+        &self,
+        track: &mut Track<'_, T>,
+        contribution: Contribution<'_, T>,
+        tree: &Tree,
+        control: &Control,
+    ) -> Result<Option<f64>> {
+        let (Some(side), Some(walk)) = (&mut track.validation, &self.walk_validation) else { return Ok(None) };
+        let contribution = Contribution { products: None, ..contribution };
+        Ok(Some(side.advance(contribution, walk.leaves(tree, control)?, None, &mut [], control)?.loss))
     }
 
     /// Which rows these are; `None` when all that exist.

@@ -106,7 +106,8 @@ impl<T: Score> Stage<'_, T> {
     }
 
     fn columns(&self) -> Result<Columns<'_, T>> {
-        Columns::new(self.data, self.state, self.leaves, self.control)
+        let scores = T::narrow(&self.state.scores).expect("scores of the logistic loss are float32");
+        Columns::new(self.data, scores, self.leaves, self.control)
     }
 
     /// Finds the steps along what any weak model predicts, each row its own leaf.

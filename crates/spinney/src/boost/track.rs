@@ -1,11 +1,9 @@
 //! Scores that are boosted together, and what a stage does to them.
 
-use std::ops::Range;
-
 use super::low_rank::LowRank;
 use super::projector::Projector;
-use super::stages::{Fitting, Shared};
-use super::state::{Data, Leaves, State, Update};
+use super::stages::Fitting;
+use super::state::{Data, Leaves, State, Swept, Update};
 use super::steps::{Stage, Weak};
 use super::vector::Score;
 use crate::control::Control;
@@ -14,11 +12,17 @@ use crate::error::Result;
 /// Scores that are boosted together: all of them, or one.
 #[derive(Debug)]
 pub(super) struct Track<'a, T: Score> {
-    pub(super) data: Data<'a, T>,
-    pub(super) scores: Scores<T>,
+    pub(super) train: Side<'a, T>,
+    pub(super) validation: Option<Side<'a, T>>,
     pub(super) start: Vec<f64>,
     pub(super) bounds: Vec<T>,
-    pub(super) validation: Option<(Data<'a, T>, Scores<T>)>,
+}
+
+/// What some rows are to learn, and their scores.
+#[derive(Debug)]
+pub(super) struct Side<'a, T: Score> {
+    pub(super) data: Data<'a, T>,
+    pub(super) scores: Scores<T>,
 }
 
 /// Scores of rows, held or implied.
@@ -28,13 +32,25 @@ pub(super) enum Scores<T> {
     LowRank(LowRank),
 }
 
+/// What a stage's leaves hold.
+#[derive(Debug)]
+pub(super) struct Fitted {
+    pub(super) weak: Weak,
+    pub(super) steps: Vec<f64>,
+    /// Of weak models with residuals, over the rows of the stage, where scores are implied.
+    pub(super) products: Option<Vec<f64>>,
+}
+
 /// What a stage adds to the scores of the rows of each leaf.
+#[derive(Clone, Copy)]
 pub(super) struct Contribution<'c, T> {
     pub(super) weak: &'c Weak,
     /// Of leaves that are labelled anew.
     pub(super) table: &'c [T],
     /// Of leaves that are not.
     pub(super) direction: &'c [f64],
+    /// With the residuals of all rows, where they are known.
+    pub(super) products: Option<&'c [f64]>,
 }
 
 impl<T: Score> Track<'_, T> {
@@ -44,17 +60,18 @@ impl<T: Score> Track<'_, T> {
         leaves: &Leaves<'_>,
         values: Option<Vec<f64>>,
         control: &Control,
-    ) -> Result<(Weak, Vec<f64>)> {
-        let state = match &self.scores {
+    ) -> Result<Fitted> {
+        let Side { data, scores } = &self.train;
+        let state = match scores {
             Scores::LowRank(low_rank) => {
                 let values = values.expect("low rank is for one number a leaf");
-                let steps = low_rank.steps(&self.data, leaves, &values, control)?;
-                return Ok((Weak::Scalars(values), steps));
+                let (steps, products) = low_rank.steps(data, leaves, &values, control)?;
+                return Ok(Fitted { weak: Weak::Scalars(values), steps, products: Some(products) });
             }
             Scores::Dense(state) => state,
         };
         let stage = Stage {
-            data: &self.data,
+            data,
             state,
             leaves,
             bounds: &self.bounds,
@@ -64,120 +81,91 @@ impl<T: Score> Track<'_, T> {
             starts: fitting.problem.softmax.as_deref().unwrap_or_default(),
             control,
         };
-        match values {
-            Some(values) => stage.along(values),
-            None => stage.relabel(),
-        }
+        let (weak, steps) = match values {
+            Some(values) => stage.along(values)?,
+            None => stage.relabel()?,
+        };
+        Ok(Fitted { weak, steps, products: None })
     }
 
+    /// Updates the scores and returns their loss; writes the targets of the next stage.
     pub(super) fn advance(
         &mut self,
-        contribution: &Contribution<'_, T>,
-        leaf_of: &[u32],
+        contribution: Contribution<'_, T>,
+        leaf_of: Vec<u32>,
         next: Option<&Projector>,
         targets: &mut Vec<f64>,
-        shared: &Shared<'_>,
         control: &Control,
     ) -> Result<f64> {
-        if let (Scores::LowRank(low_rank), Weak::Scalars(values)) = (&mut self.scores, contribution.weak) {
-            let (order, ranges) = by_leaf(&shared.rows, leaf_of, values.len());
-            let leaves = Leaves::new(&order, ranges, &self.data.weights);
-            low_rank.take(&self.data, &leaves, leaf_of.to_vec(), values, contribution.direction, control)?;
-            return self.sweep(None, next, targets, shared, control);
+        self.resize(next, targets, control)?;
+        let swept = self.train.advance(contribution, leaf_of, next, targets, control)?;
+        if next.is_some() {
+            self.bounds = swept.bounds;
         }
+        Ok(swept.loss)
+    }
+
+    /// Writes targets at the scores as they are.
+    pub(super) fn aim(&mut self, projector: &Projector, targets: &mut Vec<f64>, control: &Control) -> Result<()> {
+        self.resize(Some(projector), targets, control)?;
+        self.bounds = self.train.sweep(None, Some(projector), targets, control)?.bounds;
+        Ok(())
+    }
+
+    fn resize(&self, projector: Option<&Projector>, targets: &mut Vec<f64>, control: &Control) -> Result<()> {
+        let len = self.train.data.n_samples * projector.map_or(0, Projector::n_targets);
+        if targets.len() != len {
+            *targets = control.try_filled("the targets of a stage", 0.0, len)?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Score> Side<'_, T> {
+    /// Updates the scores of rows in these leaves, and projects negative gradients there to `targets`.
+    pub(super) fn advance(
+        &mut self,
+        contribution: Contribution<'_, T>,
+        leaf_of: Vec<u32>,
+        next: Option<&Projector>,
+        targets: &mut [f64],
+        control: &Control,
+    ) -> Result<Swept<T>> {
         let of_rows: Vec<f64>;
         let direction: Vec<T>;
-        let update = match contribution.weak {
-            Weak::Table(_) => Update::Leaves { leaf_of, table: contribution.table },
-            Weak::Scalars(values) => {
+        let update = match (contribution.weak, &mut self.scores) {
+            (Weak::Scalars(values), Scores::LowRank(low_rank)) => {
+                let Contribution { direction, products, .. } = contribution;
+                low_rank.take(&self.data, leaf_of, values, direction, products, control)?;
+                return self.sweep(None, next, targets, control);
+            }
+            (Weak::Scalars(values), Scores::Dense(_)) => {
                 of_rows = leaf_of.iter().map(|&leaf| values[leaf as usize]).collect();
                 direction = contribution.direction.iter().map(|&v| T::from_f64(v)).collect();
                 Update::RankOne { values: &of_rows, direction: &direction }
             }
+            (Weak::Table(_), Scores::Dense(_)) => Update::Leaves { leaf_of: &leaf_of, table: contribution.table },
+            (Weak::Table(_), Scores::LowRank(_)) => unreachable!("low rank is for one number a leaf"),
         };
-        self.sweep(Some(&update), next, targets, shared, control)
+        self.sweep(Some(&update), next, targets, control)
     }
 
-    /// Updates the scores and returns their loss; writes the targets of the next stage.
-    pub(super) fn sweep(
+    /// Implied scores take no update here, and have no bounds.
+    fn sweep(
         &mut self,
         update: Option<&Update<'_, T>>,
         projector: Option<&Projector>,
-        targets: &mut Vec<f64>,
-        shared: &Shared<'_>,
+        targets: &mut [f64],
         control: &Control,
-    ) -> Result<f64> {
-        let len = shared.n_samples * projector.map_or(0, Projector::n_targets);
-        if targets.len() != len {
-            *targets = control.try_filled("the targets of a stage", 0.0, len)?;
-        }
+    ) -> Result<Swept<T>> {
         match &mut self.scores {
-            Scores::Dense(state) => {
-                let swept = state.sweep(&self.data, update, projector, targets, control)?;
-                if projector.is_some() {
-                    self.bounds = swept.bounds;
-                }
-                Ok(swept.loss)
-            }
+            Scores::Dense(state) => state.sweep(&self.data, update, projector, targets, control),
             Scores::LowRank(low_rank) => {
                 if let Some(projector) = projector {
-                    low_rank.project(&self.data, &shared.rows, projector, targets, control)?;
+                    low_rank.project(&self.data, projector, targets, control)?;
                 }
-                Ok(low_rank.loss())
+                Ok(Swept { loss: low_rank.loss(), bounds: Vec::new() })
             }
         }
     }
-
-    pub(super) fn advance_validation(
-        &mut self,
-        contribution: &Contribution<'_, T>,
-        leaf_of: &[u32],
-        control: &Control,
-    ) -> Result<f64> {
-        let (data, scores) = self.validation.as_mut().expect("walked for a validation set");
-        match (scores, contribution.weak) {
-            (Scores::LowRank(low_rank), Weak::Scalars(values)) => {
-                let rows: Vec<u32> =
-                    (0..data.n_samples as u32).filter(|&row| data.weights.units(row as usize) > 0).collect();
-                let (order, ranges) = by_leaf(&rows, leaf_of, values.len());
-                let leaves = Leaves::new(&order, ranges, &data.weights);
-                low_rank.take(data, &leaves, leaf_of.to_vec(), values, contribution.direction, control)?;
-                Ok(low_rank.loss())
-            }
-            (Scores::Dense(state), Weak::Scalars(values)) => {
-                let of_rows: Vec<f64> = leaf_of.iter().map(|&leaf| values[leaf as usize]).collect();
-                let direction: Vec<T> = contribution.direction.iter().map(|&v| T::from_f64(v)).collect();
-                let update = Update::RankOne { values: &of_rows, direction: &direction };
-                Ok(state.sweep(data, Some(&update), None, &mut [], control)?.loss)
-            }
-            (Scores::Dense(state), Weak::Table(_)) => {
-                let update = Update::Leaves { leaf_of, table: contribution.table };
-                Ok(state.sweep(data, Some(&update), None, &mut [], control)?.loss)
-            }
-            (Scores::LowRank(_), Weak::Table(_)) => unreachable!("low rank is for one number a leaf"),
-        }
-    }
-}
-
-/// Rows in the order of their leaves, and where those of each leaf lie.
-fn by_leaf(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> (Vec<u32>, Vec<Range<u32>>) {
-    let mut ends = vec![0u32; n_leaves];
-    rows.iter().for_each(|&row| ends[leaf_of[row as usize] as usize] += 1);
-    let mut end = 0;
-    let ranges: Vec<Range<u32>> = ends
-        .iter()
-        .map(|n| {
-            let start = end;
-            end += n;
-            start..end
-        })
-        .collect();
-    let mut next: Vec<u32> = ranges.iter().map(|range| range.start).collect();
-    let mut order = vec![0; rows.len()];
-    for &row in rows {
-        let place = &mut next[leaf_of[row as usize] as usize];
-        order[*place as usize] = row;
-        *place += 1;
-    }
-    (order, ranges)
 }

@@ -56,3 +56,36 @@ pub(crate) fn take_largest<T: Score>(largest: &mut [T], values: &[T]) {
         *largest = if magnitude > *largest { magnitude } else { *largest };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What every loop leaves.
+    #[inline(always)]
+    fn loops<T: Score>(cells: &[(f64, f64)], factor: f64) -> (u64, Vec<u64>, Vec<u64>) {
+        let r: Vec<T> = cells.iter().map(|c| T::from_f64(c.0)).collect();
+        let phi: Vec<f64> = cells.iter().map(|c| c.1).collect();
+        let other: Vec<T> = phi.iter().map(|&x| T::from_f64(x)).collect();
+        let (mut scores, mut sums) = (r.clone(), phi.clone());
+        add(&mut scores, &other);
+        add_scaled(&mut scores, T::from_f64(factor), &r);
+        take_largest(&mut scores, &other);
+        let magic = vec![T::magic(1e3, 1e4); r.len()];
+        add_rounded(factor, &r, &magic, &mut sums);
+        let bits = |x: f64| x.to_bits();
+        (bits(dot(&r, &phi)), scores.iter().map(|s| bits(s.to_f64())).collect(), sums.into_iter().map(bits).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn bits_are_the_same_on_any_registers(
+            cells in prop::collection::vec((-1e3f64..1e3, -1e3f64..1e3), 0..600), factor in -3f64..3.0,
+        ) {
+            let narrow = pulp::Arch::Scalar;
+            prop_assert_eq!(narrow.dispatch(|| loops::<f32>(&cells, factor)), vectorised(#[inline(always)] || loops::<f32>(&cells, factor)));
+            prop_assert_eq!(narrow.dispatch(|| loops::<f64>(&cells, factor)), vectorised(#[inline(always)] || loops::<f64>(&cells, factor)));
+        }
+    }
+}

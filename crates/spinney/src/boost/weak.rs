@@ -97,19 +97,7 @@ impl BoostConfig {
         let columns = in_columns(y)?;
         let columns_validation = validation.as_ref().map(|(y, _)| in_columns(y)).transpose()?;
         let mut fitting = Fitting { config: self, problem, weak, control };
-        let mut model = Boosted {
-            n_features,
-            outputs: fitting.problem.outputs.clone(),
-            width,
-            combine,
-            link: fitting.problem.link,
-            start: Vec::new(),
-            learning_rate: self.learning_rate,
-            trees: Vec::new(),
-            step_sizes: Vec::new(),
-            train_score: Vec::new(),
-            validation_score: Vec::new(),
-        };
+        let mut model = Boosted::empty(&fitting.problem, n_features, self.learning_rate);
         let validation = columns_validation.as_ref().zip(validation.as_ref().map(|v| v.1));
         if fitting.problem.is_narrow() {
             fitting.fit::<f32>(&mut model, &columns, sample_weight, validation)?;

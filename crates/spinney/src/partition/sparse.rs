@@ -90,7 +90,7 @@ impl Lookup {
 
 /// The entries of one column, rows rising.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum StoredColumn<'a> {
+pub(crate) enum StoredColumn<'a> {
     /// As X stores them.
     Whole(&'a [u32], &'a [f32]),
     /// Those of the rows of some node.
@@ -99,7 +99,7 @@ pub(super) enum StoredColumn<'a> {
 
 impl StoredColumn<'_> {
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             StoredColumn::Whole(rows, _) => rows.len(),
             StoredColumn::Cut(entries) => entries.len(),
@@ -527,7 +527,7 @@ impl Partitioner for Columns<'_> {
 
 /// Splits the samples of a node by one sparse column. Only the entries on the side of the threshold away from zero are
 /// marked. `goes_right` is empty before and after.
-pub(super) fn split_by_column(
+pub(crate) fn split_by_column(
     column: StoredColumn<'_>,
     samples: &mut Permutation,
     span: &Span,

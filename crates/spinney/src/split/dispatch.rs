@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::histogram::{Bins, HistogramSearch, Spare};
+use super::histogram::{Bins, Cells, HistogramSearch, Spare, SparseHistogramSearch};
 use super::{NodeSearch, Rules, SplitSearch};
 use crate::config::Criterion as Tag;
 use crate::control::Control;
@@ -29,6 +29,8 @@ pub(crate) enum TrainX<'a> {
     Sparse(SparseColumns<'a>),
     /// Entries sorted once and carried down. Needs columns only.
     SparseSorted(SparseView<'a>, sorted_entries::SortedOrder),
+    /// Codes of bins, for histograms of all features. Only for numbers.
+    SparseBinned(Cells, Spare),
 }
 
 /// y as criteria use it.
@@ -115,6 +117,14 @@ impl<'a> SearchData<'a> {
             TrainX::Binned(x, spare) => {
                 Ok(Box::new(HistogramSearch::new(x, spare, self.rows, variance, self.rules, self.control.clone())?))
             }
+            TrainX::SparseBinned(x, spare) => Ok(Box::new(SparseHistogramSearch::new(
+                x,
+                spare,
+                self.rows,
+                variance,
+                self.rules,
+                self.control.clone(),
+            )?)),
             _ => self.with_criterion(variance),
         }
     }
@@ -130,7 +140,7 @@ impl<'a> SearchData<'a> {
         let (rows, rules) = (self.rows, (self.rules, self.control.clone()));
         Ok(match self.x {
             TrainX::Dense(x) => boxed(dense::Columns::new(x, rows)?, criterion, rules),
-            TrainX::Binned(..) => unreachable!("see `Grower::binned`"),
+            TrainX::Binned(..) | TrainX::SparseBinned(..) => unreachable!("see `Grower::binned`"),
             TrainX::DenseSorted(x, order) => boxed(dense::SortedColumns::new(x, order, rows)?, criterion, rules),
             TrainX::Sparse(x) => boxed(sparse::Columns::new(x, rows)?, criterion, rules),
             TrainX::SparseSorted(x, order) => boxed(SortedEntries::new(x, order, rows)?, criterion, rules),

@@ -5,8 +5,8 @@
 //! score. Equal scores: the feature drawn first wins, then the lowest threshold. So the outcome is a function of (data,
 //! parameters, key of the node) alone.
 //!
-//! Cost: entries of the drawn columns × cost of moving a sample, plus one score for each cut. On dense X in bins, numbers
-//! are searched by [`histogram`] instead, with the same scores and ties.
+//! Cost: entries of the drawn columns × cost of moving a sample, plus one score for each cut. On X in bins, numbers
+//! are searched by [`histogram`] instead where that pays, with the same scores and ties.
 
 pub(crate) mod best;
 pub(crate) mod dispatch;

@@ -16,9 +16,6 @@ pub(crate) trait OnGrid: Score {
     /// The nearest multiple of the grid's step.
     fn round(self, magic: Self) -> Self;
 
-    /// Σ of values rounded, exact.
-    fn sum_rounded(values: &[Self], magic: Self) -> f64;
-
     /// What rounds |x| ≤ `bound` so that sums of such numbers times whole weights, of at most `total_units`, are exact in
     /// any order: steps of the power of two at or above the bound times 2^−22 for float32 up to 2³⁰ units; for float64
     /// as fine as leaves 52 bits to the sum.
@@ -39,17 +36,6 @@ impl OnGrid for f32 {
     fn round(self, magic: f32) -> f32 {
         (self + magic) - magic
     }
-    /// In whole steps of the grid, which are those of the last bit of the magic number, plus something.
-    #[inline(always)]
-    fn sum_rounded(values: &[f32], magic: f32) -> f64 {
-        /// Sums of so many numbers of at most 2²² stay below 2³¹.
-        const IN_A_SUM: usize = 256;
-        let bits = magic.to_bits();
-        let steps = |value: f32| (value + magic).to_bits().wrapping_sub(bits) as i32;
-        let sum = |values: &[f32]| values.iter().fold(0i32, |sum, &value| sum.wrapping_add(steps(value)));
-        let total: i64 = values.chunks(IN_A_SUM).map(|values| i64::from(sum(values))).sum();
-        total as f64 * f64::from(f32::from_bits(bits + 1) - magic)
-    }
 }
 
 impl OnGrid for f64 {
@@ -58,10 +44,6 @@ impl OnGrid for f64 {
     #[inline(always)]
     fn round(self, magic: f64) -> f64 {
         (self + magic) - magic
-    }
-    #[inline(always)]
-    fn sum_rounded(values: &[f64], magic: f64) -> f64 {
-        values.iter().map(|&value| OnGrid::round(value, magic)).sum()
     }
 }
 

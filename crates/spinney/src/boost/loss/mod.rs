@@ -16,7 +16,8 @@
 //! **Sums are exact** for weights in 64ths (see `sums`): the order of rows cannot be seen, a row of weight 2 is two rows
 //! and one of weight 0 is none.
 //!
-//! A sweep over the data reads whole rows of scores through `rows`, and sums gradients that `grid` has rounded.
+//! A sweep over the data reads whole rows of scores through `rows`, and sums gradients that `grid` has rounded;
+//! the sums that a search of the logistic loss asks for are in `off_sums`.
 //!
 //! A new loss is a type that implements [`Loss`]; [`Loss::start`] and [`Loss::step`] have defaults.
 
@@ -25,6 +26,7 @@ pub mod exponential;
 pub(crate) mod grid;
 pub mod hinge;
 pub mod log_loss;
+pub(crate) mod off_sums;
 pub(crate) mod rows;
 pub(crate) mod softmax;
 pub mod squared_error;
@@ -43,7 +45,7 @@ pub use log_loss::LogLoss;
 pub use squared_error::SquaredError;
 use sums::weighted_sum;
 
-/// No step and no start of a search is larger: a separating direction has no finite minimum.
+/// No step and no start of a search is larger.
 pub const LARGEST_STEP: f64 = 1000.0;
 
 /// A loss that is a sum over rows and outputs. y is a number, or −1/+1.
@@ -64,7 +66,11 @@ pub trait Loss: Debug + Send + Sync {
     }
 
     /// arg min_ρ Σ w ℓ(y, f + ρ g), |ρ| ≤ 1000, never a higher loss than at 0. By default Newton steps, halved until the
-    /// loss falls; Brent if asked, or where there is no curvature.
+    /// loss falls, or Brent if asked; where there are kinks or no curvature, the place where the slope changes its sign, to
+    /// the last bit. Losses are taken to be convex.
+    ///
+    /// Where every row's loss falls for ever along the line, as with labels that it separates, the minimum of a loss with
+    /// an asymptote is at infinity: the search settles where the slope has shrunk to 10⁻⁸ of what it is at ρ = 0.
     fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> f64 {
         line_search::minimise(self, problem, search)
     }

@@ -28,6 +28,8 @@ pub(crate) trait Score:
     fn from_f64(x: f64) -> Self;
     fn to_f64(self) -> f64;
     fn abs(self) -> Self;
+    /// The scores, where these are float32.
+    fn narrow(scores: &[Self]) -> Option<&[f32]>;
     /// The fastest kernel there is.
     fn rows_of(kind: &LossKind) -> Box<dyn RowLoss<Self>>;
 }
@@ -44,6 +46,9 @@ impl Score for f32 {
     #[inline(always)]
     fn abs(self) -> f32 {
         f32::abs(self)
+    }
+    fn narrow(scores: &[f32]) -> Option<&[f32]> {
+        Some(scores)
     }
     fn rows_of(kind: &LossKind) -> Box<dyn RowLoss<f32>> {
         match kind {
@@ -66,6 +71,9 @@ impl Score for f64 {
     fn abs(self) -> f64 {
         f64::abs(self)
     }
+    fn narrow(_: &[f64]) -> Option<&[f32]> {
+        None
+    }
     fn rows_of(kind: &LossKind) -> Box<dyn RowLoss<f64>> {
         Box::new(Cells(kind.clone()))
     }
@@ -75,9 +83,6 @@ impl Score for f64 {
 pub(crate) trait RowLoss<T: Score>: Debug + Send + Sync {
     /// Writes the negative gradient of every output and returns the loss of the row.
     fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64;
-
-    /// Negative gradients and second derivatives at scores + steps.
-    fn derivatives(&self, y: RowTargets<'_>, scores: &[T], steps: &[T], out: &mut [T], curvatures: &mut [T]);
 
     /// Bounds of |negative gradient| and of the curvature, where they are known beforehand.
     fn bounds(&self) -> Option<(f64, f64)>;
@@ -138,15 +143,6 @@ impl<T: Score> RowLoss<T> for Cells {
         }
     }
 
-    fn derivatives(&self, y: RowTargets<'_>, scores: &[T], steps: &[T], out: &mut [T], curvatures: &mut [T]) {
-        let loss = self.0.as_loss();
-        self.each(y, scores.len(), |j, y| {
-            let score = scores[j].to_f64() + steps[j].to_f64();
-            out[j] = T::from_f64(loss.negative_gradient(y, score));
-            curvatures[j] = T::from_f64(loss.curvature(y, score));
-        });
-    }
-
     fn bounds(&self) -> Option<(f64, f64)> {
         match self.0 {
             LossKind::LogLoss => Some((2.0, 1.0)),
@@ -183,10 +179,6 @@ impl<T: Score> RowLoss<T> for SoftmaxRows {
             softmax::negative_gradients(class, &scores[columns.clone()], &mut out[columns])
         };
         self.outputs(y).map(of_output).sum()
-    }
-
-    fn derivatives(&self, _: RowTargets<'_>, _: &[T], _: &[T], _: &mut [T], _: &mut [T]) {
-        unreachable!("steps of classes are searched together, see `softmax`");
     }
 
     fn bounds(&self) -> Option<(f64, f64)> {
@@ -360,30 +352,6 @@ impl WithSimd for LossOff<'_> {
     }
 }
 
-/// Gradients and curvatures of a row that is all off, some way along.
-struct DerivativesOff<'a> {
-    scores: &'a [f32],
-    steps: &'a [f32],
-    out: &'a mut [f32],
-    curvatures: &'a mut [f32],
-}
-
-impl WithSimd for DerivativesOff<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let (from, to) = (self.scores.iter().zip(self.steps), self.out.iter_mut().zip(self.curvatures));
-        for ((&f, &step), (r, h)) in from.zip(to) {
-            let f = f + step;
-            let e = tail(f);
-            let root = 2.0 / (1.0 + e);
-            *r = -(if f >= 0.0 { root } else { e * root });
-            *h = e * root * root;
-        }
-    }
-}
-
 /// Logistic loss of float32 scores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogLossRows {
@@ -424,14 +392,6 @@ impl RowLoss<f32> for LogLossRows {
             loss -= 2.0 * f64::from(scores[j]);
         });
         loss
-    }
-
-    fn derivatives(&self, y: RowTargets<'_>, scores: &[f32], steps: &[f32], out: &mut [f32], curvatures: &mut [f32]) {
-        self.arch(scores.len()).dispatch(DerivativesOff { scores, steps, out: &mut *out, curvatures });
-        Self::each_on(y, |j| {
-            let score = scores[j] + steps[j];
-            out[j] = gradient(-1.0, score, tail(score));
-        });
     }
 
     fn bounds(&self) -> Option<(f64, f64)> {

@@ -9,6 +9,7 @@ use crate::criterion::Units;
 use crate::criterion::variance::Variance;
 use crate::data::Codes;
 use crate::pool;
+use crate::split::Rules;
 
 /// Bytes that the histograms of waiting nodes may take.
 pub(super) const MOST_BYTES: usize = 256 << 20;
@@ -28,6 +29,16 @@ pub(super) enum Counting {
     ByWeight(f64),
     /// In each bin.
     InBins,
+}
+
+impl Counting {
+    pub(super) fn of<U: Units, M: Bins>(criterion: &Variance<'_, U, M>, rows: &[u32], rules: &Rules) -> Self {
+        match criterion.common_weight(rows) {
+            _ if rules.min_samples_leaf <= 1 => Counting::Not,
+            Some(weight) => Counting::ByWeight(weight),
+            None => Counting::InBins,
+        }
+    }
 }
 
 /// Sums and counts of the bins of all features or of some.

@@ -1,4 +1,4 @@
-//! The search by histograms, for dense X in bins (see [`crate::data::bins`]) and numbers.
+//! The search by histograms, for dense X in bins (see [`crate::data::bins`]) and numbers; for sparse X see [`sparse`].
 //!
 //! A *histogram* holds for every bin of a feature the sum of the node's samples in it, each its weight and weight × rounded
 //! target (see [`crate::criterion::variance`]). Scanning bins in place of samples meets the same cuts with the same sums,
@@ -12,7 +12,9 @@
 //! Cost of a node: drawn features × (samples of the smaller child + bins).
 
 mod builder;
+mod cells;
 mod fill;
+mod sparse;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +22,9 @@ use std::ops::Range;
 
 pub(crate) use builder::Spare;
 use builder::{Builder, Counting, Histogram, MANY_CELLS, MOST_BYTES, Store};
+pub(crate) use cells::Cells;
 pub(crate) use fill::Bins;
+pub(crate) use sparse::SparseHistogramSearch;
 
 use super::best::codes_around;
 use super::features::Lottery;
@@ -82,11 +86,7 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
         rules: Rules,
         control: Control,
     ) -> Result<Self> {
-        let counting = match criterion.common_weight(rows) {
-            _ if rules.min_samples_leaf <= 1 => Counting::Not,
-            Some(weight) => Counting::ByWeight(weight),
-            None => Counting::InBins,
-        };
+        let counting = Counting::of(&criterion, rows, &rules);
         let share = FEW_SHARE + FEW_SHARE_OF_OUTPUT * (criterion.sample_len() - 2) as f64;
         let few_samples = share.min(MOST_FEW_SHARE) * x.n_bins() as f64 / x.n_features() as f64;
         let few_samples = FEW_SAMPLES.max(few_samples as u32);

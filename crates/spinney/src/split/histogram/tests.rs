@@ -194,6 +194,27 @@ proptest! {
         }
 
         let (sparse_bins, by_column) = bin_sparse(&data.csc, problem.max_bins, units, &control).unwrap();
+        for (few, limit) in [(0, MOST_BYTES), (5, MOST_BYTES), (u32::MAX, 0), (0, 0), (2, 20_000)] {
+            let Ok(cells) = Cells::where_worth(by_column.clone(), problem.min_samples_leaf, 0, &control).unwrap() else { unreachable!() };
+            let spare = Spare::default();
+            macro_rules! grown {
+                ($units:expr, $sums:expr) => {{
+                    let criterion = Variance::new(&data.y, $units, data.exact, $sums).unwrap();
+                    let (rules, control) = (rules.clone(), control.clone());
+                    let search = SparseHistogramSearch::new(&cells, &spare, &data.rows, criterion, rules, control);
+                    let mut search = search.unwrap().with_limit(limit);
+                    search.few_samples = few;
+                    fingerprint(problem.grown(&mut search), Some(&sparse_bins))
+                }};
+            }
+            if problem.n_drawn as usize == problem.x.ncols() {
+                prop_assert_eq!(&expected, &grown!(&data.units, variance::Many::new(q)), "{} few, {} bytes", few, limit);
+                if q == 1 {
+                    prop_assert_eq!(&expected, &grown!(&data.units, variance::One), "{} few, {} bytes", few, limit);
+                }
+            }
+        }
+
         let order = SortedOrder::new(&by_column, &control).unwrap();
         let carried = SortedEntries::new(&by_column, &order, &data.rows).unwrap();
         let carried = problem.grown(&mut NodeSearch::new(carried, variance(), rules.clone(), control.clone()));

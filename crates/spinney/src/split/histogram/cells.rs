@@ -1,0 +1,140 @@
+//! Sparse codes by cell, for histograms.
+//!
+//! A *cell* is a value other than zero that a column stores. In counts and flags they are few: a column of thousands of
+//! entries may have five. Columns of fewer entries than a cut must move have none, as no cut of theirs is admitted in any
+//! node.
+
+use crate::control::Control;
+use crate::data::SparseView;
+use crate::error::{Result, try_filled, try_with_capacity};
+
+/// Histograms are worth it where cells have at least so many entries on average.
+const ENTRIES_PER_CELL: usize = 4;
+
+/// Codes are at most this far from zero.
+const MOST_CODE: usize = 254;
+
+const WHAT: &str = "the cells of X";
+
+/// Codes of sparse X relative to that of zero.
+#[derive(Debug)]
+pub(crate) struct Cells {
+    pub(super) by_column: SparseView<'static>,
+    /// Columns that have cells, rising.
+    features: Vec<u32>,
+    /// Those of column i are `start[i]..start[i + 1]`.
+    start: Vec<u32>,
+    /// Of each cell; rising in a column.
+    values: Vec<f32>,
+    /// Column of each cell.
+    column_of: Vec<u32>,
+    row_start: Vec<usize>,
+    /// Cells of the rows' entries, row after row, rising in a row.
+    of_rows: Vec<u32>,
+}
+
+impl Cells {
+    /// `codes` holds columns of whole numbers; those of fewer than `least_entries` entries are left out. Gives them back
+    /// where cells would be too many to be worth it.
+    ///
+    /// Two walks through the stored entries.
+    pub(crate) fn try_new(
+        codes: SparseView<'static>,
+        least_entries: usize,
+        control: &Control,
+    ) -> Result<std::result::Result<Self, SparseView<'static>>> {
+        Self::where_worth(codes, least_entries, ENTRIES_PER_CELL, control)
+    }
+
+    /// The same with another number of entries per cell.
+    pub(super) fn where_worth(
+        codes: SparseView<'static>,
+        least_entries: usize,
+        per_cell: usize,
+        control: &Control,
+    ) -> Result<std::result::Result<Self, SparseView<'static>>> {
+        let n_rows = codes.n_minor();
+        let (mut features, mut values, mut column_of) = (Vec::new(), Vec::new(), Vec::new());
+        let mut start = vec![0];
+        let mut row_start = try_filled(WHAT, 0usize, n_rows + 1)?;
+        let mut n_entries = 0;
+        let mut present = [false; 2 * MOST_CODE + 1];
+        for feature in 0..codes.n_major() {
+            control.check()?;
+            let (rows, stored) = codes.slice(feature);
+            if stored.is_empty() || stored.len() < least_entries {
+                continue;
+            }
+            stored.iter().for_each(|&code| present[place(code)] = true);
+            for (i, present) in present.iter_mut().enumerate().filter(|(_, present)| **present) {
+                values.push(i as f32 - MOST_CODE as f32);
+                column_of.push(features.len() as u32);
+                *present = false;
+            }
+            rows.iter().for_each(|&row| row_start[row as usize + 1] += 1);
+            n_entries += stored.len();
+            features.push(feature as u32);
+            start.push(values.len() as u32);
+        }
+        if values.len() * per_cell > n_entries || u32::try_from(values.len()).is_err() {
+            return Ok(Err(codes));
+        }
+        for row in 0..n_rows {
+            row_start[row + 1] += row_start[row];
+        }
+        let mut next = try_with_capacity(WHAT, n_rows)?;
+        next.extend_from_slice(&row_start[..n_rows]);
+        let mut of_rows = try_filled(WHAT, 0u32, n_entries)?;
+        let mut cell_of = [0u32; 2 * MOST_CODE + 1];
+        for (i, &feature) in features.iter().enumerate() {
+            control.check()?;
+            for cell in start[i]..start[i + 1] {
+                cell_of[place(values[cell as usize])] = cell;
+            }
+            let (rows, stored) = codes.slice(feature as usize);
+            for (&row, &code) in rows.iter().zip(stored) {
+                let next = &mut next[row as usize];
+                of_rows[*next] = cell_of[place(code)];
+                *next += 1;
+            }
+        }
+        Ok(Ok(Cells { by_column: codes, features, start, values, column_of, row_start, of_rows }))
+    }
+
+    pub(super) fn n_cells(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Mean number of entries of a row.
+    pub(super) fn per_row(&self) -> f64 {
+        self.of_rows.len() as f64 / self.by_column.n_minor() as f64
+    }
+
+    /// Features that have cells, each with its cells.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (u32, std::ops::Range<usize>)> {
+        let ranges = self.start.windows(2).map(|w| w[0] as usize..w[1] as usize);
+        self.features.iter().copied().zip(ranges)
+    }
+
+    pub(super) fn values(&self, cells: std::ops::Range<usize>) -> &[f32] {
+        &self.values[cells]
+    }
+
+    /// Place of a cell's column among those that have cells, and its value.
+    pub(super) fn cell(&self, cell: u32) -> (u32, f32) {
+        (self.column_of[cell as usize], self.values[cell as usize])
+    }
+
+    pub(super) fn feature(&self, column: u32) -> u32 {
+        self.features[column as usize]
+    }
+
+    #[inline]
+    pub(super) fn of_row(&self, row: u32) -> &[u32] {
+        &self.of_rows[self.row_start[row as usize]..self.row_start[row as usize + 1]]
+    }
+}
+
+fn place(code: f32) -> usize {
+    (code + MOST_CODE as f32) as usize
+}
