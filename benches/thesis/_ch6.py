@@ -8,18 +8,19 @@ fitted again on all: the published figures match the former.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import functools
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import spinney
-from _common import HERE, Cells, mean_std, original, split
+from _common import HERE, Cells, greet, mean_std, options, original, split
 from _data import filled, standard_y
 from _harness import Data
 from _scores import macro_r2, ranking_precision
@@ -275,6 +276,64 @@ def curves(cells: Cells) -> list[dict[str, Any]]:
         for group, found in groups.items()
     ]
     return sorted(rows, key=lambda row: ([row[k] for k in keys if k != "steps"], int(row["steps"])))
+
+
+def run_curves(
+    about: str,
+    name: str,
+    cell: Callable[..., dict[str, float]],
+    keys: Sequence[str],
+    wanted: Callable[..., list[Any]],
+    *,
+    repeat: int,
+    steps: tuple[int, int],
+) -> tuple[argparse.Namespace, list[dict[str, Any]]]:
+    """Options of a script of curves, whose steps at most are `steps`, usual and with --quick; its cells; the curves.
+
+    Cells are `wanted(options)`, one for each of `keys`, but those that --only leaves out. They run one at a time, in
+    this process: two at once would slow each other down.
+    """
+
+    def extra(parser: Any) -> None:
+        parser.add_argument("--steps", type=int, help=f"steps at most ({steps[0]}; with --quick {steps[1]})")
+
+    args = options(about, repeat=repeat, extra=extra)
+    args.steps = args.steps or steps[args.quick]
+    greet(about)
+    cells = Cells(args.out / f"{name}_cells.csv", keys, ("score", "seconds"), args.fresh)
+    cells.run([key for key in wanted(args) if args.only in f"{key[0]} {key[1]}"], cell, n_jobs=1)
+    return args, curves(cells)
+
+
+def best_points(
+    rows: list[dict[str, Any]], problems: Iterable[str], by: str, values: Iterable[str], reference: str
+) -> list[dict[str, Any]]:
+    """Of each curve its best score, and when it is there; seconds and steps to reach 0.99 of the best of `reference`.
+
+    Curves are told apart by column `by`. A problem is left out until all of its curves have begun.
+    """
+    found = []
+    for problem in problems:
+        of = {value: [r for r in rows if r["problem"] == problem and r[by] == value] for value in values}
+        if not all(of.values()):
+            continue
+        goal = 0.99 * max(r["score"] for r in of[reference])
+        for value, points in of.items():
+            best = max(points, key=lambda r: r["score"])
+            there = next((r for r in points if r["score"] >= goal), {"seconds": "", "steps": ""})
+            found.append(
+                {
+                    "problem": problem,
+                    by: value,
+                    "best": best["score"],
+                    "step": int(best["steps"]),
+                    "seconds": best["seconds"],
+                    "goal": goal,
+                    "seconds_to_goal": there["seconds"],
+                    "steps_to_goal": there["steps"],
+                }
+            )
+    return found
 
 
 def draw(axis: Any, rows: Sequence[dict[str, Any]], by: str, names: dict[str, str], title: str, score: str) -> None:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from _ch6 import BOOSTING, FRIEDMAN, STUMPS, booster, curves, doublings, draw, friedman, timed
-from _common import Cells, greet, options, print_table, pyplot, save, write_table
+from _ch6 import BOOSTING, FRIEDMAN, STUMPS, best_points, booster, doublings, draw, friedman, run_curves, timed
+from _common import print_table, pyplot, save, write_table
 
 METHODS = ("st-gbrt", "gbmort", "gbrt-rpo-subsampled")
 
@@ -25,53 +25,25 @@ def cell(problem: str, method: str, seed: int, steps: int) -> dict[str, float]:
     return timed("numbers", model, friedman(problem, 0, seed))
 
 
-def claims(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    found = []
-    for problem in FRIEDMAN:
-        of = {m: [r for r in rows if r["problem"] == problem and r["method"] == m] for m in METHODS}
-        if not all(of.values()):
-            continue
-        goal = 0.99 * max(r["score"] for r in of["st-gbrt"])
-        for method, points in of.items():
-            best = max(points, key=lambda r: r["score"])
-            at_goal = next((r["seconds"] for r in points if r["score"] >= goal), "")
-            found.append(
-                {
-                    "problem": problem,
-                    "method": method,
-                    "best": best["score"],
-                    "step": int(best["steps"]),
-                    "seconds": best["seconds"],
-                    "goal": goal,
-                    "seconds_to_goal": at_goal,
-                }
-            )
-    return found
-
-
-def main() -> None:
-    def extra(parser: Any) -> None:
-        parser.add_argument("--steps", type=int, help="steps at most (8192, single target a quarter; --quick 64)")
-
-    args = options(__doc__.splitlines()[0], repeat=5, extra=extra)
-    args.steps = args.steps or (64 if args.quick else 8192)
-    greet(__doc__.splitlines()[0])
-    keys = ("problem", "method", "seed", "steps")
-    cells = Cells(args.out / "ch6_convergence_cells.csv", keys, ("score", "seconds"), args.fresh)
-    wanted = [
+def wanted(args: Any) -> list[tuple[str, str, int, int]]:
+    """Single target takes a quarter of the steps, each of 16 trees."""
+    return [
         (problem, method, seed, steps)
         for seed in range(args.repeat)
         for problem in FRIEDMAN
         for method in METHODS
         for steps in doublings(args.steps // 4 if method == "st-gbrt" else args.steps)
-        if args.only in f"{problem} {method}"
     ]
-    # One at a time, in this process: two at once would slow each other down.
-    cells.run(wanted, cell, n_jobs=1)
-    if not (rows := curves(cells)):
+
+
+def main() -> None:
+    keys = ("problem", "method", "seed", "steps")
+    about = __doc__.splitlines()[0]
+    args, rows = run_curves(about, "ch6_convergence", cell, keys, wanted, repeat=5, steps=(8192, 64))
+    if not rows:
         return
     write_table(args.out / "ch6_convergence.csv", rows)
-    if found := claims(rows):
+    if found := best_points(rows, FRIEDMAN, "method", METHODS, "st-gbrt"):
         write_table(args.out / "ch6_convergence_claims.csv", found)
         print_table(found)
     figure, axes = pyplot().subplots(1, 3, figsize=(10, 3.2))

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from _ch6 import STUMPS, booster, curves, doublings, draw, friedman, timed
-from _common import Cells, at_hand, greet, options, original, print_table, pyplot, save, write_table
+from _ch6 import STUMPS, best_points, booster, doublings, draw, friedman, run_curves, timed
+from _common import at_hand, original, print_table, pyplot, save, write_table
 
 FAMILIES = {
     "subsample": "one subsampled output",
@@ -35,53 +35,24 @@ def cell(problem: str, family: str, seed: int, steps: int) -> dict[str, float]:
     return timed(task, model, friedman("ind", 0, seed) if numbers else original(problem))
 
 
-def best(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each family's best score, and when it is there; and the seconds to reach 0.99 of the best of subsampling."""
-    found = []
-    for problem in problems():
-        of = {f: [r for r in rows if r["problem"] == problem and r["family"] == f] for f in FAMILIES}
-        if not all(of.values()):
-            continue
-        goal = 0.99 * max(r["score"] for r in of["subsample"])
-        for family, points in of.items():
-            top = max(points, key=lambda r: r["score"])
-            found.append(
-                {
-                    "problem": problem,
-                    "family": family,
-                    "best": top["score"],
-                    "step": int(top["steps"]),
-                    "seconds": top["seconds"],
-                    "goal": goal,
-                    "seconds_to_goal": next((r["seconds"] for r in points if r["score"] >= goal), ""),
-                    "steps_to_goal": next((r["steps"] for r in points if r["score"] >= goal), ""),
-                }
-            )
-    return found
-
-
-def main() -> None:
-    def extra(parser: Any) -> None:
-        parser.add_argument("--steps", type=int, help="steps at most (8192; with --quick 16)")
-
-    args = options(__doc__.splitlines()[0], repeat=3, extra=extra)
-    args.steps = args.steps or (16 if args.quick else 8192)
-    greet(__doc__.splitlines()[0])
-    keys = ("problem", "family", "seed", "steps")
-    cells = Cells(args.out / "ch6_projections_cells.csv", keys, ("score", "seconds"), args.fresh)
-    wanted = [
+def wanted(args: Any) -> list[tuple[str, str, int, int]]:
+    return [
         (problem, family, seed, steps)
         for seed in range(args.repeat)
         for steps in doublings(args.steps)
         for problem in problems()
         for family in FAMILIES
-        if args.only in f"{problem} {family}"
     ]
-    cells.run(wanted, cell, n_jobs=1)
-    if not (rows := curves(cells)):
+
+
+def main() -> None:
+    keys = ("problem", "family", "seed", "steps")
+    about = __doc__.splitlines()[0]
+    args, rows = run_curves(about, "ch6_projections", cell, keys, wanted, repeat=3, steps=(8192, 16))
+    if not rows:
         return
     write_table(args.out / "ch6_projections.csv", rows)
-    if found := best(rows):
+    if found := best_points(rows, problems(), "family", FAMILIES, "subsample"):
         write_table(args.out / "ch6_projections_best.csv", found)
         print_table(found)
     names = problems()

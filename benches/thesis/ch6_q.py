@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from _ch6 import STUMPS, booster, curves, doublings, draw, timed
-from _common import Cells, greet, options, original, print_table, pyplot, save, write_table
+from _ch6 import STUMPS, booster, doublings, draw, run_curves, timed
+from _common import original, print_table, pyplot, save, write_table
 
 COUNTS = (1, 2, 5, 10, 20, 50, 98, 196, 491, 983)
 CURVES = (1, 98, 196, 491)
@@ -51,32 +51,25 @@ def at_fixed_steps(rows: list[dict[str, Any]], steps: int) -> list[dict[str, Any
     ]
 
 
-def main() -> None:
-    def extra(parser: Any) -> None:
-        parser.add_argument("--steps", type=int, help="steps of the curves at most (1024; with --quick 4)")
-
-    args = options(__doc__.splitlines()[0], repeat=3, extra=extra)
-    args.steps = args.steps or (4 if args.quick else 1024)
-    fixed = min(FIXED, args.steps)
-    greet(__doc__.splitlines()[0])
-    keys = ("family", "q", "seed", "steps")
-    cells = Cells(args.out / "ch6_q_cells.csv", keys, ("score", "seconds"), args.fresh)
-    counts = [(family, q, fixed) for family, q in (JOINT, *(("gaussian", q) for q in COUNTS))]
+def wanted(args: Any) -> list[tuple[str, int, int, int]]:
+    """Every q at a fixed number of steps, then curves of some."""
+    counts = [(*at, min(FIXED, args.steps)) for at in (JOINT, *(("gaussian", q) for q in COUNTS))]
     lines = [
-        (family, q, steps)
+        (*at, steps)
         for steps in doublings(args.steps)
-        for family, q in (JOINT, *((f, q) for f in ("gaussian", "subsample") for q in CURVES))
+        for at in (JOINT, *((f, q) for f in ("gaussian", "subsample") for q in CURVES))
     ]
-    wanted = [
-        (family, q, seed, steps)
-        for part in (counts, lines)
-        for seed in range(args.repeat)
-        for family, q, steps in part
-        if args.only in f"{family} {q}"
-    ]
-    cells.run(list(dict.fromkeys(wanted)), cell, n_jobs=1)
-    if not (rows := curves(cells)):
+    seeds = range(args.repeat)
+    found = [(family, q, seed, steps) for part in (counts, lines) for seed in seeds for family, q, steps in part]
+    return list(dict.fromkeys(found))
+
+
+def main() -> None:
+    keys = ("family", "q", "seed", "steps")
+    args, rows = run_curves(__doc__.splitlines()[0], "ch6_q", cell, keys, wanted, repeat=3, steps=(1024, 4))
+    if not rows:
         return
+    fixed = min(FIXED, args.steps)
     write_table(args.out / "ch6_q_curves.csv", rows)
     table = at_fixed_steps(rows, fixed)
     if not table:
