@@ -90,6 +90,8 @@ pub struct TreeConfig {
     /// for classes and labels and means the same, as the Gini index is a multiple of the variance of their columns of
     /// 0 and 1. The fitted tree's criterion is `Variance`, and its impurities are means over projected outputs.
     pub output_projection: Option<OutputProjection>,
+    /// Prunes the grown tree, see [`crate::Tree::pruned`]; 0 does not. Not in boosting.
+    pub ccp_alpha: f64,
 }
 
 impl TreeConfig {
@@ -107,6 +109,7 @@ impl TreeConfig {
             min_impurity_decrease: 0.0,
             seed: 0,
             output_projection: None,
+            ccp_alpha: 0.0,
         }
     }
 
@@ -143,6 +146,7 @@ impl TreeConfig {
         if !(self.min_impurity_decrease >= 0.0 && self.min_impurity_decrease.is_finite()) {
             return Err(Error::invalid("min_impurity_decrease", self.min_impurity_decrease, "finite, at least 0"));
         }
+        crate::tree::prune::check_alpha(self.ccp_alpha)?;
         Ok(())
     }
 }

@@ -1,15 +1,14 @@
 //! From data and parameters to trees: what all trees share is prepared once, then each tree is grown on its own.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::Forest;
-use super::bootstrap::{Urn, tree_key};
+use super::bootstrap::tree_key;
+use super::draws::Draws;
 use crate::config::{Criterion, ForestConfig, Sampling, TreeConfig};
 use crate::control::Control;
-use crate::data::row_weights::{balanced, product};
-use crate::data::{ClassWeight, Matrix, Outputs, RowWeights, Targets, Weights};
+use crate::data::{Matrix, Outputs, RowWeights, Targets};
 use crate::error::{Error, Result};
 use crate::projection::plan::{Plan, PlanData};
 use crate::rng::Key;
@@ -109,35 +108,6 @@ impl ForestConfig {
     }
 }
 
-/// What balancing classes for one tree needs.
-#[derive(Debug)]
-struct Rebalance<'a, 't> {
-    y: &'a Targets<'t>,
-    /// What a draw of each row weighs without its classes.
-    base: Option<Vec<f64>>,
-    n_draws: usize,
-}
-
-impl Rebalance<'_, '_> {
-    fn weights(&self, count: impl Fn(usize) -> f64) -> Result<Weights> {
-        let base = |row: usize| self.base.as_ref().map_or(1.0, |w| w[row]);
-        let factors = balanced(self.y, |row| base(row) * count(row))?;
-        let weights = product(self.base.as_deref(), Some(factors.into()));
-        Weights::new(weights.as_deref(), self.y.n_samples(), self.n_draws)
-    }
-}
-
-fn class_weights_checked<'a>(w: &'a [f64], sample_weight: Option<&[f64]>, n_samples: usize) -> Result<&'a [f64]> {
-    if w.len() != n_samples {
-        return Err(Error::shape("class_weight", n_samples, w.len()));
-    }
-    let is_there = |row: usize| sample_weight.is_none_or(|s| s[row] > 0.0);
-    match w.iter().enumerate().find(|&(row, &w)| is_there(row) && !(w.is_finite() && w > 0.0)) {
-        Some((_, bad)) => Err(Error::invalid("class_weight", bad, "finite, positive numbers")),
-        None => Ok(w),
-    }
-}
-
 /// What trees are grown together.
 #[derive(Clone, Copy, Debug)]
 struct Fit {
@@ -149,19 +119,12 @@ struct Fit {
 /// What all trees of a forest share.
 #[derive(Debug)]
 struct TrainingSet<'a, 't> {
-    fit: Fit,
     grower: Grower<'a>,
     /// What leaves are labelled from; without a projection, what splits are searched with too.
     y: SplitY<'a>,
     projection: Option<Plan<'a>>,
     outputs: Outputs,
-    /// What a draw of each row weighs.
-    weights: Weights,
-    /// Set when classes are balanced anew for each tree; `weights` then lack them.
-    rebalance: Option<Rebalance<'a, 't>>,
-    urn: Urn,
-    /// Rows of positive weight, rising.
-    rows: Vec<u32>,
+    draws: Draws<'a, 't>,
     n_samples: usize,
 }
 
@@ -183,34 +146,14 @@ impl<'a, 't> TrainingSet<'a, 't> {
         }
         x.check()?;
         y.check(n_samples)?;
-        let sample_weight = row_weights.sample_weight;
-        Weights::check(sample_weight, n_samples)?;
-        let sampling = fit.sampling;
-        let urn = Urn::new(x, sample_weight, sampling)?;
-        urn.check(sampling)?;
-        let n_draws = urn.n_draws(sampling).max(urn.n_rows());
-        // What a draw of each row weighs.
-        let once = sample_weight.filter(|_| !urn.holds_copies());
-        let (by_class, rebalance) = match row_weights.class_weight {
-            ClassWeight::Equal => (None, false),
-            ClassWeight::Rows(w) => (Some(Cow::Borrowed(class_weights_checked(w, sample_weight, n_samples)?)), false),
-            ClassWeight::BalancedSubsample if sampling != Sampling::All => (None, true),
-            ClassWeight::Balanced | ClassWeight::BalancedSubsample => {
-                (Some(Cow::Owned(balanced(y, |row| sample_weight.map_or(1.0, |w| w[row]))?)), false)
-            }
-        };
-        let overall = product(sample_weight, by_class.clone());
-        let base = product(once, by_class);
-        let weights = Weights::new(base.as_deref(), n_samples, n_draws)?;
-        let rebalance = rebalance.then(|| Rebalance { y, base: once.map(<[f64]>::to_vec), n_draws });
-        let rows = urn.rows_rising()?;
+        let (draws, overall) = Draws::new(x, y, row_weights, fit.sampling)?;
         let targets = SplitY::new(y)?;
         let projection = config.output_projection.as_ref().map(|projection| {
             let data = PlanData {
                 y: &targets,
                 n_outputs: y.outputs().width(),
                 n_samples,
-                rows: &rows,
+                rows: &draws.rows,
                 weights: overall.as_deref(),
                 seed: fit.seed,
                 n_trees: fit.n_trees,
@@ -219,32 +162,25 @@ impl<'a, 't> TrainingSet<'a, 't> {
         });
         let projection = projection.transpose()?;
         Ok(TrainingSet {
-            fit,
             grower: Grower::new(config, x, control)?,
             y: targets,
             projection,
             outputs: y.outputs(),
-            weights,
-            rebalance,
-            urn,
-            rows,
+            draws,
             n_samples,
         })
     }
 
     /// Tree `index` of the fit: a function of (data, parameters, key).
     fn grow(&self, config: &TreeConfig, index: usize, key: Key, control: &Control) -> Result<Tree> {
-        let counts = self.urn.draw(self.fit.sampling, self.n_samples, key)?;
-        let count = |row: usize| counts.as_ref().map_or(1, |c| u64::from(c[row]));
-        let own = self.rebalance.as_ref().map(|rebalance| rebalance.weights(|row| count(row) as f64)).transpose()?;
-        let weights = own.as_ref().unwrap_or(&self.weights);
-        let units = |row: usize| weights.units(row) * count(row);
+        let draw = self.draws.of_tree(key)?;
+        let (weights, units) = (draw.weights(), |row: usize| draw.units(row));
         let in_bag: Vec<u32>;
-        let rows = if counts.is_some() {
-            in_bag = self.rows.iter().copied().filter(|&row| count(row as usize) > 0).collect();
-            &in_bag
+        let rows = if draw.takes_all() {
+            &self.draws.rows
         } else {
-            &self.rows
+            in_bag = draw.rows().collect();
+            &in_bag
         };
         let projected = self.projection.as_ref().map(|plan| plan.targets(key, index, &self.y, rows, control));
         let projected = projected.transpose()?;
@@ -260,7 +196,8 @@ impl<'a, 't> TrainingSet<'a, 't> {
             plan.take_back(targets);
         }
         let leaves = fill::leaf_values(&structure, &self.y, &sample.units, self.outputs.width())?;
-        Ok(structure.into_tree(leaves, weights.unit, self.grower.n_features(), self.outputs.clone(), criterion))
+        let tree = structure.into_tree(leaves, weights.unit, self.grower.n_features(), self.outputs.clone(), criterion);
+        if config.ccp_alpha > 0.0 { tree.pruned(config.ccp_alpha, control) } else { Ok(tree) }
     }
 }
 
@@ -289,9 +226,7 @@ pub(crate) fn seconds_of_projecting(config: &ForestConfig, x: &Matrix<'_>, y: &T
     let mut seconds = 0.0;
     for index in 0..config.n_trees {
         let key = tree_key(config.seed, index);
-        let counts = data.urn.draw(config.sampling, data.n_samples, key)?;
-        let is_in_bag = |row: &u32| counts.as_ref().is_none_or(|counts| counts[*row as usize] > 0);
-        let rows: Vec<u32> = data.rows.iter().copied().filter(is_in_bag).collect();
+        let rows: Vec<u32> = data.draws.of_tree(key)?.rows().collect();
         let start = std::time::Instant::now();
         let targets = plan.targets(key, index, &data.y, &rows, &control)?;
         seconds += start.elapsed().as_secs_f64();

@@ -6,15 +6,18 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `bootstrap` | the rows that each tree draws |
+//! | `bootstrap`, `draws` | the rows that each tree draws, and what they weigh there |
 //! | `rows` | X as prediction reads it: blocks of dense rows, or sparse rows scattered one by one |
 //! | `predict` | means over trees, leaves, paths, the best k columns |
+//! | `compact` | the same trees with smaller leaves |
 //! | `oob` | means over the trees that have not seen a row |
 //!
 //! Cost of a prediction: O(n · trees · depth) steps and the cells of the leaves that are reached; memory is that of the
 //! result and of one scratch for each thread. Not here: the growth of a tree.
 
 pub(crate) mod bootstrap;
+mod compact;
+mod draws;
 pub(crate) mod grow;
 mod oob;
 mod predict;

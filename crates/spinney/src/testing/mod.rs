@@ -1,4 +1,5 @@
 //! Naive twins and random data, for tests only.
 
+pub(crate) mod grown;
 pub(crate) mod models;
 pub(crate) mod naive;

@@ -34,7 +34,7 @@ pub(crate) fn some_outputs(kind: u64) -> Outputs {
 }
 
 /// Values in quarters from −1 to 1, zero most often: rows often lie right on a threshold.
-fn quarter(rng: &mut Stream) -> f32 {
+pub(crate) fn quarter(rng: &mut Stream) -> f32 {
     if rng.below(2) == 0 { 0.0 } else { rng.below(9) as f32 / 4.0 - 1.0 }
 }
 

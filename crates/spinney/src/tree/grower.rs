@@ -11,7 +11,7 @@ use crate::rng::Key;
 use crate::split::Rules;
 use crate::split::best::{code_threshold, threshold_between};
 use crate::split::dispatch::{RowUnits, SearchData, SplitY, TrainX};
-use crate::split::histogram::Spare;
+use crate::split::histogram::{Cells, Spare};
 use crate::tree::grow::{Structure, grow};
 
 /// The rows that one tree is grown on, and what each weighs.
@@ -92,8 +92,9 @@ impl<'a> Grower<'a> {
     }
 
     /// As [`Grower::new`], with the values of each feature in at most `max_bins` bins, if any. They are made from the rows
-    /// that have `units`; others may not be grown on. Dense `x` is searched by histograms, which are of numbers:
-    /// [`Grower::structure`] wants [`SplitY::Real`] then.
+    /// that have `units`; others may not be grown on. Dense `x` is searched by histograms, and sparse `x` whose columns
+    /// have few distinct codes where nodes draw all features. These are of numbers: [`Grower::structure`] wants
+    /// [`SplitY::Real`] then.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
@@ -112,7 +113,8 @@ impl<'a> Grower<'a> {
             return Err(Error::invalid("max_bins", max_bins, "none with random thresholds"));
         }
         let n_features = x.n_features();
-        let carry = config.carries_columns(x, config.max_features.resolve(n_features)?);
+        let n_drawn = config.max_features.resolve(n_features)?;
+        let carry = config.carries_columns(x, n_drawn);
         let by_column;
         let by_column = match x {
             Matrix::Dense(x) => {
@@ -126,7 +128,12 @@ impl<'a> Grower<'a> {
             }
         };
         let (bins, codes) = bin_sparse(by_column, max_bins, units, control)?;
-        let x = if carry {
+        let x = if n_drawn == n_features {
+            match Cells::try_new(codes, config.min_samples_leaf, control)? {
+                Ok(cells) => TrainX::SparseBinned(cells, Spare::default()),
+                Err(codes) => sorted(codes, control)?,
+            }
+        } else if carry {
             sorted(codes, control)?
         } else {
             TrainX::Sparse(SparseColumns { by_row: codes.transposed()?, by_column: codes })

@@ -1,155 +1,34 @@
 //! What the leaves predict, filled once after growth and stored in the smaller of two layouts.
 //!
 //! Frequencies are kept as exact amounts (units of weight) over the leaf's total, so a count takes one or two bytes and the
-//! predicted value is the correctly rounded quotient. Means of numbers are kept as they are.
+//! predicted value is the correctly rounded quotient. Means of numbers are kept as they are. A table may be made smaller
+//! afterwards (`compact`): numbers of fewer bits, the largest columns only, or the training rows of each leaf in place of
+//! its values (`rows`), which live once for all trees.
+//!
+//! | file | what |
+//! |---|---|
+//! | `amounts`, `half` | arrays of the narrowest types; float16 |
+//! | `compact` | fewer bits, fewer columns |
+//! | `rows` | the rows of y that leaves refer to |
 //!
 //! A *cell* is a stored pair of column and amount. In: the cells of each leaf, in the order of the leaves. Out: a
 //! [`LeafTable`]. Cost: O(cells) while building; the dense layout is only written when it is the smaller one.
 
+mod amounts;
+mod compact;
+mod half;
+mod rows;
+
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result, try_filled};
 
-/// Column indices of a sparse table, as narrow as its width allows.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Indices {
-    U16(Vec<u16>),
-    U32(Vec<u32>),
-}
+pub use compact::Precision;
 
-impl Indices {
-    /// No indices yet, of the narrowest type for columns below `width`.
-    pub(crate) fn for_width(width: usize) -> Self {
-        if width <= 1 << 16 { Indices::U16(Vec::new()) } else { Indices::U32(Vec::new()) }
-    }
-
-    /// Room for `n` more indices.
-    pub(crate) fn try_reserve(&mut self, what: &'static str, n: usize) -> Result<()> {
-        let reserved = match self {
-            Indices::U16(v) => v.try_reserve_exact(n),
-            Indices::U32(v) => v.try_reserve_exact(n),
-        };
-        let bytes = n.saturating_mul(self.item_bytes());
-        reserved.map_err(|_| ErrorKind::OutOfMemory { what, bytes }.into())
-    }
-
-    pub(crate) fn push(&mut self, column: u32) {
-        match self {
-            Indices::U16(v) => v.push(column as u16),
-            Indices::U32(v) => v.push(column),
-        }
-    }
-
-    pub(crate) fn at(&self, i: usize) -> u32 {
-        match self {
-            Indices::U16(v) => u32::from(v[i]),
-            Indices::U32(v) => v[i],
-        }
-    }
-
-    fn item_bytes(&self) -> usize {
-        match self {
-            Indices::U16(_) => 2,
-            Indices::U32(_) => 4,
-        }
-    }
-
-    fn shrink(&mut self) {
-        match self {
-            Indices::U16(v) => v.shrink_to_fit(),
-            Indices::U32(v) => v.shrink_to_fit(),
-        }
-    }
-}
-
-/// Stored amounts, as narrow as the largest allows.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Amounts {
-    U8(Vec<u8>),
-    U16(Vec<u16>),
-    U32(Vec<u32>),
-    F64(Vec<f64>),
-}
-
-impl Amounts {
-    /// Adds a count; all amounts are widened when it does not fit.
-    pub(crate) fn push(&mut self, amount: u64) {
-        loop {
-            match self {
-                Amounts::U8(v) if amount <= u64::from(u8::MAX) => v.push(amount as u8),
-                Amounts::U16(v) if amount <= u64::from(u16::MAX) => v.push(amount as u16),
-                Amounts::U32(v) if amount <= u64::from(u32::MAX) => v.push(amount as u32),
-                Amounts::F64(v) => v.push(amount as f64),
-                Amounts::U8(v) => {
-                    *self = Amounts::U16(v.iter().map(|&a| a.into()).collect());
-                    continue;
-                }
-                Amounts::U16(v) => {
-                    *self = Amounts::U32(v.iter().map(|&a| a.into()).collect());
-                    continue;
-                }
-                Amounts::U32(v) => {
-                    *self = Amounts::F64(v.iter().map(|&a| a.into()).collect());
-                    continue;
-                }
-            }
-            return;
-        }
-    }
-
-    pub(crate) fn at(&self, i: usize) -> f64 {
-        match self {
-            Amounts::U8(v) => v[i].into(),
-            Amounts::U16(v) => v[i].into(),
-            Amounts::U32(v) => v[i].into(),
-            Amounts::F64(v) => v[i],
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Amounts::U8(v) => v.len(),
-            Amounts::U16(v) => v.len(),
-            Amounts::U32(v) => v.len(),
-            Amounts::F64(v) => v.len(),
-        }
-    }
-
-    fn item_bytes(&self) -> usize {
-        match self {
-            Amounts::U8(_) => 1,
-            Amounts::U16(_) => 2,
-            Amounts::U32(_) => 4,
-            Amounts::F64(_) => 8,
-        }
-    }
-
-    /// The same amounts at `place(cell)` of a vector of `len`, zeros elsewhere.
-    fn spread(&self, len: usize, place: impl Fn(usize) -> usize) -> Result<Self> {
-        fn spread<T: Copy + Default>(from: &[T], len: usize, place: impl Fn(usize) -> usize) -> Result<Vec<T>> {
-            let mut to = try_filled("the table of leaf values", T::default(), len)?;
-            for (cell, &amount) in from.iter().enumerate() {
-                to[place(cell)] = amount;
-            }
-            Ok(to)
-        }
-        Ok(match self {
-            Amounts::U8(v) => Amounts::U8(spread(v, len, place)?),
-            Amounts::U16(v) => Amounts::U16(spread(v, len, place)?),
-            Amounts::U32(v) => Amounts::U32(spread(v, len, place)?),
-            Amounts::F64(v) => Amounts::F64(spread(v, len, place)?),
-        })
-    }
-
-    fn shrink(&mut self) {
-        match self {
-            Amounts::U8(v) => v.shrink_to_fit(),
-            Amounts::U16(v) => v.shrink_to_fit(),
-            Amounts::U32(v) => v.shrink_to_fit(),
-            Amounts::F64(v) => v.shrink_to_fit(),
-        }
-    }
-}
+pub(crate) use amounts::{Amounts, Indices};
+pub(crate) use half::Half;
+pub(crate) use rows::{StoredRows, StoredValues};
 
 /// Where the amounts of a leaf lie.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,6 +37,9 @@ pub(crate) enum Layout {
     Dense,
     /// Leaf l owns `ptr[l]..ptr[l + 1]`; columns rise strictly inside a leaf.
     Sparse { ptr: Vec<u32>, columns: Indices },
+    /// Leaf l owns the rows `ids[ptr[l]..ptr[l + 1]]` of `stored`, which rise strictly; amounts are their units. A leaf has
+    /// at least one row.
+    Rows { ptr: Vec<u32>, ids: Indices, stored: Arc<StoredRows> },
 }
 
 /// Values of all leaves of one tree: row l, column c holds `amount / total[l]` (or the amount itself without totals).
@@ -169,6 +51,8 @@ pub struct LeafTable {
     pub(crate) amounts: Amounts,
     /// Divisor of each leaf; `None` for means.
     pub(crate) totals: Option<Vec<f64>>,
+    /// Factor of the amounts of each column, a power of two; `None` when all are 1. Only means have some.
+    pub(crate) scales: Option<Vec<f64>>,
 }
 
 impl LeafTable {
@@ -182,9 +66,22 @@ impl LeafTable {
         self.width
     }
 
-    /// Number of stored amounts; the dense layout stores zeros too.
+    /// Number of stored amounts, of columns or rows; the dense layout stores zeros too.
     pub fn n_stored(&self) -> usize {
         self.amounts.len()
+    }
+
+    /// Whether leaves are computed from stored training rows.
+    pub fn has_rows(&self) -> bool {
+        matches!(self.layout, Layout::Rows { .. })
+    }
+
+    /// The rows of y that leaves are computed from, if any.
+    pub(crate) fn stored_rows(&self) -> Option<&Arc<StoredRows>> {
+        match &self.layout {
+            Layout::Rows { stored, .. } => Some(stored),
+            _ => None,
+        }
     }
 
     /// Whether only the columns that differ from zero are stored.
@@ -192,13 +89,16 @@ impl LeafTable {
         matches!(self.layout, Layout::Sparse { .. })
     }
 
-    /// Bytes of memory that the table holds.
+    /// Bytes of memory that the table holds; stored rows of y are shared by all trees and do not count.
     pub fn n_bytes(&self) -> usize {
         let layout = match &self.layout {
             Layout::Dense => 0,
-            Layout::Sparse { ptr, columns } => 4 * ptr.len() + columns.item_bytes() * self.n_stored(),
+            Layout::Sparse { ptr, columns: indices } | Layout::Rows { ptr, ids: indices, .. } => {
+                4 * ptr.len() + indices.item_bytes() * self.n_stored()
+            }
         };
-        layout + self.amounts.item_bytes() * self.n_stored() + 8 * self.totals.as_ref().map_or(0, Vec::len)
+        let floats = self.totals.as_ref().map_or(0, Vec::len) + self.scales.as_ref().map_or(0, Vec::len);
+        layout + self.amounts.item_bytes() * self.n_stored() + 8 * floats
     }
 
     /// The values of `leaf` that differ from zero, with their columns, which rise.
@@ -211,11 +111,17 @@ impl LeafTable {
     pub(crate) fn add_to(&self, leaf: usize, row: &mut [f64]) {
         let total = self.totals.as_ref().map(|totals| totals[leaf]);
         let range = self.range(leaf);
+        if self.scales.is_some() {
+            return self.cells(leaf).for_each(|(column, amount)| row[column as usize] += amount);
+        }
         match &self.layout {
+            Layout::Rows { ids, stored, .. } => stored.add_to(&self.leaf_rows(ids, range), total, row),
             Layout::Dense => match &self.amounts {
                 Amounts::U8(v) => add_dense(&v[range], total, row),
                 Amounts::U16(v) => add_dense(&v[range], total, row),
                 Amounts::U32(v) => add_dense(&v[range], total, row),
+                Amounts::F16(v) => add_dense(&v[range], total, row),
+                Amounts::F32(v) => add_dense(&v[range], total, row),
                 Amounts::F64(v) => add_dense(&v[range], total, row),
             },
             Layout::Sparse { columns: Indices::U16(columns), .. } => {
@@ -231,14 +137,24 @@ impl LeafTable {
     pub(crate) fn add_each(&self, leaves: impl Iterator<Item = usize>, rows: &mut [f64]) {
         let totals = self.totals.as_deref();
         match (&self.layout, &self.amounts) {
+            _ if self.scales.is_some() => self.add_one_by_one(leaves, rows),
             (Layout::Dense, Amounts::U8(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Dense, Amounts::U16(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Dense, Amounts::U32(v)) => add_each_dense(v, totals, leaves, self.width, rows),
+            (Layout::Dense, Amounts::F16(v)) => add_each_dense(v, totals, leaves, self.width, rows),
+            (Layout::Dense, Amounts::F32(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Dense, Amounts::F64(v)) => add_each_dense(v, totals, leaves, self.width, rows),
-            (Layout::Sparse { .. }, _) => {
-                leaves.zip(rows.chunks_exact_mut(self.width)).for_each(|(leaf, row)| self.add_to(leaf, row));
-            }
+            (Layout::Sparse { .. } | Layout::Rows { .. }, _) => self.add_one_by_one(leaves, rows),
         }
+    }
+
+    fn add_one_by_one(&self, leaves: impl Iterator<Item = usize>, rows: &mut [f64]) {
+        leaves.zip(rows.chunks_exact_mut(self.width)).for_each(|(leaf, row)| self.add_to(leaf, row));
+    }
+
+    /// Rows `range` of the table's list, with their units.
+    fn leaf_rows<'a>(&'a self, ids: &'a Indices, range: Range<usize>) -> rows::LeafRows<'a> {
+        rows::LeafRows { ids, units: &self.amounts, range }
     }
 
     fn add_sparse<C: Column>(&self, columns: &[C], range: Range<usize>, total: Option<f64>, row: &mut [f64]) {
@@ -246,6 +162,8 @@ impl LeafTable {
             Amounts::U8(v) => add_sparse(columns, &v[range], total, row),
             Amounts::U16(v) => add_sparse(columns, &v[range], total, row),
             Amounts::U32(v) => add_sparse(columns, &v[range], total, row),
+            Amounts::F16(v) => add_sparse(columns, &v[range], total, row),
+            Amounts::F32(v) => add_sparse(columns, &v[range], total, row),
             Amounts::F64(v) => add_sparse(columns, &v[range], total, row),
         }
     }
@@ -254,15 +172,21 @@ impl LeafTable {
     pub(crate) fn cells(&self, leaf: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let range = self.range(leaf);
         let start = range.start;
-        range
-            .map(move |cell| {
-                let column = match &self.layout {
-                    Layout::Dense => (cell - start) as u32,
-                    Layout::Sparse { columns, .. } => columns.at(cell),
-                };
-                (column, self.amounts.at(cell))
-            })
-            .filter(|&(_, amount)| amount != 0.0)
+        // Those of stored rows are summed up beforehand, those of the other layouts read one by one.
+        let (listed, summed) = match &self.layout {
+            Layout::Rows { ids, stored, .. } => (0..0, stored.cells(&self.leaf_rows(ids, range))),
+            _ => (range, Vec::new()),
+        };
+        let listed = listed.map(move |cell| {
+            let column = match &self.layout {
+                Layout::Dense => (cell - start) as u32,
+                Layout::Sparse { columns, .. } => columns.at(cell),
+                Layout::Rows { .. } => unreachable!("summed up above"),
+            };
+            let scale = self.scales.as_ref().map_or(1.0, |scales| scales[column as usize]);
+            (column, self.amounts.at(cell) * scale)
+        });
+        listed.chain(summed).filter(|&(_, amount)| amount != 0.0)
     }
 
     /// Divisor of `leaf`; `None` when the table holds means.
@@ -274,7 +198,7 @@ impl LeafTable {
     pub(crate) fn range(&self, leaf: usize) -> Range<usize> {
         match &self.layout {
             Layout::Dense => leaf * self.width..(leaf + 1) * self.width,
-            Layout::Sparse { ptr, .. } => ptr[leaf] as usize..ptr[leaf + 1] as usize,
+            Layout::Sparse { ptr, .. } | Layout::Rows { ptr, .. } => ptr[leaf] as usize..ptr[leaf + 1] as usize,
         }
     }
 }
@@ -332,6 +256,7 @@ pub(crate) struct LeafTableBuilder {
     columns: Indices,
     amounts: Amounts,
     totals: Vec<f64>,
+    scales: Option<Vec<f64>>,
 }
 
 impl LeafTableBuilder {
@@ -342,7 +267,22 @@ impl LeafTableBuilder {
             columns: Indices::for_width(width),
             amounts: Amounts::U8(Vec::new()),
             totals: Vec::new(),
+            scales: None,
         }
+    }
+
+    /// For leaves of numbers that are kept in `amounts`, empty and of floats, each divided by the scale of its column.
+    fn of_floats(width: usize, amounts: Amounts, scales: Option<Vec<f64>>) -> Self {
+        LeafTableBuilder { amounts, scales, ..LeafTableBuilder::new(width) }
+    }
+
+    /// The next leaf, as numbers of some columns, which rise strictly; for a builder [`LeafTableBuilder::of_floats`].
+    fn push_rounded(&mut self, cells: impl Iterator<Item = (u32, f64)>) {
+        for (column, value) in cells {
+            self.columns.push(column);
+            self.amounts.push_rounded(self.scales.as_ref().map_or(value, |scales| value / scales[column as usize]));
+        }
+        self.ptr.push(self.amounts.len() as u32);
     }
 
     /// The next leaf, as counts: strictly rising columns with their positive units, and the units of the whole leaf.
@@ -386,12 +326,13 @@ impl LeafTableBuilder {
         let dense_bytes = amount as u128 * n_leaves as u128 * self.width as u128;
         let sparse_bytes = (amount + self.columns.item_bytes()) * n_stored + 4 * self.ptr.len();
         let totals = (self.totals.len() == n_leaves && n_leaves > 0).then_some(self.totals);
+        let scales = self.scales;
         if dense_bytes > sparse_bytes as u128 {
             self.amounts.shrink();
             self.columns.shrink();
             self.ptr.shrink_to_fit();
             let layout = Layout::Sparse { ptr: self.ptr, columns: self.columns };
-            return Ok(LeafTable { n_leaves, width: self.width, layout, amounts: self.amounts, totals });
+            return Ok(LeafTable { n_leaves, width: self.width, layout, amounts: self.amounts, totals, scales });
         }
         let mut leaf_of = try_filled("the table of leaf values", 0u32, n_stored)?;
         for (leaf, ends) in self.ptr.windows(2).enumerate() {
@@ -399,7 +340,7 @@ impl LeafTableBuilder {
         }
         let place = |cell: usize| leaf_of[cell] as usize * self.width + self.columns.at(cell) as usize;
         let amounts = self.amounts.spread(n_leaves * self.width, place)?;
-        Ok(LeafTable { n_leaves, width: self.width, layout: Layout::Dense, amounts, totals })
+        Ok(LeafTable { n_leaves, width: self.width, layout: Layout::Dense, amounts, totals, scales })
     }
 }
 

@@ -8,19 +8,29 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `leaves` | the table of leaf values, dense or sparse |
+//! | `leaves` | the table of leaf values, dense or sparse, and its smaller forms |
 //! | `traverse` | walking rows to their leaves |
 //! | `importance` | which features reduced the impurity, of all or of chosen outputs |
+//! | `collapse` | the tree that is left when splits become leaves |
+//! | `prune` | which splits: by cost and complexity |
+//! | `reduced_error` | which splits: by the loss of other rows |
+//! | `rules` | leaves as text, with merged conditions |
 
+mod collapse;
 pub(crate) mod fill;
 mod frontier;
 pub(crate) mod grow;
 pub(crate) mod grower;
 pub(crate) mod importance;
 pub(crate) mod leaves;
+pub(crate) mod prune;
+mod reduced_error;
+mod rules;
 pub(crate) mod traverse;
 
-pub use leaves::LeafTable;
+pub use leaves::{LeafTable, Precision};
+pub use prune::PruningPath;
+pub use rules::RuleStyle;
 
 use ndarray::Array3;
 
@@ -112,13 +122,18 @@ impl Tree {
 
     /// Number of splits on the longest path: 0 for a single leaf. O(n_nodes).
     pub fn max_depth(&self) -> usize {
+        self.depths().into_iter().max().unwrap_or(0) as usize
+    }
+
+    /// Number of splits above each node.
+    fn depths(&self) -> Vec<u32> {
         let mut depth = vec![0u32; self.nodes.len()];
         // Parents come before their children, so a node's depth is known when it is reached.
         for (i, node) in self.nodes.iter().enumerate().filter(|(_, node)| !node.is_leaf()) {
             depth[i + 1] = depth[i] + 1;
             depth[node.right as usize] = depth[i] + 1;
         }
-        depth.into_iter().max().unwrap_or(0) as usize
+        depth
     }
 
     /// Left child of each node, −1 in leaves.

@@ -1,0 +1,130 @@
+//! Which rows each tree is grown on, and what they weigh there: a function of the data, the weights and the tree's key.
+
+use std::borrow::Cow;
+
+use super::bootstrap::Urn;
+use crate::config::Sampling;
+use crate::data::row_weights::{balanced, product};
+use crate::data::{ClassWeight, Matrix, RowWeights, Targets, Weights};
+use crate::error::{Error, Result};
+use crate::rng::Key;
+
+/// What the trees of a forest draw from.
+#[derive(Debug)]
+pub(super) struct Draws<'a, 't> {
+    sampling: Sampling,
+    /// What a draw of each row weighs.
+    weights: Weights,
+    /// Set when classes are balanced anew for each tree; `weights` then lack them.
+    rebalance: Option<Rebalance<'a, 't>>,
+    urn: Urn,
+    /// Rows of positive weight, rising.
+    pub(super) rows: Vec<u32>,
+    n_samples: usize,
+}
+
+/// The draws of one tree.
+#[derive(Debug)]
+pub(super) struct Draw<'d, 'a, 't> {
+    draws: &'d Draws<'a, 't>,
+    /// How often each row was drawn; `None` for once each.
+    counts: Option<Vec<u32>>,
+    own: Option<Weights>,
+}
+
+impl<'a, 't> Draws<'a, 't> {
+    /// Also the weights of all rows, sample and class weights together; `None` when all weigh the same. x and y must be
+    /// checked and of the same length.
+    pub(super) fn new<'w>(
+        x: &Matrix<'_>,
+        y: &'a Targets<'t>,
+        row_weights: RowWeights<'w>,
+        sampling: Sampling,
+    ) -> Result<(Self, Option<Cow<'w, [f64]>>)> {
+        let n_samples = x.n_samples();
+        let sample_weight = row_weights.sample_weight;
+        Weights::check(sample_weight, n_samples)?;
+        let urn = Urn::new(x, sample_weight, sampling)?;
+        urn.check(sampling)?;
+        let n_draws = urn.n_draws(sampling).max(urn.n_rows());
+        // What a draw of each row weighs.
+        let once = sample_weight.filter(|_| !urn.holds_copies());
+        let (by_class, rebalance) = match row_weights.class_weight {
+            ClassWeight::Equal => (None, false),
+            ClassWeight::Rows(w) => (Some(Cow::Borrowed(class_weights_checked(w, sample_weight, n_samples)?)), false),
+            ClassWeight::BalancedSubsample if sampling != Sampling::All => (None, true),
+            ClassWeight::Balanced | ClassWeight::BalancedSubsample => {
+                (Some(Cow::Owned(balanced(y, |row| sample_weight.map_or(1.0, |w| w[row]))?)), false)
+            }
+        };
+        let overall = product(sample_weight, by_class.clone());
+        let base = product(once, by_class);
+        let weights = Weights::new(base.as_deref(), n_samples, n_draws)?;
+        let rebalance = rebalance.then(|| Rebalance { y, base: once.map(<[f64]>::to_vec), n_draws });
+        let rows = urn.rows_rising()?;
+        Ok((Draws { sampling, weights, rebalance, urn, rows, n_samples }, overall))
+    }
+
+    /// What the tree of that key draws.
+    pub(super) fn of_tree(&self, tree: Key) -> Result<Draw<'_, 'a, 't>> {
+        let counts = self.urn.draw(self.sampling, self.n_samples, tree)?;
+        let count = |row: usize| counts.as_ref().map_or(1.0, |c| f64::from(c[row]));
+        let own = self.rebalance.as_ref().map(|rebalance| rebalance.weights(count)).transpose()?;
+        Ok(Draw { draws: self, counts, own })
+    }
+}
+
+impl Draw<'_, '_, '_> {
+    /// What one draw of each row weighs.
+    pub(super) fn weights(&self) -> &Weights {
+        self.own.as_ref().unwrap_or(&self.draws.weights)
+    }
+
+    /// Units of a row in the tree: weight × times drawn.
+    pub(super) fn units(&self, row: usize) -> u64 {
+        self.weights().units(row) * self.count(row)
+    }
+
+    /// Whether the tree has every row of positive weight once.
+    pub(super) fn takes_all(&self) -> bool {
+        self.counts.is_none()
+    }
+
+    /// The tree's rows, rising.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u32> + '_ {
+        self.draws.rows.iter().copied().filter(|&row| self.count(row as usize) > 0)
+    }
+
+    fn count(&self, row: usize) -> u64 {
+        self.counts.as_ref().map_or(1, |counts| u64::from(counts[row]))
+    }
+}
+
+/// What balancing classes for one tree needs.
+#[derive(Debug)]
+struct Rebalance<'a, 't> {
+    y: &'a Targets<'t>,
+    /// What a draw of each row weighs without its classes.
+    base: Option<Vec<f64>>,
+    n_draws: usize,
+}
+
+impl Rebalance<'_, '_> {
+    fn weights(&self, count: impl Fn(usize) -> f64) -> Result<Weights> {
+        let base = |row: usize| self.base.as_ref().map_or(1.0, |w| w[row]);
+        let factors = balanced(self.y, |row| base(row) * count(row))?;
+        let weights = product(self.base.as_deref(), Some(factors.into()));
+        Weights::new(weights.as_deref(), self.y.n_samples(), self.n_draws)
+    }
+}
+
+fn class_weights_checked<'a>(w: &'a [f64], sample_weight: Option<&[f64]>, n_samples: usize) -> Result<&'a [f64]> {
+    if w.len() != n_samples {
+        return Err(Error::shape("class_weight", n_samples, w.len()));
+    }
+    let is_there = |row: usize| sample_weight.is_none_or(|s| s[row] > 0.0);
+    match w.iter().enumerate().find(|&(row, &w)| is_there(row) && !(w.is_finite() && w > 0.0)) {
+        Some((_, bad)) => Err(Error::invalid("class_weight", bad, "finite, positive numbers")),
+        None => Ok(w),
+    }
+}

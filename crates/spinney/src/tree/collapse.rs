@@ -1,0 +1,237 @@
+//! The tree that is left when splits become leaves, and what those leaves predict.
+//!
+//! In: a tree and the splits that are to be leaves. Out: a tree, in pre-order again. A new leaf holds what growth would
+//! have put there: counts are sums of the counts of the leaves below it, hence exact; means of numbers are the weighted
+//! means of theirs, equal to rounding. Sparse leaves stay sparse, as the table is built anew from stored cells.
+//! O(n_nodes + stored cells), one scratch of the width of the outputs.
+
+use std::ops::Range;
+
+use super::leaves::LeafTableBuilder;
+use super::{Node, Tree};
+use crate::control::Control;
+use crate::data::Outputs;
+use crate::error::{Result, try_filled, try_with_capacity};
+
+impl Tree {
+    /// Whether leaves hold whole numbers of units over a total, rather than means.
+    fn holds_counts(&self) -> bool {
+        !matches!(self.outputs, Outputs::Real { .. }) && self.leaves.total(0).is_some()
+    }
+
+    /// One past the last node below each node: the subtree at node i is `i..ends[i]`.
+    pub(crate) fn subtree_ends(&self) -> Result<Vec<u32>> {
+        let mut ends = try_filled("the ends of subtrees", 0u32, self.n_nodes())?;
+        for (i, node) in self.nodes.iter().enumerate().rev() {
+            ends[i] = if node.is_leaf() { i as u32 + 1 } else { ends[node.right as usize] };
+        }
+        Ok(ends)
+    }
+
+    /// The tree in which the splits that `is_leaf` names are leaves; of two, one below the other, the upper one.
+    pub(crate) fn collapsed(&self, is_leaf: impl Fn(usize) -> bool, control: &Control) -> Result<Tree> {
+        const WHAT: &str = "a pruned tree";
+        let ends = self.subtree_ends()?;
+        // Nodes that stay, and the place of each among them.
+        let mut kept: Vec<u32> = try_with_capacity(WHAT, self.n_nodes())?;
+        let mut place = try_filled(WHAT, 0u32, self.n_nodes())?;
+        let mut i = 0;
+        while i < self.n_nodes() {
+            place[i] = kept.len() as u32;
+            kept.push(i as u32);
+            i = if is_leaf(i) { ends[i] as usize } else { i + 1 };
+        }
+        if kept.len() == self.n_nodes() {
+            return Ok(self.clone());
+        }
+        let mut nodes = try_with_capacity(WHAT, kept.len())?;
+        let mut leaves = LeafSums::new(self)?;
+        let mut pulse = control.pulse();
+        let mut n_old_leaves = 0;
+        for (at, &i) in kept.iter().enumerate() {
+            let (i, node) = (i as usize, self.nodes[i as usize]);
+            let next = kept.get(at + 1).map_or(self.n_nodes(), |&next| next as usize);
+            if !node.is_leaf() && next == i + 1 {
+                nodes.push(Node { right: place[node.right as usize], ..node });
+                continue;
+            }
+            // A tree of m nodes has (m + 1) / 2 leaves.
+            let below = n_old_leaves..n_old_leaves + (ends[i] as usize - i).div_ceil(2);
+            n_old_leaves = below.end;
+            nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: leaves.n_leaves });
+            pulse.after(leaves.push(self, i..ends[i] as usize, below)?)?;
+        }
+        Ok(Tree {
+            n_features: self.n_features,
+            outputs: self.outputs.clone(),
+            criterion: self.criterion,
+            nodes,
+            impurity: kept_of(&self.impurity, &kept)?,
+            n_node_samples: kept_of(&self.n_node_samples, &kept)?,
+            weighted_n_node_samples: kept_of(&self.weighted_n_node_samples, &kept)?,
+            leaves: leaves.table.finish()?,
+        })
+    }
+}
+
+fn kept_of<T: Copy>(values: &[T], kept: &[u32]) -> Result<Vec<T>> {
+    crate::error::try_collected("a pruned tree", kept.iter().map(|&i| values[i as usize]))
+}
+
+/// The leaves of the new tree, each from the old leaves below it.
+#[derive(Debug)]
+struct LeafSums {
+    table: LeafTableBuilder,
+    n_leaves: u32,
+    /// Columns of the leaf under way that differ from zero in some leaf below.
+    touched: Vec<u32>,
+    cells: Vec<(u32, u64)>,
+    /// Invariant: all four are at rest (0, or no leaf seen) for columns that are not in `touched`.
+    counts: Vec<u64>,
+    means: Vec<f64>,
+    ranges: Vec<Seen>,
+}
+
+/// The values of a column in the leaves below, those of zero left out.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    n_leaves: u32,
+    low: f64,
+    high: f64,
+}
+
+const UNSEEN: Seen = Seen { n_leaves: 0, low: f64::INFINITY, high: f64::NEG_INFINITY };
+
+impl LeafSums {
+    fn new(tree: &Tree) -> Result<Self> {
+        const WHAT: &str = "the sums of leaves";
+        let width = tree.leaves.width();
+        // Either the first or the other two are in use.
+        let (n_counts, n_means) = if tree.holds_counts() { (width, 0) } else { (0, width) };
+        Ok(LeafSums {
+            table: LeafTableBuilder::new(width),
+            n_leaves: 0,
+            touched: Vec::new(),
+            cells: Vec::new(),
+            counts: try_filled(WHAT, 0, n_counts)?,
+            means: try_filled(WHAT, 0.0, n_means)?,
+            ranges: try_filled(WHAT, UNSEEN, n_means)?,
+        })
+    }
+
+    /// The next leaf, in place of `nodes` of `tree` with its `leaves`. Returns the number of steps.
+    fn push(&mut self, tree: &Tree, nodes: Range<usize>, leaves: Range<usize>) -> Result<usize> {
+        let n_steps = if tree.holds_counts() {
+            self.push_counts(tree, leaves)
+        } else {
+            self.push_means(tree, nodes, leaves.len())
+        };
+        self.n_leaves += 1;
+        Ok(n_steps)
+    }
+
+    fn push_counts(&mut self, tree: &Tree, leaves: Range<usize>) -> usize {
+        let (mut total, mut n_steps) = (0, 1);
+        for leaf in leaves {
+            total += tree.leaves.total(leaf).map_or(0, |total| total as u64);
+            for (column, amount) in tree.leaves.cells(leaf) {
+                let count = &mut self.counts[column as usize];
+                if *count == 0 {
+                    self.touched.push(column);
+                }
+                *count += amount as u64;
+                n_steps += 1;
+            }
+        }
+        self.touched.sort_unstable();
+        self.cells.clear();
+        self.cells.extend(self.touched.drain(..).map(|c| (c, std::mem::take(&mut self.counts[c as usize]))));
+        self.table.push_counts(&self.cells, total);
+        n_steps
+    }
+
+    fn push_means(&mut self, tree: &Tree, nodes: Range<usize>, n_leaves: usize) -> usize {
+        let total: f64 =
+            nodes.clone().filter(|&i| tree.nodes[i].is_leaf()).map(|i| tree.weighted_n_node_samples[i]).sum();
+        let mut n_steps = self.means.len();
+        for i in nodes.filter(|&i| tree.nodes[i].is_leaf()) {
+            let share = if n_leaves == 1 { 1.0 } else { tree.weighted_n_node_samples[i] / total };
+            for (column, value) in tree.leaves.value(tree.nodes[i].right as usize) {
+                let seen = &mut self.ranges[column as usize];
+                if seen.n_leaves == 0 {
+                    self.touched.push(column);
+                }
+                *seen = Seen { n_leaves: seen.n_leaves + 1, low: seen.low.min(value), high: seen.high.max(value) };
+                self.means[column as usize] += share * value;
+                n_steps += 1;
+            }
+        }
+        for &column in &self.touched {
+            // Leaves that agree are met exactly, whatever the rounding of shares.
+            let seen = std::mem::replace(&mut self.ranges[column as usize], UNSEEN);
+            let zero = if (seen.n_leaves as usize) < n_leaves { 0.0 } else { seen.low };
+            let mean = &mut self.means[column as usize];
+            *mean = mean.clamp(seen.low.min(zero), seen.high.max(zero));
+        }
+        self.table.push_means(&self.means);
+        self.touched.drain(..).for_each(|column| self.means[column as usize] = 0.0);
+        n_steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forest::Forest;
+    use crate::testing::{models, naive};
+
+    #[test]
+    fn new_leaves_have_the_values_of_the_nodes_they_replace_and_rows_reach_them() {
+        for seed in 0..150u64 {
+            let forest = models::some_forest(seed);
+            let tree = forest.tree(0);
+            let chosen = |i: usize| (i as u64 * 31 + seed).is_multiple_of(5) && !tree.nodes[i].is_leaf();
+            let pruned = tree.collapsed(chosen, &Control::default()).unwrap();
+            let (old_value, value) = (tree.value().unwrap(), pruned.value().unwrap());
+            let rows = models::rows(seed, 40, tree.n_features);
+            for row in rows.c_order.rows() {
+                // The path of the old tree, cut at the first node that was to be a leaf.
+                let mut path = naive::path(tree, row);
+                if let Some(at) = path.iter().position(|&i| chosen(i)) {
+                    path.truncate(at + 1);
+                }
+                let new_path = naive::path(&pruned, row);
+                assert_eq!(path.len(), new_path.len());
+                for (&old, &new) in path.iter().zip(&new_path) {
+                    assert_eq!(tree.impurity[old], pruned.impurity[new]);
+                    assert_eq!(tree.n_node_samples[old], pruned.n_node_samples[new]);
+                    assert_eq!(tree.weighted_n_node_samples[old], pruned.weighted_n_node_samples[new]);
+                    let (a, b) = (old_value.index_axis(ndarray::Axis(0), old), value.index_axis(ndarray::Axis(0), new));
+                    let exact = tree.holds_counts();
+                    assert!(a.iter().zip(&b).all(|(a, b)| if exact { a == b } else { (a - b).abs() < 1e-12 }));
+                }
+            }
+            // Structure as a model file proves it.
+            let forest = Forest::from(pruned);
+            assert_eq!(Forest::from_bytes(&forest.to_bytes().unwrap()).unwrap(), forest);
+        }
+    }
+
+    #[test]
+    fn leaves_that_agree_are_met_exactly_and_sparse_tables_stay_sparse() {
+        let mut tree = models::chain(6);
+        tree.outputs = crate::data::Outputs::Real { n_outputs: 300 };
+        tree.weighted_n_node_samples = (0..13).map(|i| 0.1 * f64::from(i) + 0.3).collect();
+        let mut builder = LeafTableBuilder::new(300);
+        let mut means = vec![0.0; 300];
+        means[7] = 0.1;
+        (0..7).for_each(|_| builder.push_means(&means));
+        tree.leaves = builder.finish().unwrap();
+        let stump = tree.collapsed(|i| i == 0, &Control::default()).unwrap();
+        assert!(stump.leaves.is_sparse());
+        assert_eq!(stump.leaves.value(0).collect::<Vec<_>>(), [(7, 0.1)]);
+        assert_eq!((stump.n_nodes(), stump.n_leaves()), (1, 1));
+        let same = tree.collapsed(|_| false, &Control::default()).unwrap();
+        assert_eq!(same, tree);
+    }
+}

@@ -1,0 +1,168 @@
+//! Arrays of columns and of amounts, each of the narrowest type that holds what is in it.
+
+use super::half::Half;
+use crate::error::{ErrorKind, Result, try_filled};
+
+/// Column indices of a sparse table, as narrow as its width allows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Indices {
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+}
+
+impl Indices {
+    /// No indices yet, of the narrowest type for columns below `width`.
+    pub(crate) fn for_width(width: usize) -> Self {
+        if width <= 1 << 16 { Indices::U16(Vec::new()) } else { Indices::U32(Vec::new()) }
+    }
+
+    /// Room for `n` more indices.
+    pub(crate) fn try_reserve(&mut self, what: &'static str, n: usize) -> Result<()> {
+        let reserved = match self {
+            Indices::U16(v) => v.try_reserve_exact(n),
+            Indices::U32(v) => v.try_reserve_exact(n),
+        };
+        let bytes = n.saturating_mul(self.item_bytes());
+        reserved.map_err(|_| ErrorKind::OutOfMemory { what, bytes }.into())
+    }
+
+    pub(crate) fn push(&mut self, column: u32) {
+        match self {
+            Indices::U16(v) => v.push(column as u16),
+            Indices::U32(v) => v.push(column),
+        }
+    }
+
+    pub(crate) fn at(&self, i: usize) -> u32 {
+        match self {
+            Indices::U16(v) => u32::from(v[i]),
+            Indices::U32(v) => v[i],
+        }
+    }
+
+    pub(super) fn item_bytes(&self) -> usize {
+        match self {
+            Indices::U16(_) => 2,
+            Indices::U32(_) => 4,
+        }
+    }
+
+    pub(super) fn shrink(&mut self) {
+        match self {
+            Indices::U16(v) => v.shrink_to_fit(),
+            Indices::U32(v) => v.shrink_to_fit(),
+        }
+    }
+}
+
+/// Stored amounts, as narrow as the largest allows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Amounts {
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    F16(Vec<Half>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl Amounts {
+    /// Adds a count; all amounts are widened when it does not fit.
+    pub(crate) fn push(&mut self, amount: u64) {
+        loop {
+            match self {
+                Amounts::U8(v) if amount <= u64::from(u8::MAX) => v.push(amount as u8),
+                Amounts::U16(v) if amount <= u64::from(u16::MAX) => v.push(amount as u16),
+                Amounts::U32(v) if amount <= u64::from(u32::MAX) => v.push(amount as u32),
+                Amounts::F64(v) => v.push(amount as f64),
+                Amounts::F16(_) | Amounts::F32(_) => unreachable!("counts are not rounded"),
+                Amounts::U8(v) => {
+                    *self = Amounts::U16(v.iter().map(|&a| a.into()).collect());
+                    continue;
+                }
+                Amounts::U16(v) => {
+                    *self = Amounts::U32(v.iter().map(|&a| a.into()).collect());
+                    continue;
+                }
+                Amounts::U32(v) => {
+                    *self = Amounts::F64(v.iter().map(|&a| a.into()).collect());
+                    continue;
+                }
+            }
+            return;
+        }
+    }
+
+    /// Adds a number, rounded to the type, which must be one of floats. What becomes zero has no sign.
+    pub(super) fn push_rounded(&mut self, value: f64) {
+        match self {
+            Amounts::F16(v) => v.push(Half::nearest(f64::from(Half::nearest(value)) + 0.0)),
+            Amounts::F32(v) => v.push(value as f32 + 0.0),
+            Amounts::F64(v) => v.push(value),
+            _ => unreachable!("means are floats"),
+        }
+    }
+
+    pub(crate) fn at(&self, i: usize) -> f64 {
+        match self {
+            Amounts::U8(v) => v[i].into(),
+            Amounts::U16(v) => v[i].into(),
+            Amounts::U32(v) => v[i].into(),
+            Amounts::F16(v) => v[i].into(),
+            Amounts::F32(v) => v[i].into(),
+            Amounts::F64(v) => v[i],
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Amounts::U8(v) => v.len(),
+            Amounts::U16(v) => v.len(),
+            Amounts::U32(v) => v.len(),
+            Amounts::F16(v) => v.len(),
+            Amounts::F32(v) => v.len(),
+            Amounts::F64(v) => v.len(),
+        }
+    }
+
+    pub(super) fn item_bytes(&self) -> usize {
+        match self {
+            Amounts::U8(_) => 1,
+            Amounts::U16(_) => 2,
+            Amounts::U32(_) => 4,
+            Amounts::F16(_) => 2,
+            Amounts::F32(_) => 4,
+            Amounts::F64(_) => 8,
+        }
+    }
+
+    /// The same amounts at `place(cell)` of a vector of `len`, zeros elsewhere.
+    pub(super) fn spread(&self, len: usize, place: impl Fn(usize) -> usize) -> Result<Self> {
+        fn spread<T: Copy + Default>(from: &[T], len: usize, place: impl Fn(usize) -> usize) -> Result<Vec<T>> {
+            let mut to = try_filled("the table of leaf values", T::default(), len)?;
+            for (cell, &amount) in from.iter().enumerate() {
+                to[place(cell)] = amount;
+            }
+            Ok(to)
+        }
+        Ok(match self {
+            Amounts::U8(v) => Amounts::U8(spread(v, len, place)?),
+            Amounts::U16(v) => Amounts::U16(spread(v, len, place)?),
+            Amounts::U32(v) => Amounts::U32(spread(v, len, place)?),
+            Amounts::F16(v) => Amounts::F16(spread(v, len, place)?),
+            Amounts::F32(v) => Amounts::F32(spread(v, len, place)?),
+            Amounts::F64(v) => Amounts::F64(spread(v, len, place)?),
+        })
+    }
+
+    pub(super) fn shrink(&mut self) {
+        match self {
+            Amounts::U8(v) => v.shrink_to_fit(),
+            Amounts::U16(v) => v.shrink_to_fit(),
+            Amounts::U32(v) => v.shrink_to_fit(),
+            Amounts::F16(v) => v.shrink_to_fit(),
+            Amounts::F32(v) => v.shrink_to_fit(),
+            Amounts::F64(v) => v.shrink_to_fit(),
+        }
+    }
+}

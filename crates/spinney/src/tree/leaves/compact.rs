@@ -1,0 +1,210 @@
+//! Smaller tables: numbers of fewer bits, fewer columns, rows in place of values.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::rows::{StoredRows, StoredValues};
+use super::{Amounts, Half, Indices, Layout, LeafTable, LeafTableBuilder};
+use crate::data::weights::exponent_above;
+use crate::error::{Result, try_filled, try_with_capacity};
+
+const WHAT: &str = "the table of leaf values";
+
+/// Types of fewer bits for what leaves hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// float16. A number changes by at most 2⁻¹¹ of the largest magnitude of its column in its tree.
+    Half,
+    /// float32. A number changes by at most 2⁻²⁴ of the largest magnitude of its column in its tree.
+    Single,
+}
+
+impl Precision {
+    pub(crate) fn n_bytes(self) -> usize {
+        match self {
+            Precision::Half => 2,
+            Precision::Single => 4,
+        }
+    }
+
+    fn amounts(self) -> Amounts {
+        match self {
+            Precision::Half => Amounts::F16(Vec::new()),
+            Precision::Single => Amounts::F32(Vec::new()),
+        }
+    }
+
+    /// Magnitudes of which the bound above holds as they are: from the least to the largest normal number.
+    fn reach(self) -> (f64, f64) {
+        match self {
+            Precision::Half => (Half::LEAST_NORMAL, Half::LARGEST),
+            Precision::Single => (f32::MIN_POSITIVE.into(), f32::MAX.into()),
+        }
+    }
+
+    /// Whether numbers of that largest magnitude need no scale.
+    pub(crate) fn holds(self, largest: f64) -> bool {
+        let reach = self.reach();
+        largest == 0.0 || (reach.0..=reach.1).contains(&largest)
+    }
+
+    /// `value` to the type and back; it must not be beyond the largest of the type.
+    pub(crate) fn nearest(self, value: f64) -> f64 {
+        match self {
+            Precision::Half => Half::nearest(value).into(),
+            Precision::Single => f64::from(value as f32),
+        }
+    }
+
+    /// The factor by which a column of that largest magnitude is divided: 1 where it is in reach, else the power of two
+    /// that brings it below the largest power of two in reach. `None` when there is no such power, below some 2⁻⁹⁰⁰.
+    fn scale(self, largest: f64) -> Option<f64> {
+        if self.holds(largest) {
+            return Some(1.0);
+        }
+        let exponent = exponent_above(largest) - (exponent_above(self.reach().1) - 1);
+        (exponent >= -1022).then(|| 2f64.powi(exponent))
+    }
+
+    /// Scales of columns with these largest magnitudes; `Some(None)` when all are 1.
+    fn scales(self, largest: &[f64]) -> Option<Option<Vec<f64>>> {
+        let scales: Option<Vec<f64>> = largest.iter().map(|&m| self.scale(m)).collect();
+        scales.map(|scales| scales.iter().any(|&scale| scale != 1.0).then_some(scales))
+    }
+}
+
+impl LeafTable {
+    /// The values with fewer bits; counts become frequencies. Unchanged where that would not be smaller, and where leaves
+    /// are rows.
+    pub(crate) fn narrowed(&self, to: Precision) -> Result<LeafTable> {
+        if self.has_rows() || self.amounts.item_bytes() <= to.n_bytes() {
+            return Ok(self.clone());
+        }
+        let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
+        for (column, value) in (0..self.n_leaves).flat_map(|leaf| self.value(leaf)) {
+            largest[column as usize] = largest[column as usize].max(value.abs());
+        }
+        let Some(scales) = to.scales(&largest) else { return Ok(self.clone()) };
+        let mut builder = LeafTableBuilder::of_floats(self.width, to.amounts(), scales);
+        (0..self.n_leaves).for_each(|leaf| builder.push_rounded(self.value(leaf)));
+        builder.finish()
+    }
+
+    /// Of each group of columns, the `k` of largest amount; of equals, those that come first. The groups rise.
+    pub(crate) fn top_k(&self, k: usize, groups: &[Range<u32>]) -> Result<LeafTable> {
+        let counts = self.totals.is_some();
+        let mut builder = match &self.amounts {
+            _ if counts => LeafTableBuilder::new(self.width),
+            Amounts::F16(_) => LeafTableBuilder::of_floats(self.width, Amounts::F16(Vec::new()), self.scales.clone()),
+            Amounts::F32(_) => LeafTableBuilder::of_floats(self.width, Amounts::F32(Vec::new()), self.scales.clone()),
+            _ => LeafTableBuilder::of_floats(self.width, Amounts::F64(Vec::new()), None),
+        };
+        let mut kept: Vec<(u32, f64)> = Vec::new();
+        for leaf in 0..self.n_leaves {
+            kept.clear();
+            let mut groups = groups.iter();
+            let (mut end, mut first) = (0, 0);
+            for cell in self.cells(leaf) {
+                while cell.0 >= end {
+                    keep_largest(&mut kept, first, k);
+                    first = kept.len();
+                    end = groups.next().map_or(u32::MAX, |group| group.end);
+                }
+                kept.push(cell);
+            }
+            keep_largest(&mut kept, first, k);
+            kept.sort_unstable_by_key(|cell| cell.0);
+            if let Some(total) = self.total(leaf) {
+                let cells: Vec<(u32, u64)> = kept.iter().map(|&(column, units)| (column, units as u64)).collect();
+                builder.push_counts(&cells, total as u64);
+            } else {
+                builder.push_rounded(kept.iter().copied());
+            }
+        }
+        builder.finish()
+    }
+
+    /// The table of leaves that are these rows of `stored`: leaf l has `rows[ptr[l]..ptr[l + 1]]`, rising, with their units.
+    pub(crate) fn of_rows(ptr: Vec<u32>, ids: Indices, units: Amounts, stored: Arc<StoredRows>) -> Result<LeafTable> {
+        let n_leaves = ptr.len() - 1;
+        let totals = match &stored.values {
+            StoredValues::Numbers { .. } => None,
+            StoredValues::Slots { .. } => {
+                let mut totals = try_with_capacity(WHAT, n_leaves)?;
+                let total = |leaf: &[u32]| (leaf[0]..leaf[1]).map(|i| units.at(i as usize)).sum::<f64>();
+                totals.extend(ptr.windows(2).map(total));
+                Some(totals)
+            }
+        };
+        let width = stored.width;
+        let layout = Layout::Rows { ptr, ids, stored };
+        Ok(LeafTable { n_leaves, width, layout, amounts: units, totals, scales: None })
+    }
+
+    /// The same leaves, of `other` rows of y. No change for a table without rows.
+    pub(crate) fn on_rows(mut self, other: &Arc<StoredRows>) -> LeafTable {
+        if let Layout::Rows { stored, .. } = &mut self.layout {
+            *stored = Arc::clone(other);
+        }
+        self
+    }
+
+    /// Largest difference between a value of a leaf here and there, for each leaf the largest over columns.
+    pub(crate) fn largest_change(&self, other: &LeafTable) -> f64 {
+        (0..self.n_leaves).map(|leaf| difference(self.value(leaf), other.value(leaf))).fold(0.0, f64::max)
+    }
+}
+
+impl StoredRows {
+    /// Numbers with fewer bits; slots as they are.
+    pub(crate) fn narrowed(&self, to: Precision) -> Result<StoredRows> {
+        let StoredValues::Numbers { values, scales: None } = &self.values else { return Ok(self.clone()) };
+        let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
+        let columns = || (0..self.n_rows).flat_map(|_| 0..self.width).enumerate();
+        for (i, column) in columns() {
+            largest[column] = largest[column].max(values.at(i).abs());
+        }
+        let Some(scales) = to.scales(&largest) else { return Ok(self.clone()) };
+        let mut narrow = to.amounts();
+        for (i, column) in columns() {
+            narrow.push_rounded(scales.as_ref().map_or(values.at(i), |scales| values.at(i) / scales[column]));
+        }
+        narrow.shrink();
+        let values = StoredValues::Numbers { values: narrow, scales };
+        Ok(StoredRows { n_rows: self.n_rows, width: self.width, values })
+    }
+}
+
+/// Leaves the `k` largest of `cells[first..]`, in any order.
+fn keep_largest(cells: &mut Vec<(u32, f64)>, first: usize, k: usize) {
+    if cells.len() - first > k {
+        cells[first..].select_nth_unstable_by(k - 1, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        cells.truncate(first + k);
+    }
+}
+
+/// Largest difference of two sparse rows, whose columns rise.
+fn difference(a: impl Iterator<Item = (u32, f64)>, b: impl Iterator<Item = (u32, f64)>) -> f64 {
+    let (mut a, mut b) = (a.peekable(), b.peekable());
+    let mut largest = 0.0f64;
+    loop {
+        let (left, right) = (a.peek().copied(), b.peek().copied());
+        let column = |cell: Option<(u32, f64)>| cell.map_or(u64::MAX, |cell| cell.0.into());
+        let at = column(left).min(column(right));
+        if at == u64::MAX {
+            return largest;
+        }
+        let mut value = |side: bool| match if side { left } else { right } {
+            Some((c, v)) if u64::from(c) == at => {
+                if side {
+                    a.next()
+                } else {
+                    b.next()
+                };
+                v
+            }
+            _ => 0.0,
+        };
+        largest = largest.max((value(true) - value(false)).abs());
+    }
+}

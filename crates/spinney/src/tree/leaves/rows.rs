@@ -1,0 +1,167 @@
+//! Rows of y that leaves refer to, in place of values of their own.
+//!
+//! A leaf's value is a function of its training rows: amounts are sums of whole units, means are `exact_mean`. Computed
+//! again from the same rows of y and the same units they have the same bits, whatever the order. y lives once for all
+//! trees, so that a tree stores a few bytes a row, however wide y is.
+//!
+//! Cost of a leaf: one step for each stored slot (label or class) of its rows, twice where there are several rows; numbers
+//! take rows × outputs steps, three times. Leaves of one row are as fast as those of a table.
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use super::{Amounts, Indices};
+use crate::error::{ErrorKind, Result, try_with_capacity};
+use crate::split::dispatch::SplitY;
+use crate::tree::fill::exact_mean;
+
+const WHAT: &str = "the stored rows of y";
+
+/// Some training rows of y; shared by the trees of a forest.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StoredRows {
+    pub(crate) n_rows: usize,
+    /// Columns of predictions.
+    pub(crate) width: usize,
+    pub(crate) values: StoredValues,
+}
+
+/// What the rows hold.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum StoredValues {
+    /// Row r occupies the columns `slots[ptr[r]..ptr[r + 1]]`, which rise strictly.
+    Slots { ptr: Vec<u32>, slots: Indices },
+    /// Row r has the numbers `values[r * width..(r + 1) * width]`, times the scales of their columns, powers of two.
+    Numbers { values: Amounts, scales: Option<Vec<f64>> },
+}
+
+/// The rows of one leaf: `range` of a tree's list, with the units of each.
+#[derive(Clone, Debug)]
+pub(super) struct LeafRows<'a> {
+    pub(super) ids: &'a Indices,
+    pub(super) units: &'a Amounts,
+    pub(super) range: Range<usize>,
+}
+
+impl LeafRows<'_> {
+    fn iter(&self) -> impl Iterator<Item = (usize, f64)> + Clone + '_ {
+        self.range.clone().map(|i| (self.ids.at(i) as usize, self.units.at(i)))
+    }
+}
+
+thread_local! {
+    /// Sums of one leaf, zero between two uses. Grows to the widest y that the thread has met.
+    static SUMS: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
+}
+
+impl StoredRows {
+    /// `rows` of y, in that order.
+    pub(crate) fn new(y: &SplitY<'_>, rows: &[u32]) -> Result<Self> {
+        let (width, values) = match y {
+            SplitY::Slots(y) => {
+                let n_slots: usize = rows.iter().map(|&row| y.of(row).len()).sum();
+                let limit = u32::MAX as usize;
+                if n_slots > limit {
+                    return Err(ErrorKind::TooMany { what: "labels in the stored rows", limit }.into());
+                }
+                let mut ptr = try_with_capacity(WHAT, rows.len() + 1)?;
+                let mut slots = Indices::for_width(y.width);
+                slots.try_reserve(WHAT, n_slots)?;
+                let mut end = 0;
+                ptr.push(end);
+                for &row in rows {
+                    y.of(row).iter().for_each(|&slot| slots.push(slot));
+                    end += y.of(row).len() as u32;
+                    ptr.push(end);
+                }
+                (y.width, StoredValues::Slots { ptr, slots })
+            }
+            SplitY::Real(y) => {
+                let mut values = try_with_capacity(WHAT, rows.len().saturating_mul(y.n_outputs))?;
+                rows.iter().for_each(|&row| values.extend_from_slice(y.of(row)));
+                (y.n_outputs, StoredValues::Numbers { values: Amounts::F64(values), scales: None })
+            }
+        };
+        Ok(StoredRows { n_rows: rows.len(), width, values })
+    }
+
+    /// Columns that `row` occupies; those of numbers are all.
+    fn slots(&self, row: usize) -> impl Iterator<Item = usize> + '_ {
+        let (range, slots) = match &self.values {
+            StoredValues::Slots { ptr, slots } => (ptr[row] as usize..ptr[row + 1] as usize, Some(slots)),
+            StoredValues::Numbers { .. } => (0..self.width, None),
+        };
+        range.map(move |at| slots.map_or(at, |slots| slots.at(at) as usize))
+    }
+
+    /// Mean of a column of numbers over some rows.
+    fn mean(values: &Amounts, scales: Option<&Vec<f64>>, width: usize, rows: &LeafRows<'_>, column: usize) -> f64 {
+        let scale = scales.map_or(1.0, |scales| scales[column]);
+        let value = |row: usize| values.at(row * width + column) * scale;
+        if rows.range.len() == 1 {
+            return value(rows.ids.at(rows.range.start) as usize);
+        }
+        exact_mean(rows.iter().map(|(row, units)| (value(row), units as u64)))
+    }
+
+    /// Adds the values of a leaf to a row of predictions.
+    pub(super) fn add_to(&self, rows: &LeafRows<'_>, total: Option<f64>, out: &mut [f64]) {
+        match (&self.values, total) {
+            (StoredValues::Numbers { values, scales }, _) => {
+                for (column, sum) in out.iter_mut().enumerate() {
+                    *sum += Self::mean(values, scales.as_ref(), self.width, rows, column);
+                }
+            }
+            // A row alone has all of the total.
+            (StoredValues::Slots { .. }, _) if rows.range.len() == 1 => {
+                self.slots(rows.ids.at(rows.range.start) as usize).for_each(|slot| out[slot] += 1.0);
+            }
+            (StoredValues::Slots { .. }, total) => {
+                let total = total.unwrap_or(1.0);
+                self.with_sums(rows, |sums| {
+                    for slot in rows.iter().flat_map(|(row, _)| self.slots(row)) {
+                        let sum = std::mem::take(&mut sums[slot]);
+                        // Zero when an earlier row has taken the sum.
+                        if sum != 0.0 {
+                            out[slot] += sum / total;
+                        }
+                    }
+                });
+            }
+        }
+    }
+
+    /// Columns and amounts of a leaf, columns rising.
+    pub(super) fn cells(&self, rows: &LeafRows<'_>) -> Vec<(u32, f64)> {
+        if let StoredValues::Numbers { values, scales } = &self.values {
+            let mean = |column| (column as u32, Self::mean(values, scales.as_ref(), self.width, rows, column));
+            return (0..self.width).map(mean).collect();
+        }
+        let mut cells = Vec::new();
+        self.with_sums(rows, |sums| {
+            for slot in rows.iter().flat_map(|(row, _)| self.slots(row)) {
+                let sum = std::mem::take(&mut sums[slot]);
+                if sum != 0.0 {
+                    cells.push((slot as u32, sum));
+                }
+            }
+        });
+        cells.sort_unstable_by_key(|cell| cell.0);
+        cells
+    }
+
+    /// Calls `use_up` with the units of each slot of the rows, whole numbers, so that the order of addition cannot be seen.
+    /// It leaves zeros.
+    fn with_sums(&self, rows: &LeafRows<'_>, use_up: impl FnOnce(&mut [f64])) {
+        let mut sums = SUMS.take();
+        if sums.len() < self.width {
+            sums.resize(self.width, 0.0);
+        }
+        for (row, units) in rows.iter() {
+            self.slots(row).for_each(|slot| sums[slot] += units);
+        }
+        use_up(&mut sums);
+        debug_assert!(sums.iter().all(|&sum| sum == 0.0));
+        SUMS.set(sums);
+    }
+}

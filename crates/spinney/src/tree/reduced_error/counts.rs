@@ -1,0 +1,195 @@
+//! Wrong classes and labels, counted exactly, from maps of the columns of each subtree.
+
+use std::collections::HashMap;
+
+use super::{HeldOut, RowsOfLeaves, WHAT};
+use crate::control::Control;
+use crate::data::{Outputs, Targets};
+use crate::error::{Error, ErrorKind, Result, try_filled, try_with_capacity};
+use crate::tree::Tree;
+
+/// Weighted number of wrong classes or labels of each node as a leaf, in units.
+pub(super) fn mistakes(
+    tree: &Tree,
+    held_out: &HeldOut<'_, '_>,
+    rows: &RowsOfLeaves,
+    control: &Control,
+) -> Result<Vec<i128>> {
+    let columns = Columns::new(tree)?;
+    let mut losses = try_filled(WHAT, 0i128, tree.n_nodes())?;
+    let mut stack: Vec<Counts> = Vec::new();
+    let mut pulse = control.pulse();
+    for (i, node) in tree.nodes.iter().enumerate().rev() {
+        let (counts, n_steps) = if node.is_leaf() {
+            let counts = Counts::of_leaf(tree, i, held_out, rows.of(node.right as usize), &columns)?;
+            let n_steps = counts.columns.len();
+            (counts, n_steps)
+        } else {
+            const PROOF: &str = "two subtrees below every split";
+            Counts::merged(stack.pop().expect(PROOF), stack.pop().expect(PROOF), &columns)?
+        };
+        losses[i] = counts.mistakes(&columns);
+        stack.push(counts);
+        pulse.after(1 + n_steps)?;
+    }
+    Ok(losses)
+}
+
+/// What the columns of leaves mean.
+#[derive(Debug)]
+enum Columns {
+    Labels,
+    /// First column of each output, and output of each column.
+    Classes {
+        starts: Vec<u32>,
+        outputs: Vec<u32>,
+    },
+}
+
+impl Columns {
+    fn new(tree: &Tree) -> Result<Self> {
+        let Outputs::Classes { n_classes } = &tree.outputs else { return Ok(Columns::Labels) };
+        // The largest class is followed upwards: sums must not fall.
+        let cells = (0..tree.n_leaves()).flat_map(|leaf| tree.leaves.cells(leaf));
+        if let Some((_, bad)) = cells.into_iter().find(|(_, amount)| *amount < 0.0) {
+            return Err(Error::invalid("a frequency of a class", bad, "at least 0: a tree as growth makes it"));
+        }
+        let mut starts = try_with_capacity(WHAT, n_classes.len())?;
+        let mut outputs = try_with_capacity(WHAT, tree.leaves.width())?;
+        for (o, &k) in (0u32..).zip(n_classes) {
+            starts.push(outputs.len() as u32);
+            outputs.resize(outputs.len() + k as usize, o);
+        }
+        Ok(Columns::Classes { starts, outputs })
+    }
+}
+
+/// One column of a subtree.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    /// Weight of the training rows that have it; whole numbers where leaves hold counts.
+    grown: f64,
+    /// Units of the held-out rows that have it.
+    held_out: u64,
+}
+
+/// A subtree whose parent is to come.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Columns that some row has.
+    columns: HashMap<u32, Count>,
+    /// Weight of the training rows.
+    grown: f64,
+    /// Units of the held-out rows, and of all their labels.
+    units: u64,
+    units_of_labels: i128,
+    /// What it predicts as a leaf: its labels, or one column for each output.
+    predicted: Vec<u32>,
+}
+
+impl Counts {
+    fn of_leaf(tree: &Tree, i: usize, held_out: &HeldOut<'_, '_>, rows: &[u32], columns: &Columns) -> Result<Self> {
+        let (scale, grown) = tree.leaf_scale(i);
+        let mut counts = Counts { grown, ..Counts::default() };
+        for (column, amount) in tree.leaves.cells(tree.nodes[i].right as usize) {
+            counts.entry(column)?.grown = amount * scale;
+        }
+        for row in rows.iter().map(|&row| row as usize) {
+            let units = held_out.weights.units(row);
+            counts.units += units;
+            match (held_out.y, columns) {
+                (Targets::Classes { codes, .. }, Columns::Classes { starts, .. }) => {
+                    for (&start, &code) in starts.iter().zip(codes.row(row)) {
+                        counts.entry(start + code)?.held_out += units;
+                    }
+                }
+                (Targets::Labels(y), _) => {
+                    let labels = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
+                    counts.units_of_labels += i128::from(units) * labels.len() as i128;
+                    for &label in labels {
+                        counts.entry(label)?.held_out += units;
+                    }
+                }
+                _ => unreachable!("y was compared with the tree's outputs"),
+            }
+        }
+        let all: Vec<u32> = counts.columns.keys().copied().collect();
+        counts.predicted = match columns {
+            Columns::Labels => counts.of_majority(all),
+            Columns::Classes { starts, .. } => counts.largest(starts.clone(), &all, columns),
+        };
+        Ok(counts)
+    }
+
+    fn entry(&mut self, column: u32) -> Result<&mut Count> {
+        reserve(&mut self.columns, 1)?;
+        Ok(self.columns.entry(column).or_default())
+    }
+
+    /// Both subtrees as one, and the number of steps: the columns of the smaller map go into the larger one.
+    fn merged(a: Counts, b: Counts, columns: &Columns) -> Result<(Counts, usize)> {
+        let (mut large, small) = if a.columns.len() >= b.columns.len() { (a, b) } else { (b, a) };
+        reserve(&mut large.columns, small.columns.len())?;
+        let mut updated: Vec<u32> = Vec::new();
+        for (column, count) in small.columns {
+            let sum = large.columns.entry(column).or_default();
+            *sum = Count { grown: sum.grown + count.grown, held_out: sum.held_out + count.held_out };
+            if let Columns::Classes { .. } = columns {
+                updated.push(column);
+            }
+        }
+        large.grown += small.grown;
+        large.units += small.units;
+        large.units_of_labels += small.units_of_labels;
+        let predicted = std::mem::take(&mut large.predicted);
+        let n_steps = updated.len() + predicted.len() + small.predicted.len();
+        large.predicted = match columns {
+            // A majority of all is one on either side.
+            Columns::Labels => large.of_majority([predicted, small.predicted].concat()),
+            // Sums never fall: a class that was not the largest is so now only if it has grown.
+            Columns::Classes { .. } => large.largest(predicted, &updated, columns),
+        };
+        Ok((large, n_steps))
+    }
+
+    /// Labels of frequency above one half among `candidates`.
+    fn of_majority(&self, mut candidates: Vec<u32>) -> Vec<u32> {
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates.retain(|&label| 2.0 * self.grown_of(label) > self.grown);
+        candidates
+    }
+
+    /// Of each output the column of largest sum, the first of equals, among `candidates` and the one in `largest`.
+    fn largest(&self, mut largest: Vec<u32>, candidates: &[u32], columns: &Columns) -> Vec<u32> {
+        let Columns::Classes { outputs, .. } = columns else { return largest };
+        for &column in candidates {
+            let best = &mut largest[outputs[column as usize] as usize];
+            let (sum, best_sum) = (self.grown_of(column), self.grown_of(*best));
+            if sum > best_sum || (sum == best_sum && column < *best) {
+                *best = column;
+            }
+        }
+        largest
+    }
+
+    fn grown_of(&self, column: u32) -> f64 {
+        self.columns.get(&column).map_or(0.0, |count| count.grown)
+    }
+
+    fn mistakes(&self, columns: &Columns) -> i128 {
+        let right = |column: &u32| i128::from(self.columns.get(column).map_or(0, |count| count.held_out));
+        let rights: i128 = self.predicted.iter().map(right).sum();
+        let all = i128::from(self.units) * self.predicted.len() as i128;
+        match columns {
+            Columns::Classes { .. } => all - rights,
+            // Labels that are there, less those that are found, and what is predicted without being there.
+            Columns::Labels => (self.units_of_labels - rights) + (all - rights),
+        }
+    }
+}
+
+fn reserve(map: &mut HashMap<u32, Count>, n: usize) -> Result<()> {
+    let bytes = n.saturating_mul(size_of::<(u32, Count)>());
+    map.try_reserve(n).map_err(|_| ErrorKind::OutOfMemory { what: WHAT, bytes }.into())
+}

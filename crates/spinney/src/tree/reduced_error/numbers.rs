@@ -1,0 +1,121 @@
+//! Squared errors of numbers, in chunks of columns, from residuals about each node's own value: the difference of two nodes
+//! is not lost in the size of the numbers.
+
+use std::ops::Range;
+
+use super::{HeldOut, RowsOfLeaves, WHAT};
+use crate::control::Control;
+use crate::data::Targets;
+use crate::error::{Result, try_filled, try_with_capacity};
+use crate::tree::Tree;
+
+/// Numbers on the stack of one chunk of columns: 32 MiB.
+const STACK_NUMBERS: usize = 1 << 22;
+/// Fewest columns of a chunk.
+const FEWEST_COLUMNS: usize = 8;
+
+/// Weighted squared error of each node as a leaf, in units.
+pub(super) fn squared_errors(
+    tree: &Tree,
+    held_out: &HeldOut<'_, '_>,
+    rows: &RowsOfLeaves,
+    control: &Control,
+) -> Result<Vec<f64>> {
+    let n_outputs = tree.leaves.width();
+    let mut losses = try_filled(WHAT, 0.0, tree.n_nodes())?;
+    // Each leaf adds an entry to the stack and each split takes one away.
+    let (mut height, mut highest) = (0usize, 0);
+    for node in tree.nodes.iter().rev() {
+        height = if node.is_leaf() { height + 1 } else { height - 1 };
+        highest = highest.max(height);
+    }
+    let n_columns = (STACK_NUMBERS / (2 * highest)).max(FEWEST_COLUMNS).min(n_outputs);
+    for first in (0..n_outputs).step_by(n_columns) {
+        let columns = first..(first + n_columns).min(n_outputs);
+        let stack = try_with_capacity(WHAT, 2 * columns.len() * highest)?;
+        let mut chunk = Residuals { columns, stack, entries: try_with_capacity(WHAT, highest)? };
+        let mut pulse = control.pulse();
+        for (i, node) in tree.nodes.iter().enumerate().rev() {
+            let n_rows = if node.is_leaf() {
+                let rows = rows.of(node.right as usize);
+                chunk.push_leaf(tree, i, held_out, rows);
+                rows.len()
+            } else {
+                chunk.merge();
+                0
+            };
+            losses[i] += chunk.entries.last().map_or(0.0, |entry| entry.loss);
+            pulse.after((2 + n_rows) * chunk.columns.len())?;
+        }
+    }
+    Ok(losses)
+}
+
+/// Subtrees whose parents are to come: the value of each as a leaf, and the residuals of its rows about that value.
+#[derive(Debug)]
+struct Residuals {
+    columns: Range<usize>,
+    /// For each entry the values of the columns, then the weighted sums of their residuals.
+    stack: Vec<f64>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Weight of the training rows.
+    grown: f64,
+    /// Weight of the held-out rows.
+    weight: f64,
+    /// Weighted sum of squared residuals.
+    loss: f64,
+}
+
+impl Residuals {
+    fn push_leaf(&mut self, tree: &Tree, i: usize, held_out: &HeldOut<'_, '_>, rows: &[u32]) {
+        let (k, at) = (self.columns.len(), self.stack.len());
+        self.stack.resize(at + 2 * k, 0.0);
+        let (values, residuals) = self.stack[at..].split_at_mut(k);
+        for (column, value) in tree.leaves.value(tree.nodes[i].right as usize) {
+            if self.columns.contains(&(column as usize)) {
+                values[column as usize - self.columns.start] = value;
+            }
+        }
+        let mut entry = Entry { grown: tree.weighted_n_node_samples[i], weight: 0.0, loss: 0.0 };
+        let Targets::Real(y) = held_out.y else { unreachable!("squared errors are those of numbers") };
+        for &row in rows {
+            let weight = held_out.weights.units(row as usize) as f64;
+            entry.weight += weight;
+            for (j, column) in self.columns.clone().enumerate() {
+                let residual = y[[row as usize, column]] - values[j];
+                residuals[j] += weight * residual;
+                entry.loss += weight * residual * residual;
+            }
+        }
+        self.entries.push(entry);
+    }
+
+    /// The two subtrees on top, the left one above, as one.
+    fn merge(&mut self) {
+        const PROOF: &str = "two subtrees below every split";
+        let (left, right) = (self.entries.pop().expect(PROOF), self.entries.pop().expect(PROOF));
+        let k = self.columns.len();
+        let left_at = self.stack.len() - 2 * k;
+        let (below, on_top) = self.stack.split_at_mut(left_at);
+        let (left_values, left_residuals) = on_top.split_at(k);
+        let (values, residuals) = below[left_at - 2 * k..].split_at_mut(k);
+        let mut entry =
+            Entry { grown: left.grown + right.grown, weight: left.weight + right.weight, loss: left.loss + right.loss };
+        let share = left.grown / entry.grown;
+        for j in 0..k {
+            let value = values[j] + (left_values[j] - values[j]) * share;
+            // About another value, a further δ off, residuals gain δ each: their squares 2δ · residual + δ².
+            let (by_left, by_right) = (left_values[j] - value, values[j] - value);
+            entry.loss += by_left * (2.0 * left_residuals[j] + by_left * left.weight);
+            entry.loss += by_right * (2.0 * residuals[j] + by_right * right.weight);
+            residuals[j] += left_residuals[j] + by_left * left.weight + by_right * right.weight;
+            values[j] = value;
+        }
+        self.entries.push(entry);
+        self.stack.truncate(left_at);
+    }
+}

@@ -1,0 +1,322 @@
+//! The leaves of a tree as rules in text, one a line.
+//!
+//! A rule has one condition for each feature tested on the way, in order of first appearance: the thresholds of a feature
+//! are merged into the one interval that they leave. Its end says what the leaf predicts, cut to a few columns where it
+//! is long, and how many training rows it has.
+//!
+//! The walk is a loop; the conditions of the path are kept up to date as it goes down and taken back as it goes up, so that
+//! a rule costs its own text. Memory is that of the text, O(n_features), and O(depth).
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{Display, Write};
+
+use super::{Node, Tree};
+use crate::control::Control;
+use crate::data::Outputs;
+use crate::error::{Error, ErrorKind, Result, try_collected, try_filled};
+
+const WHAT: &str = "the rules of a tree";
+
+/// How rules are written.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleStyle<'a> {
+    /// Names of the features; `feature_0` and so on without.
+    pub feature_names: Option<&'a [String]>,
+    /// Names of the columns of predictions. Without, `y0` and so on for numbers and labels (a single number has no name),
+    /// `class 0` for classes, `y0=0` for classes of several outputs.
+    pub column_names: Option<&'a [String]>,
+    /// Digits after the point; `None` for as many as tell each number from its neighbours.
+    pub decimals: Option<usize>,
+    /// Splits at this depth are written as if they were leaves; `None` writes all leaves.
+    pub max_depth: Option<usize>,
+    /// Most columns of a leaf: the largest classes or labels, the first of several outputs.
+    pub top_k: usize,
+}
+
+impl Default for RuleStyle<'_> {
+    fn default() -> Self {
+        RuleStyle { feature_names: None, column_names: None, decimals: Some(3), max_depth: None, top_k: 5 }
+    }
+}
+
+impl Tree {
+    /// The leaves as rules, from left to right, one a line.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use spinney::{Control, Criterion, RuleStyle, Targets, TreeConfig};
+    ///
+    /// let (x, y) = (array![[0.0f32], [1.0], [2.0], [3.0]], array![[0.0], [0.0], [5.0], [6.0]]);
+    /// let control = Control::default();
+    /// let tree = TreeConfig::new(Criterion::Variance).fit(&x.view().into(), &Targets::Real(y.view()), None, &control)?;
+    /// let style = RuleStyle { decimals: Some(1), ..RuleStyle::default() };
+    /// assert_eq!(
+    ///     tree.rules(&style, &control)?,
+    ///     "if feature_0 <= 1.5: 0.0 (2 samples)\n\
+    ///      if 1.5 < feature_0 <= 2.5: 5.0 (1 sample)\n\
+    ///      if feature_0 > 2.5: 6.0 (1 sample)\n"
+    /// );
+    /// # Ok::<(), spinney::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Shape`] when there are not as many names as features or columns, [`ErrorKind::Invalid`] for a `top_k`
+    /// of 0, [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
+    pub fn rules(&self, style: &RuleStyle<'_>, control: &Control) -> Result<String> {
+        for (what, names, expected) in [
+            ("feature_names", style.feature_names, self.n_features),
+            ("column_names", style.column_names, self.leaves.width()),
+        ] {
+            if let Some(names) = names.filter(|names| names.len() != expected) {
+                return Err(Error::shape(what, expected, names.len()));
+            }
+        }
+        if style.top_k == 0 {
+            return Err(Error::invalid("top_k", 0, "at least 1"));
+        }
+        let Some(max_depth) = style.max_depth else { return Writer::new(self, style)?.write(None, control) };
+        let depth = self.depths();
+        let is_cut = |i: usize| depth[i] as usize >= max_depth;
+        let tree = self.collapsed(is_cut, control)?;
+        // Leaves below each leaf that is written.
+        let ends = self.subtree_ends()?;
+        let (mut n_below, mut i) = (Vec::new(), 0);
+        while i < self.n_nodes() {
+            if !self.nodes[i].is_leaf() && !is_cut(i) {
+                i += 1;
+                continue;
+            }
+            n_below.push((ends[i] as usize - i).div_ceil(2));
+            i = ends[i] as usize;
+        }
+        Writer::new(&tree, style)?.write(Some(&n_below), control)
+    }
+}
+
+/// What the path says of one feature: above `low`, not above `high`.
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    feature: u32,
+    low: f32,
+    high: f32,
+}
+
+/// The conditions of the path to a node, one for each feature, in order of first appearance.
+#[derive(Debug)]
+struct Conditions {
+    intervals: Vec<Interval>,
+    /// Place of each feature among them, or [`ABSENT`].
+    places: Vec<u32>,
+}
+
+const ABSENT: u32 = u32::MAX;
+
+/// A condition before it was narrowed: `None` when it was not there.
+type Before = Option<Interval>;
+
+impl Conditions {
+    /// One side of the split of `node`.
+    fn narrow(&mut self, node: &Node, right: bool) -> Before {
+        let place = &mut self.places[node.feature as usize];
+        let before = self.intervals.get(*place as usize).copied();
+        if before.is_none() {
+            *place = self.intervals.len() as u32;
+            self.intervals.push(Interval { feature: node.feature, low: f32::NEG_INFINITY, high: f32::INFINITY });
+        }
+        let interval = &mut self.intervals[*place as usize];
+        if right {
+            interval.low = interval.low.max(node.threshold);
+        } else {
+            interval.high = interval.high.min(node.threshold);
+        }
+        before
+    }
+
+    /// Takes back the last narrowing.
+    fn restore(&mut self, node: &Node, before: Before) {
+        let place = &mut self.places[node.feature as usize];
+        match before {
+            Some(interval) => self.intervals[*place as usize] = interval,
+            None => {
+                self.intervals.pop();
+                *place = ABSENT;
+            }
+        }
+    }
+}
+
+/// A split on the path: whether its right side is under way, and its feature's condition before.
+#[derive(Debug)]
+struct Open {
+    node: Node,
+    right: bool,
+    before: Before,
+}
+
+#[derive(Debug)]
+struct Writer<'a> {
+    tree: &'a Tree,
+    style: &'a RuleStyle<'a>,
+    conditions: Conditions,
+    cells: Vec<(u32, f64)>,
+    line: String,
+}
+
+impl<'a> Writer<'a> {
+    fn new(tree: &'a Tree, style: &'a RuleStyle<'a>) -> Result<Self> {
+        let conditions = Conditions { intervals: Vec::new(), places: try_filled(WHAT, ABSENT, tree.n_features)? };
+        Ok(Writer { tree, style, conditions, cells: Vec::new(), line: String::new() })
+    }
+
+    /// All rules. `n_below` are the leaves that each stands for, where some are cut.
+    fn write(mut self, n_below: Option<&[usize]>, control: &Control) -> Result<String> {
+        let mut text = String::new();
+        let mut open: Vec<Open> = Vec::new();
+        let mut pulse = control.pulse();
+        for (i, node) in self.tree.nodes.iter().enumerate() {
+            if !node.is_leaf() {
+                let before = self.conditions.narrow(node, false);
+                open.push(Open { node: *node, right: false, before });
+                continue;
+            }
+            self.line.clear();
+            self.write_conditions();
+            self.write_value(node.right as usize)?;
+            self.write_size(i, n_below.map_or(1, |n_below| n_below[node.right as usize]));
+            let bytes = text.len() + self.line.len();
+            text.try_reserve(self.line.len()).map_err(|_| ErrorKind::OutOfMemory { what: WHAT, bytes })?;
+            text.push_str(&self.line);
+            pulse.after(1 + self.line.len())?;
+            // A leaf ends the right sides that it is the last of; then comes the right side of the split above them.
+            while let Some(mut split) = open.pop() {
+                self.conditions.restore(&split.node, split.before);
+                if !split.right {
+                    split.right = true;
+                    split.before = self.conditions.narrow(&split.node, true);
+                    open.push(split);
+                    break;
+                }
+            }
+        }
+        Ok(text)
+    }
+
+    fn write_conditions(&mut self) {
+        for (c, interval) in self.conditions.intervals.iter().enumerate() {
+            self.line.push_str(if c == 0 { "if " } else { " and " });
+            if interval.low > f32::NEG_INFINITY && interval.high < f32::INFINITY {
+                push_number(&mut self.line, interval.low, self.style.decimals);
+                self.line.push_str(" < ");
+            }
+            match self.style.feature_names {
+                Some(names) => self.line.push_str(&names[interval.feature as usize]),
+                None => push(&mut self.line, format_args!("feature_{}", interval.feature)),
+            }
+            let (sign, bound) =
+                if interval.high < f32::INFINITY { (" <= ", interval.high) } else { (" > ", interval.low) };
+            self.line.push_str(sign);
+            push_number(&mut self.line, bound, self.style.decimals);
+        }
+        self.line.push_str(if self.conditions.intervals.is_empty() { "always: " } else { ": " });
+    }
+
+    fn write_value(&mut self, leaf: usize) -> Result<()> {
+        self.cells.clear();
+        match &self.tree.outputs {
+            Outputs::Real { n_outputs } => {
+                self.cells = try_collected(WHAT, (0..*n_outputs as u32).map(|column| (column, 0.0)))?;
+                self.tree.leaves.value(leaf).for_each(|(column, v)| self.cells[column as usize].1 = v);
+            }
+            Outputs::Classes { n_classes } if n_classes.len() > 1 => {
+                // The class of largest frequency of each output, the first of equals.
+                let mut start = 0;
+                let mut ends = n_classes.iter().map(|&k| {
+                    start += k;
+                    (start - k, start)
+                });
+                let (mut first, mut end) = ends.next().unwrap_or_default();
+                let mut best = (first, 0.0);
+                for (column, v) in self.tree.leaves.value(leaf) {
+                    while column >= end {
+                        self.cells.push(best);
+                        (first, end) = ends.next().unwrap_or((end, u32::MAX));
+                        best = (first, 0.0);
+                    }
+                    if v > best.1 {
+                        best = (column, v);
+                    }
+                }
+                self.cells.push(best);
+            }
+            Outputs::Classes { .. } | Outputs::Labels { .. } => {
+                self.cells.extend(self.tree.leaves.value(leaf));
+                self.cells.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            }
+        }
+        if self.cells.is_empty() {
+            self.line.push_str("no labels");
+        }
+        for c in 0..self.cells.len().min(self.style.top_k) {
+            let (column, v) = self.cells[c];
+            if c > 0 {
+                self.line.push_str(", ");
+            }
+            self.write_name(column);
+            push_number(&mut self.line, v, self.style.decimals);
+        }
+        match self.cells.len().saturating_sub(self.style.top_k) {
+            0 => {}
+            more => push(&mut self.line, format_args!(" and {more} more")),
+        }
+        Ok(())
+    }
+
+    /// The name of a column and a space.
+    fn write_name(&mut self, column: u32) {
+        match (self.style.column_names, &self.tree.outputs) {
+            (Some(names), _) => self.line.push_str(&names[column as usize]),
+            (None, Outputs::Real { n_outputs: 1 }) => return,
+            (None, Outputs::Real { .. } | Outputs::Labels { .. }) => push(&mut self.line, format_args!("y{column}")),
+            (None, Outputs::Classes { n_classes }) if n_classes.len() == 1 => {
+                push(&mut self.line, format_args!("class {column}"));
+            }
+            (None, Outputs::Classes { n_classes }) => {
+                let (mut output, mut class) = (0, column);
+                while class >= n_classes[output] {
+                    class -= n_classes[output];
+                    output += 1;
+                }
+                push(&mut self.line, format_args!("y{output}={class}"));
+            }
+        }
+        self.line.push(' ');
+    }
+
+    fn write_size(&mut self, i: usize, n_below: usize) {
+        let n = self.tree.n_node_samples[i];
+        push(&mut self.line, format_args!(" ({n} {}", if n == 1 { "sample" } else { "samples" }));
+        if n_below > 1 {
+            push(&mut self.line, format_args!(" in {n_below} leaves"));
+        }
+        self.line.push_str(")\n");
+    }
+}
+
+fn push(line: &mut String, text: std::fmt::Arguments<'_>) {
+    line.write_fmt(text).expect("writing to a string cannot fail");
+}
+
+/// A number with so many digits after the point; zero has no sign.
+fn push_number<T: Display>(line: &mut String, number: T, decimals: Option<usize>) {
+    let start = line.len();
+    match decimals {
+        Some(decimals) => push(line, format_args!("{number:.decimals$}")),
+        None => push(line, format_args!("{number}")),
+    }
+    let number = &line[start..];
+    if number.starts_with('-') && number[1..].chars().all(|c| c == '0' || c == '.') {
+        line.remove(start);
+    }
+}
