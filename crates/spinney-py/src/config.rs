@@ -27,6 +27,7 @@ pub(crate) struct PyTreeConfig {
     min_impurity_decrease: f64,
     seed: u64,
     output_projection: Option<PyOutputProjection>,
+    ccp_alpha: f64,
 }
 
 impl PyTreeConfig {
@@ -52,6 +53,7 @@ impl PyTreeConfig {
             min_impurity_decrease: self.min_impurity_decrease,
             seed: self.seed,
             output_projection: self.output_projection.map(PyOutputProjection::into_projection).transpose()?,
+            ccp_alpha: self.ccp_alpha,
         })
     }
 }
@@ -70,9 +72,19 @@ pub(crate) struct PyForestConfig {
 
 /// A number or a share of rows.
 #[derive(Clone, Copy, Debug, FromPyObject)]
-enum PyMaxSamples {
+pub(crate) enum PyMaxSamples {
     Count(usize),
     Share(f64),
+}
+
+/// How trees draw their rows.
+pub(crate) fn sampling(bootstrap: bool, max_samples: Option<PyMaxSamples>) -> Sampling {
+    match (bootstrap, max_samples) {
+        (false, _) => Sampling::All,
+        (true, None) => Sampling::Bootstrap(None),
+        (true, Some(PyMaxSamples::Count(count))) => Sampling::Bootstrap(Some(count)),
+        (true, Some(PyMaxSamples::Share(share))) => Sampling::BootstrapShare(share),
+    }
 }
 
 impl PyForestConfig {
@@ -84,12 +96,7 @@ impl PyForestConfig {
         let tree = self.tree.into_config()?;
         Ok(ForestConfig {
             n_trees: self.trees.1,
-            sampling: match (self.bootstrap, self.max_samples) {
-                (false, _) => Sampling::All,
-                (true, None) => Sampling::Bootstrap(None),
-                (true, Some(PyMaxSamples::Count(count))) => Sampling::Bootstrap(Some(count)),
-                (true, Some(PyMaxSamples::Share(share))) => Sampling::BootstrapShare(share),
-            },
+            sampling: sampling(self.bootstrap, self.max_samples),
             seed: tree.seed,
             tree,
         })

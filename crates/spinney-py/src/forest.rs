@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use spinney::{Criterion, Forest, Matrix, Outputs, Targets, TreeConfig};
+use spinney::{Criterion, Forest, Matrix, Outputs, Precision, Targets, TreeConfig};
 
-use crate::config::{PyForestConfig, PyTreeConfig};
+use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
@@ -27,6 +27,12 @@ pub(crate) struct PyForest(Arc<Forest>);
 impl From<Forest> for PyForest {
     fn from(forest: Forest) -> Self {
         PyForest(Arc::new(forest))
+    }
+}
+
+impl AsRef<Forest> for PyForest {
+    fn as_ref(&self) -> &Forest {
+        &self.0
     }
 }
 
@@ -79,6 +85,21 @@ impl PyForest {
         let per_row = width.saturating_add(STEPS_PER_VALUE).saturating_mul(self.0.n_trees());
         let cost = x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x));
         Entry { n_threads, cost, progress: None }
+    }
+
+    /// How to run a pass over the leaves.
+    fn compacting<'py>(&self, n_threads: usize) -> Entry<'py> {
+        let cost = self.0.trees().iter().map(|tree| tree.n_nodes().saturating_add(tree.leaves().n_stored())).sum();
+        Entry { n_threads, cost, progress: None }
+    }
+}
+
+/// The type of numbers in leaves that has a name.
+pub(crate) fn precision(dtype: &str) -> PyResult<Precision> {
+    match dtype {
+        "float16" => Ok(Precision::Half),
+        "float32" => Ok(Precision::Single),
+        other => Err(PyValueError::new_err(format!("dtype is {other:?}, which is not known"))),
     }
 }
 
@@ -209,6 +230,24 @@ impl PyForest {
         (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
 
+    /// Each tree pruned by its loss on held-out rows.
+    #[pyo3(signature = (x, y, sample_weight=None, n_threads=1))]
+    fn prune_reduced_error(
+        &self,
+        py: Python<'_>,
+        x: PyMatrix<'_>,
+        y: PyTargets<'_>,
+        sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+        n_threads: usize,
+    ) -> PyResult<PyForest> {
+        let (x, y, w) = (x.view()?, y.view()?, sample_weight.as_ref().map(contiguous));
+        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
+        let n_nodes: usize = self.0.trees().iter().map(|tree| tree.n_nodes()).sum();
+        let entry = Entry { cost: entry.cost.saturating_add(n_nodes.saturating_mul(STEPS_PER_VALUE)), ..entry };
+        let pruned = entry.run(py, |control| self.0.prune_reduced_error(&x, &y, w.as_deref(), control))?;
+        Ok(PyForest::from(pruned))
+    }
+
     /// Mean decrease of impurity of each feature, for all outputs or some.
     #[pyo3(signature = (outputs=None))]
     fn feature_importances<'py>(
@@ -218,6 +257,47 @@ impl PyForest {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let importances = self.0.feature_importances(outputs.as_deref()).map_err(raise)?;
         Ok(output::vector(py, importances))
+    }
+
+    /// The same trees with numbers of type "float16" or "float32" in the leaves.
+    #[pyo3(signature = (dtype, n_threads=1))]
+    fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<PyForest> {
+        let precision = precision(dtype)?;
+        let run = |control: &_| self.0.with_precision(precision, control);
+        self.compacting(n_threads).run(py, run).map(PyForest::from)
+    }
+
+    /// The same trees with the `k` largest classes or labels in each leaf.
+    #[pyo3(signature = (k, n_threads=1))]
+    fn with_top_k(&self, py: Python<'_>, k: usize, n_threads: usize) -> PyResult<PyForest> {
+        self.compacting(n_threads).run(py, |control| self.0.with_top_k(k, control)).map(PyForest::from)
+    }
+
+    /// The same trees with leaves that refer to the rows of y; the arguments are those of the fit.
+    #[pyo3(signature = (x, y, weights, bootstrap, max_samples, seed, n_threads=1))]
+    #[expect(clippy::too_many_arguments, reason = "as many as a fit has")]
+    fn with_stored_rows<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        y: PyTargets<'py>,
+        weights: PyRowWeights<'py>,
+        bootstrap: bool,
+        max_samples: Option<PyMaxSamples>,
+        seed: u64,
+        n_threads: usize,
+    ) -> PyResult<PyForest> {
+        let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous());
+        let weights = weights.view()?;
+        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
+        let sampling = sampling(bootstrap, max_samples);
+        entry.run(py, |control| self.0.with_stored_rows(&x, &y, weights, sampling, seed, control)).map(PyForest::from)
+    }
+
+    /// The mean over trees of the largest difference between a leaf's value here and in `other`.
+    #[pyo3(signature = (other, n_threads=1))]
+    fn largest_change(&self, py: Python<'_>, other: &PyForest, n_threads: usize) -> PyResult<f64> {
+        self.compacting(n_threads).run(py, |control| self.0.largest_change(&other.0, control))
     }
 
     /// The model as bytes: the same bytes whenever the model is the same.

@@ -8,11 +8,12 @@
 //! | `output` | the engine's arrays as numpy arrays, without copies |
 //! | `config` | parameters from dictionaries |
 //! | `projection` | output projections: families and matrices, and what a family draws |
-//! | `tree`, `forest`, `boost` | frozen classes around the engine's models |
+//! | `tree`, `forest`, `boost`, `compress` | frozen classes around the engine's models |
 //!
 //! One call: inputs become views, `enter` runs the engine on them, the result becomes numpy arrays or a frozen class.
 
 mod boost;
+mod compress;
 mod config;
 mod enter;
 mod error;
@@ -30,6 +31,8 @@ mod _spinney {
 
     #[pymodule_export]
     use crate::boost::{PyBoosted, PyStaged, fit_boosting, fit_boosting_with, weights_by_row};
+    #[pymodule_export]
+    use crate::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
     #[pymodule_export]
     use crate::forest::{PyForest, fit_forest, fit_tree};
     #[pymodule_export]

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray3};
 use pyo3::prelude::*;
-use spinney::Tree;
+use pyo3::types::PyTuple;
+use spinney::{RuleStyle, Tree};
 
+use crate::enter::Entry;
 use crate::error::raise;
 use crate::output;
 
@@ -62,5 +64,36 @@ impl PyTree {
     /// (n_nodes, n_outputs, max_n_classes): means of numbers, frequencies of classes.
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         Ok(output::array(py, self.0.value().map_err(raise)?))
+    }
+
+    /// Links and impurities of minimal cost-complexity pruning.
+    fn cost_complexity_pruning_path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let path = self.entry().run(py, |control| self.0.cost_complexity_pruning_path(control))?;
+        (output::vector(py, path.ccp_alphas), output::vector(py, path.impurities)).into_pyobject(py)
+    }
+
+    /// The leaves as text, one rule a line.
+    #[pyo3(signature = (feature_names, column_names, decimals, max_depth, top_k))]
+    fn rules(
+        &self,
+        py: Python<'_>,
+        feature_names: Option<Vec<String>>,
+        column_names: Option<Vec<String>>,
+        decimals: Option<usize>,
+        max_depth: Option<usize>,
+        top_k: usize,
+    ) -> PyResult<String> {
+        let (feature_names, column_names) = (feature_names.as_deref(), column_names.as_deref());
+        let style = RuleStyle { feature_names, column_names, decimals, max_depth, top_k };
+        self.entry().run(py, |control| self.0.rules(&style, control))
+    }
+}
+
+/// Rough steps for each node of a tree.
+const STEPS_PER_NODE: usize = 16;
+
+impl PyTree {
+    fn entry<'py>(&self) -> Entry<'py> {
+        Entry { n_threads: 1, cost: self.0.n_nodes().saturating_mul(STEPS_PER_NODE), progress: None }
     }
 }

@@ -29,8 +29,9 @@
 //! | `criterion` | impurity of the two sides of a cut, from exact sums. Sees y, never x |
 //! | `split` | the search of one node: the lottery of features, the scan of cuts, of samples or of histograms; `dispatch` joins runtime tags and types |
 //! | [`projection`] | random combinations of outputs that splits are searched on in place of y |
-//! | [`tree`] | the growth loop and its frontier; the finished tree; leaves, walking, importances |
+//! | [`tree`] | the growth loop and its frontier; the finished tree; leaves, walking, importances, pruning, rules |
 //! | [`boost`] | gradient boosting: losses, stages of trees, steps, the scores they add up to |
+//! | [`compress`] | sparse linear models over the nodes of a forest, and smaller forests of them |
 //! | [`forest`] | rows of each tree, trees in parallel, means over trees, out-of-bag |
 //! | `model_file` | bytes in and out; every tree is proven before use |
 //! | `rng`, `pool` | randomness as a function of keys; threads |
@@ -65,6 +66,7 @@
 pub mod bench;
 
 pub mod boost;
+pub mod compress;
 mod config;
 mod control;
 mod criterion;
@@ -85,10 +87,11 @@ pub use boost::{
     BoostConfig, Boosted, LineProblem, LineSearch, Loss, LossKind, OutputStrategy, StagedScores, Validation,
     ValidationTargets, WeakLearner, WeakPredictions,
 };
+pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, CrossValidation, Fold};
 pub use config::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
 pub use control::Control;
 pub use data::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets, targets::Outputs};
 pub use error::{Error, ErrorKind, Result};
 pub use forest::{DecisionPath, Forest, Oob, TopK};
 pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
-pub use tree::{LeafTable, Node, Tree};
+pub use tree::{LeafTable, Node, Precision, PruningPath, RuleStyle, Tree};

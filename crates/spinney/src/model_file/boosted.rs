@@ -90,6 +90,7 @@ impl Boosted {
             outputs: Outputs::Real { n_outputs: self.leaf_width() },
             criterion: Criterion::Variance,
             boosting: Some(BoostHeader { outputs: self.outputs.clone(), combine: self.combine, link: self.link }),
+            compression: None,
         };
         let mut all = tensors(&self.trees, self.n_features)?;
         let numbers = |name, values: &[f64]| -> Result<Tensor> { narrowest(name, || values.iter().copied()) };
@@ -108,6 +109,9 @@ impl Boosted {
     /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
         let file = File::parse(bytes)?;
+        if file.header.compression.is_some() {
+            return Err(Error::corrupt("this is a compressed model, not a boosted one"));
+        }
         let boosting = file.header.boosting.as_ref().ok_or_else(|| Error::corrupt("this is no boosted model"))?;
         let BoostHeader { outputs, combine, link } = boosting.clone();
         let width = n_scores(&outputs);

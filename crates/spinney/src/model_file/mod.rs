@@ -14,20 +14,38 @@
 //! | `thresholds` | splits | `x[feature] <= threshold` goes left |
 //! | `split_impurity`, `leaf_impurity` | splits, leaves | impurity; `leaf_impurity` is absent when all are zero |
 //! | `n_node_samples` | leaves or nodes | distinct samples; per node only if splits are not the sums of their leaves |
-//! | `weights` | leaves or nodes | total weight, likewise; absent when equal to `n_node_samples` |
-//! | `leaf_layout` | trees | bit 0: cells are sparse; bit 1: cells are amounts of a total |
+//! | `weights` | leaves or nodes | total weight, likewise; absent when equal to `n_node_samples`, in trees of rows to `row_units` |
+//! | `leaf_layout` | trees | bit 0: cells are sparse; 1: cells are amounts of a total; 2: leaves are rows; 3, 4: means were float32, float16; 5: columns have scales |
 //! | `leaf_sizes` | leaves of sparse trees | number of cells |
 //! | `leaf_columns` | cells of sparse trees | columns, rising in each leaf |
 //! | `leaf_amounts` | cells | amounts, or means |
-//! | `leaf_totals` | leaves with totals | divisor of amounts; absent when equal to the leaves' weights |
+//! | `leaf_scales` | columns of trees that have some | factors of amounts, powers of two |
+//! | `leaf_totals` | leaves with totals | divisor of amounts; absent when equal to the leaves' weights; not of trees of rows |
+//!
+//! Numbers of a few bits each lie one after the other without gaps, the lowest bit first, in tensors of bytes. Leaves that are
+//! rows have as many of them as `n_node_samples` says, and the sum of their units as total:
+//!
+//! | tensor | length | what |
+//! |---|---|---|
+//! | `row_ids` | rows of all leaves | rows of the tree's set, rising in each leaf; each takes the bits that the largest set asks for |
+//! | `row_units` | rows of all leaves | weight of each in units; absent when all are 1, and when they are told by |
+//! | `row_ends` | units of all rows | a bit for each unit, 1 for the last of its row; where there are few |
+//! | `row_set` | trees of rows | their set of rows; absent when there is one |
+//! | `set_rows` | sets | rows of each set |
+//! | `set_layout` | sets | bit 1: slots of classes or labels, else numbers; 3, 4, 5 as in `leaf_layout` |
+//! | `set_sizes`, `set_slots` | rows of sets of slots, slots | number of slots of a row; columns of predictions that it occupies, rising, each of the bits that the width asks for |
+//! | `set_values`, `set_scales` | rows × columns of sets of numbers, columns of sets that have some | y, and factors of its columns |
 //!
 //! The header's entry `spinney` is a JSON object: format version, outputs, criterion, number of features.
 //!
 //! Cost: one pass over the model; memory is that of the bytes and of the model. Not here: files (the caller has them) and
 //! what an estimator adds to a forest.
 
+mod bits;
 mod boosted;
+mod compressed;
 mod read;
+mod rows;
 mod validate;
 mod write;
 
@@ -36,6 +54,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::boost::model::{Combine, Link};
+use crate::compress::model::Link as CompressLink;
 use crate::config::Criterion;
 use crate::data::Outputs;
 use crate::error::{Error, Result};
@@ -48,6 +67,14 @@ const ENTRY: &str = "spinney";
 const SPARSE: u8 = 1;
 /// Bit of `leaf_layout`: cells are amounts of a total.
 const COUNTS: u8 = 2;
+/// Bit of `leaf_layout`: leaves are rows of y.
+const ROWS: u8 = 4;
+/// Bit of `leaf_layout`: means have float32 in memory.
+const SINGLE: u8 = 8;
+/// Bit of `leaf_layout`: means have float16 in memory.
+const HALF: u8 = 16;
+/// Bit of `leaf_layout`: columns have scales.
+const SCALED: u8 = 32;
 
 const CRITERIA: [(Criterion, &str); 3] =
     [(Criterion::Gini, "gini"), (Criterion::Entropy, "entropy"), (Criterion::Variance, "variance")];
@@ -60,6 +87,15 @@ struct Header {
     criterion: Criterion,
     /// Of boosted models alone.
     boosting: Option<BoostHeader>,
+    /// Of compressed models alone.
+    compression: Option<CompressHeader>,
+}
+
+/// What makes a compressed model of trees of scores.
+#[derive(Clone, Debug, PartialEq)]
+struct CompressHeader {
+    outputs: Outputs,
+    link: CompressLink,
 }
 
 /// What makes a boosted model of trees and steps.
@@ -121,7 +157,8 @@ impl Header {
             ("sizes", sizes),
         ];
         let boosting = self.boosting.as_ref().map(|boosting| ("boosting", boosting.encode()));
-        let entries = boosting.into_iter().chain(entries);
+        let compression = self.compression.as_ref().map(|compression| ("compression", compression.encode()));
+        let entries = boosting.into_iter().chain(compression).chain(entries);
         let object: Map<String, Value> = entries.map(|(key, value)| (key.to_owned(), value)).collect();
         HashMap::from([(ENTRY.to_owned(), Value::from(object).to_string())])
     }
@@ -146,7 +183,8 @@ impl Header {
             return Err(Error::corrupt("the criterion does not fit the outputs"));
         }
         let boosting = object.get("boosting").map(BoostHeader::decode).transpose()?;
-        Ok(Header { n_features, outputs, criterion, boosting })
+        let compression = object.get("compression").map(CompressHeader::decode).transpose()?;
+        Ok(Header { n_features, outputs, criterion, boosting, compression })
     }
 }
 
@@ -156,7 +194,9 @@ mod tests {
     use crate::control::Control;
     use crate::error::ErrorKind;
     use crate::forest::Forest;
+    use crate::testing::grown::Problem;
     use crate::testing::models;
+    use crate::tree::Precision;
 
     #[test]
     fn what_was_saved_comes_back_equal_and_saves_to_the_same_bytes() {
@@ -216,6 +256,37 @@ mod tests {
         })
     }
 
+    /// Models with compact leaves of every form.
+    fn compact_files() -> impl Iterator<Item = Vec<u8>> {
+        (0..6).flat_map(|kind| {
+            let control = Control::default();
+            let mut problem = Problem::new(kind + 6 * 5, 70_000.0);
+            problem.config.n_trees = 2;
+            problem.config.tree.max_leaf_nodes = Some(5);
+            let grown = problem.fit();
+            let rows = problem.with_rows(&grown).unwrap();
+            let narrow = [&grown, &rows].map(|forest| forest.with_precision(Precision::Half, &control).unwrap());
+            let single = grown.with_precision(Precision::Single, &control).unwrap();
+            let merged = Forest::merge(&[&narrow[0], &narrow[1], &grown]).unwrap();
+            let [narrow, narrow_rows] = narrow;
+            [narrow, narrow_rows, single, rows, merged].map(|forest| forest.to_bytes().unwrap())
+        })
+    }
+
+    #[test]
+    fn every_flipped_byte_of_compact_leaves_is_refused_or_harmless() {
+        for file in compact_files() {
+            assert!(survives(&file));
+            for at in 0..file.len() {
+                for flip in [0x01, 0x80, 0xFF, 0x10] {
+                    let mut bytes = file.clone();
+                    bytes[at] ^= flip;
+                    survives(&bytes);
+                }
+            }
+        }
+    }
+
     #[test]
     fn every_flipped_byte_is_refused_or_harmless() {
         for file in small_files() {
@@ -232,7 +303,7 @@ mod tests {
 
     #[test]
     fn every_truncation_and_extension_is_refused() {
-        for file in small_files() {
+        for file in small_files().chain(compact_files()) {
             for len in 0..file.len() {
                 assert!(!survives(&file[..len]));
             }
@@ -281,6 +352,21 @@ mod tests {
                 text.replace(from, to)
             });
             assert!(matches!(Forest::from_bytes(&lie).unwrap_err().kind(), ErrorKind::Corrupt { .. }), "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn lies_about_rows_are_refused() {
+        let problem = Problem::new(5, 1.0);
+        let file = problem.with_rows(&problem.fit()).unwrap().to_bytes().unwrap();
+        let end = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
+        let header = std::str::from_utf8(&file[8..end]).unwrap();
+        for name in ["row_ids", "set_rows", "set_layout", "set_sizes", "set_slots"] {
+            // Under another name it is not there.
+            assert!(header.contains(name));
+            let lie = header.replace(name, &name.to_uppercase());
+            let file = [&file[..8], lie.as_bytes(), &file[end..]].concat();
+            assert!(matches!(Forest::from_bytes(&file).unwrap_err().kind(), ErrorKind::Corrupt { .. }), "{name}");
         }
     }
 

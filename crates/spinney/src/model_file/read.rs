@@ -5,6 +5,7 @@ use safetensors::tensor::{Metadata, TensorInfo};
 
 use super::Header;
 use crate::error::{Error, Result};
+use crate::tree::leaves::Half;
 
 /// A parsed file; tensors are lent from its bytes.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub(super) enum Numbers<'a> {
     U8(&'a [[u8; 1]]),
     U16(&'a [[u8; 2]]),
     U32(&'a [[u8; 4]]),
+    F16(&'a [[u8; 2]]),
     F32(&'a [[u8; 4]]),
     F64(&'a [[u8; 8]]),
 }
@@ -51,6 +53,7 @@ impl<'a> File<'a> {
             Dtype::U8 => Numbers::U8(bytes.as_chunks().0),
             Dtype::U16 => Numbers::U16(bytes.as_chunks().0),
             Dtype::U32 => Numbers::U32(bytes.as_chunks().0),
+            Dtype::F16 => Numbers::F16(bytes.as_chunks().0),
             Dtype::F32 => Numbers::F32(bytes.as_chunks().0),
             Dtype::F64 => Numbers::F64(bytes.as_chunks().0),
             other => return Err(Error::corrupt(format!("`{name}` is of type {other:?}"))),
@@ -67,7 +70,7 @@ impl<'a> Numbers<'a> {
     pub(super) fn len(&self) -> usize {
         match self {
             Numbers::U8(v) => v.len(),
-            Numbers::U16(v) => v.len(),
+            Numbers::U16(v) | Numbers::F16(v) => v.len(),
             Numbers::U32(v) | Numbers::F32(v) => v.len(),
             Numbers::F64(v) => v.len(),
         }
@@ -78,6 +81,7 @@ impl<'a> Numbers<'a> {
             Numbers::U8(v) => v[i][0].into(),
             Numbers::U16(v) => u16::from_le_bytes(v[i]).into(),
             Numbers::U32(v) => u32::from_le_bytes(v[i]).into(),
+            Numbers::F16(v) => Half::decode(u16::from_le_bytes(v[i])),
             Numbers::F32(v) => f32::from_le_bytes(v[i]).into(),
             Numbers::F64(v) => f64::from_le_bytes(v[i]),
         }
@@ -98,6 +102,7 @@ impl<'a> Numbers<'a> {
             Numbers::U8(v) => cut(v, n).map(Numbers::U8),
             Numbers::U16(v) => cut(v, n).map(Numbers::U16),
             Numbers::U32(v) => cut(v, n).map(Numbers::U32),
+            Numbers::F16(v) => cut(v, n).map(Numbers::F16),
             Numbers::F32(v) => cut(v, n).map(Numbers::F32),
             Numbers::F64(v) => cut(v, n).map(Numbers::F64),
         };

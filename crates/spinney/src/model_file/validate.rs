@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use super::read::{File, Numbers};
-use super::{COUNTS, SPARSE};
+use super::rows::{RowLists, RowTensors};
+use super::{COUNTS, HALF, ROWS, SCALED, SINGLE, SPARSE};
 use crate::error::{Error, Result, try_filled, try_with_capacity};
 use crate::forest::Forest;
-use crate::tree::leaves::{Amounts, Indices, Layout};
+use crate::tree::leaves::{Amounts, Half, Indices, Layout};
 use crate::tree::{LeafTable, Node, Tree};
 
 const WHAT: &str = "the model";
@@ -24,6 +25,9 @@ impl Forest {
         let file = File::parse(bytes)?;
         if file.header.boosting.is_some() {
             return Err(Error::corrupt("this is a boosted model, no forest"));
+        }
+        if file.header.compression.is_some() {
+            return Err(Error::corrupt("this is a compressed model, no forest"));
         }
         let trees = trees(&file)?;
         if trees.is_empty() {
@@ -60,7 +64,9 @@ struct Tensors<'a> {
     leaf_sizes: Numbers<'a>,
     leaf_columns: Numbers<'a>,
     leaf_amounts: Numbers<'a>,
+    leaf_scales: Option<Numbers<'a>>,
     leaf_totals: Option<Numbers<'a>>,
+    rows: RowTensors<'a>,
 }
 
 /// A number of each node, stored for all nodes or for leaves only.
@@ -97,7 +103,9 @@ impl<'a> Tensors<'a> {
             leaf_sizes: file.required("leaf_sizes")?,
             leaf_columns: file.required("leaf_columns")?,
             leaf_amounts: file.required("leaf_amounts")?,
+            leaf_scales: file.optional("leaf_scales")?,
             leaf_totals: file.optional("leaf_totals")?,
+            rows: RowTensors::new(file)?,
         })
     }
 
@@ -113,8 +121,10 @@ impl<'a> Tensors<'a> {
             ("leaf_sizes", Some(self.leaf_sizes)),
             ("leaf_columns", Some(self.leaf_columns)),
             ("leaf_amounts", Some(self.leaf_amounts)),
+            ("leaf_scales", self.leaf_scales),
             ("leaf_totals", self.leaf_totals),
         ];
+        self.rows.finish()?;
         all.iter().try_for_each(|(name, numbers)| numbers.map_or(Ok(()), |numbers| numbers.finish(name)))
     }
 
@@ -130,11 +140,21 @@ impl<'a> Tensors<'a> {
             }
             n_node_samples.push(n as u32);
         }
-        let weighted_n_node_samples = match &mut self.weights {
-            Some(weights) => weights.next(&nodes)?,
-            None => samples,
+        let layout = self.leaf_layout.take(1, "leaf_layout")?.at(0);
+        if layout.fract() != 0.0 || !(0.0..=f64::from(u8::MAX)).contains(&layout) || !is_known(layout as u8) {
+            return Err(Error::corrupt(format!("leaf layout {layout} is unknown")));
+        }
+        let layout = layout as u8;
+        let lists = if layout & ROWS == 0 { None } else { Some(self.rows.next(&nodes, &n_node_samples)?) };
+        let weighted_n_node_samples = match (&mut self.weights, &lists) {
+            (Some(weights), _) => weights.next(&nodes)?,
+            (None, Some(lists)) => lists.weights(&nodes)?,
+            (None, None) => samples,
         };
-        let leaves = self.leaves(&nodes, &weighted_n_node_samples, header.outputs.width())?;
+        let leaves = match lists {
+            Some(lists) => rows_table(lists, layout)?,
+            None => self.leaves(&nodes, &weighted_n_node_samples, header.outputs.width(), layout)?,
+        };
         Ok(Tree {
             n_features: header.n_features,
             outputs: header.outputs.clone(),
@@ -200,23 +220,22 @@ impl<'a> Tensors<'a> {
         Ok(impurity)
     }
 
-    fn leaves(&mut self, nodes: &[Node], weights: &[f64], width: usize) -> Result<LeafTable> {
-        let layout = self.leaf_layout.take(1, "leaf_layout")?.at(0);
-        if layout.fract() != 0.0 || !(0.0..=f64::from(SPARSE | COUNTS)).contains(&layout) {
-            return Err(Error::corrupt(format!("leaf layout {layout} is unknown")));
-        }
-        let layout = layout as u8;
+    fn leaves(&mut self, nodes: &[Node], weights: &[f64], width: usize, bits: u8) -> Result<LeafTable> {
         let n_leaves = nodes.len().div_ceil(2);
-        let totals = if layout & COUNTS == 0 { None } else { Some(self.totals(nodes, weights, n_leaves)?) };
-        let (layout, n_cells) = if layout & SPARSE == 0 {
+        let totals = if bits & COUNTS == 0 { None } else { Some(self.totals(nodes, weights, n_leaves)?) };
+        let (layout, n_cells) = if bits & SPARSE == 0 {
             let n_cells = n_leaves.checked_mul(width);
             (Layout::Dense, n_cells.ok_or_else(|| Error::corrupt("`leaf_amounts` is too short"))?)
         } else {
             self.sparse_layout(n_leaves, width)?
         };
         let amounts = self.leaf_amounts.take(n_cells, "leaf_amounts")?;
-        let amounts = if totals.is_some() { counts(amounts)? } else { means(amounts)? };
-        let table = LeafTable { n_leaves, width, layout, amounts, totals };
+        let amounts = if totals.is_some() { counts(amounts)? } else { means(amounts, bits)? };
+        let scales = if bits & SCALED == 0 { None } else { Some(scales(&mut self.leaf_scales, width)?) };
+        let table = LeafTable { n_leaves, width, layout, amounts, totals, scales };
+        if table.scales.is_some() && !(0..n_leaves).flat_map(|leaf| table.cells(leaf)).all(|(_, v)| v.is_finite()) {
+            return Err(Error::corrupt("a value of a leaf is not finite"));
+        }
         for leaf in 0..n_leaves {
             if let Some(total) = table.total(leaf)
                 && table.range(leaf).any(|cell| table.amounts.at(cell) > total)
@@ -277,9 +296,7 @@ impl Statistic<'_> {
             }
         }
         if !self.of_all_nodes {
-            for (i, node) in nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
-                values[i] = values[i + 1] + values[node.right as usize];
-            }
+            sum_up(nodes, &mut values);
         }
         if values.iter().all(|v| v.is_finite() && *v > 0.0) {
             Ok(values)
@@ -289,19 +306,52 @@ impl Statistic<'_> {
     }
 }
 
+/// Fills the splits among `values` of all nodes with the sums of their children.
+pub(super) fn sum_up(nodes: &[Node], values: &mut [f64]) {
+    for (i, node) in nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
+        values[i] = values[i + 1] + values[node.right as usize];
+    }
+}
+
+/// Whether leaves may be laid out so.
+fn is_known(layout: u8) -> bool {
+    let type_bits = layout & (SINGLE | HALF | SCALED);
+    let no_type = layout & (COUNTS | ROWS) != 0;
+    layout < 2 * SCALED
+        && layout & (ROWS | SPARSE) != ROWS | SPARSE
+        && type_bits & (SINGLE | HALF) != SINGLE | HALF
+        && type_bits != SCALED
+        && (type_bits == 0 || !no_type)
+}
+
+fn rows_table(lists: RowLists, layout: u8) -> Result<LeafTable> {
+    let RowLists { ptr, ids, units, stored } = lists;
+    let table = LeafTable::of_rows(ptr, ids, units, stored)?;
+    if table.totals.is_some() == (layout & COUNTS != 0) {
+        Ok(table)
+    } else {
+        Err(Error::corrupt("the stored rows are of another kind than the leaves"))
+    }
+}
+
+/// Scales of one tree or set: powers of two.
+pub(super) fn scales(stored: &mut Option<Numbers<'_>>, width: usize) -> Result<Vec<f64>> {
+    let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there are no scales"))?;
+    let stored = stored.take(width, "scales")?;
+    let mut scales = try_with_capacity(WHAT, width)?;
+    scales.extend(stored.iter());
+    let is_power = |scale: &f64| scale.is_normal() && *scale > 0.0 && scale.to_bits().trailing_zeros() >= 52;
+    if scales.iter().all(is_power) { Ok(scales) } else { Err(Error::corrupt("a scale is no power of two")) }
+}
+
 /// Whole numbers in the narrowest type, as the tree that was saved had them.
-fn counts(amounts: Numbers<'_>) -> Result<Amounts> {
+pub(super) fn counts(amounts: Numbers<'_>) -> Result<Amounts> {
     let mut largest = 0.0f64;
     for amount in amounts.iter() {
         if !(amount.is_finite() && amount >= 0.0 && amount.fract() == 0.0) {
             return Err(Error::corrupt("an amount of a leaf is not a whole number"));
         }
         largest = largest.max(amount);
-    }
-    fn collect<T>(amounts: Numbers<'_>, cast: impl Fn(f64) -> T) -> Result<Vec<T>> {
-        let mut v = try_with_capacity(WHAT, amounts.len())?;
-        v.extend(amounts.iter().map(cast));
-        Ok(v)
     }
     Ok(match largest {
         l if l <= u8::MAX.into() => Amounts::U8(collect(amounts, |a| a as u8)?),
@@ -311,11 +361,28 @@ fn counts(amounts: Numbers<'_>) -> Result<Amounts> {
     })
 }
 
-fn means(amounts: Numbers<'_>) -> Result<Amounts> {
+fn collect<T>(amounts: Numbers<'_>, cast: impl Fn(f64) -> T) -> Result<Vec<T>> {
+    let mut v = try_with_capacity(WHAT, amounts.len())?;
+    v.extend(amounts.iter().map(cast));
+    Ok(v)
+}
+
+/// Finite numbers of the type that `layout` tells of.
+pub(super) fn means(amounts: Numbers<'_>, layout: u8) -> Result<Amounts> {
     if !amounts.iter().all(f64::is_finite) {
         return Err(Error::corrupt("a value of a leaf is not finite"));
     }
-    let mut v = try_with_capacity(WHAT, amounts.len())?;
-    v.extend(amounts.iter());
-    Ok(Amounts::F64(v))
+    let fits = |v: f64| match layout & (SINGLE | HALF) {
+        SINGLE => f64::from(v as f32) == v,
+        HALF => v.abs() <= Half::LARGEST && f64::from(Half::nearest(v)) == v,
+        _ => true,
+    };
+    if !amounts.iter().all(fits) {
+        return Err(Error::corrupt("a value of a leaf has more bits than its type"));
+    }
+    Ok(match layout & (SINGLE | HALF) {
+        SINGLE => Amounts::F32(collect(amounts, |v| v as f32)?),
+        HALF => Amounts::F16(collect(amounts, Half::nearest)?),
+        _ => Amounts::F64(collect(amounts, |v| v)?),
+    })
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
 
-use super::{COUNTS, Header, SPARSE};
+use super::{COUNTS, HALF, Header, ROWS, SCALED, SINGLE, SPARSE, rows};
 use crate::error::{Error, Result, try_with_capacity};
 use crate::forest::Forest;
 use crate::tree::Tree;
-use crate::tree::leaves::Layout;
+use crate::tree::leaves::{Amounts, Half, Layout};
 
 const WHAT: &str = "the bytes of the model";
 
@@ -21,6 +21,13 @@ pub(super) struct Tensor {
     bytes: Vec<u8>,
 }
 
+#[cfg(test)]
+impl Tensor {
+    pub(super) fn contents(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 impl Forest {
     /// The forest as a safetensors file. Equal forests give equal bytes.
     ///
@@ -29,7 +36,7 @@ impl Forest {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "without trees", "at least one tree"))?;
         let (n_features, outputs) = (self.n_features, self.outputs.clone());
-        let header = Header { n_features, outputs, criterion: first.criterion, boosting: None };
+        let header = Header { n_features, outputs, criterion: first.criterion, boosting: None, compression: None };
         file(&header, tensors(&self.trees, n_features)?)
     }
 }
@@ -38,6 +45,7 @@ impl Forest {
 pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor>> {
     let trees = || all.iter().map(|tree| &**tree);
     let sparse = || trees().filter(|tree| tree.leaves.is_sparse());
+    let listed = || trees().filter(|tree| !tree.leaves.has_rows());
     let mut tensors = vec![
         narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
         features(all, n_features)?,
@@ -49,23 +57,35 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
         })?,
         narrowest("leaf_columns", || sparse().flat_map(columns))?,
         narrowest("leaf_amounts", || {
-            trees().flat_map(|tree| (0..tree.leaves.n_stored()).map(|cell| tree.leaves.amounts.at(cell)))
+            listed().flat_map(|tree| (0..tree.leaves.n_stored()).map(|cell| tree.leaves.amounts.at(cell)))
         })?,
     ];
+    if trees().any(|tree| tree.leaves.scales.is_some()) {
+        tensors
+            .push(narrowest("leaf_scales", || trees().flat_map(|tree| tree.leaves.scales.iter().flatten().copied()))?);
+    }
+    tensors.extend(rows::tensors(all)?);
     if trees().flat_map(leaves).any(|(tree, i)| tree.impurity[i] != 0.0) {
         tensors.push(narrowest("leaf_impurity", || trees().flat_map(leaves).map(|(tree, i)| tree.impurity[i]))?);
     }
     let n_samples = |tree: &Tree, i: usize| f64::from(tree.n_node_samples[i]);
     let weight = |tree: &Tree, i: usize| tree.weighted_n_node_samples[i];
     tensors.push(statistic(all, "n_node_samples", n_samples)?);
-    if trees().any(|tree| (0..tree.n_nodes()).any(|i| n_samples(tree, i) != weight(tree, i))) {
+    let follows = |tree: &Tree| {
+        if tree.leaves.has_rows() {
+            rows::weights_follow(tree)
+        } else {
+            (0..tree.n_nodes()).all(|i| n_samples(tree, i) == weight(tree, i))
+        }
+    };
+    if !trees().all(follows) {
         tensors.push(statistic(all, "weights", weight)?);
     }
     let totals = || {
         let with_total = |(tree, i): (&'_ Tree, usize)| {
             tree.leaves.total(tree.nodes[i].right as usize).map(|total| (total, weight(tree, i)))
         };
-        trees().flat_map(leaves).filter_map(with_total)
+        listed().flat_map(leaves).filter_map(with_total)
     };
     if totals().any(|(total, weight)| total != weight) {
         tensors.push(narrowest("leaf_totals", || totals().map(|(total, _)| total))?);
@@ -99,14 +119,29 @@ fn leaves(tree: &Tree) -> impl Iterator<Item = (&Tree, usize)> {
 }
 
 fn layout(tree: &Tree) -> u8 {
-    let sparse = if tree.leaves.is_sparse() { SPARSE } else { 0 };
-    sparse | if tree.leaves.totals.is_some() { COUNTS } else { 0 }
+    let cells = match &tree.leaves.layout {
+        Layout::Dense => 0,
+        Layout::Sparse { .. } => SPARSE,
+        Layout::Rows { .. } => ROWS,
+    };
+    let counts = if tree.leaves.totals.is_some() { COUNTS } else { 0 };
+    cells | counts | type_bits(&tree.leaves.amounts, tree.leaves.scales.as_deref())
+}
+
+/// Bits of the type of floats, where the numbers alone do not tell.
+pub(super) fn type_bits(amounts: &Amounts, scales: Option<&[f64]>) -> u8 {
+    let precision = match amounts {
+        Amounts::F16(_) => HALF,
+        Amounts::F32(_) => SINGLE,
+        _ => 0,
+    };
+    precision | if scales.is_some() { SCALED } else { 0 }
 }
 
 fn columns(tree: &Tree) -> impl Iterator<Item = f64> {
     let stored = 0..tree.leaves.n_stored();
     stored.filter_map(|cell| match &tree.leaves.layout {
-        Layout::Dense => None,
+        Layout::Dense | Layout::Rows { .. } => None,
         Layout::Sparse { columns, .. } => Some(columns.at(cell).into()),
     })
 }
@@ -126,18 +161,20 @@ fn floats<I: Iterator<Item = f32>>(name: &'static str, values: impl Fn() -> I) -
     bytes(name, Dtype::F32, values().map(f32::to_le_bytes))
 }
 
-/// `values` in the narrowest of u8, u16, u32, f32 and f64 that holds all of them exactly.
+/// `values` in the narrowest of u8, u16, f16, u32, f32 and f64 that holds all of them exactly.
 pub(super) fn narrowest<I: Iterator<Item = f64>>(name: &'static str, values: impl Fn() -> I) -> Result<Tensor> {
     let mut largest = 0.0f64;
-    let (mut whole, mut single) = (true, true);
+    let (mut whole, mut half, mut single) = (true, true, true);
     for v in values() {
         largest = largest.max(v);
         whole &= v >= 0.0 && v.fract() == 0.0;
         single &= f64::from(v as f32) == v;
+        half = half && v.abs() <= Half::LARGEST && f64::from(Half::nearest(v)) == v;
     }
     match largest {
         l if whole && l <= u8::MAX.into() => bytes(name, Dtype::U8, values().map(|v| (v as u8).to_le_bytes())),
         l if whole && l <= u16::MAX.into() => bytes(name, Dtype::U16, values().map(|v| (v as u16).to_le_bytes())),
+        _ if half => bytes(name, Dtype::F16, values().map(|v| Half::nearest(v).bits().to_le_bytes())),
         l if whole && l <= u32::MAX.into() => bytes(name, Dtype::U32, values().map(|v| (v as u32).to_le_bytes())),
         _ if single => bytes(name, Dtype::F32, values().map(|v| (v as f32).to_le_bytes())),
         _ => bytes(name, Dtype::F64, values().map(f64::to_le_bytes)),

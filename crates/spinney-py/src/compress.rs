@@ -1,0 +1,356 @@
+//! Compression: paths of forests, cross-validation of them, compressed models.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, ToPyArray};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use spinney::{
+    CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Fold, Forest, Matrix, Outputs, Targets,
+};
+
+use crate::config::PyForestConfig;
+use crate::enter::Entry;
+use crate::error::raise;
+use crate::forest::{PyForest, precision};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
+use crate::output;
+use crate::projection::n_columns;
+
+/// Keys of the dictionary of compression's parameters; those of other methods are looked at by none.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PyCompressConfig {
+    method: String,
+    loss: String,
+    standardize: bool,
+    seed: u64,
+    max_test_nodes: Option<usize>,
+    step_outputs: Option<usize>,
+    step_size: f64,
+    max_steps: Option<usize>,
+    n_alphas: usize,
+    eps: f64,
+    tol: f64,
+    max_iter: usize,
+    learning_rate: f64,
+    max_nodes: Option<usize>,
+    candidate_window: Option<usize>,
+}
+
+impl PyCompressConfig {
+    fn into_config(self) -> PyResult<CompressConfig> {
+        Ok(CompressConfig {
+            method: match self.method.as_str() {
+                "stagewise" => CompressMethod::Stagewise { step_size: self.step_size, max_steps: self.max_steps },
+                "lasso" => CompressMethod::Lasso {
+                    n_alphas: self.n_alphas,
+                    eps: self.eps,
+                    tol: self.tol,
+                    max_iter: self.max_iter,
+                },
+                "grow" => CompressMethod::Grow {
+                    learning_rate: self.learning_rate,
+                    max_nodes: self.max_nodes.unwrap_or(usize::MAX),
+                    candidate_window: self.candidate_window,
+                },
+                other => return Err(PyValueError::new_err(format!("method is {other:?}, which is not known"))),
+            },
+            loss: match self.loss.as_str() {
+                "squared_error" => CompressLoss::SquaredError,
+                "log_loss" => CompressLoss::LogLoss,
+                other => return Err(PyValueError::new_err(format!("loss is {other:?}, which is not known"))),
+            },
+            standardize: self.standardize,
+            max_test_nodes: self.max_test_nodes,
+            step_outputs: self.step_outputs,
+            seed: self.seed,
+        })
+    }
+}
+
+/// Rough steps of a path: one walk of X and some hundred moves.
+fn cost_of_path(x: &Matrix<'_>, y: &Targets<'_>, n_trees: usize) -> usize {
+    let per_row = n_columns(y).saturating_add(n_trees).saturating_mul(100);
+    x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x))
+}
+
+/// The whole path of `forest`; `held_out` weighs rows to test on, whose `sample_weight` is 0.
+#[pyfunction]
+#[pyo3(signature = (forest, x, y, sample_weight, config, held_out=None, n_threads=1, progress=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn compress_forest<'py>(
+    py: Python<'py>,
+    forest: Py<PyForest>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    config: PyCompressConfig,
+    held_out: Option<PyReadonlyArray1<'py, f64>>,
+    n_threads: usize,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<PyCompressionPath> {
+    let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+    let (w, held) = (sample_weight.as_ref().map(contiguous), held_out.as_ref().map(contiguous));
+    let forest: &Forest = forest.get().as_ref();
+    let entry = Entry { n_threads, cost: cost_of_path(&x, &y, forest.n_trees()), progress };
+    entry
+        .run(py, |control| config.path(forest, &x, &y, w.as_deref(), held.as_deref(), control))
+        .map(|path| PyCompressionPath(Arc::new(path)))
+}
+
+/// Test losses of folds, each of a forest of its own grown by `grow`.
+#[pyfunction]
+#[pyo3(signature = (x, y, weights, grow, config, folds, n_threads=1, progress=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn cross_validate_compression<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    weights: PyRowWeights<'py>,
+    grow: PyForestConfig,
+    config: PyCompressConfig,
+    folds: Vec<(PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u32>)>,
+    n_threads: usize,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous());
+    let (weights, grow, config) = (weights.view()?, grow.into_config()?, config.into_config()?);
+    let rows = |rows: &PyReadonlyArray1<'_, u32>| rows.as_array().to_vec();
+    let folds: Vec<Fold> = folds.iter().map(|(train, test)| Fold { train: rows(train), test: rows(test) }).collect();
+    let cost = cost_of_path(&x, &y, grow.n_trees).saturating_mul(folds.len());
+    let entry = Entry { n_threads, cost, progress };
+    let found = entry.run(py, |control| config.cross_validate(&grow, &x, &y, weights, &folds, control))?;
+    let losses = (output::array(py, found.test_loss), output::array(py, found.n_test_nodes));
+    (output::vector(py, found.l1_norms), losses.0, losses.1, output::vector(py, found.full_forest_loss))
+        .into_pyobject(py)
+}
+
+/// A path of compression. Immutable: any number of threads may use it at once.
+#[pyclass(frozen, module = "spinney._spinney", name = "CompressionPath")]
+#[derive(Debug)]
+pub(crate) struct PyCompressionPath(Arc<CompressionPath>);
+
+#[pymethods]
+impl PyCompressionPath {
+    /// Number of steps after the constant: arrays are one longer.
+    #[getter]
+    fn n_steps(&self) -> usize {
+        self.0.n_steps()
+    }
+
+    /// Number of columns of scores.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    fn l1_norm<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.l1_norm().to_pyarray(py)
+    }
+
+    fn train_loss<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.train_loss().to_pyarray(py)
+    }
+
+    /// Empty without rows held out.
+    fn test_loss<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.test_loss().to_pyarray(py)
+    }
+
+    fn n_test_nodes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        output::vector(py, self.0.n_test_nodes().iter().map(|&n| n as i64).collect())
+    }
+
+    fn n_nonzero<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        output::vector(py, self.0.n_nonzero().iter().map(|&n| n as i64).collect())
+    }
+
+    /// The last step whose norm is at most that.
+    fn step_of(&self, l1_norm: f64) -> PyResult<usize> {
+        self.0.step_of(l1_norm).map_err(raise)
+    }
+
+    /// The model of that norm.
+    fn at(&self, py: Python<'_>, l1_norm: f64) -> PyResult<PyCompressed> {
+        self.run(py, |path| path.at(l1_norm)).map(PyCompressed::from)
+    }
+
+    /// The model after so many steps.
+    fn at_step(&self, py: Python<'_>, step: usize) -> PyResult<PyCompressed> {
+        self.run(py, |path| path.at_step(step)).map(PyCompressed::from)
+    }
+
+    /// Bytes of the model file after so many steps.
+    fn bytes_at(&self, py: Python<'_>, step: usize) -> PyResult<usize> {
+        self.run(py, |path| path.bytes_at(step))
+    }
+
+    /// Trees, nodes (uint32) and coefficients, (n_nonzero, width): of 0/1 indicators, in the units of y.
+    fn coefficients<'py>(&self, py: Python<'py>, step: usize) -> PyResult<Bound<'py, PyTuple>> {
+        let found = self.run(py, |path| path.coefficients(step))?;
+        let (trees, nodes) = (found.iter().map(|c| c.0).collect(), found.iter().map(|c| c.1).collect());
+        let (n, width) = (found.len(), self.0.width());
+        let values = found.into_iter().flat_map(|(_, _, beta)| beta).collect();
+        let values = ndarray::Array2::from_shape_vec((n, width), values)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        (output::vector(py, trees), output::vector(py, nodes), output::array(py, values)).into_pyobject(py)
+    }
+
+    /// (width,): the constant of scores after so many steps.
+    fn intercept<'py>(&self, py: Python<'py>, step: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(output::vector(py, self.0.intercept(step).map_err(raise)?))
+    }
+}
+
+impl PyCompressionPath {
+    /// Without the GIL.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&CompressionPath) -> spinney::Result<T> + Send,
+    ) -> PyResult<T> {
+        let nodes: usize = self.0.forest().trees().iter().map(|tree| tree.n_nodes()).sum();
+        let cost = nodes.saturating_add(self.0.n_steps().saturating_mul(self.0.width()));
+        Entry { n_threads: 1, cost, progress: None }.run(py, |_| work(&self.0))
+    }
+}
+
+/// A compressed model. Immutable: any number of threads may use it at once.
+#[pyclass(frozen, eq, module = "spinney._spinney", name = "Compressed")]
+#[derive(Debug, PartialEq)]
+pub(crate) struct PyCompressed(Arc<Compressed>);
+
+impl From<Compressed> for PyCompressed {
+    fn from(model: Compressed) -> Self {
+        PyCompressed(Arc::new(model))
+    }
+}
+
+/// Rough steps for each tree that a row walks down.
+const STEPS_PER_TREE: usize = 16;
+
+impl PyCompressed {
+    fn entry<'py>(&self, x: &Matrix<'_>, n_threads: usize) -> Entry<'py> {
+        let per_row = self.0.width().saturating_add(STEPS_PER_TREE).saturating_mul(self.0.forest().n_trees());
+        let cost = x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x));
+        Entry { n_threads, cost, progress: None }
+    }
+
+    /// How to run a pass over the leaves.
+    fn compacting<'py>(&self, n_threads: usize) -> Entry<'py> {
+        let cost = self.0.width().saturating_mul(self.0.n_test_nodes());
+        Entry { n_threads, cost, progress: None }
+    }
+}
+
+#[pymethods]
+impl PyCompressed {
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.forest().n_features()
+    }
+
+    /// Number of columns of scores.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    /// Number of columns of predictions.
+    #[getter]
+    fn n_columns(&self) -> usize {
+        self.0.outputs().width()
+    }
+
+    /// Number of columns of y.
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        self.0.outputs().n_outputs()
+    }
+
+    /// Number of classes of each output: 1 for numbers, 2 for labels.
+    #[getter]
+    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let n_classes = match self.0.outputs() {
+            Outputs::Real { n_outputs } => vec![1; *n_outputs],
+            Outputs::Classes { n_classes } => n_classes.iter().map(|&k| i64::from(k)).collect(),
+            Outputs::Labels { n_labels } => vec![2; *n_labels],
+        };
+        output::vector(py, n_classes)
+    }
+
+    #[getter]
+    fn l1_norm(&self) -> f64 {
+        self.0.l1_norm()
+    }
+
+    #[getter]
+    fn n_test_nodes(&self) -> usize {
+        self.0.n_test_nodes()
+    }
+
+    /// The forest of scores: numbers, one for each column. Trees are shared.
+    #[getter]
+    fn forest(&self) -> PyForest {
+        PyForest::from(self.0.forest().clone())
+    }
+
+    /// (n_samples, width) float64.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn predict_scores<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let x = x.view()?;
+        let scores = self.entry(&x, n_threads).run(py, |control| self.0.predict_scores(&x, control))?;
+        Ok(output::array(py, scores))
+    }
+
+    /// (n_samples, n_columns) float64: numbers, or probabilities.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let x = x.view()?;
+        let predictions = self.entry(&x, n_threads).run(py, |control| self.0.predict(&x, control))?;
+        Ok(output::array(py, predictions))
+    }
+
+    /// Column indices (uint32) and predictions (float64) of the `k` largest predictions of each row, largest first.
+    #[pyo3(signature = (x, k, n_threads=1))]
+    fn predict_topk<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        k: usize,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let x = x.view()?;
+        let best = self.entry(&x, n_threads).run(py, |control| self.0.predict_topk(&x, k, control))?;
+        (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
+    }
+
+    /// The same model with numbers of type "float16" or "float32" in the leaves.
+    #[pyo3(signature = (dtype, n_threads=1))]
+    fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<PyCompressed> {
+        let precision = precision(dtype)?;
+        self.compacting(n_threads).run(py, |control| self.0.with_precision(precision, control)).map(PyCompressed::from)
+    }
+
+    /// The model as bytes: the same bytes whenever the model is the same.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    /// The model that `to_bytes` wrote; every tree is proven before use.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<PyCompressed> {
+        Compressed::from_bytes(bytes).map(PyCompressed::from).map_err(raise)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<PyCompressed>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+}

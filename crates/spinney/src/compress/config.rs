@@ -1,0 +1,125 @@
+//! Parameters of compression, and what they mean.
+
+use crate::data::Outputs;
+use crate::error::{Error, Result};
+
+/// How the coefficients of nodes are found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CompressMethod {
+    /// Monotone incremental forward stagewise regression (Hastie et al. 2007): small steps on the best node.
+    Stagewise {
+        /// ε: length of a step. Numbers are scaled to unit variance, 0/1 columns are not.
+        step_size: f64,
+        /// Most steps; `None` ends where no step lowers the loss.
+        max_steps: Option<usize>,
+    },
+    /// The (group) lasso on a falling sequence of penalties, by coordinate descent.
+    Lasso {
+        /// Number of penalties.
+        n_alphas: usize,
+        /// The least penalty, as a share of the largest.
+        eps: f64,
+        /// Largest violation of the conditions of optimality, as a share of each penalty.
+        tol: f64,
+        /// Most sweeps for each penalty.
+        max_iter: usize,
+    },
+    /// Globally induced forests (Begon, Joly, Geurts 2017): the best node below those that are there, again and again.
+    Grow {
+        /// Share of a node's best weight that is added.
+        learning_rate: f64,
+        /// Most nodes that get a weight.
+        max_nodes: usize,
+        /// Candidates drawn each time; `None` weighs all.
+        candidate_window: Option<usize>,
+    },
+}
+
+/// What the coefficients lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompressLoss {
+    /// Squares of residuals: of numbers, or of columns of 0 and 1.
+    SquaredError,
+    /// Logistic of labels and of two classes, softmax of more.
+    LogLoss,
+}
+
+/// Parameters of compression.
+///
+/// ```
+/// use spinney::compress::{CompressConfig, CompressMethod};
+/// let config = CompressConfig { max_test_nodes: Some(1000), ..CompressConfig::stagewise(0.01) };
+/// assert!(!config.standardize);
+/// assert!(matches!(config.method, CompressMethod::Stagewise { max_steps: None, .. }));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CompressConfig {
+    /// How coefficients are found.
+    pub method: CompressMethod,
+    /// What they lower.
+    pub loss: CompressLoss,
+    /// Whether indicators of nodes are centred and scaled to unit variance. Without, they are 0 and 1, and stagewise
+    /// steps leave the constant as it is.
+    pub standardize: bool,
+    /// The path ends with the first step that keeps more test nodes; `None` for no limit.
+    pub max_test_nodes: Option<usize>,
+    /// Stagewise: most scores that a step moves, those of largest gradient; `None` moves all. Of many labels, few of
+    /// them make leaves that are mostly zero, and models of a fraction of the bytes.
+    pub step_outputs: Option<usize>,
+    /// Seed of the candidates that [`CompressMethod::Grow`] draws.
+    pub seed: u64,
+}
+
+impl CompressConfig {
+    /// Stagewise steps of length `step_size` on raw indicators, squared error.
+    pub fn stagewise(step_size: f64) -> Self {
+        CompressConfig::new(CompressMethod::Stagewise { step_size, max_steps: None })
+    }
+
+    /// A method with raw indicators and the squared error.
+    pub fn new(method: CompressMethod) -> Self {
+        let loss = CompressLoss::SquaredError;
+        CompressConfig { method, loss, standardize: false, max_test_nodes: None, step_outputs: None, seed: 0 }
+    }
+
+    pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
+        let positive = |what: &'static str, v: f64| {
+            if v > 0.0 && v.is_finite() { Ok(()) } else { Err(Error::invalid(what, v, "a finite number above 0")) }
+        };
+        let share = |what: &'static str, v: f64| {
+            if v > 0.0 && v < 1.0 { Ok(()) } else { Err(Error::invalid(what, v, "a number between 0 and 1")) }
+        };
+        if self.step_outputs == Some(0) {
+            return Err(Error::invalid("step_outputs", 0, "at least 1"));
+        }
+        match self.method {
+            CompressMethod::Stagewise { step_size, .. } => positive("step_size", step_size)?,
+            CompressMethod::Lasso { n_alphas, eps, tol, max_iter } => {
+                share("eps", eps)?;
+                share("tol", tol)?;
+                if n_alphas == 0 {
+                    return Err(Error::invalid("n_alphas", 0, "at least 1"));
+                }
+                if max_iter == 0 {
+                    return Err(Error::invalid("max_iter", 0, "at least 1"));
+                }
+            }
+            CompressMethod::Grow { learning_rate, candidate_window, .. } => {
+                positive("learning_rate", learning_rate)?;
+                if learning_rate > 1.0 {
+                    return Err(Error::invalid("learning_rate", learning_rate, "at most 1"));
+                }
+                if candidate_window == Some(0) {
+                    return Err(Error::invalid("candidate_window", 0, "at least 1"));
+                }
+                if self.standardize {
+                    return Err(Error::invalid("standardize", true, "false where forests are grown by nodes"));
+                }
+            }
+        }
+        if self.loss == CompressLoss::LogLoss && matches!(outputs, Outputs::Real { .. }) {
+            return Err(Error::invalid("loss", "log_loss", "squared_error for numbers"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! Globally induced forests (Begon, Joly, Geurts, ICML 2017): a compressed forest grown node by node.
+//!
+//! Candidates are the children of roots and of nodes that were chosen. Of them, or of some drawn anew each time, the node is
+//! chosen whose best weight lowers the loss most, and a share of that weight (`learning_rate`) is added. The best weight is
+//! c / (curvature × weight of the node): exact for the squared error, for the logistic loss that of a quadratic bound.
+//!
+//! Splits do not depend on what is chosen: they are those of the full tree of the same key. So the structure is grown first
+//! and walked here; the model is the one that growing on demand would give, at the cost of the full trees.
+
+use super::engine::Engine;
+use super::path::Track;
+use super::stagewise::{length, round_direction};
+use crate::control::Control;
+use crate::error::Result;
+use crate::forest::Forest;
+use crate::rng::{Key, Stream};
+
+/// Share of the largest gain, as a root, that is rounding: where the best node has no more, all is fitted.
+const NOISE: f64 = 1e-9;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    pub(crate) learning_rate: f64,
+    pub(crate) max_nodes: usize,
+    pub(crate) window: Option<usize>,
+    pub(crate) seed: u64,
+}
+
+pub(crate) fn grow(
+    forest: &Forest,
+    engine: &mut Engine<'_>,
+    track: &mut Track<'_>,
+    growth: Growth,
+    control: &Control,
+) -> Result<()> {
+    let mut rng = Stream::new(Key::from_seed(growth.seed));
+    let mut candidates: Vec<u32> = Vec::new();
+    let add_children = |node: usize, engine: &mut Engine<'_>, candidates: &mut Vec<u32>| {
+        let (tree, at) = engine.nodes.place(node);
+        let split = &forest.trees[tree].nodes[at];
+        if !split.is_leaf() {
+            for child in [node + 1, engine.nodes.offsets[tree] + split.right as usize] {
+                if engine.mass.weight[child] > 0.0 {
+                    candidates.push(child as u32);
+                    engine.open(child);
+                }
+            }
+        }
+    };
+    for tree in 0..forest.n_trees() {
+        add_children(engine.nodes.offsets[tree], engine, &mut candidates);
+    }
+    let mut direction = vec![0.0; engine.rows.width];
+    let mut largest = 0.0f64;
+    while track.n_moves() < growth.max_nodes && !track.is_full() {
+        control.check()?;
+        let found = match growth.window {
+            None => engine.select(control)?,
+            Some(window) => {
+                // The first places hold a draw without replacement.
+                let n = candidates.len();
+                for i in 0..window.min(n) {
+                    let j = i + rng.below((n - i) as u64) as usize;
+                    candidates.swap(i, j);
+                }
+                engine.best_of(&candidates[..window.min(n)])?
+            }
+        };
+        let Some((node, c)) = found else { break };
+        let gain = length(&c) / engine.mass.weight[node].sqrt();
+        largest = largest.max(gain);
+        if growth.window.is_none() && gain <= NOISE * largest {
+            break;
+        }
+        let weight = growth.learning_rate * length(&c) / (engine.rows.curvature() * engine.mass.weight[node]);
+        if round_direction(&c, &mut direction) {
+            engine.apply(node, weight, &direction, control)?;
+            track.push(node, weight, &direction, engine)?;
+        }
+        engine.close(node);
+        if growth.window.is_some() {
+            candidates.retain(|&k| k as usize != node);
+        }
+        add_children(node, engine, &mut candidates);
+        control.one_more_done();
+    }
+    Ok(())
+}

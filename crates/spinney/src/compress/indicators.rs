@@ -1,0 +1,284 @@
+//! Indicators of nodes, never written out: which rows are in a node, and sums over the rows of nodes.
+//!
+//! Rows that are in a node are contiguous when the rows of its tree are sorted by leaf, as nodes and leaves are in
+//! pre-order. So a node is a range, and what all nodes need is, for each tree, its rows in that order, the leaf of each row,
+//! and for each node its range and its parent: two numbers for each row and tree, three for each node.
+//!
+//! Nodes of all trees have one numbering: that of tree t begins at `offsets[t]`.
+
+use std::ops::Range;
+
+use crate::control::Control;
+use crate::data::Matrix;
+use crate::error::{ErrorKind, Result, try_filled, try_with_capacity};
+use crate::forest::Forest;
+use crate::forest::rows::Rows;
+
+const WHAT: &str = "the rows of nodes";
+
+/// Parent of roots.
+pub(crate) const NO_NODE: u32 = u32::MAX;
+
+/// Rows of the nodes of a forest.
+#[derive(Clone, Debug)]
+pub(crate) struct Indicators {
+    pub(crate) n_rows: usize,
+    /// First node of each tree, and their number at the end.
+    pub(crate) offsets: Vec<usize>,
+    /// Rows of each tree by leaf, and rising within: `n_rows` for each tree.
+    order: Vec<u32>,
+    /// Node within the tree of each row's leaf: `n_rows` for each tree.
+    leaf: Vec<u32>,
+    /// Range of each node in its tree's order.
+    start: Vec<u32>,
+    end: Vec<u32>,
+    /// Parent of each node, within the tree.
+    parent: Vec<u32>,
+}
+
+/// What [`Indicators::touched`] writes on; zeros between calls.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    sums: Vec<f64>,
+    /// Children yet to come, of nodes on the way; 1 for leaves with rows.
+    pending: Vec<u8>,
+    /// Leaves with rows.
+    leaves: Vec<u32>,
+}
+
+impl Indicators {
+    /// Sends `rows` of X down all trees; they are numbered by their place in `rows`.
+    pub(crate) fn new(forest: &Forest, x: &Matrix<'_>, rows: &[u32], control: &Control) -> Result<Self> {
+        let x = Rows::new(x, forest.n_features)?;
+        let (n, n_trees) = (rows.len(), forest.n_trees());
+        let mut offsets = try_with_capacity(WHAT, n_trees + 1)?;
+        offsets.push(0);
+        for tree in &forest.trees {
+            offsets.push(offsets[offsets.len() - 1] + tree.n_nodes());
+        }
+        let n_nodes = offsets[n_trees];
+        let limit = u32::MAX as usize - 1;
+        if n_nodes > limit {
+            return Err(ErrorKind::TooMany { what: "nodes", limit }.into());
+        }
+        let cells = n.checked_mul(n_trees).ok_or(ErrorKind::OutOfMemory { what: WHAT, bytes: usize::MAX })?;
+        let mut order = control.try_filled(WHAT, 0u32, cells)?;
+        let mut leaf = control.try_filled(WHAT, 0u32, cells)?;
+        let mut start = control.try_filled(WHAT, 0u32, n_nodes)?;
+        let mut end = control.try_filled(WHAT, 0u32, n_nodes)?;
+        let mut parent = control.try_filled(WHAT, NO_NODE, n_nodes)?;
+        for (t, tree) in forest.trees.iter().enumerate() {
+            control.check()?;
+            let nodes = offsets[t]..offsets[t + 1];
+            let (start, end) = (&mut start[nodes.clone()], &mut end[nodes.clone()]);
+            let parent = &mut parent[nodes];
+            let (order, leaf) = (&mut order[t * n..(t + 1) * n], &mut leaf[t * n..(t + 1) * n]);
+            let leaves = x.leaves(tree, control)?;
+            // Node of each leaf; then a counting sort of the rows by leaf.
+            let mut node_of = try_with_capacity(WHAT, tree.n_leaves())?;
+            node_of.extend((0u32..).zip(&tree.nodes).filter(|(_, node)| node.is_leaf()).map(|(i, _)| i));
+            let mut next = try_filled(WHAT, 0u32, tree.n_leaves() + 1)?;
+            rows.iter().for_each(|&row| next[leaves[row as usize] as usize + 1] += 1);
+            for l in 0..tree.n_leaves() {
+                next[l + 1] += next[l];
+                let node = node_of[l] as usize;
+                (start[node], end[node]) = (next[l], next[l + 1]);
+            }
+            for (i, &row) in rows.iter().enumerate() {
+                let l = leaves[row as usize] as usize;
+                leaf[i] = node_of[l];
+                order[next[l] as usize] = i as u32;
+                next[l] += 1;
+            }
+            for (i, node) in tree.nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
+                let right = node.right as usize;
+                (start[i], end[i]) = (start[i + 1], end[right]);
+                (parent[i + 1], parent[right]) = (i as u32, i as u32);
+            }
+        }
+        Ok(Indicators { n_rows: n, offsets, order, leaf, start, end, parent })
+    }
+
+    pub(crate) fn n_trees(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    pub(crate) fn n_nodes(&self) -> usize {
+        self.start.len()
+    }
+
+    /// Tree of a node, and the node within it.
+    pub(crate) fn place(&self, node: usize) -> (usize, usize) {
+        let tree = self.offsets.partition_point(|&offset| offset <= node) - 1;
+        (tree, node - self.offsets[tree])
+    }
+
+    /// Nodes of a tree.
+    pub(crate) fn nodes(&self, tree: usize) -> Range<usize> {
+        self.offsets[tree]..self.offsets[tree + 1]
+    }
+
+    /// Rows in a node.
+    pub(crate) fn rows(&self, node: usize) -> &[u32] {
+        let tree = self.place(node).0;
+        let order = &self.order[tree * self.n_rows..(tree + 1) * self.n_rows];
+        &order[self.start[node] as usize..self.end[node] as usize]
+    }
+
+    /// Rows of a tree in the order of its leaves, and of each of its nodes where its rows begin there and end.
+    pub(crate) fn ranges(&self, tree: usize) -> (&[u32], &[u32], &[u32]) {
+        let order = &self.order[tree * self.n_rows..(tree + 1) * self.n_rows];
+        (order, &self.start[self.nodes(tree)], &self.end[self.nodes(tree)])
+    }
+
+    /// Parent of a node, `None` for roots.
+    pub(crate) fn parent(&self, node: usize) -> Option<usize> {
+        let parent = self.parent[node];
+        (parent != NO_NODE).then(|| self.offsets[self.place(node).0] + parent as usize)
+    }
+
+    pub(crate) fn is_root(&self, node: usize) -> bool {
+        self.parent[node] == NO_NODE
+    }
+
+    /// Sums of `values` (`width` numbers for each of `rows`) in the nodes of a tree that hold any of the rows: calls `visit`
+    /// with the node, among those of all trees, and its sums. The order of nodes is not told.
+    ///
+    /// Each sum is that of the two children, and in a leaf that of its rows in the order in which they come.
+    /// O(rows + nodes that hold any of them) × width, or O(nodes of the tree) where rows are many.
+    pub(crate) fn touched(
+        &self,
+        tree: usize,
+        rows: &[u32],
+        values: &[f64],
+        width: usize,
+        scratch: &mut Scratch,
+        mut visit: impl FnMut(usize, &[f64]),
+    ) {
+        let (first, n_nodes) = (self.offsets[tree], self.nodes(tree).len());
+        let leaf = &self.leaf[tree * self.n_rows..(tree + 1) * self.n_rows];
+        let parent = &self.parent[self.nodes(tree)];
+        if scratch.pending.len() < n_nodes {
+            scratch.pending.resize(n_nodes, 0);
+        }
+        if scratch.sums.len() < n_nodes * width {
+            scratch.sums.resize(n_nodes * width, 0.0);
+        }
+        let Scratch { sums, pending, leaves } = scratch;
+        leaves.clear();
+        for (&row, values) in rows.iter().zip(values.chunks_exact(width)) {
+            let node = leaf[row as usize];
+            let at = node as usize;
+            sums[at * width..(at + 1) * width].iter_mut().zip(values).for_each(|(s, v)| *s += v);
+            if pending[at] == 0 {
+                pending[at] = 1;
+                leaves.push(node);
+            }
+        }
+        // Tells of a node whose sums are complete, and adds them to its parent's.
+        let mut finish = |at: usize, sums: &mut [f64]| {
+            let (before, own) = sums.split_at_mut(at * width);
+            let own = &mut own[..width];
+            visit(first + at, own);
+            if parent[at] != NO_NODE {
+                let up = parent[at] as usize * width;
+                before[up..up + width].iter_mut().zip(&*own).for_each(|(s, v)| *s += v);
+            }
+            own.fill(0.0);
+        };
+        if leaves.len() * MANY >= n_nodes {
+            // Children come after their parents.
+            for at in (0..n_nodes).rev() {
+                if std::mem::take(&mut pending[at]) > 0 {
+                    finish(at, sums);
+                    if parent[at] != NO_NODE {
+                        pending[parent[at] as usize] = 1;
+                    }
+                }
+            }
+            return;
+        }
+        // Up from each leaf: how many children of a node are on the way. Then again, each node when its children are done.
+        for &node in &*leaves {
+            let mut at = parent[node as usize];
+            while at != NO_NODE {
+                pending[at as usize] += 1;
+                if pending[at as usize] == 2 {
+                    break;
+                }
+                at = parent[at as usize];
+            }
+        }
+        for &node in &*leaves {
+            let mut at = node as usize;
+            pending[at] = 0;
+            loop {
+                finish(at, sums);
+                if parent[at] == NO_NODE {
+                    break;
+                }
+                at = parent[at] as usize;
+                pending[at] -= 1;
+                if pending[at] > 0 {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Sums over all rows in every node of a tree: `add` adds what a row has to sums of `width` numbers, `visit` sees the node
+    /// and its sums.
+    ///
+    /// The larger child goes first, so that no more than log₂(nodes) sums are held at once, however deep the tree.
+    pub(crate) fn all_sums(
+        &self,
+        tree: usize,
+        width: usize,
+        add: impl Fn(usize, &mut [f64]),
+        mut visit: impl FnMut(usize, &[f64]) -> Result<()>,
+    ) -> Result<()> {
+        let nodes = self.nodes(tree);
+        let (first, parent) = (nodes.start, &self.parent[nodes.clone()]);
+        let order = &self.order[tree * self.n_rows..(tree + 1) * self.n_rows];
+        // Right child of each node (0: a leaf), and the end of its subtree.
+        let mut right = try_filled(WHAT, 0u32, nodes.len())?;
+        let mut end: Vec<u32> = try_with_capacity(WHAT, nodes.len())?;
+        end.extend(1..=nodes.len() as u32);
+        for at in (1..nodes.len()).rev() {
+            let up = parent[at] as usize;
+            right[up] = right[up].max(at as u32);
+            end[up] = end[up].max(end[at]);
+        }
+        let mut spare: Vec<Vec<f64>> = Vec::new();
+        let mut done: Vec<Vec<f64>> = Vec::new();
+        // A node, and whether its children are done.
+        let mut todo = vec![(0u32, false)];
+        while let Some((at, ready)) = todo.pop() {
+            let i = at as usize;
+            if right[i] == 0 {
+                let mut sums = spare.pop().unwrap_or_default();
+                sums.clear();
+                sums.resize(width, 0.0);
+                let rows = &order[self.start[first + i] as usize..self.end[first + i] as usize];
+                rows.iter().for_each(|&row| add(row as usize, &mut sums));
+                visit(first + i, &sums)?;
+                done.push(sums);
+            } else if ready {
+                let (second, mut sums) = (done.pop().unwrap_or_default(), done.pop().unwrap_or_default());
+                sums.iter_mut().zip(&second).for_each(|(s, v)| *s += v);
+                spare.push(second);
+                visit(first + i, &sums)?;
+                done.push(sums);
+            } else {
+                let (left, right) = (at + 1, right[i]);
+                let left_is_larger = end[left as usize] - left >= end[right as usize] - right;
+                let (larger, smaller) = if left_is_larger { (left, right) } else { (right, left) };
+                todo.extend([(at, true), (smaller, false), (larger, false)]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Nodes of a tree for each leaf with rows, up to which a pass over all nodes is less work than to follow the rows.
+const MANY: usize = 4;

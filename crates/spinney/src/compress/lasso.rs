@@ -1,0 +1,475 @@
+//! The (group) lasso on a falling sequence of penalties.
+//!
+//! Minimises (1/W) Σ w ℓ(y, b + Σ β_j z_j) + λ Σ p_j ‖β_j‖, ℓ half the square of residuals or a logistic loss, W the sum of
+//! weights, p_j 1, or the deviation of the indicator where indicators are standardised: that is the penalty of the
+//! coefficient of a column of unit variance. Everything here is in terms of indicators that are 0 and 1.
+//!
+//! One coordinate is a group: the coefficients of a node. Its rows are a range, its curvature the same for all scores, so a
+//! step has a closed form (Yuan and Lin 2006); of the logistic losses, that of the curvature where things are, or of a
+//! quadratic bound where that step would raise the objective. The constant of the
+//! squared error is solved for in every step: R, the sum of weighted residuals, is carried along, and columns are centred
+//! by it. For each penalty, warm-started: strong rule (Tibshirani et al. 2012), sweeps over the nodes that it leaves, most of
+//! them over those with coefficients alone, then a check of all nodes, which are summed once for each tree.
+//!
+//! Cost of a sweep: rows of the nodes in it × width; of a check: (rows × trees + nodes) × width. Memory: the coefficients of
+//! each penalty.
+
+use super::CompressConfig;
+use super::indicators::{Indicators, Scratch};
+use super::mass::NodeMass;
+use super::path::{Records, Solution, Steps};
+use super::rows::{FitRows, Kind};
+use super::stagewise::length;
+use crate::control::Control;
+use crate::error::{Result, try_filled};
+
+/// The sequence of penalties.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Penalties {
+    pub(crate) n: usize,
+    pub(crate) eps: f64,
+    pub(crate) tol: f64,
+    pub(crate) max_iter: usize,
+}
+
+/// What solves for penalties between those of the path.
+#[derive(Clone, Debug)]
+pub(crate) struct Lasso {
+    nodes: Indicators,
+    /// As they start.
+    rows: FitRows,
+    mass: NodeMass,
+    standardize: bool,
+    penalties: Penalties,
+    lambdas: Vec<f64>,
+    norms: Vec<f64>,
+    knots: Vec<Solution>,
+}
+
+const WHAT: &str = "the path";
+/// Widest scores whose sums of all nodes of a tree are held at once.
+const NARROW: usize = 16;
+
+/// Newton steps of the constant between two penalties, and the mean gradient at which it stays.
+const STEPS: usize = 50;
+const SETTLED: f64 = 1e-10;
+
+/// The coefficients of a node under way.
+#[derive(Clone, Debug)]
+struct Coordinate {
+    node: u32,
+    share: f64,
+    /// Curvature along one score, of the mean loss.
+    curvature: f64,
+    /// p_j.
+    penalty: f64,
+    beta: Vec<f64>,
+}
+
+#[derive(Debug)]
+struct Solver<'a> {
+    nodes: &'a Indicators,
+    mass: &'a NodeMass,
+    rows: FitRows,
+    standardize: bool,
+    penalties: Penalties,
+    /// By node; those of no coefficient may be among them.
+    coordinates: Vec<Coordinate>,
+    intercept: Vec<f64>,
+    /// R.
+    overall: Vec<f64>,
+    /// ‖c_j‖ / (W p_j) of all nodes at the solution before; negative where a node is left out.
+    slopes: Vec<f64>,
+    scratch: Scratch,
+    lambda_max: f64,
+}
+
+impl<'a> Solver<'a> {
+    fn new(
+        nodes: &'a Indicators,
+        mass: &'a NodeMass,
+        rows: FitRows,
+        standardize: bool,
+        penalties: Penalties,
+        control: &Control,
+    ) -> Result<Self> {
+        let width = rows.width;
+        let mut solver = Solver {
+            nodes,
+            mass,
+            intercept: rows.start.clone(),
+            rows,
+            standardize,
+            penalties,
+            coordinates: Vec::new(),
+            overall: vec![0.0; width],
+            slopes: try_filled(WHAT, -1.0, nodes.n_nodes())?,
+            scratch: Scratch::default(),
+            lambda_max: 0.0,
+        };
+        solver.settle(STEPS);
+        solver.look(control)?;
+        solver.lambda_max = solver.slopes.iter().copied().fold(0.0, f64::max);
+        Ok(solver)
+    }
+
+    fn penalty(&self, node: usize) -> f64 {
+        if self.standardize { self.mass.deviation(node) } else { 1.0 }
+    }
+
+    /// Moves the constant to where the loss is least; by at most so many Newton steps, where it takes any.
+    fn settle(&mut self, max_steps: usize) {
+        let width = self.rows.width;
+        let mut change = vec![0.0; width];
+        for _ in 0..max_steps {
+            let mut curvatures = vec![0.0; width];
+            self.overall.fill(0.0);
+            for i in 0..self.rows.n_rows() {
+                let w = self.rows.weight[i];
+                if w > 0.0 {
+                    self.overall.iter_mut().zip(self.rows.gradient(i)).for_each(|(s, g)| *s += w * g);
+                    self.rows.add_curvatures(i, w, &mut curvatures);
+                }
+            }
+            // Far out, curvatures vanish sooner than slopes.
+            let newton = |(s, h): (&f64, f64)| if h > 0.0 { (s / h).clamp(-1.0, 1.0) } else { 0.0 };
+            let squared = self.rows.kind == Kind::Squared;
+            let exact = |s: &f64| s / self.rows.total;
+            let step: Vec<f64> = if squared {
+                self.overall.iter().map(exact).collect()
+            } else {
+                self.overall.iter().zip(curvatures).map(newton).collect()
+            };
+            for i in 0..self.rows.n_rows() {
+                self.rows.shift(i, 1.0, &step, &mut change);
+            }
+            self.intercept.iter_mut().zip(&step).for_each(|(b, s)| *b += s);
+            if squared {
+                self.overall.fill(0.0);
+                return;
+            }
+            if length(&self.overall) <= SETTLED * self.rows.total {
+                return;
+            }
+        }
+    }
+
+    /// Sums the gradients of all nodes.
+    fn look(&mut self, control: &Control) -> Result<()> {
+        let (rows, nodes, mass) = (&self.rows, self.nodes, self.mass);
+        let (width, standardize) = (rows.width, self.standardize);
+        let slopes = &mut self.slopes;
+        let mut see = |k: usize, c: &[f64]| {
+            if !nodes.is_root(k) && mass.deviation(k) > 0.0 {
+                let penalty = if standardize { mass.deviation(k) } else { 1.0 };
+                slopes[k] = length(c) / (rows.total * penalty);
+            }
+        };
+        let train: Vec<u32> = (0..rows.n_rows() as u32).filter(|&i| rows.weight[i as usize] > 0.0).collect();
+        let mut values = Vec::new();
+        if width <= NARROW {
+            for &i in &train {
+                let w = rows.weight[i as usize];
+                values.extend(rows.gradient(i as usize).iter().map(|g| w * g));
+            }
+        }
+        let mut pulse = control.pulse();
+        for tree in 0..nodes.n_trees() {
+            control.check()?;
+            if width <= NARROW {
+                nodes.touched(tree, &train, &values, width, &mut self.scratch, &mut see);
+                continue;
+            }
+            let add = |row: usize, sums: &mut [f64]| {
+                let w = rows.weight[row];
+                if w > 0.0 {
+                    sums.iter_mut().zip(rows.gradient(row)).for_each(|(s, g)| *s += w * g);
+                }
+            };
+            nodes.all_sums(tree, width, add, |k, c| {
+                see(k, c);
+                pulse.after(width)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Lets all nodes have coefficients whose slope is above `least`, but for those that may already.
+    fn admit(&mut self, least: f64) -> bool {
+        let mut known = self.coordinates.iter().map(|c| c.node as usize).peekable();
+        let mut new = Vec::new();
+        for (node, &slope) in self.slopes.iter().enumerate() {
+            if known.next_if_eq(&node).is_some() || slope <= least || slope < 0.0 {
+                continue;
+            }
+            let share = self.mass.share[node];
+            let curvature = match self.rows.kind {
+                Kind::Squared => share * (1.0 - share),
+                _ => self.rows.curvature() * share,
+            };
+            let (penalty, beta) = (self.penalty(node), vec![0.0; self.rows.width]);
+            new.push(Coordinate { node: node as u32, share, curvature, penalty, beta });
+        }
+        let some = !new.is_empty();
+        self.coordinates.append(&mut new);
+        self.coordinates.sort_unstable_by_key(|c| c.node);
+        some
+    }
+
+    /// One sweep: the largest violation of optimality that it met, as a penalty.
+    fn sweep(&mut self, lambda: f64, only_active: bool) -> f64 {
+        let Solver { nodes, rows, coordinates, overall, .. } = self;
+        let (width, total, squared) = (rows.width, rows.total, rows.kind == Kind::Squared);
+        let mut sums = vec![0.0; width];
+        let mut change = vec![0.0; width];
+        let mut step = vec![0.0; width];
+        let mut worst = 0.0f64;
+        for coordinate in coordinates {
+            let Coordinate { share, curvature, penalty, beta, .. } = coordinate;
+            if only_active && beta.iter().all(|b| *b == 0.0) {
+                continue;
+            }
+            let inside = nodes.rows(coordinate.node as usize);
+            if squared {
+                sums.iter_mut().zip(&*overall).for_each(|(s, all)| *s = -*share * all);
+            } else {
+                sums.fill(0.0);
+            }
+            if width == 1 {
+                // The same in one register.
+                let row = |&i: &u32| rows.weight[i as usize] * rows.gradient(i as usize)[0];
+                sums[0] += inside.iter().map(row).sum::<f64>();
+            } else {
+                for &i in inside {
+                    let w = rows.weight[i as usize];
+                    sums.iter_mut().zip(rows.gradient(i as usize)).for_each(|(s, g)| *s += w * g);
+                }
+            }
+            let mut bend =
+                if squared { *curvature } else { rows.curvature_in(inside).clamp(1e-6 * *curvature, *curvature) };
+            loop {
+                // v: where the coefficients would go without penalty.
+                step.iter_mut().zip(&sums).zip(&*beta).for_each(|((v, s), b)| *v = b + s / (total * bend));
+                let shrunk = (1.0 - lambda * *penalty / (bend * length(&step))).max(0.0);
+                // All zero, v has no direction.
+                let shrunk = if shrunk.is_finite() { shrunk } else { 0.0 };
+                let norms = length(beta) - shrunk * length(&step);
+                step.iter_mut().zip(&*beta).for_each(|(v, b)| *v = shrunk * *v - b);
+                let moved = length(&step);
+                if moved == 0.0 {
+                    break;
+                }
+                if squared {
+                    // Losses follow at the end.
+                    let residuals = rows.residuals_mut();
+                    for &i in inside {
+                        let row = &mut residuals[i as usize * width..(i as usize + 1) * width];
+                        row.iter_mut().zip(&step).for_each(|(r, s)| *r -= s);
+                    }
+                } else {
+                    let mut risen = -lambda * *penalty * norms;
+                    for &i in inside {
+                        risen += rows.weight[i as usize] / total * rows.shift(i as usize, 1.0, &step, &mut change);
+                    }
+                    if bend < *curvature && risen > 0.0 {
+                        step.iter_mut().for_each(|s| *s = -*s);
+                        inside.iter().for_each(|&i| _ = rows.shift(i as usize, 1.0, &step, &mut change));
+                        bend = *curvature;
+                        continue;
+                    }
+                }
+                worst = worst.max(moved * bend / *penalty);
+                if shrunk == 0.0 {
+                    beta.fill(0.0);
+                } else {
+                    beta.iter_mut().zip(&step).for_each(|(b, s)| *b += s);
+                }
+                break;
+            }
+            if squared {
+                let weight = *share * total;
+                overall.iter_mut().zip(&step).for_each(|(all, s)| *all -= weight * s);
+            }
+        }
+        worst
+    }
+
+    /// Solves for a penalty from where things are; `before` is the penalty that they were solved for.
+    fn solve(&mut self, lambda: f64, before: f64, control: &Control) -> Result<()> {
+        let tolerance = self.penalties.tol * lambda;
+        self.admit(2.0 * lambda - before);
+        let mut left = self.penalties.max_iter;
+        loop {
+            while left > 0 {
+                control.check()?;
+                left -= 1;
+                let worst = self.sweep(lambda, false);
+                if self.rows.kind != Kind::Squared {
+                    self.settle(1);
+                }
+                if worst <= tolerance {
+                    break;
+                }
+                while left > 0 {
+                    control.check()?;
+                    left -= 1;
+                    let worst = self.sweep(lambda, true);
+                    if self.rows.kind != Kind::Squared {
+                        self.settle(1);
+                    }
+                    if worst <= tolerance {
+                        break;
+                    }
+                }
+            }
+            self.settle(STEPS);
+            self.look(control)?;
+            if left == 0 || !self.admit(lambda + tolerance) {
+                break;
+            }
+        }
+        self.rows.recount();
+        self.coordinates.retain(|c| c.beta.iter().any(|b| *b != 0.0));
+        Ok(())
+    }
+
+    fn norm(&self) -> f64 {
+        self.coordinates.iter().map(|c| c.penalty * length(&c.beta)).sum()
+    }
+
+    fn solution(&self) -> Solution {
+        let betas = self.coordinates.iter().map(|c| (c.node, c.beta.clone()));
+        Solution { start: self.intercept.clone(), betas: betas.collect() }
+    }
+
+    /// Puts a solution in place of where things are.
+    fn restore(&mut self, solution: &Solution, control: &Control) -> Result<()> {
+        let mut change = vec![0.0; self.rows.width];
+        let step: Vec<f64> = solution.start.iter().zip(&self.intercept).map(|(b, a)| b - a).collect();
+        for i in 0..self.rows.n_rows() {
+            self.rows.shift(i, 1.0, &step, &mut change);
+        }
+        self.intercept.clone_from(&solution.start);
+        for (&node, beta) in &solution.betas {
+            for &i in self.nodes.rows(node as usize) {
+                self.rows.shift(i as usize, 1.0, beta, &mut change);
+            }
+        }
+        self.look(control)?;
+        // Those that have coefficients are among all that may.
+        self.slopes.iter_mut().for_each(|s| *s = -s.abs() - 1.0);
+        solution.betas.keys().for_each(|&node| self.slopes[node as usize] = 0.0);
+        self.coordinates.clear();
+        self.admit(-0.5);
+        for (coordinate, beta) in self.coordinates.iter_mut().zip(solution.betas.values()) {
+            coordinate.beta.clone_from(beta);
+        }
+        self.look(control)
+    }
+}
+
+pub(crate) fn path(
+    nodes: Indicators,
+    rows: FitRows,
+    mass: &NodeMass,
+    penalties: Penalties,
+    config: &CompressConfig,
+    control: &Control,
+) -> Result<(Records, Steps)> {
+    let mut solver = Solver::new(&nodes, mass, rows.clone(), config.standardize, penalties, control)?;
+    let mut records = Records::default();
+    let at_first = solver.rows.losses().0;
+    records.push(0.0, solver.rows.losses(), rows.has_held_out(), 0, 0);
+    let (mut lambdas, mut norms) = (vec![solver.lambda_max], vec![0.0]);
+    let mut knots = vec![solver.solution()];
+    let mut kept = Ancestors { stamp: try_filled(WHAT, 0, nodes.n_nodes())?, now: 0 };
+    if solver.lambda_max > 0.0 {
+        for k in 1..penalties.n {
+            let lambda = solver.lambda_max * penalties.eps.powf(k as f64 / (penalties.n - 1) as f64);
+            solver.solve(lambda, lambdas[k - 1], control)?;
+            // Rounding apart, norms rise as penalties fall.
+            let norm = solver.norm().max(norms[k - 1]);
+            let n_test_nodes = kept.count(&nodes, solver.coordinates.iter().map(|c| c.node));
+            let losses = solver.rows.losses();
+            records.push(norm, losses, rows.has_held_out(), n_test_nodes, solver.coordinates.len());
+            lambdas.push(lambda);
+            norms.push(norm);
+            knots.push(solver.solution());
+            control.one_more_done();
+            if solver.rows.fits_all(at_first) || config.max_test_nodes.is_some_and(|max| n_test_nodes > max) {
+                break;
+            }
+        }
+    }
+    drop(solver);
+    let (mass, standardize) = (mass.clone(), config.standardize);
+    let lasso = Lasso { nodes, rows, mass, standardize, penalties, lambdas, norms, knots };
+    Ok((records, Steps::Knots(Box::new(lasso))))
+}
+
+/// Counts strict ancestors.
+#[derive(Debug)]
+struct Ancestors {
+    stamp: Vec<u32>,
+    now: u32,
+}
+
+impl Ancestors {
+    fn count(&mut self, nodes: &Indicators, of: impl Iterator<Item = u32>) -> usize {
+        self.now += 1;
+        let mut n = 0;
+        for node in of {
+            let mut at = nodes.parent(node as usize);
+            while let Some(up) = at
+                && std::mem::replace(&mut self.stamp[up], self.now) != self.now
+            {
+                n += 1;
+                at = nodes.parent(up);
+            }
+        }
+        n
+    }
+}
+
+impl Lasso {
+    /// The solution for penalty `step`.
+    pub(crate) fn knot(&self, step: usize) -> Solution {
+        self.knots[step].clone()
+    }
+
+    /// The solution of a norm between those of penalties `step` and `step + 1`: by false position on the penalty, each guess
+    /// solved from the one before.
+    pub(crate) fn solve_norm(&self, norm: f64, step: usize) -> Result<Solution> {
+        let control = Control::default();
+        let mut solver =
+            Solver::new(&self.nodes, &self.mass, self.rows.clone(), self.standardize, self.penalties, &control)?;
+        solver.restore(&self.knots[step], &control)?;
+        let (mut high, mut low) = (self.lambdas[step], self.lambdas[step + 1]);
+        let (mut of_high, mut of_low) = (self.norms[step] - norm, self.norms[step + 1] - norm);
+        let mut before = high;
+        let mut side = 0;
+        for _ in 0..60 {
+            let lambda = (high * of_low - low * of_high) / (of_low - of_high);
+            if !(lambda < high && lambda > low) {
+                break;
+            }
+            solver.solve(lambda, before.max(lambda), &control)?;
+            before = lambda;
+            let found = solver.norm() - norm;
+            if found.abs() <= 1e-9 * norm.max(f64::MIN_POSITIVE) {
+                break;
+            }
+            // Illinois: an end that stays counts half.
+            if found < 0.0 {
+                (high, of_high) = (lambda, found);
+                of_low *= if side == -1 { 0.5 } else { 1.0 };
+                side = -1;
+            } else {
+                (low, of_low) = (lambda, found);
+                of_high *= if side == 1 { 0.5 } else { 1.0 };
+                side = 1;
+            }
+        }
+        Ok(solver.solution())
+    }
+}

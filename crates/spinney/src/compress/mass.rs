@@ -1,0 +1,37 @@
+//! Weights of nodes.
+
+use super::indicators::{Indicators, Scratch};
+use super::rows::FitRows;
+use crate::error::{Result, try_filled};
+
+const WHAT: &str = "weights of nodes";
+
+/// Training weight in each node.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeMass {
+    pub(crate) weight: Vec<f64>,
+    /// Share of all weight; exactly 0 and 1 where no rows and all rows are.
+    pub(crate) share: Vec<f64>,
+}
+
+impl NodeMass {
+    pub(crate) fn new(nodes: &Indicators, rows: &FitRows) -> Result<Self> {
+        let train: Vec<u32> = (0..rows.n_rows() as u32).filter(|&i| rows.weight[i as usize] > 0.0).collect();
+        let values: Vec<f64> = train.iter().flat_map(|&i| [rows.weight[i as usize], 1.0]).collect();
+        let mut weight = try_filled(WHAT, 0.0, nodes.n_nodes())?;
+        let mut share = try_filled(WHAT, 0.0, nodes.n_nodes())?;
+        let mut scratch = Scratch::default();
+        for tree in 0..nodes.n_trees() {
+            nodes.touched(tree, &train, &values, 2, &mut scratch, |k, sums| {
+                weight[k] = sums[0];
+                share[k] = if sums[1] == train.len() as f64 { 1.0 } else { (sums[0] / rows.total).min(1.0) };
+            });
+        }
+        Ok(NodeMass { weight, share })
+    }
+
+    /// Standard deviation of a node's indicator.
+    pub(crate) fn deviation(&self, node: usize) -> f64 {
+        (self.share[node] * (1.0 - self.share[node])).sqrt()
+    }
+}

@@ -1,0 +1,187 @@
+//! Compression of forests: a sparse linear model over the nodes of a forest, and back to a smaller forest.
+//!
+//! ```
+//! use ndarray::{Array2, array};
+//! use spinney::compress::CompressConfig;
+//! use spinney::{Control, Criterion, ForestConfig, Matrix, Targets};
+//!
+//! let x = Array2::from_shape_fn((40, 2), |(i, j)| ((i * (3 + 4 * j)) % 40) as f32);
+//! let y = Array2::from_shape_fn((40, 1), |(i, _)| f64::from(u8::from(x[[i, 0]] > 19.5)));
+//! let (x, y, control) = (Matrix::from(x.view()), Targets::Real(y.view()), Control::default());
+//! let forest = ForestConfig { n_trees: 20, ..ForestConfig::extra_trees(Criterion::Variance) }.fit(&x, &y, None, &control)?;
+//!
+//! let path = CompressConfig::stagewise(0.01).path(&forest, &x, &y, None, None, &control)?;
+//! let small = path.at(1.5)?;
+//! let all: usize = forest.trees().iter().map(|tree| tree.n_nodes() / 2).sum();
+//! assert!(small.n_test_nodes() * 4 < all);
+//! assert!(path.train_loss()[path.step_of(1.5)?] < 0.1 * path.train_loss()[0]);
+//! # Ok::<(), spinney::Error>(())
+//! ```
+//!
+//! Vocabulary: node j of a tree has an *indicator*, 1 for rows that pass it; roots are left out, being the constant. Scores
+//! are f(x) = b + Σ β_j over the nodes that x passes, β_j one number for each score: coefficients of a node come and go as a
+//! group. A *test node* is one that splits. t is the sum of the lengths of what was added, or of all β_j.
+//!
+//! | module | what |
+//! |---|---|
+//! | `config` | parameters |
+//! | `indicators` | which rows are in a node, and sums over the rows of nodes: never rows × nodes |
+//! | `mass` | weights of nodes, means and deviations of indicators |
+//! | `rows` | targets, scores, losses and negative gradients of rows, those held out among them |
+//! | `engine`, `best` | the node along which the loss falls fastest, kept up to date move by move |
+//! | `stagewise` | monotone forward stagewise steps (Hastie et al. 2007; Joly 2012) |
+//! | `lasso` | the exact path, by coordinate descent over groups |
+//! | `grow` | globally induced forests: nodes below those that are there |
+//! | `path` | all steps, replayed to any of them |
+//! | `rebuild` | from coefficients to an ordinary forest |
+//! | `model` | that forest, and what its scores mean |
+//! | `cross_validate` | paths of folds, each on a forest of its own |
+//!
+//! Rows go down every tree, also those that a bootstrapped tree has not drawn; rows of weight zero do not exist. Memory
+//! beside the forest: two numbers of 32 bits for each row and tree, some dozen bytes for each node, `width` float64
+//! for each row (twice for the logistic loss; none for stagewise steps on more than 16 labels) and, with up to 16 scores a
+//! row, for each node.
+
+mod best;
+mod config;
+mod cross_validate;
+mod engine;
+mod grow;
+mod indicators;
+mod lasso;
+mod mass;
+pub(crate) mod model;
+mod path;
+mod rebuild;
+mod rows;
+mod stagewise;
+#[cfg(test)]
+mod tests;
+
+pub use config::{CompressConfig, CompressLoss, CompressMethod};
+pub use cross_validate::{CrossValidation, Fold};
+pub use model::Compressed;
+pub use path::{Coefficient, CompressionPath};
+
+use crate::boost::problem::is_binary;
+use crate::control::Control;
+use crate::data::{Matrix, Outputs, Targets};
+use crate::error::{Error, Result};
+use crate::forest::Forest;
+use engine::{Engine, Scoring};
+use indicators::Indicators;
+use mass::NodeMass;
+use model::Link;
+use path::Track;
+use rows::FitRows;
+
+/// What a path keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keep {
+    /// Everything.
+    All,
+    /// Losses and sizes alone; the loss of the forest before compression is computed.
+    Records,
+}
+
+impl CompressConfig {
+    /// The whole path of `forest` on (X, y).
+    ///
+    /// `held_out` has a weight for each row that is no training row: rows to test on after every step; they must have a
+    /// `sample_weight` of zero. Runs on one thread but for the walk of X down the trees.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::Shape`] for bad parameters or data, and for a forest of other
+    /// features or outputs; [`crate::ErrorKind::OutOfMemory`]; [`crate::ErrorKind::Interrupted`].
+    pub fn path(
+        &self,
+        forest: &Forest,
+        x: &Matrix<'_>,
+        y: &Targets<'_>,
+        sample_weight: Option<&[f64]>,
+        held_out: Option<&[f64]>,
+        control: &Control,
+    ) -> Result<CompressionPath> {
+        Ok(self.run(forest, x, y, sample_weight, held_out, Keep::All, control)?.0)
+    }
+
+    #[allow(clippy::too_many_arguments)] // those of `path`, and what to keep
+    fn run(
+        &self,
+        forest: &Forest,
+        x: &Matrix<'_>,
+        y: &Targets<'_>,
+        sample_weight: Option<&[f64]>,
+        held_out: Option<&[f64]>,
+        keep: Keep,
+        control: &Control,
+    ) -> Result<(CompressionPath, f64)> {
+        let outputs = y.outputs();
+        self.check(&outputs)?;
+        if forest.trees.is_empty() {
+            return Err(Error::invalid("forest", "without trees", "at least one tree"));
+        }
+        y.check(x.n_samples())?;
+        if forest.outputs != outputs {
+            return Err(Error::invalid("forest", "grown on other outputs", "one of the same outputs and classes as y"));
+        }
+        let rows = FitRows::new(self, y, sample_weight, held_out, control)?;
+        let full = match keep {
+            Keep::All => f64::NAN,
+            Keep::Records => {
+                let predictions = forest.predict(x, control)?;
+                rows.clone().loss_of_predictions(predictions.view())?
+            }
+        };
+        let nodes = Indicators::new(forest, x, &rows.ids, control)?;
+        let mass = NodeMass::new(&nodes, &rows)?;
+        let (width, scale, start) = (rows.width, rows.scale.clone(), rows.start.clone());
+        let mut track = Track::new(&nodes, &rows, self.max_test_nodes, keep == Keep::All)?;
+        let (records, steps) = match self.method {
+            CompressMethod::Stagewise { step_size, max_steps } => {
+                let scoring = stagewise::scoring(self.standardize);
+                let mut engine = Engine::new(&nodes, rows, &mass, scoring, control)?;
+                let steps = stagewise::Stride {
+                    size: step_size,
+                    most: max_steps.unwrap_or(usize::MAX),
+                    outputs: self.step_outputs,
+                };
+                stagewise::stagewise(&mut engine, &mut track, steps, control)?;
+                track.into_steps()
+            }
+            CompressMethod::Grow { learning_rate, max_nodes, candidate_window } => {
+                let growth = grow::Growth { learning_rate, max_nodes, window: candidate_window, seed: self.seed };
+                let mut engine = Engine::new(&nodes, rows, &mass, Scoring::Gain, control)?;
+                grow::grow(forest, &mut engine, &mut track, growth, control)?;
+                track.into_steps()
+            }
+            CompressMethod::Lasso { n_alphas, eps, tol, max_iter } => {
+                drop(track);
+                let penalties = lasso::Penalties { n: n_alphas, eps, tol, max_iter };
+                lasso::path(nodes.clone(), rows, &mass, penalties, self, control)?
+            }
+        };
+        let path = CompressionPath {
+            forest: forest.clone(),
+            link: self.link(&outputs),
+            outputs,
+            width,
+            scale,
+            start,
+            // The lasso works on indicators that are 0 and 1 in any case.
+            mass: (self.standardize && matches!(steps, path::Steps::Moves { .. })).then_some(mass),
+            records,
+            steps,
+        };
+        Ok((path, full))
+    }
+
+    fn link(&self, outputs: &Outputs) -> Link {
+        match (outputs, self.loss) {
+            (Outputs::Real { .. }, _) => Link::Identity,
+            (_, CompressLoss::SquaredError) => Link::Share,
+            (Outputs::Classes { n_classes }, _) if !is_binary(n_classes) => Link::Softmax,
+            _ => Link::Logistic,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The compressed model: an ordinary forest of scores, and what scores mean.
+
+use ndarray::{Array2, Axis};
+
+use super::rows::{logistic, softmax};
+use crate::boost::problem::starts;
+use crate::control::Control;
+use crate::data::{Matrix, Outputs};
+use crate::error::{Error, Result};
+use crate::forest::{Forest, TopK, best_columns, into_array, try_matrix};
+use crate::tree::Precision;
+
+/// What scores mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// Predictions are the scores.
+    Identity,
+    /// Scores are probabilities, but that they may leave [0, 1]; those of the classes of an output sum to 1 afterwards.
+    Share,
+    /// 1 / (1 + e^(−2f)): of labels and two classes.
+    Logistic,
+    /// e^f, divided by their sum over the classes of an output.
+    Softmax,
+}
+
+/// A compressed forest. Immutable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compressed {
+    pub(crate) forest: Forest,
+    pub(crate) outputs: Outputs,
+    pub(crate) link: Link,
+    pub(crate) l1_norm: f64,
+}
+
+impl Compressed {
+    /// The forest of scores: its outputs are numbers, one for each score.
+    pub fn forest(&self) -> &Forest {
+        &self.forest
+    }
+
+    /// Meaning of the columns of predictions.
+    pub fn outputs(&self) -> &Outputs {
+        &self.outputs
+    }
+
+    /// Number of scores of a row: one for each number and label, one for two classes, else one for each class.
+    pub fn width(&self) -> usize {
+        self.forest.outputs.width()
+    }
+
+    /// t: where on its path the model is.
+    pub fn l1_norm(&self) -> f64 {
+        self.l1_norm
+    }
+
+    /// Test nodes of all trees.
+    pub fn n_test_nodes(&self) -> usize {
+        self.forest.trees.iter().map(|tree| tree.n_nodes() / 2).sum()
+    }
+
+    /// Scores, (n_samples, width): the linear model over nodes. Layouts and threads as [`Forest::predict`].
+    ///
+    /// # Errors
+    /// As [`Forest::predict`].
+    pub fn predict_scores(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
+        self.forest.predict(x, control)
+    }
+
+    /// Numbers, or probabilities of labels and classes: (n_samples, width of the outputs).
+    ///
+    /// # Errors
+    /// As [`Forest::predict`].
+    pub fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
+        let mut scores = self.predict_scores(x, control)?;
+        let columns = self.outputs.width();
+        if columns == scores.ncols() {
+            let mut out = vec![0.0; columns];
+            let starts = self.class_starts();
+            for mut row in scores.axis_iter_mut(Axis(0)) {
+                let row = row.as_slice_mut().expect("predictions are made in rows");
+                self.link_row(&starts, row, &mut out);
+                row.copy_from_slice(&out);
+            }
+            return Ok(scores);
+        }
+        let mut out = try_matrix("predictions", 0.0, scores.nrows(), columns)?;
+        for (row, out) in scores.column(0).iter().zip(out.chunks_exact_mut(columns)) {
+            self.link_row(&[], &[*row], out);
+        }
+        Ok(into_array(out, scores.nrows(), columns))
+    }
+
+    /// The `k` columns of greatest prediction of each row: prediction descending, then column ascending. Labels by their
+    /// scores, of which probabilities are a rising function.
+    ///
+    /// Of numbers and labels the whole prediction is never held.
+    ///
+    /// # Errors
+    /// As [`Forest::predict_topk`].
+    pub fn predict_topk(&self, x: &Matrix<'_>, k: usize, control: &Control) -> Result<TopK> {
+        let columns = self.outputs.width();
+        if k == 0 || k > columns {
+            return Err(Error::invalid("k", k, "between 1 and the number of columns of predictions"));
+        }
+        if !matches!(self.outputs, Outputs::Classes { .. }) {
+            let mut best = self.forest.predict_topk(x, k, control)?;
+            best.scores.iter_mut().for_each(|score| *score = self.link_of_label(*score));
+            return Ok(best);
+        }
+        let predictions = self.predict(x, control)?;
+        let n = predictions.nrows();
+        let mut indices = try_matrix("the best columns", 0, n, k)?;
+        let mut scores = try_matrix("the best scores", 0.0, n, k)?;
+        let places = indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k));
+        for (row, (indices, scores)) in predictions.outer_iter().zip(places) {
+            best_columns(row.to_slice().expect("predictions are made in rows"), indices, scores);
+        }
+        Ok(TopK { indices: into_array(indices, n, k), scores: into_array(scores, n, k) })
+    }
+
+    /// Leaves of scores with fewer bits, as [`Forest::with_precision`].
+    ///
+    /// # Errors
+    /// As [`Forest::with_precision`].
+    pub fn with_precision(&self, precision: Precision, control: &Control) -> Result<Compressed> {
+        let forest = self.forest.with_precision(precision, control)?;
+        Ok(Compressed { forest, outputs: self.outputs.clone(), link: self.link, l1_norm: self.l1_norm })
+    }
+
+    fn class_starts(&self) -> Vec<usize> {
+        match &self.outputs {
+            Outputs::Classes { n_classes } => starts(n_classes),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What one score means on its own.
+    fn link_of_label(&self, score: f64) -> f64 {
+        match self.link {
+            Link::Identity => score,
+            Link::Share => score.clamp(0.0, 1.0),
+            Link::Logistic | Link::Softmax => logistic(score),
+        }
+    }
+
+    fn link_row(&self, starts: &[usize], scores: &[f64], out: &mut [f64]) {
+        if out.len() == 2 && scores.len() == 1 {
+            let p = self.link_of_label(scores[0]);
+            (out[0], out[1]) = (if self.link == Link::Logistic { logistic(-scores[0]) } else { 1.0 - p }, p);
+            return;
+        }
+        if starts.is_empty() {
+            out.iter_mut().zip(scores).for_each(|(p, &f)| *p = self.link_of_label(f));
+            return;
+        }
+        for part in starts.windows(2).map(|s| s[0]..s[1]) {
+            let (scores, out) = (&scores[part.clone()], &mut out[part]);
+            if self.link == Link::Softmax {
+                softmax(scores, out);
+                continue;
+            }
+            out.iter_mut().zip(scores).for_each(|(p, &f)| *p = f.clamp(0.0, 1.0));
+            let total: f64 = out.iter().sum();
+            let uniform = 1.0 / out.len() as f64;
+            out.iter_mut().for_each(|p| *p = if total > 0.0 { *p / total } else { uniform });
+        }
+    }
+}

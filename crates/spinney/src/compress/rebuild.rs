@@ -1,0 +1,129 @@
+//! From a linear model over indicators to an ordinary forest.
+//!
+//! A test node stays while a strict descendant has a coefficient; else it becomes a leaf. The leaves of each of the M trees that
+//! have more than one hold constant + M × the sum of the coefficients on their path, so that the mean over trees is the linear
+//! model. Trees that are single leaves are dropped; roots have no coefficients, so these have nothing to say. One stays
+//! when there is no other.
+//!
+//! Where sums of coefficients are mostly zero, leaves hold these alone, and one more tree, a single leaf, the constant: the
+//! sums are stored by column then.
+
+use std::sync::Arc;
+
+use super::engine::NARROW;
+use super::path::Coefficient;
+use crate::config::Criterion;
+use crate::control::Control;
+use crate::data::Outputs;
+use crate::error::{Result, try_with_capacity};
+use crate::forest::Forest;
+use crate::tree::leaves::LeafTableBuilder;
+use crate::tree::{Node, Tree};
+
+const WHAT: &str = "the compressed forest";
+/// Share of the coefficients of a node, as a divisor, up to which leaves are held to be sparse.
+const FEW: usize = 8;
+
+/// A linear model over indicators that are 0 and 1.
+#[derive(Clone, Debug)]
+pub(crate) struct Linear {
+    pub(crate) intercept: Vec<f64>,
+    /// Rising by tree and node.
+    pub(crate) coefficients: Vec<Coefficient>,
+}
+
+pub(crate) fn rebuild(forest: &Forest, linear: &Linear) -> Result<Forest> {
+    let outputs = Outputs::Real { n_outputs: linear.intercept.len() };
+    let parts: Vec<&[Coefficient]> = linear.coefficients.chunk_by(|a, b| a.0 == b.0).collect();
+    let is_sparse = is_sparse(linear);
+    let n_kept = (parts.len() + usize::from(is_sparse)) as f64;
+    let mut trees = try_with_capacity(WHAT, parts.len() + 1)?;
+    let zeros = vec![0.0; linear.intercept.len()];
+    let of_all = if is_sparse { &zeros } else { &linear.intercept };
+    for part in &parts {
+        let tree = &forest.trees[part[0].0 as usize];
+        trees.push(Arc::new(rebuild_tree(tree, part, of_all, n_kept, &outputs)?));
+    }
+    if trees.is_empty() || is_sparse {
+        let constant: Vec<f64> = linear.intercept.iter().map(|b| n_kept.max(1.0) * b).collect();
+        trees.push(Arc::new(rebuild_tree(&forest.trees[0], &[], &constant, 1.0, &outputs)?));
+    }
+    Ok(Forest { n_features: forest.n_features, outputs, trees })
+}
+
+/// Whether coefficients are few enough for leaves without the constant: an eighth of all on average, of more than `NARROW`.
+fn is_sparse(linear: &Linear) -> bool {
+    let width = linear.intercept.len();
+    let n_cells: usize =
+        linear.coefficients.iter().map(|(_, _, beta)| beta.iter().filter(|b| **b != 0.0).count()).sum();
+    width > NARROW && n_cells > 0 && n_cells <= linear.coefficients.len() * width / FEW
+}
+
+/// One tree; `factor` multiplies coefficients.
+fn rebuild_tree(
+    tree: &Tree,
+    coefficients: &[Coefficient],
+    intercept: &[f64],
+    factor: f64,
+    outputs: &Outputs,
+) -> Result<Tree> {
+    let n = tree.n_nodes();
+    let control = Control::default();
+    // Place of each node's coefficients, one more; and whether the node or one below it has any.
+    let mut place = control.try_filled(WHAT, 0u32, n)?;
+    (1u32..).zip(coefficients).for_each(|(i, (_, node, _))| place[*node as usize] = i);
+    let mut below = control.try_filled(WHAT, false, n)?;
+    for (i, node) in tree.nodes.iter().enumerate().rev() {
+        below[i] = place[i] > 0 || (!node.is_leaf() && (below[i + 1] || below[node.right as usize]));
+    }
+    let is_kept = |i: usize| {
+        let node = &tree.nodes[i];
+        !node.is_leaf() && (below[i + 1] || below[node.right as usize])
+    };
+    let mut leaves = LeafTableBuilder::new(intercept.len());
+    let mut nodes: Vec<Node> = Vec::new();
+    let (mut impurity, mut samples, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    let mut n_leaves = 0;
+    // Sums along the path to a node: no more of them than there are leaves to come.
+    let mut todo: Vec<(usize, Option<usize>, Vec<f64>)> = vec![(0, None, vec![0.0; intercept.len()])];
+    let mut values = vec![0.0; intercept.len()];
+    while let Some((i, right_of, mut sums)) = todo.pop() {
+        if let Some(parent) = right_of {
+            let parent: &mut Node = &mut nodes[parent];
+            parent.right = nodes_len(&impurity);
+        }
+        if place[i] > 0 {
+            let beta = &coefficients[place[i] as usize - 1].2;
+            sums.iter_mut().zip(beta).for_each(|(s, b)| *s += b);
+        }
+        impurity.push(tree.impurity[i]);
+        samples.push(tree.n_node_samples[i]);
+        weights.push(tree.weighted_n_node_samples[i]);
+        let node = tree.nodes[i];
+        if is_kept(i) {
+            todo.push((node.right as usize, Some(nodes.len()), sums.clone()));
+            todo.push((i + 1, None, sums));
+            nodes.push(Node { right: 0, ..node });
+        } else {
+            values.iter_mut().zip(intercept).zip(&sums).for_each(|((v, b), s)| *v = b + factor * s);
+            leaves.push_means(&values);
+            nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: n_leaves });
+            n_leaves += 1;
+        }
+    }
+    Ok(Tree {
+        n_features: tree.n_features,
+        outputs: outputs.clone(),
+        criterion: Criterion::Variance,
+        nodes,
+        impurity,
+        n_node_samples: samples,
+        weighted_n_node_samples: weights,
+        leaves: leaves.finish()?,
+    })
+}
+
+/// Number of nodes so far, as each has an impurity.
+fn nodes_len(impurity: &[f64]) -> u32 {
+    impurity.len() as u32
+}

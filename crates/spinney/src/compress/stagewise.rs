@@ -1,0 +1,69 @@
+//! Monotone incremental forward stagewise regression.
+//!
+//! Repeat: of the nodes that may (a coefficient never turns back), the one of largest ‖c_k‖ moves by ε along c_k / ‖c_k‖, which
+//! for one score is its sign. Directions are rounded to float32, as the path keeps them. The path ends where no node may move,
+//! or the step no longer lowers the loss, or a thousandth of a logistic loss is left. Raw indicators leave the constant where it starts: steps are those of the
+//! columns alone, as in the literature, where columns are centred.
+//!
+//! A step may be limited to the scores of largest |c_k|: then it goes along these alone.
+
+use super::engine::{Engine, Scoring};
+use super::path::Track;
+use crate::control::Control;
+use crate::error::Result;
+
+/// How steps are made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stride {
+    /// ε.
+    pub(crate) size: f64,
+    /// Number of steps.
+    pub(crate) most: usize,
+    /// Most scores that a step moves.
+    pub(crate) outputs: Option<usize>,
+}
+
+pub(crate) fn stagewise(
+    engine: &mut Engine<'_>,
+    track: &mut Track<'_>,
+    steps: Stride,
+    control: &Control,
+) -> Result<()> {
+    let width = engine.rows.width;
+    let mut direction = vec![0.0; width];
+    let mut columns: Vec<usize> = Vec::new();
+    let at_first = engine.rows.losses().0;
+    while track.n_moves() < steps.most && !track.is_full() && !engine.rows.fits_all(at_first) {
+        control.check()?;
+        let Some((node, mut c)) = engine.select(control)? else { break };
+        if let Some(k) = steps.outputs.filter(|&k| k < width) {
+            columns.clear();
+            columns.extend(0..width);
+            // Of equals, the first.
+            columns.select_nth_unstable_by(k, |&a, &b| c[b].abs().total_cmp(&c[a].abs()).then(a.cmp(&b)));
+            columns[k..].iter().for_each(|&column| c[column] = 0.0);
+        }
+        if !round_direction(&c, &mut direction) || engine.apply(node, steps.size, &direction, control)? >= 0.0 {
+            break;
+        }
+        track.push(node, steps.size, &direction, engine)?;
+        control.one_more_done();
+    }
+    Ok(())
+}
+
+/// Scoring of stagewise steps.
+pub(crate) fn scoring(standardize: bool) -> Scoring {
+    if standardize { Scoring::Standardized } else { Scoring::Raw }
+}
+
+/// c / ‖c‖, rounded to float32. Whether there is any.
+pub(crate) fn round_direction(c: &[f64], direction: &mut [f64]) -> bool {
+    let norm = length(c);
+    direction.iter_mut().zip(c).for_each(|(u, c)| *u = f64::from((c / norm) as f32));
+    norm > 0.0 && norm.is_finite()
+}
+
+pub(crate) fn length(c: &[f64]) -> f64 {
+    if let [c] = c { c.abs() } else { c.iter().map(|c| c * c).sum::<f64>().sqrt() }
+}

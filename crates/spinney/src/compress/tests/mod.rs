@@ -1,0 +1,6 @@
+//! What must hold for compression, apart from what modules test of themselves.
+
+mod cross_validate;
+mod grow;
+mod lasso;
+mod stagewise;

@@ -1,0 +1,149 @@
+//! Compressed models as bytes: the tensors of their trees, and `l1_norm`, one number.
+//!
+//! The entry `compression` of the header's object has the outputs (`outputs`, `sizes`) and what scores mean (`link`). The
+//! outputs outside it are those of the trees: scores.
+
+use safetensors::Dtype;
+use serde_json::{Map, Value};
+
+use super::read::File;
+use super::validate::trees;
+use super::write::{bytes, file, tensors};
+use super::{CompressHeader, Header, decode_outputs, encode_outputs};
+use crate::boost::problem::{is_binary, n_scores};
+use crate::compress::Compressed;
+use crate::compress::model::Link;
+use crate::config::Criterion;
+use crate::data::Outputs;
+use crate::error::{Error, Result};
+use crate::forest::Forest;
+
+const LINKS: [(Link, &str); 4] =
+    [(Link::Identity, "identity"), (Link::Share, "share"), (Link::Logistic, "logistic"), (Link::Softmax, "softmax")];
+
+impl CompressHeader {
+    pub(super) fn encode(&self) -> Value {
+        let (kind, sizes) = encode_outputs(&self.outputs);
+        let link = LINKS.iter().find(|(link, _)| *link == self.link).expect("all are listed").1;
+        // Keys in alphabetical order, as in the object around it.
+        let entries = [("link", Value::from(link)), ("outputs", Value::from(kind)), ("sizes", sizes)];
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<String, Value>>().into()
+    }
+
+    pub(super) fn decode(value: &Value) -> Result<Self> {
+        let object = value.as_object().ok_or_else(|| Error::corrupt("`compression` is no object"))?;
+        let outputs = decode_outputs(object)?;
+        let name = object.get("link").and_then(Value::as_str);
+        let link = LINKS.iter().find(|(_, n)| Some(*n) == name).ok_or_else(|| Error::corrupt("`link` is unknown"))?.0;
+        let fits = match &outputs {
+            Outputs::Real { .. } => link == Link::Identity,
+            Outputs::Labels { .. } => matches!(link, Link::Share | Link::Logistic),
+            Outputs::Classes { n_classes } if is_binary(n_classes) => matches!(link, Link::Share | Link::Logistic),
+            Outputs::Classes { .. } => matches!(link, Link::Share | Link::Softmax),
+        };
+        if fits { Ok(CompressHeader { outputs, link }) } else { Err(Error::corrupt("the link does not fit y")) }
+    }
+}
+
+impl Compressed {
+    /// The model as a safetensors file. Equal models give equal bytes.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::OutOfMemory`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let header = Header {
+            n_features: self.forest.n_features,
+            outputs: self.forest.outputs.clone(),
+            criterion: Criterion::Variance,
+            boosting: None,
+            compression: Some(CompressHeader { outputs: self.outputs.clone(), link: self.link }),
+        };
+        let mut all = tensors(&self.forest.trees, self.forest.n_features)?;
+        all.push(bytes("l1_norm", Dtype::F64, [self.l1_norm.to_le_bytes()].into_iter())?);
+        file(&header, all)
+    }
+
+    /// The model that [`Compressed::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Corrupt`] with the proof that failed, [`crate::ErrorKind::Invalid`] for a newer format,
+    /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Compressed> {
+        let file = File::parse(bytes)?;
+        let compression = file.header.compression.as_ref();
+        let compression = compression.ok_or_else(|| Error::corrupt("this is no compressed model"))?;
+        let CompressHeader { outputs, link } = compression.clone();
+        let norms = file.required("l1_norm")?;
+        if norms.len() != 1 || !(norms.at(0) >= 0.0 && norms.at(0).is_finite()) {
+            return Err(Error::corrupt("`l1_norm` is not one number of 0 or more"));
+        }
+        let trees = trees(&file)?;
+        let scores = Outputs::Real { n_outputs: n_scores(&outputs) };
+        if trees.is_empty() || file.header.outputs != scores || file.header.boosting.is_some() {
+            return Err(Error::corrupt("trees, outputs and kind of model do not fit each other"));
+        }
+        let forest = Forest { n_features: file.header.n_features, outputs: scores, trees };
+        Ok(Compressed { forest, outputs, link, l1_norm: norms.at(0) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compress::CompressConfig;
+    use crate::control::Control;
+    use crate::testing::models;
+
+    #[test]
+    fn what_was_saved_comes_back_equal_and_no_byte_of_it_is_trusted() {
+        for seed in 0..40 {
+            let forest = models::some_forest(7 * seed + 1);
+            let model = Compressed {
+                link: if matches!(forest.outputs, Outputs::Real { .. }) { Link::Identity } else { Link::Share },
+                outputs: forest.outputs.clone(),
+                l1_norm: seed as f64 / 7.0,
+                forest: Forest {
+                    outputs: Outputs::Real { n_outputs: n_scores(&forest.outputs) },
+                    ..constant(n_scores(&forest.outputs))
+                },
+            };
+            let bytes = model.to_bytes().unwrap();
+            let loaded = Compressed::from_bytes(&bytes).unwrap();
+            assert_eq!(loaded, model);
+            assert_eq!(loaded.to_bytes().unwrap(), bytes);
+            assert!(Forest::from_bytes(&bytes).is_err());
+            assert!(crate::boost::Boosted::from_bytes(&bytes).is_err());
+            assert!(Compressed::from_bytes(&forest.to_bytes().unwrap()).is_err());
+            for at in 0..bytes.len() {
+                let mut broken = bytes.clone();
+                broken[at] ^= 1 << (at % 8);
+                if let Ok(model) = Compressed::from_bytes(&broken) {
+                    let rows = models::rows(seed, 5, model.forest.n_features.min(10_000));
+                    let x = rows.c_order.view().into();
+                    let _ = model.predict(&x, &Control::default());
+                }
+                assert!(Compressed::from_bytes(&bytes[..at]).is_err());
+            }
+        }
+    }
+
+    /// A forest of that many numbers, cut down to a constant.
+    fn constant(width: usize) -> Forest {
+        let shape =
+            models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: width }, max_leaves: 9, unit: 1.0 };
+        models::forest(width as u64, 2, &shape)
+    }
+
+    #[test]
+    fn paths_tell_the_bytes_of_their_models() {
+        let x = ndarray::Array2::from_shape_fn((30, 2), |(i, j)| ((i * (3 + 4 * j)) % 30) as f32);
+        let y = ndarray::Array2::from_shape_fn((30, 1), |(i, _)| i as f64);
+        let (x, y) = (x.view().into(), crate::Targets::Real(y.view()));
+        let forest = crate::ForestConfig { n_trees: 5, ..crate::ForestConfig::extra_trees(Criterion::Variance) };
+        let forest = forest.fit(&x, &y, None, &Control::default()).unwrap();
+        let path = CompressConfig::stagewise(0.1).path(&forest, &x, &y, None, None, &Control::default()).unwrap();
+        let last = path.at_step(path.n_steps()).unwrap();
+        assert_eq!(path.bytes_at(path.n_steps()).unwrap(), last.to_bytes().unwrap().len());
+        assert_eq!(Compressed::from_bytes(&last.to_bytes().unwrap()).unwrap(), last);
+    }
+}

@@ -1,0 +1,296 @@
+//! Leaves that are rows of y, and the sets of rows that they are of: see the tables of `model_file`.
+//!
+//! Sets are written once each. Reading proves that the rows of a leaf rise and are in their set, that units are whole and
+//! positive, and that the slots of a row rise and are columns of predictions, as for leaves that hold values.
+
+use std::sync::Arc;
+
+use super::bits::{Bits, packed, width_below};
+use super::read::{File, Numbers};
+use super::validate::{counts, means, scales, sum_up};
+use super::write::{Tensor, narrowest, type_bits};
+use super::{COUNTS, HALF, SCALED, SINGLE};
+use crate::data::Outputs;
+use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::tree::leaves::{Amounts, Indices, Layout, StoredRows, StoredValues};
+use crate::tree::{Node, Tree};
+
+const WHAT: &str = "the model";
+
+/// A bit for each unit is no more than a byte for each row up to so many units, on the average; draws are 1.6 to 2.
+const MOST_UNITS_A_ROW: f64 = 8.0;
+
+/// Total units of a tree are exact as float64.
+const MOST_UNITS: f64 = (1u64 << 53) as f64;
+
+/// The rows of the leaves of `tree`, if it has such.
+fn rows(tree: &Tree) -> Option<(&[u32], &Indices, &Arc<StoredRows>)> {
+    match &tree.leaves.layout {
+        Layout::Rows { ptr, ids, stored } => Some((ptr, ids, stored)),
+        _ => None,
+    }
+}
+
+/// Whether the weights of all nodes are sums of the units of rows.
+pub(super) fn weights_follow(tree: &Tree) -> bool {
+    let Some((ptr, ..)) = rows(tree) else { return false };
+    let units = &tree.leaves.amounts;
+    tree.nodes.iter().enumerate().all(|(i, node)| {
+        let right = node.right as usize;
+        let weight = if node.is_leaf() {
+            (ptr[right]..ptr[right + 1]).map(|row| units.at(row as usize)).sum::<f64>()
+        } else {
+            tree.weighted_n_node_samples[i + 1] + tree.weighted_n_node_samples[right]
+        };
+        weight == tree.weighted_n_node_samples[i]
+    })
+}
+
+/// The tensors of leaves that are rows, and of the sets; none without such leaves.
+pub(super) fn tensors(all: &[Arc<Tree>]) -> Result<Vec<Tensor>> {
+    let trees = || all.iter().filter_map(|tree| rows(tree).map(|(_, ids, _)| (&**tree, ids)));
+    let mut sets: Vec<&Arc<StoredRows>> = Vec::new();
+    let mut set_of: Vec<f64> = Vec::new();
+    for (.., stored) in all.iter().filter_map(|tree| rows(tree)) {
+        let found =
+            sets.iter().position(|set| Arc::ptr_eq(set, stored)).or_else(|| sets.iter().position(|set| *set == stored));
+        set_of.push(found.unwrap_or(sets.len()) as f64);
+        if found.is_none() {
+            sets.push(stored);
+        }
+    }
+    if sets.is_empty() {
+        return Ok(Vec::new());
+    }
+    let units = || trees().flat_map(|(tree, _)| (0..tree.leaves.n_stored()).map(|row| tree.leaves.amounts.at(row)));
+    let mut tensors = vec![
+        packed("row_ids", id_bits(sets.iter().map(|set| set.n_rows)), {
+            trees().flat_map(|(tree, ids)| (0..tree.leaves.n_stored()).map(|row| ids.at(row).into()))
+        })?,
+        narrowest("set_rows", || sets.iter().map(|set| set.n_rows as f64))?,
+        narrowest("set_layout", || sets.iter().map(|set| layout(set).into()))?,
+    ];
+    let (n_rows, n_units) = (units().count(), units().sum::<f64>());
+    if n_units <= MOST_UNITS_A_ROW * n_rows as f64 {
+        if n_units > n_rows as f64 {
+            let ends = units().flat_map(|units| (1..=units as u64).map(move |unit| u64::from(unit == units as u64)));
+            tensors.push(packed("row_ends", 1, ends)?);
+        }
+    } else {
+        tensors.push(narrowest("row_units", units)?);
+    }
+    if sets.len() > 1 {
+        tensors.push(narrowest("row_set", || set_of.iter().copied())?);
+    }
+    let slots = || {
+        sets.iter().filter_map(|set| match &set.values {
+            StoredValues::Slots { ptr, slots } => Some((ptr, slots)),
+            StoredValues::Numbers { .. } => None,
+        })
+    };
+    let numbers = || {
+        sets.iter().filter_map(|set| match &set.values {
+            StoredValues::Slots { .. } => None,
+            StoredValues::Numbers { values, scales } => Some((values, scales)),
+        })
+    };
+    if slots().next().is_some() {
+        tensors.push(narrowest("set_sizes", || {
+            slots().flat_map(|(ptr, _)| ptr.windows(2).map(|row| f64::from(row[1] - row[0])))
+        })?);
+        tensors.push(packed("set_slots", width_below(sets[0].width), {
+            slots().flat_map(|(ptr, slots)| (0..ptr[ptr.len() - 1] as usize).map(|i| slots.at(i).into()))
+        })?);
+    }
+    if numbers().next().is_some() {
+        tensors.push(narrowest("set_values", || {
+            numbers().flat_map(|(values, _)| (0..values.len()).map(|i| values.at(i)))
+        })?);
+    }
+    if numbers().any(|(_, scales)| scales.is_some()) {
+        tensors.push(narrowest("set_scales", || numbers().flat_map(|(_, scales)| scales.iter().flatten().copied()))?);
+    }
+    Ok(tensors)
+}
+
+fn layout(set: &StoredRows) -> u8 {
+    match &set.values {
+        StoredValues::Slots { .. } => COUNTS,
+        StoredValues::Numbers { values, scales } => type_bits(values, scales.as_deref()),
+    }
+}
+
+/// Bits of the ids of rows of sets of these sizes.
+fn id_bits(n_rows: impl Iterator<Item = usize>) -> u32 {
+    width_below(n_rows.max().unwrap_or(0))
+}
+
+/// What is left of each tensor of rows for the trees to come, and the sets.
+#[derive(Debug)]
+pub(super) struct RowTensors<'a> {
+    ids: Option<Bits<'a>>,
+    id_bits: u32,
+    ends: Option<Bits<'a>>,
+    units: Option<Numbers<'a>>,
+    set: Option<Numbers<'a>>,
+    sets: Vec<Arc<StoredRows>>,
+}
+
+/// The rows of the leaves of one tree.
+#[derive(Debug)]
+pub(super) struct RowLists {
+    pub(super) ptr: Vec<u32>,
+    pub(super) ids: Indices,
+    pub(super) units: Amounts,
+    pub(super) stored: Arc<StoredRows>,
+}
+
+impl<'a> RowTensors<'a> {
+    pub(super) fn new(file: &File<'a>) -> Result<Self> {
+        let bits = |name| -> Result<Option<Bits<'a>>> {
+            file.optional(name)?.map(|numbers| Bits::new(name, numbers)).transpose()
+        };
+        let sets = sets(file)?;
+        Ok(RowTensors {
+            ids: bits("row_ids")?,
+            id_bits: id_bits(sets.iter().map(|set| set.n_rows)),
+            ends: bits("row_ends")?,
+            units: file.optional("row_units")?,
+            set: file.optional("row_set")?,
+            sets,
+        })
+    }
+
+    pub(super) fn finish(&self) -> Result<()> {
+        [self.ids, self.ends].into_iter().flatten().try_for_each(Bits::finish)?;
+        let all = [("row_units", self.units), ("row_set", self.set)];
+        all.iter().try_for_each(|(name, numbers)| numbers.map_or(Ok(()), |numbers| numbers.finish(name)))
+    }
+
+    /// Rows of the next tree that has some.
+    pub(super) fn next(&mut self, nodes: &[Node], n_node_samples: &[u32]) -> Result<RowLists> {
+        let set = match &mut self.set {
+            Some(set) => set.take(1, "row_set")?.at(0),
+            None => 0.0,
+        };
+        let set = if set.fract() == 0.0 && set >= 0.0 { self.sets.get(set as usize) } else { None };
+        let stored = Arc::clone(set.ok_or_else(|| Error::corrupt("a tree refers to rows that are not there"))?);
+        let mut ptr = try_with_capacity(WHAT, nodes.len().div_ceil(2) + 1)?;
+        let mut end = 0u32;
+        ptr.push(end);
+        for (_, &n) in nodes.iter().zip(n_node_samples).filter(|(node, _)| node.is_leaf()) {
+            end = end.checked_add(n).ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 rows or more"))?;
+            ptr.push(end);
+        }
+        let found = self.ids.as_mut().ok_or_else(|| Error::corrupt("there is no `row_ids`"))?;
+        let mut found = found.take(end as usize, self.id_bits)?;
+        let mut ids = Indices::for_width(stored.n_rows);
+        ids.try_reserve(WHAT, found.len())?;
+        for leaf in ptr.windows(2) {
+            let mut least = 0;
+            for id in found.by_ref().take((leaf[1] - leaf[0]) as usize) {
+                if !(least..stored.n_rows).contains(&(id as usize)) {
+                    return Err(Error::corrupt("the rows of a leaf do not rise, or are not there"));
+                }
+                ids.push(id);
+                least = id as usize + 1;
+            }
+        }
+        let units = match (&mut self.units, &mut self.ends) {
+            (Some(units), _) => counts(units.take(end as usize, "row_units")?)?,
+            (None, Some(ends)) => {
+                let mut units = Amounts::U8(Vec::new());
+                for _ in 0..end {
+                    units.push(ends.zeros()? + 1);
+                }
+                units
+            }
+            (None, None) => Amounts::U8(try_filled(WHAT, 1, end as usize)?),
+        };
+        let all = || (0..units.len()).map(|row| units.at(row));
+        if all().any(|units| units < 1.0) || all().sum::<f64>() > MOST_UNITS {
+            return Err(Error::corrupt("the units of rows are not positive, or too many"));
+        }
+        Ok(RowLists { ptr, ids, units, stored })
+    }
+}
+
+impl RowLists {
+    /// Weights of all nodes, where they are the units of rows.
+    pub(super) fn weights(&self, nodes: &[Node]) -> Result<Vec<f64>> {
+        let mut weights = try_filled(WHAT, 0.0, nodes.len())?;
+        for (node, weight) in nodes.iter().zip(&mut weights).filter(|(node, _)| node.is_leaf()) {
+            let leaf = node.right as usize;
+            *weight = (self.ptr[leaf]..self.ptr[leaf + 1]).map(|row| self.units.at(row as usize)).sum();
+        }
+        sum_up(nodes, &mut weights);
+        Ok(weights)
+    }
+}
+
+/// All sets of rows of a file.
+fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
+    let mut layouts = file.optional("set_layout")?;
+    let slots = file.optional("set_slots")?.map(|slots| Bits::new("set_slots", slots));
+    let (mut sizes, mut slots) = (file.optional("set_sizes")?, slots.transpose()?);
+    let (mut values, mut factors) = (file.optional("set_values")?, file.optional("set_scales")?);
+    let mut sets = Vec::new();
+    if let Some(set_rows) = file.optional("set_rows")? {
+        let width = file.header.outputs.width();
+        let is_real = matches!(file.header.outputs, Outputs::Real { .. });
+        for n_rows in set_rows.whole("set_rows")? {
+            let n_rows = n_rows as usize;
+            let layout = take(&mut layouts, 1, "set_layout")?.at(0);
+            let known = if is_real { [0, SINGLE, HALF, SINGLE | SCALED, HALF | SCALED].as_slice() } else { &[COUNTS] };
+            let layout = known.iter().copied().find(|&known| f64::from(known) == layout);
+            let layout = layout.ok_or_else(|| Error::corrupt("the layout of a set of rows is unknown"))?;
+            let values = if is_real {
+                let n_values = n_rows.checked_mul(width);
+                let n_values = n_values.ok_or_else(|| Error::corrupt("`set_values` is too short"))?;
+                let values = means(take(&mut values, n_values, "set_values")?, layout)?;
+                let scales = if layout & SCALED == 0 { None } else { Some(scales(&mut factors, width)?) };
+                let value = |i: usize| scales.as_ref().map_or(1.0, |scales| scales[i % width]) * values.at(i);
+                if !(0..values.len()).all(|i| value(i).is_finite()) {
+                    return Err(Error::corrupt("a number of a stored row is not finite"));
+                }
+                StoredValues::Numbers { values, scales }
+            } else {
+                slots_of(take(&mut sizes, n_rows, "set_sizes")?, &mut slots, width)?
+            };
+            sets.push(Arc::new(StoredRows { n_rows, width, values }));
+        }
+    }
+    let all = [("set_layout", layouts), ("set_sizes", sizes), ("set_values", values), ("set_scales", factors)];
+    all.iter().try_for_each(|(name, numbers)| numbers.map_or(Ok(()), |numbers| numbers.finish(name)))?;
+    slots.map_or(Ok(()), Bits::finish)?;
+    Ok(sets)
+}
+
+fn take<'a>(numbers: &mut Option<Numbers<'a>>, n: usize, name: &str) -> Result<Numbers<'a>> {
+    numbers.as_mut().ok_or_else(|| Error::corrupt(format!("there is no `{name}`")))?.take(n, name)
+}
+
+fn slots_of(sizes: Numbers<'_>, stored: &mut Option<Bits<'_>>, width: usize) -> Result<StoredValues> {
+    let mut ptr = try_with_capacity(WHAT, sizes.len() + 1)?;
+    let mut end = 0u32;
+    ptr.push(end);
+    for size in sizes.whole("set_sizes")? {
+        end = end.checked_add(size).ok_or_else(|| Error::corrupt("the stored rows have 2^32 slots or more"))?;
+        ptr.push(end);
+    }
+    let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there is no `set_slots`"))?;
+    let mut stored = stored.take(end as usize, width_below(width))?;
+    let mut slots = Indices::for_width(width);
+    slots.try_reserve(WHAT, stored.len())?;
+    for row in ptr.windows(2) {
+        let mut least = 0;
+        for slot in stored.by_ref().take((row[1] - row[0]) as usize) {
+            if !(least..width).contains(&(slot as usize)) {
+                return Err(Error::corrupt("the slots of a stored row do not rise, or pass the width"));
+            }
+            slots.push(slot);
+            least = slot as usize + 1;
+        }
+    }
+    Ok(StoredValues::Slots { ptr, slots })
+}
