@@ -6,10 +6,12 @@ the outputs.
 
 Modules
 -------
-`spinney.tree`, `spinney.forest`, `spinney.boosting`
+`spinney.tree`, `spinney.forest`, `spinney.boosting`, `spinney.compression`
     The estimators, also found here.
 `spinney.projection`
     Random projections of the outputs: families, and which to choose.
+`spinney.compression`
+    Smaller models that predict the same, or nearly so.
 `spinney.metrics`
     Scores for rankings of many labels, dense or sparse.
 `spinney.inspection`
@@ -18,9 +20,10 @@ Modules
     Readers of data sets.
 """
 
-from spinney import datasets, inspection, metrics, projection
+from spinney import compression, datasets, inspection, metrics, projection
 from spinney._spinney import __version__, build_info
 from spinney.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from spinney.compression import CompressedForestClassifier, CompressedForestRegressor
 from spinney.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -35,6 +38,8 @@ from spinney.tree import (
 )
 
 __all__ = [
+    "CompressedForestClassifier",
+    "CompressedForestRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
@@ -47,6 +52,7 @@ __all__ = [
     "RandomForestRegressor",
     "__version__",
     "build_info",
+    "compression",
     "datasets",
     "inspection",
     "metrics",

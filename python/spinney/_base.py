@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -42,8 +43,10 @@ def unchanged_on_failure(estimator: Any) -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(n_trees: int, verbose: int, name: str) -> Iterator[Callable[[int], object] | None]:
-    """A tqdm bar when asked for, on a terminal and installed; else nothing."""
+def progress_bar(
+    n_trees: int | None, verbose: int, name: str, unit: str = "tree"
+) -> Iterator[Callable[[int], object] | None]:
+    """A tqdm bar when asked for, on a terminal and installed; else nothing. None is a number not known before."""
     if not verbose or not sys.stderr.isatty():
         yield None
         return
@@ -52,7 +55,7 @@ def progress_bar(n_trees: int, verbose: int, name: str) -> Iterator[Callable[[in
     except ImportError:
         yield None
         return
-    with tqdm(total=n_trees, desc=name, unit="tree") as bar:
+    with tqdm(total=n_trees, desc=name, unit=unit) as bar:
         yield lambda n_done: bar.update(n_done - bar.n)
 
 
@@ -73,6 +76,10 @@ class Members(Sequence[Any]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} trees of {self._owner!r}>"
+
+
+# Only of trees and forests: a key that an estimator has no parameter for fails scikit-learn's checks.
+PRUNING_CONSTRAINTS: dict[str, list[Any]] = {"ccp_alpha": [Interval(Real, 0.0, None, closed="left")]}
 
 
 class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
@@ -151,20 +158,37 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         return {
             "criterion": criterion,
             "splitter": getattr(self, "splitter", self._splitter),
-            "max_depth": _size(self.max_depth),
+            "max_depth": as_size(self.max_depth),
             "min_samples_split": min(int(split), sys.maxsize),
             "min_samples_leaf": min(int(leaf), sys.maxsize),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
             "max_features": n_drawn_features(self.max_features, self.n_features_in_),
-            "max_leaf_nodes": _size(self.max_leaf_nodes),
+            "max_leaf_nodes": as_size(self.max_leaf_nodes),
             "min_impurity_decrease": float(self.min_impurity_decrease),
             "seed": seed,
             "output_projection": None,
+            "ccp_alpha": float(getattr(self, "ccp_alpha", 0.0)),
         }
 
     def _check_predict(self, X: Any) -> Matrix:
         check_is_fitted(self)
         return self._check_X(X, reset=False)
+
+    @abstractmethod
+    def _known_target(self) -> Target:
+        """What y was at fit, without its rows."""
+
+    def _reduced_error_pruned(self, X_val: Any, y_val: Any, sample_weight: Any) -> _spinney.Forest:
+        """The model, each tree pruned on held-out rows."""
+        X = self._check_predict(X_val)
+        weights = _validation.check_weights(sample_weight, X.shape[0])
+        if weights is not None and not weights.all():
+            # Rows of weight zero do not exist, whatever their classes.
+            check_consistent_length(X, y_val)
+            kept = np.flatnonzero(weights)
+            X, y_val, weights = X[kept], _safe_indexing(y_val, kept), weights[kept]
+        y = self._known_target().like(y_val, X.shape[0], type(self).__name__)
+        return self._forest.prune_reduced_error(X, y, weights, self._n_threads())
 
     def _scores(self, X: Any) -> Float:
         X = self._check_predict(X)
@@ -187,7 +211,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _size(value: Any) -> int | None:
+def as_size(value: Any) -> int | None:
     return None if value is None else min(int(value), sys.maxsize)
 
 
@@ -214,6 +238,9 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
 
     def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
         return _validation.numbers(y, n_samples, type(self).__name__, warn_column=self._warn_column)
+
+    def _known_target(self) -> Target:
+        return Target("numbers", None, self.n_outputs_, [], None)
 
     def predict(self, X: Any) -> Float:
         """Predict numbers: the mean over trees of the mean of the training rows in the leaf.
@@ -257,6 +284,12 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
     def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
         return _validation.classes(y, weights, n_samples, type(self).__name__, warn_column=self._warn_column)
+
+    def _known_target(self) -> Target:
+        if self._label_format is not None:
+            return Target("labels", None, self.n_outputs_, [self.classes_], None, self._label_format)
+        classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
+        return Target("classes", (None, [len(found) for found in classes]), self.n_outputs_, classes, None)
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
         return _validation.row_weights(self.class_weight, target, weights)

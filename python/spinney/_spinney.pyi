@@ -8,12 +8,16 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Boosted",
+    "Compressed",
+    "CompressionPath",
     "Forest",
     "StagedScores",
     "Tree",
     "__version__",
     "build_info",
+    "compress_forest",
     "count_projections",
+    "cross_validate_compression",
     "draw_projection",
     "fit_boosting",
     "fit_boosting_with",
@@ -65,6 +69,7 @@ class _TreeConfig(TypedDict):
     min_impurity_decrease: float
     seed: int
     output_projection: _OutputProjection | None
+    ccp_alpha: float
 
 @type_check_only
 class _ForestConfig(TypedDict):
@@ -89,6 +94,30 @@ class _BoostConfig(TypedDict):
     max_bins: int | None
     n_iter_no_change: int | None
     tol: float
+
+@type_check_only
+class _CompressConfig(TypedDict):
+    # "stagewise", "lasso" or "grow"; keys of the other methods are not looked at.
+    method: str
+    # "squared_error" or "log_loss"
+    loss: str
+    standardize: bool
+    seed: int
+    # The path ends with the first step that keeps more.
+    max_test_nodes: int | None
+    # stagewise
+    step_outputs: int | None
+    step_size: float
+    max_steps: int | None
+    # lasso
+    n_alphas: int
+    eps: float
+    tol: float
+    max_iter: int
+    # grow; None: until no node is left
+    learning_rate: float
+    max_nodes: int | None
+    candidate_window: int | None
 
 def build_info() -> dict[str, str | int]: ...
 def fit_tree(x: _Matrix, y: _Targets, weights: _RowWeights, config: _TreeConfig) -> Forest: ...
@@ -122,6 +151,26 @@ def fit_boosting_with(
     validation: tuple[_Targets, NDArray[np.float64] | None] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Boosted: ...
+def compress_forest(
+    forest: Forest,
+    x: _Matrix,
+    y: _Targets,
+    sample_weight: NDArray[np.float64] | None,
+    config: _CompressConfig,
+    held_out: NDArray[np.float64] | None = None,
+    n_threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> CompressionPath: ...
+def cross_validate_compression(
+    x: _Matrix,
+    y: _Targets,
+    weights: _RowWeights,
+    grow: _ForestConfig,
+    config: _CompressConfig,
+    folds: Sequence[tuple[NDArray[np.uint32], NDArray[np.uint32]]],
+    n_threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def weights_by_row(y: _Targets, weights: _RowWeights) -> NDArray[np.float64] | None: ...
 def draw_projection(
     family: _ProjectionFamily,
@@ -167,7 +216,23 @@ class Forest:
         sample_weight: NDArray[np.float64] | None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
+    def prune_reduced_error(
+        self, x: _Matrix, y: _Targets, sample_weight: NDArray[np.float64] | None = None, n_threads: int = 1
+    ) -> Forest: ...
     def feature_importances(self, outputs: Sequence[int] | None = None) -> NDArray[np.float64]: ...
+    def with_precision(self, dtype: str, n_threads: int = 1) -> Forest: ...
+    def with_top_k(self, k: int, n_threads: int = 1) -> Forest: ...
+    def with_stored_rows(
+        self,
+        x: _Matrix,
+        y: _Targets,
+        weights: _RowWeights,
+        bootstrap: bool,
+        max_samples: float | None,
+        seed: int,
+        n_threads: int = 1,
+    ) -> Forest: ...
+    def largest_change(self, other: Forest, n_threads: int = 1) -> float: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Forest: ...
@@ -203,6 +268,54 @@ class Boosted:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
+class CompressionPath:
+    @property
+    def n_steps(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    def l1_norm(self) -> NDArray[np.float64]: ...
+    def train_loss(self) -> NDArray[np.float64]: ...
+    def test_loss(self) -> NDArray[np.float64]: ...
+    def n_test_nodes(self) -> NDArray[np.int64]: ...
+    def n_nonzero(self) -> NDArray[np.int64]: ...
+    def step_of(self, l1_norm: float) -> int: ...
+    def at(self, l1_norm: float) -> Compressed: ...
+    def at_step(self, step: int) -> Compressed: ...
+    def bytes_at(self, step: int) -> int: ...
+    def coefficients(self, step: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]: ...
+    def intercept(self, step: int) -> NDArray[np.float64]: ...
+
+@final
+class Compressed:
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def n_classes(self) -> NDArray[np.int64]: ...
+    @property
+    def l1_norm(self) -> float: ...
+    @property
+    def n_test_nodes(self) -> int: ...
+    @property
+    def forest(self) -> Forest: ...
+    def predict_scores(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
+    def predict(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
+    def predict_topk(
+        self, x: _Matrix, k: int, n_threads: int = 1
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+    def with_precision(self, dtype: str, n_threads: int = 1) -> Compressed: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Compressed: ...
+    def __reduce__(self) -> tuple[Callable[[bytes], Compressed], tuple[bytes]]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
 class StagedScores:
     def __iter__(self) -> StagedScores: ...
     def __next__(self) -> NDArray[np.float64]: ...
@@ -223,3 +336,12 @@ class Tree:
     def n_node_samples(self) -> NDArray[np.uint32]: ...
     def weighted_n_node_samples(self) -> NDArray[np.float64]: ...
     def value(self) -> NDArray[np.float64]: ...
+    def cost_complexity_pruning_path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def rules(
+        self,
+        feature_names: Sequence[str] | None,
+        column_names: Sequence[str] | None,
+        decimals: int | None,
+        max_depth: int | None,
+        top_k: int,
+    ) -> str: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney import _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._base import (
+    PRUNING_CONSTRAINTS,
     BaseClassifier,
     BaseModel,
     BaseRegressor,
@@ -60,6 +62,7 @@ class BaseForest(BaseModel):
             Interval(Integral, 1, None, closed="left"),
         ],
         **SCOPE_CONSTRAINTS,
+        **PRUNING_CONSTRAINTS,
     }
     _warn_column: ClassVar[bool] = True
     # Attributes of a fit with `oob_score`, gone after a fit without.
@@ -223,6 +226,30 @@ class BaseForest(BaseModel):
         """The trees, as estimators."""
         return iter(self.estimators_)
 
+    def prune_reduced_error(self, X_val: Any, y_val: Any, sample_weight: Any = None) -> Any:
+        """Prune each tree by itself on rows that the forest was not grown on.
+
+        See `DecisionTreeClassifier.prune_reduced_error`, whose parameters, loss and errors are the same. Forests gain
+        by averaging trees that are too large: this makes them smaller, and not always better.
+
+        Parameters
+        ----------
+        X_val : {array-like, sparse matrix} of shape (n_val, n_features)
+        y_val : array-like of shape (n_val,) or (n_val, n_outputs), or sparse matrix
+        sample_weight : array-like of shape (n_val,), default=None
+
+        Returns
+        -------
+        pruned : estimator of the same class
+            A new fitted estimator; this one is left as it is. It has no out-of-bag score.
+        """
+        forest = self._reduced_error_pruned(X_val, y_val, sample_weight)
+        pruned = copy(self)
+        pruned._forest = forest
+        for name in self._oob_attributes:
+            pruned.__dict__.pop(name, None)
+        return pruned
+
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Index of the leaf that each row reaches in each tree, (n_samples, n_estimators)."""
         X = self._check_predict(X)
@@ -346,6 +373,9 @@ class RandomForestClassifier(BaseForestClassifier):
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
     max_samples : int or float, default=None
         Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+    ccp_alpha : float, default=0.0
+        Prune each tree when it is grown: complexity at which a split must pay for its leaves, see
+        `DecisionTreeClassifier.cost_complexity_pruning_path`.
     output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
         Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
         hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
@@ -415,6 +445,7 @@ class RandomForestClassifier(BaseForestClassifier):
         warm_start: bool = False,
         class_weight: Any = None,
         max_samples: float | None = None,
+        ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
@@ -436,6 +467,7 @@ class RandomForestClassifier(BaseForestClassifier):
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.max_samples = max_samples
+        self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
@@ -480,6 +512,9 @@ class RandomForestRegressor(BaseForestRegressor):
         data the forest is the one that would have been grown at once.
     max_samples : int or float, default=None
         Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+    ccp_alpha : float, default=0.0
+        Prune each tree when it is grown: complexity at which a split must pay for its leaves, see
+        `DecisionTreeClassifier.cost_complexity_pruning_path`.
     output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
         Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
         hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
@@ -533,6 +568,7 @@ class RandomForestRegressor(BaseForestRegressor):
         verbose: int = 0,
         warm_start: bool = False,
         max_samples: float | None = None,
+        ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
@@ -553,6 +589,7 @@ class RandomForestRegressor(BaseForestRegressor):
         self.verbose = verbose
         self.warm_start = warm_start
         self.max_samples = max_samples
+        self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
@@ -600,6 +637,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
     max_samples : int or float, default=None
         Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+    ccp_alpha : float, default=0.0
+        Prune each tree when it is grown: complexity at which a split must pay for its leaves, see
+        `DecisionTreeClassifier.cost_complexity_pruning_path`.
     output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
         Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
         hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
@@ -658,6 +698,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         warm_start: bool = False,
         class_weight: Any = None,
         max_samples: float | None = None,
+        ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
@@ -679,6 +720,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.max_samples = max_samples
+        self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
@@ -723,6 +765,9 @@ class ExtraTreesRegressor(BaseForestRegressor):
         data the forest is the one that would have been grown at once.
     max_samples : int or float, default=None
         Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
+    ccp_alpha : float, default=0.0
+        Prune each tree when it is grown: complexity at which a split must pay for its leaves, see
+        `DecisionTreeClassifier.cost_complexity_pruning_path`.
     output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
         Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
         hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
@@ -777,6 +822,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         verbose: int = 0,
         warm_start: bool = False,
         max_samples: float | None = None,
+        ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
@@ -797,6 +843,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         self.verbose = verbose
         self.warm_start = warm_start
         self.max_samples = max_samples
+        self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
 import sklearn.tree
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
+from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._base import (
+    PRUNING_CONSTRAINTS,
     BaseClassifier,
     BaseModel,
     BaseRegressor,
@@ -32,6 +35,7 @@ class BaseTree(BaseModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
         "splitter": [StrOptions({"best", "random"})],
+        **PRUNING_CONSTRAINTS,
     }
 
     tree_: Tree
@@ -100,6 +104,96 @@ class BaseTree(BaseModel):
         X = self._check_predict(X)
         return decision_path(self._forest, X)[0]
 
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Grow a tree and say what minimal cost-complexity pruning makes of it, step after step.
+
+        Each step makes a leaf of the split that pays least for its leaves: of least (R(t) - R(T_t)) / (|T_t| - 1),
+        where R is the impurity times the share of the weight, summed over leaves, and T_t the subtree below split t.
+        Candidates for `ccp_alpha` are the values found; everything between two of them prunes alike.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`. The estimator itself is left as it is.
+
+        Returns
+        -------
+        ccp_path : sklearn.utils.Bunch
+            ccp_alphas : ndarray of shape (n_steps + 1,)
+                0 for the whole tree, then the complexity at which each step is taken.
+            impurities : ndarray of shape (n_steps + 1,)
+                Sum of R over the leaves that are left.
+
+        Raises
+        ------
+        ValueError, TypeError, MemoryError
+            As `fit`.
+
+        Notes
+        -----
+        The fit, and O(node_count * log(node_count)). As in scikit-learn, of equal values that of the upper split comes
+        first, and rounding decides between values that differ by no more. With `output_projection` the impurities are
+        those of the projected outputs.
+
+        References
+        ----------
+        Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees", 1984, chapter 3.
+        """
+        grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        ccp_alphas, impurities = grown.tree_._tree.cost_complexity_pruning_path()
+        return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
+
+    def prune_reduced_error(self, X_val: Any, y_val: Any, sample_weight: Any = None) -> Any:
+        """Prune on rows that the tree was not grown on.
+
+        From the leaves up, a subtree becomes a leaf when that does not raise the loss of the held-out rows: what is
+        left is the smallest pruning of least loss. The loss is the squared error for numbers, the number of outputs
+        with a wrong class, or the number of labels that are wrongly predicted or missed. Subtrees that no held-out row
+        reaches become leaves.
+
+        Parameters
+        ----------
+        X_val : {array-like, sparse matrix} of shape (n_val, n_features)
+            As in `predict`; at least one row.
+        y_val : array-like of shape (n_val,) or (n_val, n_outputs), or sparse matrix
+            With the outputs that the tree was grown on, and no classes but those.
+        sample_weight : array-like of shape (n_val,), default=None
+            Not negative, not all zero. A row of weight zero is no row. `class_weight` has no part in the loss.
+
+        Returns
+        -------
+        pruned : estimator of the same class
+            A new fitted estimator; this one is left as it is. Its parameters are the same objects.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Bad input: another number of features or outputs, unknown classes, no rows.
+
+        Notes
+        -----
+        O(stored leaf values * log(n_leaves)) for classes and labels, O((node_count + n_val) * n_outputs) for numbers,
+        and the walk of the rows. Independent of the layout of X_val.
+
+        References
+        ----------
+        Quinlan, "Simplifying decision trees", International Journal of Man-Machine Studies 27, 1987.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> import spinney
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> tree = spinney.DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])
+        >>> pruned = tree.prune_reduced_error(X[1::2], y[1::2])
+        >>> pruned.get_n_leaves() < tree.get_n_leaves()
+        True
+        """
+        forest = self._reduced_error_pruned(X_val, y_val, sample_weight)
+        pruned = copy(self)
+        pruned.tree_ = Tree(forest)
+        return pruned
+
     def get_depth(self) -> int:
         """Largest number of splits between the root and a leaf."""
         check_is_fitted(self)
@@ -139,6 +233,8 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     class_weight : dict, list of dict or "balanced", default=None
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
+    ccp_alpha : float, default=0.0
+        Prune the grown tree: complexity at which a split must pay for its leaves, see `cost_complexity_pruning_path`.
     output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
         Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
         hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
@@ -204,6 +300,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
+        ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
     ) -> None:
@@ -218,6 +315,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
         self.n_projections = n_projections
 
@@ -234,7 +332,7 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
     criterion : {"squared_error"}, default="squared_error"
         Impurity that splits reduce: the variance, the mean over outputs.
     splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, random_state, \
-max_leaf_nodes, min_impurity_decrease, output_projection, n_projections
+max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projections
         As in `DecisionTreeClassifier`.
 
     Attributes
@@ -275,6 +373,7 @@ max_leaf_nodes, min_impurity_decrease, output_projection, n_projections
         random_state: Any = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
     ) -> None:
@@ -288,6 +387,7 @@ max_leaf_nodes, min_impurity_decrease, output_projection, n_projections
         self.random_state = random_state
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
         self.n_projections = n_projections
 
@@ -327,6 +427,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
+        ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
     ) -> None:
@@ -342,6 +443,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease,
             class_weight=class_weight,
+            ccp_alpha=ccp_alpha,
             output_projection=output_projection,
             n_projections=n_projections,
         )
@@ -374,6 +476,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         random_state: Any = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
     ) -> None:
@@ -388,6 +491,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             random_state=random_state,
             max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
             output_projection=output_projection,
             n_projections=n_projections,
         )

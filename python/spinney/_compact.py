@@ -1,0 +1,212 @@
+"""Smaller models that predict the same, or nearly so."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Integral
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from spinney import _spinney, _validation
+from spinney._arrays import Tree
+from spinney.forest import BaseForest
+from spinney.tree import BaseTree
+
+__all__ = ["CompactReport", "compact_leaves"]
+
+# Predictions are compared on blocks of about so many scores: 64 MiB.
+_BLOCK_SCORES = 1 << 23
+
+
+class CompactReport(TypedDict):
+    """What compacting did.
+
+    Attributes
+    ----------
+    n_bytes_before, n_bytes_after : int
+        Bytes of the model file.
+    max_change : float
+        No prediction of a number or of a probability, for whatever row, changes by more, but for rounding of the sum
+        (some 1e-16 of it): the mean over trees of the largest change of a value of a leaf. Computed from all leaves.
+    max_change_on_X : float or None
+        Largest change of a prediction for the rows of `X`; None without.
+    """
+
+    n_bytes_before: int
+    n_bytes_after: int
+    max_change: float
+    max_change_on_X: float | None
+
+
+def compact_leaves(
+    model: Any,
+    *,
+    top_k: int | None = None,
+    dtype: Literal["float32", "float16"] | None = None,
+    training_data: tuple[Any, ...] | None = None,
+    X: Any = None,
+) -> tuple[Any, CompactReport]:
+    """Make the leaves of a tree, forest or compressed forest smaller. The splits stay as they are.
+
+    Parameters
+    ----------
+    model : a fitted tree, forest or compressed forest of spinney
+        Is not changed.
+    top_k : int, default=None
+        Keep in each leaf so many labels, or classes of each output: those of largest frequency, of equal ones the
+        first. The frequency of the others becomes zero, and that of those that are kept is not raised in turn. Not for
+        numbers: there is no value that could be left out. Nor for compressed models, whose leaves hold corrections:
+        all of them count.
+    dtype : {"float32", "float16"}, default=None
+        Type of the numbers in leaves. Predictions are still sums of float64. Each number of a leaf changes by at most
+        2**-24 (float32) or 2**-11 (float16) of the largest magnitude in its column of its tree: columns that the type
+        cannot hold are stored divided by a power of two. Counts of whole weights take no more bytes than that as they
+        are, and remain exact. Impurities of nodes, which importances are made of, are rounded to the same type, or to
+        float32 where float16 cannot hold them.
+    training_data : (X, y) or (X, y, sample_weight), default=None
+        What `model` was fitted on. Leaves then name their training rows, and y is stored once for all trees, where each
+        tree would hold it on its own: exact, and much smaller when y is wide. Draws are made again and rows sent down
+        the trees to find out which. With `dtype`, numbers of y are rounded instead of those of leaves, by as much of
+        the largest magnitude of the column of y. Not for compressed models, whose leaves are no means of rows.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        Rows for which to measure the change of the predictions.
+
+    Returns
+    -------
+    compact : estimator of the same class
+        A copy of `model` with smaller leaves; other attributes are shared with it.
+    report : dict
+        `n_bytes_before`, `n_bytes_after`, `max_change` and `max_change_on_X`, as in `CompactReport`.
+
+    Raises
+    ------
+    NotFittedError
+        When `model` is not fitted.
+    TypeError
+        When `model` is no tree, forest or compressed forest of spinney.
+    ValueError
+        For bad parameters; when `training_data` has another shape or other outputs than the data of the fit or does not
+        reproduce the leaves, as after a change of the estimator's parameters. The message names the argument.
+
+    Notes
+    -----
+    O(size of the model), and with `training_data` O(n_samples · trees · depth) and some six bytes for each row of each
+    tree.
+
+    A prediction by stored rows adds up the labels of the rows of each leaf that is reached: leaves of one row are as
+    fast as others, those of many rows take a step for each of their labels. Numbers of leaves of many rows are averaged
+    anew for each prediction, rows times outputs steps: there, prefer `dtype`.
+
+    Of a compressed model, `max_change` and `max_change_on_X` are changes of scores (`decision_function`), before these
+    become probabilities. The smaller model has no path.
+
+    A model file with stored rows contains y. Rows that no tree has drawn are left out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> import spinney
+    >>> X, Y = make_multilabel_classification(500, n_classes=60, n_labels=9, random_state=0)
+    >>> forest = spinney.RandomForestClassifier(random_state=0).fit(X, Y)
+    >>> small, report = spinney.compression.compact_leaves(forest, training_data=(X, Y), X=X)
+    >>> bool(report["n_bytes_after"] < report["n_bytes_before"] / 2)
+    True
+    >>> report["max_change"], report["max_change_on_X"]
+    (0.0, 0.0)
+    """
+    from spinney.compression import BaseCompressed  # which offers this function
+
+    if not isinstance(model, (BaseForest, BaseTree, BaseCompressed)):
+        raise TypeError(f"model is a {type(model).__name__}, accepted: a tree, forest or compressed forest of spinney")
+    check_is_fitted(model)
+    if top_k is not None and (not isinstance(top_k, Integral) or isinstance(top_k, bool) or top_k < 1):
+        raise ValueError(f"top_k is {top_k!r}, accepted: None or an integer, at least 1")
+    if dtype not in (None, "float32", "float16"):
+        raise ValueError(f'dtype is {dtype!r}, accepted: None, "float32" and "float16"')
+    if top_k is not None and training_data is not None:
+        raise ValueError("top_k and training_data exclude each other: leaves hold columns or rows, pass one of them")
+    if isinstance(model, BaseCompressed):
+        return _compact_scores(model, top_k, dtype, training_data, X)
+    forest, n_threads = model._forest, model._n_threads()
+    compact = forest
+    if training_data is not None:
+        compact = _with_stored_rows(model, training_data)
+    if top_k is not None:
+        compact = compact.with_top_k(min(int(top_k), forest.width), n_threads)
+    if dtype is not None:
+        compact = compact.with_precision(dtype, n_threads)
+    report = CompactReport(
+        n_bytes_before=len(forest.to_bytes()),
+        n_bytes_after=len(compact.to_bytes()),
+        max_change=forest.largest_change(compact, n_threads),
+        max_change_on_X=None if X is None else _change_on(model, compact, X),
+    )
+    result = copy.copy(model)
+    if isinstance(result, BaseTree):
+        result.tree_ = Tree(compact)
+    else:
+        result._forest = compact
+    return result, report
+
+
+def _compact_scores(model: Any, top_k: int | None, dtype: Any, training_data: Any, X: Any) -> tuple[Any, CompactReport]:
+    """`compact_leaves` of a compressed forest."""
+    for name, value in (("top_k", top_k), ("training_data", training_data)):
+        if value is not None:
+            raise ValueError(
+                f"{name} is given for a compressed forest, whose leaves are corrections: only dtype applies"
+            )
+    before, n_threads = model._model, model._n_threads()
+    after = before if dtype is None else before.with_precision(dtype, n_threads)
+    report = CompactReport(
+        n_bytes_before=len(before.to_bytes()),
+        n_bytes_after=len(after.to_bytes()),
+        max_change=before.forest.largest_change(after.forest, n_threads),
+        max_change_on_X=None if X is None else _change_on(model, after.forest, X),
+    )
+    result = copy.copy(model)
+    result._model = after
+    result.__dict__.pop("_path", None)
+    return result, report
+
+
+def _with_stored_rows(model: Any, training_data: Any) -> _spinney.Forest:
+    if not isinstance(training_data, (tuple, list)) or len(training_data) not in (2, 3):
+        raise ValueError("training_data is no tuple (X, y) or (X, y, sample_weight)")
+    X, y, sample_weight = (*training_data, None)[:3]
+    forest: _spinney.Forest = model._forest
+    try:
+        X = model._check_X(X, reset=False)
+        weights = _validation.check_weights(sample_weight, X.shape[0])
+        target = model._check_y(y, weights, X.shape[0])
+        if target.n_outputs != model.n_outputs_:
+            raise ValueError(f"y has {target.n_outputs} outputs, the model {model.n_outputs_}")
+        if "classes_" in model.__dict__:
+            has_labels = model._label_format is not None
+            known = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
+            if has_labels != (target.kind == "labels") or not all(map(np.array_equal, target.classes, known)):
+                raise ValueError("y has other classes than the model")
+        row_weights = model._row_weights(target, weights)
+        bootstrap, max_samples = getattr(model, "_draws", (False, None))
+        args = (bootstrap, max_samples, getattr(model, "_seed", 0), model._n_threads())
+        return forest.with_stored_rows(X, target.engine, row_weights, *args)
+    except (ValueError, TypeError) as error:
+        if str(error).startswith("training_data"):
+            raise
+        raise type(error)(f"training_data: {error}") from error
+
+
+def _change_on(model: Any, compact: _spinney.Forest, X: Any) -> float:
+    X = model._check_X(X, reset=False)
+    if _validation.is_sparse(X):
+        X = X.tocsr()
+    n_rows, n_threads = max(1, _BLOCK_SCORES // compact.width), model._n_threads()
+    change = 0.0
+    for start in range(0, X.shape[0], n_rows):
+        block = X[start : start + n_rows]
+        difference = model._forest.predict(block, n_threads)
+        difference -= compact.predict(block, n_threads)
+        change = max(change, float(np.abs(difference, out=difference).max()))
+    return change

@@ -1,0 +1,138 @@
+"""Which point of a compression path to take: the best of a cross-validated curve, or what meets a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney._validation import Float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits of a compressed model; None for none."""
+
+    max_test_nodes: int | None = None
+    max_bytes: int | None = None
+    max_loss_increase: float | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What is known of each point of a path."""
+
+    n_test_nodes: NDArray[np.int64]
+    # Mean over folds of the test loss; None without cross-validation.
+    test_loss: Float | None
+    # The same of the forests that are not compressed.
+    full_loss: float
+    # Bytes of the model of a point.
+    n_bytes: Callable[[int], int]
+
+    def n_bytes_within(self, rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+        """Those of `rows`, in their order, whose models take no more bytes.
+
+        By bisection over the numbers of test nodes, with which bytes rise but for a few: a logarithm of the points is
+        measured.
+        """
+        sizes = np.unique(self.n_test_nodes[rows])
+        first = {int(self.n_test_nodes[row]): int(row) for row in rows[::-1]}
+        low, high = 0, len(sizes)
+        while low < high:
+            middle = (low + high) // 2
+            if self.n_bytes(first[int(sizes[middle])]) <= limit:
+                low = middle + 1
+            else:
+                high = middle
+        return rows[self.n_test_nodes[rows] <= sizes[low - 1]] if low else rows[:0]
+
+
+def choose(curve: Curve, budget: Budget) -> int:
+    """The point to take.
+
+    With a limit of loss, the smallest that keeps it. Else, of those that keep the limits of size, the first of least
+    test loss, or without test loss the last.
+
+    Raises
+    ------
+    ValueError
+        When none keeps all limits: says what the least is.
+    """
+    rows = np.arange(len(curve.n_test_nodes))
+    limited = budget.max_loss_increase is not None
+    if limited:
+        rows = _within_loss(curve, budget)
+    if budget.max_test_nodes is not None:
+        found = rows[curve.n_test_nodes[rows] <= budget.max_test_nodes]
+        if not len(found):
+            least = int(curve.n_test_nodes[rows].min())
+            raise ValueError(
+                f"max_test_nodes is {budget.max_test_nodes}, but the smallest model{_of_loss(budget)} has {least} test "
+                "nodes: allow as many, or a larger loss"
+            )
+        rows = found
+    # The order of preference, kept by what follows.
+    if limited:
+        rows = rows[np.argsort(curve.n_test_nodes[rows], kind="stable")]
+    elif curve.test_loss is not None:
+        rows = rows[np.argsort(curve.test_loss[rows], kind="stable")]
+    else:
+        rows = rows[::-1]
+    if budget.max_bytes is None or curve.n_bytes(int(rows[0])) <= budget.max_bytes:
+        return int(rows[0])
+    for row in curve.n_bytes_within(rows, budget.max_bytes):
+        if curve.n_bytes(int(row)) <= budget.max_bytes:
+            return int(row)
+    smallest = int(rows[np.argmin(curve.n_test_nodes[rows])])
+    raise ValueError(
+        f"max_bytes is {budget.max_bytes}, but the smallest model{_of_loss(budget)} takes {curve.n_bytes(smallest)} "
+        "bytes: allow as many"
+    )
+
+
+def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget: Budget) -> None:
+    """Refuse a model that was asked for and is larger than the budget."""
+    if budget.max_test_nodes is not None and n_test_nodes > budget.max_test_nodes:
+        raise ValueError(
+            f"max_test_nodes is {budget.max_test_nodes}, but the model of {what} has {n_test_nodes} test nodes: allow "
+            "as many, or ask for a smaller norm"
+        )
+    if budget.max_bytes is not None and (found := n_bytes()) > budget.max_bytes:
+        raise ValueError(
+            f"max_bytes is {budget.max_bytes}, but the model of {what} takes {found} bytes: allow as many, or ask for "
+            "a smaller norm"
+        )
+
+
+def fold_rows(
+    fold: tuple[NDArray[np.intp], NDArray[np.intp]], number: int, exists: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Rows to train on and to test on as the engine takes them: those that exist, each once, none on both sides."""
+    train, test = (np.unique(rows[exists[rows]]).astype(np.uint32) for rows in fold)
+    for rows, side in ((train, "train"), (test, "test")):
+        if not len(rows):
+            raise ValueError(f"cv: fold {number} has no {side} rows of positive weight")
+    if len(shared := np.intersect1d(train, test)):
+        raise ValueError(f"cv: row {shared[0]} is both a train row and a test row of fold {number}")
+    return train, test
+
+
+def _within_loss(curve: Curve, budget: Budget) -> NDArray[np.intp]:
+    assert budget.max_loss_increase is not None
+    assert curve.test_loss is not None
+    rows = np.flatnonzero(curve.test_loss <= (1 + budget.max_loss_increase) * curve.full_loss)
+    if not len(rows):
+        least, full = float(np.min(curve.test_loss)), curve.full_loss
+        increase = f", {least / full - 1:.3g} more" if full > 0 else ""
+        raise ValueError(
+            f"max_loss_increase is {budget.max_loss_increase}, but the least cross-validated loss of the path is "
+            f"{least:.6g}{increase}: that of the forest is {full:.6g}"
+        )
+    return rows
+
+
+def _of_loss(budget: Budget) -> str:
+    return "" if budget.max_loss_increase is None else f" within max_loss_increase={budget.max_loss_increase}"

@@ -1,0 +1,903 @@
+"""Forests compressed: a few of their nodes, weighted anew, in place of all of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from spinney import _spinney
+from spinney._arrays import Tree, decision_path
+from spinney._base import (
+    BaseClassifier,
+    BaseModel,
+    BaseRegressor,
+    Members,
+    as_size,
+    n_drawn_features,
+    progress_bar,
+    unchanged_on_failure,
+)
+from spinney._compact import CompactReport, compact_leaves
+from spinney._path_choice import Budget, Curve, check_size, choose, fold_rows
+from spinney._projection import Growth, derived_seed
+from spinney._validation import Float, Matrix, RowWeights, Target, draw_seed
+from spinney.forest import BaseForest, ExtraTreesClassifier, ExtraTreesRegressor
+from spinney.tree import BaseTree, DecisionTreeRegressor
+
+if TYPE_CHECKING:
+    from spinney._spinney import _CompressConfig, _ForestConfig
+
+__all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegressor", "compact_leaves"]
+
+# The exact path: penalties from the largest that matters down to its thousandth, as in scikit-learn's `lasso_path`.
+_N_ALPHAS, _LEAST_ALPHA = 100, 1e-3
+# Conditions of optimality hold to a ten-thousandth of the penalty, or so many sweeps are made: fewer for the logistic
+# loss, whose sweeps cost most and gain least where rows are all but separated.
+_TOL = 1e-4
+_MAX_ITER = {"squared_error": 1000, "log_loss": 100}
+
+# Bytes that a test node takes at least in a model file: itself, and the leaf that it adds.
+_LEAST_BYTES = 14
+
+
+def _ranks_columns(estimator: Any) -> bool:
+    check_is_fitted(estimator)
+    return estimator.n_outputs_ == 1 or estimator._label_format is not None
+
+
+class BaseCompressed(BaseModel):
+    """What compressed forests have, whatever y is."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        # `_check_parameters` says which estimators are accepted.
+        "method": [StrOptions({"path", "grow"})],
+        "solver": [StrOptions({"stagewise", "lasso"})],
+        "loss": [StrOptions({"squared_error"})],
+        "step_size": [Interval(Real, 0.0, None, closed="neither")],
+        "step_outputs": [Interval(Integral, 1, None, closed="left"), None],
+        "l1_norm": [StrOptions({"cv"}), Interval(Real, 0.0, None, closed="left"), None],
+        "cv": ["cv_object"],
+        "max_steps": [Interval(Integral, 1, None, closed="left"), None],
+        "standardize": ["boolean"],
+        "max_test_nodes": [Interval(Integral, 0, None, closed="left"), None],
+        "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
+        "max_loss_increase": [Interval(Real, -1.0, None, closed="left"), None],
+        "learning_rate": [Interval(Real, 0.0, 1.0, closed="right")],
+        "candidate_window": [Interval(Integral, 1, None, closed="left"), None],
+        "prefit": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _warn_column: ClassVar[bool] = True
+    _default_estimator: ClassVar[type[BaseForest]]
+    # The forest before compression; neither is saved, both can be large.
+    _unsaved: ClassVar[tuple[str, ...]] = ("_path", "estimator_")
+
+    estimator_: Any
+    l1_norm_: float
+    n_test_nodes_: int
+    compression_ratio_: float
+    step_: int
+    path_: dict[str, NDArray[Any]]
+    full_loss_: float
+
+    _model: _spinney.Compressed
+    _path: _spinney.CompressionPath
+    # The loss that the model was fitted with.
+    _loss: str
+
+    @property
+    def _forest(self) -> _spinney.Forest:  # type: ignore[override]
+        return self._model.forest
+
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the forest, unless `prefit`, and compress it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Dense or sparse, finite. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise
+            converted on one copy. Every layout gives the same model.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
+            Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
+            matrix of them. With `prefit`, of the outputs and classes that the forest was grown on; rows need not be the
+            same.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative, not all zero. A row of weight zero is no row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            Bad input or parameters, named in the message; a budget that cannot be met, with the least that can.
+        sklearn.exceptions.NotFittedError
+            With `prefit`, when `estimator` is not fitted.
+        MemoryError
+            Also for sizes that the engine cannot allocate.
+
+        After any failure, Ctrl-C included, the estimator is as it was before.
+
+        Notes
+        -----
+        The model is a function of the data, the parameters and the seed: the same for any `n_jobs`.
+
+        Memory: eight bytes for each row of each tree, a few numbers for each node of the forest and for each column of
+        each row, never rows × nodes; in cross-validation, as much and a forest for each fold that is being worked on,
+        of which there are `n_jobs` at a time.
+        """
+        with unchanged_on_failure(self):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._check_parameters()
+        if self.prefit:
+            check_is_fitted(self._given())
+        X, target, weights = self._check_fit(X, y, sample_weight)
+        seed = draw_seed(self.random_state)
+        folds = self._folds(X, target, weights) if self._cross_validates() else []
+        self._set_outputs(target)
+        self.estimator_ = self._fitted_before(target) if self.prefit else self._grown(X, y, target, weights, seed)
+        self._loss = self.loss
+        rows = self.estimator_._row_weights(target, weights)
+        # How many steps there will be is not known.
+        with progress_bar(None, self.verbose, type(self).__name__, unit="step") as progress:
+            self._path = self._whole_path(X, target, rows, seed, progress)
+            self._set_path(self._path)
+            if folds:
+                n_done = self._path.n_steps
+                in_all = None if progress is None else lambda n_more: progress(n_done + n_more)
+                self._cross_validate(X, target, rows, folds, seed, in_all)
+            else:
+                self.__dict__.pop("full_loss_", None)
+        self._set_model(self._chosen())
+
+    # --- parameters --------------------------------------------------------------------------------------------------
+
+    def _cross_validates(self) -> bool:
+        return isinstance(self.l1_norm, str)
+
+    def _given(self) -> Any:
+        """`estimator` without the wrapper by which scikit-learn keeps fitted estimators from being cloned."""
+        given = self.estimator
+        return given.estimator if isinstance(given, FrozenEstimator) else given
+
+    def _check_parameters(self) -> None:
+        """What no table can say: parameters that contradict each other."""
+        given = self._given()
+        if given is None:
+            if self.prefit:
+                raise ValueError("prefit is True, but estimator is None: pass a fitted tree or forest of spinney")
+        elif isinstance(given, type):
+            raise ValueError(f"estimator is the class {given.__name__}, accepted: an object of it, {given.__name__}()")
+        elif not isinstance(given, BaseForest | BaseTree) or is_classifier(given) != is_classifier(self):
+            kind = "classifiers" if is_classifier(self) else "regressors"
+            raise ValueError(
+                f"estimator is {type(given).__name__}, accepted: trees and forests of spinney that are {kind}, or None "
+                f"for {self._default_estimator.__name__}()"
+            )
+        if self.method == "grow":
+            if self.solver != "stagewise":
+                raise ValueError(f"solver is {self.solver!r}, but method='grow' has none: leave it at 'stagewise'")
+            if self.standardize:
+                raise ValueError("standardize is True, but method='grow' has raw indicators: set standardize=False")
+        if self.max_loss_increase is not None and not self._cross_validates():
+            raise ValueError(
+                f"max_loss_increase is {self.max_loss_increase}, which is measured by cross-validation, but l1_norm is "
+                f"{self.l1_norm!r}: set l1_norm='cv'"
+            )
+
+    def _budget(self) -> Budget:
+        return Budget(self.max_test_nodes, self.max_bytes, self.max_loss_increase)
+
+    def _config(self, seed: int, max_steps: int | None, max_test_nodes: int | None) -> _CompressConfig:
+        method = "grow" if self.method == "grow" else self.solver
+        return {
+            "method": method,
+            "loss": self.loss,
+            "standardize": bool(self.standardize),
+            "seed": seed,
+            "step_size": float(self.step_size),
+            "step_outputs": as_size(self.step_outputs),
+            "max_steps": max_steps,
+            "max_test_nodes": max_test_nodes,
+            "learning_rate": float(self.learning_rate),
+            "max_nodes": max_steps,
+            "candidate_window": as_size(self.candidate_window),
+            "n_alphas": _N_ALPHAS,
+            "eps": _LEAST_ALPHA,
+            "tol": _TOL,
+            "max_iter": _MAX_ITER[self.loss],
+        }
+
+    def _folds(self, X: Matrix, target: Target, weights: Float | None) -> list[tuple[Any, Any]]:
+        """Rows to train on and to test on, of positive weight."""
+        n_samples = X.shape[0]
+        exists = np.ones(n_samples, dtype=np.bool_) if weights is None else weights > 0
+        y = target.original
+        if target.kind == "classes" and target.n_outputs == 1:
+            y = y[:, 0]
+        if self.cv is None or isinstance(self.cv, Integral):
+            rows = np.flatnonzero(exists)
+            n_folds = 5 if self.cv is None else int(self.cv)
+            if n_folds > len(rows):
+                raise ValueError(
+                    f"cv is {n_folds} folds, more than there are rows of positive weight: n_samples={len(rows)}"
+                )
+            classes = target.kind == "classes" and target.n_outputs == 1
+            cv = check_cv(n_folds, y[rows] if classes else None, classifier=classes)
+            y = y[rows]
+        else:
+            rows = np.arange(n_samples)
+            cv = check_cv(self.cv)
+        try:
+            splits = [(rows[train], rows[test]) for train, test in cv.split(np.zeros((len(rows), 1)), y)]
+        except (ValueError, TypeError, IndexError) as error:
+            raise ValueError(f"cv is {self.cv!r}, but the rows cannot be split so: {error}") from error
+        if len(splits) < 2:
+            raise ValueError(f"cv is {self.cv!r}, which has {len(splits)} folds; accepted: at least 2")
+        return [fold_rows(split, number, exists) for number, split in enumerate(splits)]
+
+    # --- the forest --------------------------------------------------------------------------------------------------
+
+    def _grown(self, X: Matrix, y: Any, target: Target, weights: Float | None, seed: int) -> Any:
+        """A forest of the estimator's parameters. A random state of its own is kept."""
+        given = self._given()
+        forest = self._default_estimator() if given is None else clone(given)
+        own: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": derived_seed(seed, ())}
+        params = forest.get_params(deep=False)
+        forest.set_params(**{name: value for name, value in own.items() if params.get(name, own) is None})
+        single = target.n_outputs == 1 and target.kind != "labels"
+        forest.fit(X, target.original[:, 0] if single else y, sample_weight=weights)
+        if hasattr(self, "feature_names_in_"):
+            forest.feature_names_in_ = self.feature_names_in_
+        return forest
+
+    def _fitted_before(self, target: Target) -> Any:
+        """The fitted estimator, if it was grown on such X and y."""
+        forest = self._given()
+        name = type(forest).__name__
+        if forest.n_features_in_ != self.n_features_in_:
+            raise ValueError(f"X has {self.n_features_in_} features, but {name} was fitted on {forest.n_features_in_}")
+        old, new = (getattr(m, "feature_names_in_", None) for m in (forest, self))
+        if old is not None and new is not None and not np.array_equal(old, new):
+            raise ValueError(f"X has other feature names than {name} was fitted on")
+        if forest.n_outputs_ != target.n_outputs:
+            raise ValueError(f"y has {target.n_outputs} outputs, but {name} was fitted on {forest.n_outputs_}")
+        if not is_classifier(self):
+            return forest
+        if (forest._label_format is None) != (self._label_format is None):
+            kinds = ["labels" if m._label_format is not None else "classes" for m in (self, forest)]
+            raise ValueError(f"y holds {kinds[0]}, but {name} was fitted on {kinds[1]}")
+        parts = [m.classes_ if isinstance(m.classes_, list) else [m.classes_] for m in (forest, self)]
+        if not all(map(np.array_equal, *parts)):
+            raise ValueError(f"y has other classes than {name} was fitted on")
+        return forest
+
+    def _fold_config(self, target: Target, folds: list[tuple[Any, Any]], seed: int) -> _ForestConfig:
+        """How forests of the folds are grown: as the whole one, on as many rows as the first has to train on."""
+        forest = self.estimator_
+        train = np.zeros(target.original.shape[0])
+        train[folds[0][0]] = 1.0
+        if isinstance(forest, BaseForest):
+            config = forest._forest_config(target, train, (0, forest._forest.n_trees))
+        else:
+            growth = Growth(seed, range(1))
+            tree = forest._tree_config(len(folds[0][0]), target, growth)
+            config = {"tree": tree, "trees": (0, 1), "bootstrap": False, "max_samples": None}
+        config["tree"]["seed"] = seed
+        return config
+
+    # --- the path ----------------------------------------------------------------------------------------------------
+
+    def _whole_path(
+        self, X: Matrix, target: Target, rows: RowWeights, seed: int, progress: Any
+    ) -> _spinney.CompressionPath:
+        weights, rule = rows
+        rule = "balanced" if isinstance(rule, str) else rule  # of each tree's own rows, only while it grows
+        by_row = _spinney.weights_by_row(target.engine, (weights, rule))
+        config = self._config(seed, as_size(self.max_steps), self._end_of_path())
+        forest = self.estimator_._forest
+        return _spinney.compress_forest(forest, X, target.engine, by_row, config, None, self._n_threads(), progress)
+
+    def _end_of_path(self) -> int | None:
+        """Test nodes above which no model is looked for."""
+        if self.max_loss_increase is not None or isinstance(self.l1_norm, Real):
+            return None  # what is refused is to say by how much
+        limits = [as_size(self.max_test_nodes), None if self.max_bytes is None else int(self.max_bytes) // _LEAST_BYTES]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def _set_path(self, path: _spinney.CompressionPath) -> None:
+        self.path_ = {
+            "l1_norm": path.l1_norm(),
+            "train_loss": path.train_loss(),
+            "n_test_nodes": path.n_test_nodes(),
+            "n_nonzero": path.n_nonzero(),
+        }
+
+    def _cross_validate(
+        self, X: Matrix, target: Target, rows: RowWeights, folds: list[tuple[Any, Any]], seed: int, progress: Any
+    ) -> None:
+        n_points = len(self.path_["l1_norm"])
+        # No fold need go further than the path that is to be cut.
+        config = self._config(seed, max(1, n_points - 1), None)
+        grow = self._fold_config(target, folds, seed)
+        threads = self._n_threads()
+        _, losses, _, full = _spinney.cross_validate_compression(
+            X, target.engine, rows, grow, config, folds, threads, progress
+        )
+        # Point s is step s of each fold; those that have ended stay as they were.
+        losses = losses[:, np.minimum(np.arange(n_points), losses.shape[1] - 1)]
+        self.path_["test_loss_mean"] = losses.mean(axis=0)
+        self.path_["test_loss_std"] = losses.std(axis=0)
+        self.full_loss_ = float(full.mean())
+
+    def _chosen(self) -> _spinney.Compressed:
+        """The model of the path that the parameters ask for."""
+        path, budget = self._path, self._budget()
+        if self.l1_norm is not None and not self._cross_validates():
+            model = path.at(float(self.l1_norm))
+            check_size(f"l1_norm={self.l1_norm}", model.n_test_nodes, lambda: len(model.to_bytes()), budget)
+            return model
+        curve = Curve(
+            self.path_["n_test_nodes"],
+            self.path_.get("test_loss_mean"),
+            getattr(self, "full_loss_", np.nan),
+            path.bytes_at,
+        )
+        return path.at_step(choose(curve, budget))
+
+    def _set_model(self, model: _spinney.Compressed) -> None:
+        self._model = model
+        self.l1_norm_ = model.l1_norm
+        self.n_test_nodes_ = model.n_test_nodes
+        before = _n_test_nodes(self.estimator_._forest)
+        self.compression_ratio_ = before / model.n_test_nodes if model.n_test_nodes else float("inf" if before else 1)
+        self.step_ = self._path.step_of(model.l1_norm)
+
+    def at(self, l1_norm: float) -> Any:
+        """The model of another ℓ1 norm of the same path.
+
+        Parameters
+        ----------
+        l1_norm : float
+            Sum of the lengths of the coefficients, not negative. Above the end of the path it is the end of the path.
+
+        Returns
+        -------
+        CompressedForestRegressor or CompressedForestClassifier
+            A fitted estimator that shares the path with this one, whose parameter `l1_norm` is the norm. This one stays
+            as it is.
+
+        Raises
+        ------
+        ValueError
+            For a norm that is negative or no finite number; for a model that was loaded from a file or a pickle, which
+            has no path.
+
+        Notes
+        -----
+        Nothing is grown: O(nodes of the full forest · width). Budgets do not apply. With solver="lasso", penalties are
+        searched for that give the norm.
+        """
+        check_is_fitted(self)
+        if isinstance(l1_norm, bool) or not isinstance(l1_norm, Real) or not 0 <= l1_norm < np.inf:
+            raise ValueError(f"l1_norm is {l1_norm!r}, accepted: a finite number from 0")
+        if "_path" not in self.__dict__:
+            raise ValueError(
+                "the path is not saved with a model: this one, loaded from a file, has no other norms; fit again"
+            )
+        model = copy.copy(self)
+        model.l1_norm = float(l1_norm)
+        model._set_model(self._path.at(float(l1_norm)))
+        return model
+
+    # --- copies ------------------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Any:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        other = type(self).__new__(type(self))
+        memo[id(self)] = other
+        for name, value in self.__dict__.items():  # the path is immutable, and shared
+            other.__dict__[name] = value if name == "_path" else copy.deepcopy(value, memo)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = {**super().__getstate__()}
+        for name in self._unsaved:
+            state.pop(name, None)
+        if self.prefit and self.estimator is not None and "_model" in self.__dict__:
+            state["estimator"] = clone(self._given())
+        return state
+
+    # --- the fitted model --------------------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> Float:
+        return self._scores_of(self._check_predict(X))
+
+    def _scores_of(self, X: Matrix) -> Float:
+        """Raw scores, (n_samples, n_columns), of X that was checked."""
+        return self._model.predict_scores(X, self._n_threads())
+
+    @property
+    def estimators_(self) -> Sequence[Any]:
+        """The trees that are left, as regressors of the scores, made when asked for; they share the model's memory.
+
+        Scores are the mean of what they predict.
+        """
+        check_is_fitted(self)
+        return Members(self)
+
+    def _member(self, index: int) -> DecisionTreeRegressor:
+        member = DecisionTreeRegressor()
+        member.tree_ = Tree(self._forest.only(index))
+        member.n_features_in_ = self.n_features_in_
+        member.max_features_ = n_drawn_features(None, self.n_features_in_)
+        member.n_outputs_ = member.tree_.n_outputs
+        return member
+
+    def __len__(self) -> int:
+        """Number of trees that are left."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The tree at an index, as an estimator."""
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        """The trees that are left, as estimators."""
+        return iter(self.estimators_)
+
+    @property
+    def feature_importances_(self) -> Float:
+        """Share of the decrease of impurity that is due to each feature, the mean over the trees that are left.
+
+        Impurities are those of the forest before compression, at the splits that are left. Sums to 1, or is all zero
+        when there is no split. O(nodes).
+        """
+        return super().feature_importances_
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Index of the leaf that each row reaches in each tree, (n_samples, n_trees)."""
+        X = self._check_predict(X)
+        return self._forest.apply(X, self._n_threads()).astype(np.int64)
+
+    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
+        """The nodes that each row passes.
+
+        Returns
+        -------
+        indicator : CSR matrix of shape (n_samples, n_nodes)
+        n_nodes_ptr : ndarray of shape (n_trees + 1,)
+            Tree i has the columns from `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1]`.
+        """
+        X = self._check_predict(X)
+        return decision_path(self._forest, X, self._n_threads())
+
+
+def _n_test_nodes(forest: _spinney.Forest) -> int:
+    trees = map(forest.tree, range(forest.n_trees))
+    return sum(tree.node_count - tree.n_leaves for tree in trees)
+
+
+class CompressedForestRegressor(BaseCompressed, BaseRegressor):
+    """A forest for numbers of which a few nodes are left, with values of their own.
+
+    Every node of every tree is seen as an indicator of the rows that pass it, and a sparse linear model over all of
+    them is fitted. Splits with nothing but zero coefficients below them go; the rest is an ordinary forest again, which
+    predicts the same as the linear model. Often it is a tenth or a hundredth of the forest, and predicts better.
+
+    Parameters
+    ----------
+    estimator : tree or forest of spinney, default=None
+        What to compress: cloned and fitted, or taken as it is with `prefit`. None is `ExtraTreesRegressor()`. Where
+        `random_state` or `n_jobs` is None, it gets those of this estimator.
+    method : {"path", "grow"}, default="path"
+        "path": the coefficients follow an ℓ1 path from none to many, found by `solver`. "grow": a globally induced
+        forest; starting from the roots, again and again the best node below those that are there is added, with a
+        share of its best weight.
+    solver : {"stagewise", "lasso"}, default="stagewise"
+        With "path". "stagewise": steps of length `step_size` on the node that lowers the loss most; no coefficient ever
+        moves back. "lasso": the exact minimum of the loss for each of 100 penalties on the sum of the lengths of the
+        coefficients (of all outputs of a node together: the group lasso).
+    loss : {"squared_error"}, default="squared_error"
+        What is minimised. Several outputs are scaled to unit variance for it.
+    step_size : float, default=0.01
+        Length of a stagewise step; outputs are scaled to unit variance.
+    step_outputs : int, default=None
+        Most outputs (labels, columns of classes) that a stagewise step moves: those of largest gradient in the node.
+        None moves all. Of many labels, few make leaves that are mostly zero, which are stored by column. The lasso and
+        "grow" do not look at it.
+    l1_norm : "cv", float or None, default="cv"
+        Sum of the lengths of the coefficients at which the path is cut. "cv": where the mean test loss over the folds
+        is least, the first if there are several. None: the end of the path.
+    cv : int, splitter, iterable of (train, test) or None, default=10
+        Folds, with the meaning of scikit-learn's `check_cv`: an integer is so many blocks of consecutive rows (those of
+        positive weight), for one output of classes of equal shares of classes; rows in some order want
+        `KFold(10, shuffle=True)`. None is 5. Each fold grows a forest of its own.
+    max_steps : int, default=None
+        Most steps; with "grow", most nodes that get a weight. Without, the path ends where no step lowers the loss. The
+        lasso does not look at it.
+    standardize : bool, default=False
+        Scale indicators to unit variance: small nodes cost less, as in the thesis. Not with "grow".
+    max_test_nodes : int, default=None
+        Most splits of the model, from 0.
+    max_bytes : int, default=None
+        Most bytes of the model as it is saved.
+    max_loss_increase : float, default=None
+        Take the smallest model whose cross-validated loss is not above (1 + `max_loss_increase`) times that of the
+        forest, in place of the model of least loss. From -1; needs l1_norm="cv".
+    learning_rate : float, default=0.1
+        With "grow": share of a node's best weight that it gets, above 0 and up to 1.
+    candidate_window : int, default=None
+        With "grow": nodes drawn at random each time, among which the best is chosen; None looks at all.
+    prefit : bool, default=False
+        Whether `estimator` is fitted already. Rows passed to `fit` then only find the coefficients, and the forests of
+        the folds are grown on them.
+    n_jobs : int, default=None
+        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
+    random_state : int, RandomState instance or None, default=None
+        Source of the one seed that each fit draws: for forests, those of the folds included, and the candidates of
+        "grow".
+    verbose : int, default=0
+        Above 0, a progress bar if tqdm is installed and standard error is a terminal.
+
+    Attributes
+    ----------
+    l1_norm_ : float
+        Norm of the model's coefficients.
+    n_test_nodes_ : int
+        Splits that are left.
+    compression_ratio_ : float
+        Splits before, divided by splits after; infinite when none is left.
+    path_ : dict of ndarray of shape (n_steps + 1,)
+        Of each step, from the constant on: "l1_norm", "train_loss", "n_test_nodes", "n_nonzero" (nodes with a
+        coefficient), and with cross-validation "test_loss_mean" and "test_loss_std" over the folds at the same step.
+        The path ends with the first step above `max_test_nodes`. Losses are mean squared errors.
+    step_ : int
+        Place of the model in `path_`; the place before it, when its norm lies between two.
+    full_loss_ : float
+        With cross-validation, the mean test loss of the folds' forests before compression.
+    estimator_ : tree or forest
+        The fitted forest before compression; not saved with the model.
+    estimators_ : sequence of DecisionTreeRegressor
+        The trees that are left, whose mean is the prediction. Made when asked for; they share the model's memory.
+    n_outputs_, n_features_in_ : int
+    feature_names_in_ : ndarray
+        When X had names that are all strings.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+
+    Notes
+    -----
+    A pickle holds the small model alone: neither the path nor the forest, and with `prefit` an `estimator` that is not
+    fitted. `at` is then not to be had.
+
+    Source: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*, PhD
+    thesis, Liège 2016, chapter 7; T. Hastie et al., *Forward stagewise regression and the monotone lasso*, Electronic
+    Journal of Statistics 2007; J.-M. Begon, A. Joly, P. Geurts, *Globally induced forest: a prepruning compression
+    scheme*, ICML 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> import spinney
+    >>> X, y = make_friedman1(n_samples=500, random_state=0)
+    >>> small = spinney.CompressedForestRegressor(cv=3, random_state=0).fit(X[:300], y[:300])
+    >>> small.compression_ratio_ > 20
+    True
+    >>> small.score(X[300:], y[300:]) > small.estimator_.score(X[300:], y[300:])
+    True
+
+    The same path, cut earlier:
+
+    >>> smaller = small.at(small.l1_norm_ / 2)
+    >>> smaller.n_test_nodes_ < small.n_test_nodes_
+    True
+    """
+
+    _default_estimator = ExtraTreesRegressor
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        method: str = "path",
+        solver: str = "stagewise",
+        loss: str = "squared_error",
+        step_size: float = 0.01,
+        step_outputs: int | None = None,
+        l1_norm: Any = "cv",
+        cv: Any = 10,
+        max_steps: int | None = None,
+        standardize: bool = False,
+        max_test_nodes: int | None = None,
+        max_bytes: int | None = None,
+        max_loss_increase: float | None = None,
+        learning_rate: float = 0.1,
+        candidate_window: int | None = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.solver = solver
+        self.loss = loss
+        self.step_size = step_size
+        self.step_outputs = step_outputs
+        self.l1_norm = l1_norm
+        self.cv = cv
+        self.max_steps = max_steps
+        self.standardize = standardize
+        self.max_test_nodes = max_test_nodes
+        self.max_bytes = max_bytes
+        self.max_loss_increase = max_loss_increase
+        self.learning_rate = learning_rate
+        self.candidate_window = candidate_window
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def predict(self, X: Any) -> Float:
+        """Predict numbers: the sum of the coefficients of the nodes that a row passes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Used as it is when float32, dense or CSR; converted once otherwise. CSC is transposed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        return super().predict(X)
+
+
+class CompressedForestClassifier(BaseCompressed, BaseClassifier):
+    """A forest for classes and labels of which a few nodes are left, with values of their own.
+
+    As `CompressedForestRegressor`, with a column of scores for each label, one for two classes, and otherwise one for
+    each class of each output; a node has a coefficient in every column, or in none.
+
+    Parameters
+    ----------
+    estimator : tree or forest of spinney, default=None
+        What to compress: cloned and fitted, or taken as it is with `prefit`. None is `ExtraTreesClassifier()`. Where
+        `random_state` or `n_jobs` is None, it gets those of this estimator. Its class weights weigh the rows here too.
+    loss : {"squared_error", "log_loss"}, default="squared_error"
+        What is minimised. "squared_error" is that of scores which estimate 0 and 1. "log_loss" is that of half the
+        log-odds, for labels and two classes, and of the softmax for more classes.
+    method, solver, step_size, step_outputs, l1_norm, cv, max_steps, standardize, max_test_nodes, max_bytes, \
+max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state, verbose
+        As in `CompressedForestRegressor`; columns of 0 and 1 are not scaled.
+
+    Attributes
+    ----------
+    classes_ : ndarray, or list of ndarray
+        Classes in rising order; for several outputs one array for each. For labels, their numbers.
+    n_classes_ : int, or list of int
+    path_ : dict of ndarray of shape (n_steps + 1,)
+        As in `CompressedForestRegressor`. Training losses are those that are minimised; test losses are shares of rows
+        whose class is wrong, and of labels the loss that is minimised.
+    l1_norm_, n_test_nodes_, compression_ratio_, step_, full_loss_, estimator_, estimators_
+        As in `CompressedForestRegressor`.
+    n_outputs_, n_features_in_ : int
+    feature_names_in_ : ndarray
+        When X had names that are all strings.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import spinney
+    >>> X, y = load_iris(return_X_y=True)
+    >>> small = spinney.CompressedForestClassifier(cv=3, random_state=0).fit(X, y)
+    >>> small.n_test_nodes_ < 200 < 20 * small.n_test_nodes_ * small.compression_ratio_
+    True
+    >>> small.score(X, y) > 0.9
+    True
+
+    Labels, sparse on both sides, in a model of at most ten splits; the two best labels of each row:
+
+    >>> from scipy import sparse
+    >>> X = sparse.random_array((100, 30), density=0.2, rng=0, format="csr")
+    >>> Y = (X[:, :10] != 0).astype(int)
+    >>> small = spinney.CompressedForestClassifier(l1_norm=None, max_test_nodes=10, random_state=0).fit(X, Y)
+    >>> small.n_test_nodes_
+    10
+    >>> indices, scores = small.predict_topk(X[:3], k=2)
+    >>> indices.shape
+    (3, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseCompressed._parameter_constraints,
+        "loss": [StrOptions({"squared_error", "log_loss"})],
+    }
+    _default_estimator = ExtraTreesClassifier
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        method: str = "path",
+        solver: str = "stagewise",
+        loss: str = "squared_error",
+        step_size: float = 0.01,
+        step_outputs: int | None = None,
+        l1_norm: Any = "cv",
+        cv: Any = 10,
+        max_steps: int | None = None,
+        standardize: bool = False,
+        max_test_nodes: int | None = None,
+        max_bytes: int | None = None,
+        max_loss_increase: float | None = None,
+        learning_rate: float = 0.1,
+        candidate_window: int | None = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.solver = solver
+        self.loss = loss
+        self.step_size = step_size
+        self.step_outputs = step_outputs
+        self.l1_norm = l1_norm
+        self.cv = cv
+        self.max_steps = max_steps
+        self.standardize = standardize
+        self.max_test_nodes = max_test_nodes
+        self.max_bytes = max_bytes
+        self.max_loss_increase = max_loss_increase
+        self.learning_rate = learning_rate
+        self.candidate_window = candidate_window
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def predict(self, X: Any) -> Any:
+        """Predict classes or labels: those of `decision_function` above zero, or the class whose score is largest.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Used as it is when float32, dense or CSR; converted once otherwise. CSC is transposed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
+            Of the type of y: for labels of its dtype, and sparse when y was. A sparse result is built by blocks of
+            rows, so that memory is that of the result.
+        """
+        if self._is_sparse_labels():
+            return self._predict_sparse(X)
+        scores = self._scores(X)
+        if self._label_format is not None:
+            return self._label_format.build(scores > self._threshold)
+        if self.n_outputs_ == 1:
+            two = self.n_classes_ == 2
+            return self.classes_.take(scores[:, 0] > self._threshold if two else scores.argmax(axis=1))
+        parts = zip(self.classes_, self._split_outputs(scores), strict=True)
+        return np.stack([classes.take(part.argmax(axis=1)) for classes, part in parts], axis=1)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Predict probabilities.
+
+        With "squared_error" the scores brought between 0 and 1, and of classes divided by their sum; with "log_loss"
+        1 / (1 + exp(-2f)) of a score f, or the softmax.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            One output: columns are in the order of `classes_`.
+        ndarray of shape (n_samples, n_labels)
+            Labels: the probability that each is 1.
+        list of ndarray of shape (n_samples, n_classes)
+            Several outputs of classes: one array for each, as in scikit-learn.
+        """
+        X = self._check_predict(X)
+        proba = self._model.predict(X, self._n_threads())
+        return proba if self.n_outputs_ == 1 or self._label_format is not None else self._split_outputs(proba)
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores.
+
+        Those of "squared_error", which estimate 0 and 1, less one half: a label, or the second of two classes, is
+        predicted where its score is above zero, whatever the loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Two classes; those of "squared_error" are cut to [-½, ½], as probabilities are to [0, 1].
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            One output of more classes, in the order of `classes_`; labels.
+        list of ndarray of shape (n_samples, n_classes)
+            Several outputs of classes: one array for each.
+        """
+        scores = self._scores(X) - self._threshold
+        if self._label_format is not None:
+            return scores
+        if self.n_outputs_ == 1:
+            if self.n_classes_ != 2:
+                return scores
+            return np.clip(scores[:, 0], -self._threshold, self._threshold) if self._threshold else scores[:, 0]
+        return self._split_outputs(scores)
+
+    @available_if(_ranks_columns)  # type: ignore[untyped-decorator]
+    def predict_topk(self, X: Any, k: int) -> tuple[NDArray[np.int64], Float]:
+        """Predict the `k` labels (or classes of one output) of largest probability, without holding all.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+        k : int
+            From 1 to the number of labels or classes.
+
+        Returns
+        -------
+        indices : int64 ndarray of shape (n_samples, k)
+            Labels, or positions in `classes_`; the largest first, the lower index where equal.
+        scores : float64 ndarray of shape (n_samples, k)
+            Their probabilities.
+
+        Raises
+        ------
+        ValueError
+            When `k` is out of range.
+        """
+        X = self._check_predict(X)
+        width = self.n_outputs_ if self._label_format is not None else self.n_classes_
+        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= width:
+            raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {width}")
+        indices, scores = self._model.predict_topk(X, int(k), self._n_threads())
+        return indices.astype(np.int64), scores
+
+    @property
+    def _threshold(self) -> float:
+        """Raw score above which a label, or the second of two classes, is predicted."""
+        return 0.5 if self._loss == "squared_error" else 0.0
+
+    def _positive(self, X: Matrix) -> NDArray[np.bool_]:
+        return self._scores_of(X) > self._threshold
