@@ -11,6 +11,7 @@ TREES = ["DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier
 FORESTS = ["RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"]
 ALL = TREES + FORESTS
 BOOSTING = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+COMPRESSED = ["CompressedForestClassifier", "CompressedForestRegressor"]
 CLASSIFIERS = [name for name in ALL if name.endswith("Classifier")]
 REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
 
@@ -19,6 +20,9 @@ def make(name: str, **params):
     """The estimator of that name, small and seeded."""
     if name in FORESTS + BOOSTING:
         params = {"n_estimators": 5, **params}
+    if name in COMPRESSED:
+        forest = spinney.ExtraTreesClassifier if name.endswith("Classifier") else spinney.ExtraTreesRegressor
+        params = {"estimator": forest(n_estimators=5), "cv": 3, "step_size": 0.05, **params}
     return getattr(spinney, name)(**{"random_state": 0, **params})
 
 

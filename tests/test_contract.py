@@ -34,6 +34,7 @@ def variations():
     for name in ALL:
         yield make(name, random_state=None)
         yield make(name, max_leaf_nodes=60)
+        yield make(name, ccp_alpha=1e-4)
         yield make(name, max_depth=12, max_features=0.7)
         if name in REGRESSORS:  # the checks fit classifiers to one output of classes, which has no projection
             yield make(name, output_projection="gaussian")
@@ -81,7 +82,7 @@ def test_scikit_learn_checks_of_labels(name, check, params):
 def test_parameters_are_scikit_learns(name):
     theirs = getattr(sklearn.tree if name in TREES else sklearn.ensemble, name)
     here, there = (inspect.signature(c.__init__).parameters for c in (getattr(spinney, name), theirs))
-    assert set(there) - set(here) == {"ccp_alpha", "monotonic_cst"}
+    assert set(there) - set(here) == {"monotonic_cst"}
     new = {"output_projection", "n_projections"} | ({"projection_scope"} if name in FORESTS else set())
     assert set(here) - set(there) == new
     assert set(list(here)[-len(new) :]) == new
@@ -94,7 +95,7 @@ def test_parameters_are_scikit_learns(name):
 def test_public_methods_are_scikit_learns_and_more(name):
     theirs = getattr(sklearn.tree if name in TREES else sklearn.ensemble, name)
     missing = {m for m in dir(theirs) if not m.startswith("_")} - set(dir(getattr(spinney, name)))
-    assert missing <= {"cost_complexity_pruning_path", "estimators_samples_"}
+    assert missing <= {"estimators_samples_"}
 
 
 def test_kinds(name):

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 import real_data
 from scipy import sparse
-from spinney.datasets import load_npz_folder, make_friedman1_chain, make_friedman1_group, make_friedman1_ind
+from scipy.stats import norm
+from spinney.datasets import (
+    load_npz_folder,
+    make_friedman1_chain,
+    make_friedman1_group,
+    make_friedman1_ind,
+    make_twonorm,
+)
 
 MAKERS = (make_friedman1_chain, make_friedman1_group, make_friedman1_ind)
 
@@ -113,3 +120,30 @@ def test_sizes_that_make_no_sense_are_named(make, wrong):
     (name,) = wrong
     with pytest.raises(ValueError, match=rf"{name} is .*, accepted: an integer of at least"):
         make(**wrong)
+
+
+# ---- Two-norm
+
+
+def test_twonorm_is_what_breiman_says():
+    X, y = make_twonorm(40_000, random_state=1)
+    assert X.shape == (40_000, 20)
+    assert y.dtype == np.int64
+    assert abs(y.mean() - 0.5) < 0.01
+    np.testing.assert_allclose(X[y == 1].mean(axis=0), 2 / np.sqrt(20), atol=0.03)
+    np.testing.assert_allclose(X[y == 0].mean(axis=0), -2 / np.sqrt(20), atol=0.03)
+    np.testing.assert_allclose(X[y == 0].std(axis=0), 1, atol=0.03)
+    # The best rule looks at the sum of the features, and errs where a normal deviate is below −2.
+    assert abs(np.mean((X.sum(axis=1) > 0) != y) - norm.cdf(-2)) < 0.003
+
+
+def test_twonorm_is_a_function_of_its_seed():
+    first, again = make_twonorm(10, 3, random_state=5), make_twonorm(10, 3, random_state=5)
+    np.testing.assert_array_equal(first[0], again[0])
+    np.testing.assert_array_equal(first[1], again[1])
+
+
+@pytest.mark.parametrize("wrong", [{"n_samples": 0}, {"n_features": 0}, {"n_features": 1.5}])
+def test_twonorm_says_what_is_wrong(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is .*accepted"):
+        make_twonorm(**wrong)

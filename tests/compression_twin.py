@@ -1,0 +1,109 @@
+"""A slow, obvious twin of the stagewise path over the nodes of a forest: NumPy, and the indicators written out.
+
+Indicators are the columns of `decision_path` without the roots, of all rows; the path is that of incremental forward
+stagewise regression for a group of coefficients a node, square loss. Numbers are whitened by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass
+class Nodes:
+    """All nodes of a forest but the roots, tree by tree in pre-order."""
+
+    Z: Array
+    """(n_samples, n_nodes) of 0 and 1."""
+    tree: Array
+    parent: Array
+    """Column of the parent, −1 − tree for a root."""
+    ancestors: list[list[int]] = field(default_factory=list)
+    """Columns, and roots as −1 − tree, strictly above each node."""
+
+
+def nodes_of(forest: Any, X: Any) -> Nodes:
+    path, offsets = forest.decision_path(X)
+    path = path.toarray().astype(float)
+    keep, tree, parent, column_of = [], [], [], {}
+    for m, estimator in enumerate(forest.estimators_):
+        left, right = estimator.tree_.children_left, estimator.tree_.children_right
+        for node in range(len(left)):
+            for child in (left[node], right[node]) if left[node] >= 0 else ():
+                column_of[m, int(child)] = node
+        for node in range(1, len(left)):
+            keep.append(offsets[m] + node)
+            tree.append(m)
+            parent.append((m, column_of[m, node]))
+    place = {int(k): i for i, k in enumerate(keep)}
+    above = [-1 - m if node == 0 else place[int(offsets[m] + node)] for m, node in parent]
+    nodes = Nodes(path[:, keep], np.array(tree, dtype=int), np.array(above, dtype=int))
+    for j in range(len(above)):
+        up = above[j]
+        nodes.ancestors.append([up] + (nodes.ancestors[up] if up >= 0 else []))
+    return nodes
+
+
+def n_test_nodes(nodes: Nodes, beta: Array) -> int:
+    """Nodes with a coefficient other than zero strictly below."""
+    kept = {up for j in np.flatnonzero(np.abs(beta).max(axis=1, initial=0)) for up in nodes.ancestors[j]}
+    return len(kept)
+
+
+@dataclass
+class Step:
+    t: float
+    loss: float
+    """Weighted mean square over training rows and columns."""
+    held_out: float
+    """The same of the rows held out."""
+    n_test_nodes: int
+    beta: Array
+    scores: Array
+    """Of all rows."""
+
+
+def loss_of(r: Array, w: Array) -> float:
+    return float(w @ (r**2).sum(axis=1) / max(w.sum() * r.shape[1], 1e-300))
+
+
+def stagewise(
+    nodes: Nodes, y: Array, w: Array, step_size: float, standardize: bool, max_steps: int, held_out: Array
+) -> Iterator[Step]:
+    """y (n, d); rows held out have a weight there and none in `w`. The first step is the constant.
+
+    `beta` and `scores` are those of the moment: they change as the path goes on.
+    """
+    mean = w @ nodes.Z / w.sum()
+    Z, usable = nodes.Z, (mean > 0) & (mean < 1)
+    if standardize:
+        Z = (nodes.Z - mean) / np.where(usable, np.sqrt(mean * (1 - mean)), 1.0)
+    Z = Z * usable
+    d = y.shape[1]
+    beta, scores = np.zeros((Z.shape[1], d)), np.tile(w @ y / w.sum(), (len(y), 1))
+
+    def now(step: int) -> Step:
+        losses = loss_of(y - scores, w), loss_of(y - scores, held_out)
+        return Step(step * step_size, *losses, n_test_nodes(nodes, beta), beta, scores)
+
+    yield now(0)
+    for step in range(1, max_steps + 1):
+        c = Z.T @ (w[:, None] * (y - scores))
+        norms = np.sqrt((c**2).sum(axis=1)) * ((c * beta).sum(axis=1) >= 0)
+        if not norms.size or norms.max() == 0:
+            return
+        # Nodes of the same rows tie; what float32 cannot tell apart is a tie, and the first wins.
+        j = int(np.argmax(norms.astype(np.float32)))
+        move = step_size * c[j] / norms[j]
+        after = scores + np.outer(Z[:, j], move)
+        if loss_of(y - after, w) >= loss_of(y - scores, w):
+            return
+        beta[j] += move
+        scores[:] = after
+        yield now(step)

@@ -1,0 +1,449 @@
+"""Bad input, budgets, interruption and threads in compression. An error names its argument and changes nothing."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import sklearn.ensemble
+from conftest import COMPRESSED, make, make_data, model_bytes
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.model_selection import KFold, StratifiedKFold
+from spinney import _spinney
+
+CLASSIFIER, REGRESSOR = COMPRESSED
+
+
+@pytest.fixture(params=COMPRESSED)
+def name(request):
+    return request.param
+
+
+def forest_of(name, **params):
+    return make(name.replace("CompressedForest", "ExtraTrees"), **params)
+
+
+def check_refused(model, error, message, X, y, **fit):
+    """The fit fails with this message and leaves the estimator, which is fitted, as it was."""
+    before = dict(model.__dict__)
+    with pytest.raises(error, match=message):
+        model.fit(X, y, **fit)
+    assert model.__dict__.keys() == before.keys()
+    assert all(model.__dict__[key] is before[key] for key in before)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_values_of_X_that_are_no_float32(name, container, value):
+    X, y = make_data(name)
+    model = make(name, l1_norm=0.2).fit(X, y)
+    bad = X.copy()
+    bad[3, 2] = value
+    message = "X contains NaN" if np.isnan(value) else "X contains infinity or a value too large"
+    check_refused(model, ValueError, message, container(bad), y)
+    for method in ("predict", "apply", "decision_path"):
+        with pytest.raises(ValueError, match=message):
+            getattr(model, method)(container(bad))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.zeros((0, 3)), np.zeros(0), "0 sample"),
+        (np.zeros((3, 0)), np.zeros(3), "0 feature"),
+        (np.zeros((3, 2)), np.zeros(4), "inconsistent numbers of samples"),
+        (np.zeros((3, 2)), None, "y is None"),
+        (sparse.csr_array((0, 3)), np.zeros(0), "0 sample"),
+    ],
+)
+def test_shapes(name, X, y, message):
+    with pytest.raises(ValueError, match=message):
+        make(name).fit(X, y)
+
+
+def test_numbers_are_dense():
+    X, y = make_data(REGRESSOR)
+    with pytest.raises(TypeError, match="CompressedForestRegressor needs dense y"):
+        make(REGRESSOR).fit(X, sparse.csr_array(y.reshape(-1, 1)))
+
+
+def test_a_column_of_y_is_warned_of_once(name):
+    X, y = make_data(name)
+    with pytest.warns(DataConversionWarning) as caught:
+        model = make(name, l1_norm=0.2).fit(X, y.reshape(-1, 1))
+    assert len(caught) == 1
+    assert model_bytes(model) == model_bytes(make(name, l1_norm=0.2).fit(X, y))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"method": "tree"},
+        {"solver": "lars"},
+        {"loss": "hinge"},
+        {"step_size": 0},
+        {"step_size": -0.1},
+        {"step_size": np.nan},
+        {"step_size": np.inf},
+        {"l1_norm": -0.1},
+        {"l1_norm": np.nan},
+        {"l1_norm": np.inf},
+        {"l1_norm": "best"},
+        {"cv": 1},
+        {"cv": 0},
+        {"cv": "ten"},
+        {"max_steps": 0},
+        {"step_outputs": 0},
+        {"step_outputs": 1.5},
+        {"standardize": 2},
+        {"max_test_nodes": -1},
+        {"max_test_nodes": 1.5},
+        {"max_bytes": 0},
+        {"max_loss_increase": -2},
+        {"max_loss_increase": np.nan},
+        {"learning_rate": 0},
+        {"learning_rate": 1.1},
+        {"candidate_window": 0},
+        {"prefit": 2},
+        {"n_jobs": 1.5},
+        {"random_state": "seed"},
+    ],
+)
+def test_parameters(name, params):
+    X, y = make_data(name)
+    (parameter,) = params
+    model = make(name, l1_norm=0.2).fit(X, y)
+    check_refused(model.set_params(**params), ValueError, f"'{parameter}' parameter of {name}", X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "valid"),
+    [
+        (REGRESSOR, "loss", ["squared_error"]),
+        (CLASSIFIER, "loss", ["squared_error", "log_loss"]),
+        (REGRESSOR, "method", ["path", "grow"]),
+        (REGRESSOR, "solver", ["stagewise", "lasso"]),
+    ],
+)
+def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
+    X, y = make_data(name)
+    with pytest.raises(ValueError, match=f"'{parameter}'") as raised:
+        make(name, **{parameter: "unknown"}).fit(X, y)
+    assert all(repr(value) in str(raised.value) for value in valid)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"method": "grow", "solver": "lasso"}, "solver is 'lasso', but method='grow' has none"),
+        ({"method": "grow", "standardize": True}, "standardize is True, but method='grow' has raw indicators"),
+        ({"l1_norm": 1.0, "max_loss_increase": 0.1}, "l1_norm is 1.0: set l1_norm='cv'"),
+        ({"l1_norm": None, "max_loss_increase": 0.1}, "l1_norm is None: set l1_norm='cv'"),
+        ({"estimator": None, "prefit": True}, "prefit is True, but estimator is None"),
+    ],
+)
+def test_parameters_that_contradict_each_other(name, params, message):
+    X, y = make_data(name)
+    check_refused(make(name, l1_norm=0.2).fit(X, y).set_params(**params), ValueError, message, X, y)
+
+
+def test_estimators_that_are_none_of_ours(name):
+    X, y = make_data(name)
+    model = make(name, l1_norm=0.2).fit(X, y)
+    other = make({REGRESSOR: "ExtraTreesClassifier", CLASSIFIER: "ExtraTreesRegressor"}[name])
+    boosting = make(name.replace("CompressedForest", "GradientBoosting"))
+    theirs = getattr(sklearn.ensemble, name.replace("CompressedForest", "ExtraTrees"))()
+    for estimator in (other, boosting, theirs, make(name), 3, "forest"):
+        message = f"estimator is {type(estimator).__name__}, accepted: trees and forests of spinney"
+        for prefit in (False, True):
+            check_refused(model.set_params(estimator=estimator, prefit=prefit), ValueError, message, X, y)
+    kind = type(forest_of(name))
+    message = rf"estimator is the class {kind.__name__}, accepted: an object of it, {kind.__name__}\(\)"
+    check_refused(model.set_params(estimator=kind), ValueError, message, X, y)
+
+
+# Forests that were fitted before
+
+
+def test_a_forest_that_is_not_fitted(name):
+    X, y = make_data(name)
+    model = make(name, l1_norm=0.2).fit(X, y).set_params(prefit=True)
+    check_refused(model, NotFittedError, "ExtraTrees", X, y)
+
+
+def test_a_forest_of_other_features(name):
+    X, y = make_data(name)
+    model = make(name, estimator=forest_of(name).fit(X[:, :7], y), prefit=True)
+    check_refused(model, ValueError, "X has 12 features, but ExtraTrees.* was fitted on 7", X, y)
+
+
+def test_a_forest_of_other_names(name):
+    import pandas as pd
+
+    X, y = make_data(name, p=3)
+    frame = pd.DataFrame(dict(zip("abc", X.T, strict=True)))
+    model = make(name, estimator=forest_of(name).fit(frame, y), prefit=True, l1_norm=0.2)
+    check_refused(model, ValueError, "X has other feature names than", frame.rename(columns={"a": "z"}), y)
+    assert model.fit(frame, y).feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+def test_a_forest_of_other_outputs():
+    X, Y = make_data(REGRESSOR, outputs="several")
+    model = make(REGRESSOR, estimator=forest_of(REGRESSOR).fit(X, Y), prefit=True)
+    check_refused(model, ValueError, "y has 1 outputs, but ExtraTreesRegressor was fitted on 3", X, Y[:, 0])
+    check_refused(model, ValueError, "y has 2 outputs, but ExtraTreesRegressor was fitted on 3", X, Y[:, :2])
+
+
+def test_a_forest_of_other_classes():
+    X, y = make_data(CLASSIFIER)
+    model = make(CLASSIFIER, estimator=forest_of(CLASSIFIER).fit(X, y), prefit=True)
+    check_refused(model, ValueError, "y has other classes than", X, np.where(y == "a", "z", y))
+    check_refused(model, ValueError, "y has other classes than", X[y != "a"], y[y != "a"])
+    _, Y = make_data(CLASSIFIER, outputs="labels")
+    _, several = make_data(CLASSIFIER, outputs="several")
+    check_refused(model, ValueError, "y has 3 outputs", X, Y)
+    model.set_params(estimator=forest_of(CLASSIFIER).fit(X, Y))
+    check_refused(model, ValueError, "y holds classes, but ExtraTreesClassifier was fitted on labels", X, several)
+    model.set_params(estimator=forest_of(CLASSIFIER).fit(X, several))
+    check_refused(model, ValueError, "y holds labels, but ExtraTreesClassifier was fitted on classes", X, Y)
+    check_refused(model, ValueError, "y has other classes than", X, several + 1)
+
+
+def test_the_forest_is_not_changed(name):
+    X, y = make_data(name)
+    forest = forest_of(name).fit(X, y)
+    before, bytes_before = dict(forest.__dict__), model_bytes(forest)
+    make(name, estimator=forest, prefit=True).fit(X, y)
+    assert forest.__dict__.keys() == before.keys()
+    assert all(forest.__dict__[key] is before[key] for key in before)
+    assert model_bytes(forest) == bytes_before
+    unfitted = clone(forest)
+    make(name, estimator=unfitted).fit(X, y)
+    assert unfitted.__dict__ == clone(forest).__dict__
+
+
+# Folds
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (61, "cv is 61 folds, more than there are rows of positive weight: n_samples=60"),
+        ([], "which has 0 folds; accepted: at least 2"),
+        ([(np.arange(30), np.arange(30, 60))], "which has 1 folds; accepted: at least 2"),
+        (KFold(70), r"the rows cannot be split so: Cannot have number of splits"),
+        ([([0, 1], [1, 2])] * 2, "row 1 is both a train row and a test row of fold 0"),
+        ([([0, 1], [])] * 2, "fold 0 has no test rows of positive weight"),
+        ([([], [0, 1])] * 2, "fold 0 has no train rows of positive weight"),
+        ([([0, 1], [2, 60])] * 2, "cannot be split so"),
+        ([([0, 1], [0.5, 2])] * 2, "cannot be split so"),
+    ],
+)
+def test_folds(name, cv, message):
+    X, y = make_data(name)
+    model = make(name, l1_norm=0.2).fit(X, y)
+    check_refused(model.set_params(cv=cv, l1_norm="cv"), ValueError, message, X, y)
+
+
+def test_folds_of_rows_that_do_not_exist(name):
+    X, y = make_data(name)
+    w = np.ones(60)
+    w[:20] = 0
+    model = make(name, l1_norm=0.2).fit(X, y)
+    rows = np.arange(60)
+    folds = [(rows[20:], rows[:20]), (rows[:40], rows[40:])]
+    model.set_params(cv=folds, l1_norm="cv")
+    check_refused(model, ValueError, "fold 0 has no test rows of positive weight", X, y, sample_weight=w)
+    check_refused(model.set_params(cv=41), ValueError, "n_samples=40", X, y, sample_weight=w)
+    model.set_params(cv=40 if name == REGRESSOR else 5).fit(X, y, sample_weight=w)
+
+
+def test_too_few_rows_of_each_class():
+    X, _ = make_data(CLASSIFIER)
+    y = np.arange(60) // 2
+    model = make(CLASSIFIER, l1_norm=0.2).fit(X, y).set_params(l1_norm="cv")
+    for cv in (3, StratifiedKFold(3)):
+        check_refused(model.set_params(cv=cv), ValueError, "cannot be split so: n_splits=3 cannot be greater", X, y)
+
+
+def test_one_row_and_one_class(name):
+    with pytest.raises(ValueError, match="n_samples=1"):
+        make(name).fit([[1.0, 2.0]], [1])
+    one = make(name, l1_norm=None).fit([[1.0, 2.0]], [3])
+    assert one.predict([[0.0, 0.0]]).tolist() == [3]
+    X, _ = make_data(name)
+    same = make(name).fit(X, np.full(60, 3))
+    assert (same.predict(X) == 3).all()
+    assert (same.n_test_nodes_, same.l1_norm_, len(same.path_["l1_norm"])) == (0, 0, 1)
+    assert same.compression_ratio_ == 1
+    if name == CLASSIFIER:
+        np.testing.assert_array_equal(same.predict_proba(X), 1)
+
+
+def test_a_class_that_a_fold_has_not(name):
+    if name == REGRESSOR:
+        pytest.skip("classes are of classifiers")
+    X, y = make_data(name)
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    for loss in ("squared_error", "log_loss"):
+        model = make(name, cv=KFold(3), loss=loss).fit(X, y)
+        assert np.isfinite(model.path_["test_loss_mean"]).all()
+
+
+# Norms
+
+
+@pytest.mark.parametrize("norm", [-0.1, np.nan, np.inf, "cv", None, True, [1.0]])
+def test_norms_that_are_none(name, norm):
+    X, y = make_data(name)
+    model = make(name, l1_norm=0.2).fit(X, y)
+    with pytest.raises(ValueError, match=r"l1_norm is .*, accepted: a finite number from 0"):
+        model.at(norm)
+
+
+def test_before_fit(name):
+    model = make(name)
+    X, _ = make_data(name)
+    for method in ("predict", "apply", "decision_path", *["predict_proba", "decision_function"] * (name == CLASSIFIER)):
+        with pytest.raises(NotFittedError):
+            getattr(model, method)(X)
+    with pytest.raises(NotFittedError):
+        model.at(1.0)
+    for attribute in ("estimators_", "feature_importances_"):
+        with pytest.raises(NotFittedError):
+            getattr(model, attribute)
+
+
+# Failure
+
+
+@pytest.mark.parametrize(
+    "failure", ["X", "y", "sample_weight", "fit_forest", "compress_forest", "cross_validate_compression"]
+)
+@pytest.mark.parametrize("fitted", [True, False])
+@pytest.mark.parametrize("prefit", [True, False])
+def test_a_failed_fit_leaves_the_estimator_as_it_was(name, failure, fitted, prefit, monkeypatch):
+    if prefit and failure == "fit_forest":
+        pytest.skip("no forest is grown")
+    X, y = make_data(name)
+    model = make(name, estimator=forest_of(name).fit(X, y), prefit=prefit)
+    if fitted:
+        model.fit(X, y)
+    before, forest_before = dict(model.__dict__), dict(model.estimator.__dict__)
+    X_new, y_new, w = make_data(name, seed=1)[0], y, None
+    if failure == "X":
+        X_new = X_new.copy()
+        X_new[0, 0] = np.nan
+    elif failure == "y":
+        y_new = y[1:]
+    elif failure == "sample_weight":
+        w = -np.ones(len(X))
+    else:
+
+        def interrupted(*args):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(_spinney, failure, interrupted)
+    with pytest.raises((ValueError, KeyboardInterrupt)):
+        model.fit(X_new, y_new, sample_weight=w)
+    assert model.__dict__.keys() == before.keys()
+    assert all(model.__dict__[key] is before[key] for key in before)
+    assert model.estimator.__dict__ == forest_before
+
+
+LONG = """
+    import sys, time, numpy as np, spinney
+    rng = np.random.default_rng(0)
+    kind = sys.argv[1]
+    params = {
+        "path": {"l1_norm": None},
+        "outputs": {"l1_norm": None},
+        "folds": {"l1_norm": "cv", "n_jobs": 2},
+        "lasso": {"l1_norm": None, "solver": "lasso"},
+        "grow": {"l1_norm": None, "method": "grow"},
+    }[kind]
+    n, d = (2_000, 100) if kind == "outputs" else (4_000, 1)
+    X, y = rng.random((n, 10), dtype=np.float32), rng.normal(size=(n, d))
+    y = y[:, 0] if d == 1 else y
+    forest = spinney.ExtraTreesRegressor(200 if kind != "folds" else 50, random_state=0)
+    if kind != "folds":
+        forest.fit(X, y)
+    model = spinney.CompressedForestRegressor(forest, prefit=kind != "folds", step_size=1e-4, **params)
+    print("ready", flush=True)
+    try:
+        model.fit(X, y)
+    except KeyboardInterrupt:
+        print(time.monotonic(), "fitted" if hasattr(model, "n_features_in_") else "unfitted", flush=True)
+    else:
+        print("finished", flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["path", "outputs", "folds", "lasso", "grow"])
+def test_ctrl_c_is_answered_within_half_a_second(kind):
+    source = [sys.executable, "-c", textwrap.dedent(LONG), kind]
+    with subprocess.Popen(source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(1.0)
+            sent = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            answer = process.stdout.readline().split()
+            assert len(answer) == 2, (answer, process.stderr.read())
+            assert float(answer[0]) - sent < 0.5
+            assert answer[1] == "unfitted"
+        finally:
+            process.kill()
+
+
+def test_progress_is_reported(name, monkeypatch):
+    seen = []
+
+    @contextmanager
+    def record(n_steps, verbose, title, unit):
+        assert (n_steps, title, unit) == (None, name, "step")
+        yield seen.append
+
+    monkeypatch.setattr("spinney.compression.progress_bar", record)
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    assert seen == sorted(seen)
+    assert seen[-1] > model._path.n_steps
+
+
+def test_predict_from_sixteen_threads(name):
+    X, y = make_data(name, n=300)
+    model = make(name, l1_norm=1.0).fit(X, y)
+    expected = model.predict(X)
+    with ThreadPoolExecutor(16) as pool:
+        for found in pool.map(model.predict, [X] * 64):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_models_cannot_be_changed(name):
+    model = make(name, l1_norm=1.0).fit(*make_data(name))
+    with pytest.raises(AttributeError):
+        model._model.l1_norm = 3
+    with pytest.raises(ValueError, match="read-only"):
+        model[0].tree_.threshold[0] = 1
+
+
+def test_bytes_of_a_model_are_checked_before_use(name):
+    model = make(name, l1_norm=1.0).fit(*make_data(name))
+    data = bytearray(model_bytes(model))
+    for cut in (0, 7, len(data) // 2, len(data) - 1):
+        with pytest.raises(ValueError, match=r"\w"):
+            _spinney.Compressed.from_bytes(bytes(data[:cut]))
+    forest = forest_of(name).fit(*make_data(name))
+    with pytest.raises(ValueError, match=r"\w"):
+        _spinney.Compressed.from_bytes(model_bytes(forest))

@@ -1,0 +1,92 @@
+"""The stagewise path against its twin, step by step; sizes of models and predictions at points of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import spinney
+from compression_twin import n_test_nodes, nodes_of, stagewise
+from sklearn.datasets import make_friedman1
+
+STEP = 0.05
+N, N_NEW = 60, 40
+
+
+def make_problem(d: int = 1):
+    X, y = make_friedman1(N + N_NEW, n_features=6, noise=0.3, random_state=3)
+    rng = np.random.default_rng(3)
+    Y = np.column_stack([y, *(np.roll(y, j) * 0.2 + X[:, j] * 9 + rng.normal(size=len(y)) for j in range(1, d))])
+    w = rng.integers(0, 3, N).astype(float)
+    return X.astype(np.float32), Y, w
+
+
+def whitened(Y, w):
+    """Numbers with mean 0 and deviation 1, as the path sees them."""
+    mean = w @ Y[:N] / w.sum()
+    scale = np.sqrt(w @ (Y[:N] - mean) ** 2 / w.sum())
+    return (Y - mean) / scale, mean, scale
+
+
+def fit_both(forest, X, y, Y, w, standardize, *, white):
+    """The estimator at the end of its path, and the twin's steps as far as that goes, copied."""
+    kind = spinney.CompressedForestRegressor if white else spinney.CompressedForestClassifier
+    model = kind(forest, prefit=True, l1_norm=None, step_size=STEP, standardize=standardize, max_steps=60)
+    model.fit(X[:N], y[:N], sample_weight=w)
+    weights = np.r_[w, np.zeros(N_NEW)]
+    nodes = nodes_of(forest, X)
+    found = []
+    for step in stagewise(nodes, Y, weights, STEP, standardize, 60, 1 - np.sign(weights)):
+        kept = (step.t, step.loss, step.n_test_nodes, np.count_nonzero(np.abs(step.beta).max(axis=1, initial=0)))
+        found.append((*kept, step.scores.copy()))
+    return model, found
+
+
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("kind", [spinney.ExtraTreesRegressor, spinney.RandomForestRegressor])
+def test_numbers_step_by_step(kind, standardize, d):
+    X, Y, w = make_problem(d)
+    y = Y.squeeze(axis=1) if d == 1 else Y
+    forest = kind(5, max_leaf_nodes=12, random_state=1).fit(X[:N], y[:N], sample_weight=w)
+    white, mean, scale = whitened(Y, w)
+    model, found = fit_both(forest, X, y, white, w, standardize, white=True)
+    path = model.path_
+    assert len(path["l1_norm"]) == len(found) > 20
+    np.testing.assert_allclose(path["l1_norm"], [f[0] for f in found], rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(path["n_test_nodes"], [f[2] for f in found])
+    np.testing.assert_array_equal(path["n_nonzero"], [f[3] for f in found])
+    for step in (0, 1, len(found) // 2, len(found) - 1):
+        predicted = model.at(found[step][0]).predict(X).reshape(N + N_NEW, d)
+        np.testing.assert_allclose((predicted - mean) / scale, found[step][4], atol=1e-6)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_labels_step_by_step(standardize):
+    X, Y, w = make_problem(4)
+    Y = (Y - np.median(Y, axis=0) > 0).astype(int)
+    forest = spinney.ExtraTreesClassifier(4, max_leaf_nodes=10, random_state=2).fit(X[:N], Y[:N], sample_weight=w)
+    model, found = fit_both(forest, X, Y, Y.astype(float), w, standardize, white=False)
+    path = model.path_
+    assert len(path["l1_norm"]) == len(found) > 20
+    np.testing.assert_array_equal(path["n_test_nodes"], [f[2] for f in found])
+    np.testing.assert_allclose(path["train_loss"], [f[1] for f in found], rtol=1e-5)
+    scores = model.decision_function(X) + 0.5
+    np.testing.assert_allclose(scores, found[-1][4], atol=1e-5)
+
+
+def test_the_constant_has_no_test_nodes():
+    X, Y, _ = make_problem()
+    forest = spinney.ExtraTreesRegressor(3, random_state=0).fit(X[:N], Y[:N, 0])
+    model = spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=0.0).fit(X[:N], Y[:N, 0])
+    assert model.n_test_nodes_ == 0
+    np.testing.assert_allclose(model.predict(X), Y[:N, 0].mean(), rtol=1e-12)
+
+
+def test_the_twin_counts_test_nodes_as_drawn():
+    X, Y, _ = make_problem()
+    forest = spinney.ExtraTreesRegressor(2, random_state=0).fit(X[:N], Y[:N, 0])
+    nodes = nodes_of(forest, X)
+    everything = np.ones((nodes.Z.shape[1], 1))
+    splits = sum(int((t.tree_.children_left >= 0).sum()) for t in forest.estimators_)
+    assert n_test_nodes(nodes, everything) == splits
+    assert n_test_nodes(nodes, 0 * everything) == 0
