@@ -44,10 +44,9 @@ __all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegre
 
 # The exact path: penalties from the largest that matters down to its thousandth, as in scikit-learn's `lasso_path`.
 _N_ALPHAS, _LEAST_ALPHA = 100, 1e-3
-# Conditions of optimality hold to a ten-thousandth of the penalty, or so many sweeps are made: fewer for the logistic
-# loss, whose sweeps cost most and gain least where rows are all but separated.
+# Conditions of optimality hold to a ten-thousandth of the penalty, or so many sweeps are made.
 _TOL = 1e-4
-_MAX_ITER = {"squared_error": 1000, "log_loss": 100}
+_MAX_ITER = 1000
 
 # Bytes that a test node takes at least in a model file: itself, and the leaf that it adds.
 _LEAST_BYTES = 14
@@ -228,7 +227,7 @@ class BaseCompressed(BaseModel):
             "n_alphas": _N_ALPHAS,
             "eps": _LEAST_ALPHA,
             "tol": _TOL,
-            "max_iter": _MAX_ITER[self.loss],
+            "max_iter": _MAX_ITER,
         }
 
     def _folds(self, X: Matrix, target: Target, weights: Float | None) -> list[tuple[Any, Any]]:

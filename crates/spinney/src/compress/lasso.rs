@@ -5,14 +5,16 @@
 //! coefficient of a column of unit variance. Everything here is in terms of indicators that are 0 and 1.
 //!
 //! One coordinate is a group: the coefficients of a node. Its rows are a range, its curvature the same for all scores, so a
-//! step has a closed form (Yuan and Lin 2006); of the logistic losses, that of the curvature where things are, or of a
-//! quadratic bound where that step would raise the objective. The constant of the
-//! squared error is solved for in every step: R, the sum of weighted residuals, is carried along, and columns are centred
-//! by it. For each penalty, warm-started: strong rule (Tibshirani et al. 2012), sweeps over the nodes that it leaves, most of
-//! them over those with coefficients alone, then a check of all nodes, which are summed once for each tree.
+//! step of the squared error has a closed form (Yuan and Lin 2006); a logistic loss is lowered by quadratic models of it
+//! (`newton`). The constant of the squared error is solved for in every step: R, the sum of weighted residuals, is carried
+//! along, and columns are centred by it. For each penalty, warm-started: strong rule (Tibshirani et al. 2012), sweeps over
+//! the nodes that it leaves, most of them over those with coefficients alone, then a check of all nodes, which are summed
+//! once for each tree.
 //!
 //! Cost of a sweep: rows of the nodes in it × width; of a check: (rows × trees + nodes) × width. Memory: the coefficients of
 //! each penalty.
+
+mod newton;
 
 use super::CompressConfig;
 use super::indicators::{Indicators, Scratch};
@@ -59,11 +61,34 @@ const SETTLED: f64 = 1e-10;
 struct Coordinate {
     node: u32,
     share: f64,
-    /// Curvature along one score, of the mean loss.
+    /// Curvature along one score of the mean squared error with its constant.
     curvature: f64,
     /// p_j.
     penalty: f64,
     beta: Vec<f64>,
+}
+
+impl Coordinate {
+    fn is_active(&self) -> bool {
+        self.beta.iter().any(|b| *b != 0.0)
+    }
+
+    /// Moves the coefficients to where a quadratic of curvature `bend` and slopes −`sums` / `total` is least with its
+    /// penalty; writes the way to `step` and returns its length.
+    fn step(&mut self, sums: &[f64], total: f64, bend: f64, lambda: f64, step: &mut [f64]) -> f64 {
+        // v: where they would go without penalty.
+        step.iter_mut().zip(sums).zip(&self.beta).for_each(|((v, s), b)| *v = b + s / (total * bend));
+        let shrunk = (1.0 - lambda * self.penalty / (bend * length(step))).max(0.0);
+        // All zero, v has no direction.
+        let shrunk = if shrunk.is_finite() { shrunk } else { 0.0 };
+        step.iter_mut().zip(&self.beta).for_each(|(v, b)| *v = shrunk * *v - b);
+        if shrunk == 0.0 {
+            self.beta.fill(0.0);
+        } else {
+            self.beta.iter_mut().zip(&*step).for_each(|(b, s)| *b += s);
+        }
+        length(step)
+    }
 }
 
 #[derive(Debug)]
@@ -203,10 +228,7 @@ impl<'a> Solver<'a> {
                 continue;
             }
             let share = self.mass.share[node];
-            let curvature = match self.rows.kind {
-                Kind::Squared => share * (1.0 - share),
-                _ => self.rows.curvature() * share,
-            };
+            let curvature = share * (1.0 - share);
             let (penalty, beta) = (self.penalty(node), vec![0.0; self.rows.width]);
             new.push(Coordinate { node: node as u32, share, curvature, penalty, beta });
         }
@@ -216,25 +238,20 @@ impl<'a> Solver<'a> {
         some
     }
 
-    /// One sweep: the largest violation of optimality that it met, as a penalty.
+    /// One sweep of the squared error: the largest violation of optimality that it met, as a penalty. Losses follow later.
     fn sweep(&mut self, lambda: f64, only_active: bool) -> f64 {
         let Solver { nodes, rows, coordinates, overall, .. } = self;
-        let (width, total, squared) = (rows.width, rows.total, rows.kind == Kind::Squared);
+        let (width, total) = (rows.width, rows.total);
         let mut sums = vec![0.0; width];
-        let mut change = vec![0.0; width];
         let mut step = vec![0.0; width];
         let mut worst = 0.0f64;
         for coordinate in coordinates {
-            let Coordinate { share, curvature, penalty, beta, .. } = coordinate;
-            if only_active && beta.iter().all(|b| *b == 0.0) {
+            if only_active && !coordinate.is_active() {
                 continue;
             }
+            let share = coordinate.share;
             let inside = nodes.rows(coordinate.node as usize);
-            if squared {
-                sums.iter_mut().zip(&*overall).for_each(|(s, all)| *s = -*share * all);
-            } else {
-                sums.fill(0.0);
-            }
+            sums.iter_mut().zip(&*overall).for_each(|(s, all)| *s = -share * all);
             if width == 1 {
                 // The same in one register.
                 let row = |&i: &u32| rows.weight[i as usize] * rows.gradient(i as usize)[0];
@@ -245,53 +262,37 @@ impl<'a> Solver<'a> {
                     sums.iter_mut().zip(rows.gradient(i as usize)).for_each(|(s, g)| *s += w * g);
                 }
             }
-            let mut bend =
-                if squared { *curvature } else { rows.curvature_in(inside).clamp(1e-6 * *curvature, *curvature) };
-            loop {
-                // v: where the coefficients would go without penalty.
-                step.iter_mut().zip(&sums).zip(&*beta).for_each(|((v, s), b)| *v = b + s / (total * bend));
-                let shrunk = (1.0 - lambda * *penalty / (bend * length(&step))).max(0.0);
-                // All zero, v has no direction.
-                let shrunk = if shrunk.is_finite() { shrunk } else { 0.0 };
-                let norms = length(beta) - shrunk * length(&step);
-                step.iter_mut().zip(&*beta).for_each(|(v, b)| *v = shrunk * *v - b);
-                let moved = length(&step);
-                if moved == 0.0 {
-                    break;
-                }
-                if squared {
-                    // Losses follow at the end.
-                    let residuals = rows.residuals_mut();
-                    for &i in inside {
-                        let row = &mut residuals[i as usize * width..(i as usize + 1) * width];
-                        row.iter_mut().zip(&step).for_each(|(r, s)| *r -= s);
-                    }
-                } else {
-                    let mut risen = -lambda * *penalty * norms;
-                    for &i in inside {
-                        risen += rows.weight[i as usize] / total * rows.shift(i as usize, 1.0, &step, &mut change);
-                    }
-                    if bend < *curvature && risen > 0.0 {
-                        step.iter_mut().for_each(|s| *s = -*s);
-                        inside.iter().for_each(|&i| _ = rows.shift(i as usize, 1.0, &step, &mut change));
-                        bend = *curvature;
-                        continue;
-                    }
-                }
-                worst = worst.max(moved * bend / *penalty);
-                if shrunk == 0.0 {
-                    beta.fill(0.0);
-                } else {
-                    beta.iter_mut().zip(&step).for_each(|(b, s)| *b += s);
-                }
-                break;
+            let bend = coordinate.curvature;
+            let moved = coordinate.step(&sums, total, bend, lambda, &mut step);
+            if moved == 0.0 {
+                continue;
             }
-            if squared {
-                let weight = *share * total;
-                overall.iter_mut().zip(&step).for_each(|(all, s)| *all -= weight * s);
+            let residuals = rows.residuals_mut();
+            for &i in inside {
+                let row = &mut residuals[i as usize * width..(i as usize + 1) * width];
+                row.iter_mut().zip(&step).for_each(|(r, s)| *r -= s);
             }
+            let weight = share * total;
+            overall.iter_mut().zip(&step).for_each(|(all, s)| *all -= weight * s);
+            worst = worst.max(moved * bend / coordinate.penalty);
         }
         worst
+    }
+
+    /// Sweeps until the objective over the coordinates is least, or no sweep is left.
+    fn descend(&mut self, lambda: f64, tolerance: f64, left: &mut usize, control: &Control) -> Result<()> {
+        let mut only_active = false;
+        while *left > 0 {
+            control.check()?;
+            *left -= 1;
+            let settled = self.sweep(lambda, only_active) <= tolerance;
+            if settled && !only_active {
+                break;
+            }
+            // After a sweep of all those with coefficients alone, until they have settled.
+            only_active = !settled;
+        }
+        Ok(())
     }
 
     /// Solves for a penalty from where things are; `before` is the penalty that they were solved for.
@@ -300,27 +301,9 @@ impl<'a> Solver<'a> {
         self.admit(2.0 * lambda - before);
         let mut left = self.penalties.max_iter;
         loop {
-            while left > 0 {
-                control.check()?;
-                left -= 1;
-                let worst = self.sweep(lambda, false);
-                if self.rows.kind != Kind::Squared {
-                    self.settle(1);
-                }
-                if worst <= tolerance {
-                    break;
-                }
-                while left > 0 {
-                    control.check()?;
-                    left -= 1;
-                    let worst = self.sweep(lambda, true);
-                    if self.rows.kind != Kind::Squared {
-                        self.settle(1);
-                    }
-                    if worst <= tolerance {
-                        break;
-                    }
-                }
+            match self.rows.kind {
+                Kind::Squared => self.descend(lambda, tolerance, &mut left, control)?,
+                _ => self.newton(lambda, tolerance, &mut left, control)?,
             }
             self.settle(STEPS);
             self.look(control)?;
@@ -329,7 +312,7 @@ impl<'a> Solver<'a> {
             }
         }
         self.rows.recount();
-        self.coordinates.retain(|c| c.beta.iter().any(|b| *b != 0.0));
+        self.coordinates.retain(Coordinate::is_active);
         Ok(())
     }
 

@@ -251,13 +251,6 @@ impl FitRows {
         }
     }
 
-    /// Mean curvature of the loss in `rows` along the score where it is largest, times their share of the weight.
-    pub(crate) fn curvature_in(&self, rows: &[u32]) -> f64 {
-        let mut sums = vec![0.0; self.width];
-        rows.iter().for_each(|&i| self.add_curvatures(i as usize, self.weight[i as usize], &mut sums));
-        sums.iter().fold(0.0, |most: f64, s| most.max(*s)) / self.total
-    }
-
     /// Adds weight × curvature of the loss along each score of a row, no less than what a step by them needs to descend near
     /// the end: twice the diagonal for softmax.
     pub(crate) fn add_curvatures(&self, row: usize, weight: f64, sums: &mut [f64]) {
