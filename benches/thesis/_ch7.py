@@ -9,7 +9,7 @@ model is its number of test nodes. Errors are mean squares of whitened numbers (
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import spinney
@@ -21,19 +21,41 @@ from spinney.datasets import make_twonorm
 N_TRAIN, N_TEST = 300, 2000
 PROBLEMS = ("friedman1", "twonorm")
 
-READINGS: dict[str, dict[str, Any]] = {
-    "unit variance": {"standardize": True},
-    "raw": {"standardize": False},
-    "lasso": {"standardize": False, "solver": "lasso"},
-}
-"""How indicators are scaled along the stagewise path; and the exact path."""
 
-CLASS_READINGS: dict[str, dict[str, Any]] = {
-    **{f"{name}, classes": reading for name, reading in READINGS.items()},
-    "raw, logistic": {"standardize": False, "loss": "log_loss"},
-    "lasso, logistic": {"standardize": False, "solver": "lasso", "loss": "log_loss"},
+class Reading(NamedTuple):
+    """How a forest is grown and compressed."""
+
+    parameters: dict[str, Any]
+    """Of the compression."""
+    classes: bool = False
+    """Classification trees; else regression trees, for Two-norm on 0 and 1, cut at one half."""
+    growth: dict[str, Any] = {}
+    """Parameters of the forest other than those of the text."""
+
+
+UNIT = {"standardize": True}
+RAW: dict[str, Any] = {"standardize": False}
+LASSO = RAW | {"solver": "lasso"}
+# A hundredth and a ninth of the test nodes of the forest of the text; the last point of the path that has no more.
+HUNDREDTH = RAW | {"l1_norm": None, "max_test_nodes": 299}
+NINTH = RAW | {"l1_norm": None, "max_test_nodes": 520}
+
+# Scaling of indicators along the stagewise path, and the exact path.
+_COMMON = {"unit variance": Reading(UNIT), "raw": Reading(RAW), "lasso": Reading(LASSO)}
+
+READINGS: dict[str, dict[str, Reading]] = {
+    "friedman1": {**_COMMON, "raw, 299 nodes": Reading(HUNDREDTH)},
+    "twonorm": {
+        **_COMMON,
+        "unit variance, classes": Reading(UNIT, classes=True),
+        "raw, classes": Reading(RAW, classes=True),
+        "lasso, classes": Reading(LASSO, classes=True),
+        "raw, logistic": Reading(RAW | {"loss": "log_loss"}, classes=True),
+        "lasso, logistic": Reading(LASSO | {"loss": "log_loss"}, classes=True),
+        "raw, 520 nodes": Reading(NINTH),
+        "raw, 520 nodes of 1000 trees, K = 1": Reading(NINTH, growth={"n_estimators": 1000, "max_features": 1}),
+    },
 }
-"""Of Two-norm, by classification trees; without the word: by regression trees on 0 and 1, cut at one half."""
 
 
 @functools.cache
@@ -48,23 +70,18 @@ def problem(name: str, seed: int) -> Data:
     return Data(X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:])
 
 
-def readings(name: str) -> list[str]:
-    return [*READINGS, *(CLASS_READINGS if name == "twonorm" else ())]
+def forest(name: str, reading: str, seed: int, trees: int, n_min: int) -> Any:
+    how = READINGS[name][reading]
+    kind = spinney.ExtraTreesClassifier if how.classes else spinney.ExtraTreesRegressor
+    parameters = {"n_estimators": trees, "max_features": None, "min_samples_split": n_min} | how.growth
+    return kind(**parameters, random_state=seed, n_jobs=1)
 
 
-def forest(reading: str, seed: int, trees: int, n_min: int) -> Any:
-    kind = (
-        spinney.ExtraTreesClassifier if "classes" in reading or "logistic" in reading else spinney.ExtraTreesRegressor
-    )
-    return kind(trees, max_features=None, min_samples_split=n_min, random_state=seed, n_jobs=1)
-
-
-def compressed(reading: str, seed: int, trees: int = 100, n_min: int = 2) -> Any:
-    """The estimator of a reading: grows its forest, chooses t by ten folds."""
-    grown = forest(reading, seed, trees, n_min)
-    if isinstance(grown, spinney.ExtraTreesClassifier):
-        return spinney.CompressedForestClassifier(grown, random_state=seed, **CLASS_READINGS[reading])
-    return spinney.CompressedForestRegressor(grown, random_state=seed, **READINGS[reading])
+def compressed(name: str, reading: str, seed: int, trees: int = 100, n_min: int = 2) -> Any:
+    """The estimator of a reading: grows its forest, and chooses t by ten folds but for those of a number of nodes."""
+    how = READINGS[name][reading]
+    kind = spinney.CompressedForestClassifier if how.classes else spinney.CompressedForestRegressor
+    return kind(forest(name, reading, seed, trees, n_min), random_state=seed, **how.parameters)
 
 
 def error(name: str, model: Any, data: Data) -> float:
@@ -82,8 +99,8 @@ def test_nodes(model: Any) -> int:
 def run(name: str, reading: str, seed: int, trees: int = 100, n_min: int = 2) -> dict[str, float]:
     """Error and test nodes of a forest and of what it is compressed to."""
     data = problem(name, seed)
-    full = forest(reading, seed, trees, n_min).fit(data.X, data.y)
-    small = compressed(reading, seed, trees, n_min).fit(data.X, data.y)
+    full = forest(name, reading, seed, trees, n_min).fit(data.X, data.y)
+    small = compressed(name, reading, seed, trees, n_min).fit(data.X, data.y)
     return {
         "et_error": error(name, full, data),
         "et_nodes": test_nodes(full),

@@ -2,7 +2,8 @@
 
 Chapter 7 of the thesis, table "Overall assessment": 100 extra-trees, K = p, grown until pure; means of 50 runs.
 The text leaves open how indicators are scaled, and whether Two-norm is learnt by regression or classification trees:
-every reading is run (`_ch7.py`), and two more that it does not name, the exact path and the logistic loss.
+every reading is run (`_ch7.py`), and more that it does not name: the exact path, the logistic loss, and paths that are
+cut at a number of test nodes.
 
 A cell is one run: data, forest, ten forests of the folds, paths. `ch7_compression.csv` has means and standard
 deviations (n − 1), and the quotient of mean numbers of test nodes.
@@ -14,7 +15,7 @@ import csv
 import functools
 from typing import Any
 
-from _ch7 import PROBLEMS, linear, readings, run
+from _ch7 import PROBLEMS, READINGS, linear, run
 from _common import HERE, Cells, greet, mean_std, options, print_table, pyplot, save, write_table
 
 VALUES = ("et_error", "et_nodes", "ret_error", "ret_nodes", "t")
@@ -28,7 +29,7 @@ def published() -> dict[str, dict[str, float]]:
 def table(cells: Cells, lasso: Cells) -> list[dict[str, Any]]:
     rows = []
     for name in PROBLEMS:
-        for reading in readings(name):
+        for reading in READINGS[name]:
             found = {v: cells.of(v, problem=name, reading=reading) for v in VALUES}
             if not found["t"]:
                 continue
@@ -54,7 +55,7 @@ def main() -> None:
     lasso = Cells(args.out / "ch7_lasso_cells.csv", ("problem", "seed"), ("error", "features"), args.fresh)
     seeds, chosen = range(args.repeat), [name for name in PROBLEMS if args.only in name]
     lasso.run([(name, seed) for seed in seeds for name in chosen], linear, args.n_jobs)
-    wanted = [(name, reading, seed) for seed in seeds for name in chosen for reading in readings(name)]
+    wanted = [(name, reading, seed) for seed in seeds for name in chosen for reading in READINGS[name]]
     wanted = [key for key in wanted if key[1] not in args.without]
     cells.run(wanted, functools.partial(run, trees=args.trees), args.n_jobs)
     if not (rows := table(cells, lasso)):

@@ -32,7 +32,7 @@ VALUES = ("et_error", "et_nodes", "ret_error", "ret_nodes", "t")
 def along(reading: str, seed: int) -> list[dict[str, float]]:
     """Test error and test nodes of one forest's path on the grid of t, as far as the path goes."""
     data = problem("friedman1", seed)
-    model = compressed(reading, seed).set_params(l1_norm=None).fit(data.X, data.y)
+    model = compressed("friedman1", reading, seed).set_params(l1_norm=None).fit(data.X, data.y)
     end = model.path_["l1_norm"][-1]
     found = []
     for t in GRID[reading]:
