@@ -1,7 +1,8 @@
 """How many rounds, or trees, a model needs to reach a score: a search without a clock, kept in a file for each model.
 
 Numbers of rounds are tried on a grid that grows by a tenth, the same for everybody, on the test part; the model is
-grown in doublings until it reaches the score that is asked for, has as many rounds as it may, or has taken its time.
+grown in doublings until it reaches the score that is asked for, has as many rounds as it may, has got no better for
+long, or has taken its time.
 What is found is fitted under the clock afterwards, in processes of their own, with exactly that many rounds.
 """
 
@@ -19,6 +20,8 @@ from _boosters import staged
 from _harness import Data, Side, say
 
 OUT = Path(__file__).resolve().parents[1] / "out" / "reach"
+# A model whose best is that long ago, in rounds, has had it.
+PATIENCE = 8
 GRID = sorted({round(1.1**i) for i in range(120)})
 
 
@@ -86,7 +89,10 @@ def curve(
             found[m] = score(contender.scale * values, arranged.y_test)
             if found[m] >= target:
                 break
-        if max(found.values()) >= target or size >= contender.most or 2 * took > min(seconds, contender.seconds):
+        best = max(found, key=lambda m: found[m])
+        if found[best] >= target or size >= contender.most or size > PATIENCE * (best + 8):
+            break
+        if 2 * took > min(seconds, contender.seconds):
             break
         size = min(2 * size, contender.most)
     say("")

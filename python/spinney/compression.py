@@ -813,8 +813,9 @@ max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state
     def predict_proba(self, X: Any) -> Any:
         """Predict probabilities.
 
-        With "squared_error" the scores brought between 0 and 1, and of classes divided by their sum; with "log_loss"
-        1 / (1 + exp(-2f)) of a score f, or the softmax.
+        With "squared_error" the scores, those near 0 and 1 and beyond brought between them by a rising function, and of
+        classes divided by their sum; with "log_loss" 1 / (1 + exp(-2f)) of a score f, or the softmax. They rank as
+        `decision_function` does.
 
         Parameters
         ----------
@@ -848,19 +849,19 @@ max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state
         Returns
         -------
         ndarray of shape (n_samples,)
-            Two classes; those of "squared_error" are cut to [-½, ½], as probabilities are to [0, 1].
+            Two classes; those of "squared_error" are probabilities less one half.
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             One output of more classes, in the order of `classes_`; labels.
         list of ndarray of shape (n_samples, n_classes)
             Several outputs of classes: one array for each.
         """
+        if self._threshold and self.n_outputs_ == 1 and self._label_format is None and self.n_classes_ == 2:
+            return self.predict_proba(X)[:, 1] - self._threshold
         scores = self._scores(X) - self._threshold
         if self._label_format is not None:
             return scores
         if self.n_outputs_ == 1:
-            if self.n_classes_ != 2:
-                return scores
-            return np.clip(scores[:, 0], -self._threshold, self._threshold) if self._threshold else scores[:, 0]
+            return scores[:, 0] if self.n_classes_ == 2 else scores
         return self._split_outputs(scores)
 
     @available_if(_ranks_columns)  # type: ignore[untyped-decorator]

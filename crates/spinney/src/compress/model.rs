@@ -15,12 +15,29 @@ use crate::tree::Precision;
 pub(crate) enum Link {
     /// Predictions are the scores.
     Identity,
-    /// Scores are probabilities, but that they may leave [0, 1]; those of the classes of an output sum to 1 afterwards.
+    /// Scores are probabilities, but that they may leave [0, 1] and are brought back ([`share`]); those of the classes of
+    /// an output sum to 1 afterwards.
     Share,
     /// 1 / (1 + e^(−2f)): of labels and two classes.
     Logistic,
     /// e^f, divided by their sum over the classes of an output.
     Softmax,
+}
+
+/// Distance from 0 and 1 at which scores begin to be bent.
+const BENT: f64 = 1e-3;
+
+/// A probability of a score that may leave [0, 1]: the score itself, but near the ends and beyond them branches of
+/// hyperbolas, so that probabilities are a rising and smooth function of scores, and rank as they do.
+fn share(score: f64) -> f64 {
+    let tail = |beyond: f64| BENT * BENT / (BENT + beyond);
+    if score < BENT {
+        tail(BENT - score)
+    } else if score > 1.0 - BENT {
+        1.0 - tail(score - (1.0 - BENT))
+    } else {
+        score
+    }
 }
 
 /// A compressed forest. Immutable.
@@ -138,7 +155,7 @@ impl Compressed {
     fn link_of_label(&self, score: f64) -> f64 {
         match self.link {
             Link::Identity => score,
-            Link::Share => score.clamp(0.0, 1.0),
+            Link::Share => share(score),
             Link::Logistic | Link::Softmax => logistic(score),
         }
     }
@@ -159,10 +176,27 @@ impl Compressed {
                 softmax(scores, out);
                 continue;
             }
-            out.iter_mut().zip(scores).for_each(|(p, &f)| *p = f.clamp(0.0, 1.0));
+            out.iter_mut().zip(scores).for_each(|(p, &f)| *p = share(f));
             let total: f64 = out.iter().sum();
-            let uniform = 1.0 / out.len() as f64;
-            out.iter_mut().for_each(|p| *p = if total > 0.0 { *p / total } else { uniform });
+            out.iter_mut().for_each(|p| *p /= total);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_rise_with_scores_and_stay_within_0_and_1() {
+        let scores: Vec<f64> = (-3000..4000).map(|i| f64::from(i) * 1e-3 + 1e-4).collect();
+        let shares: Vec<f64> = scores.iter().map(|&f| share(f)).collect();
+        assert!(shares.windows(2).all(|p| p[0] < p[1]));
+        assert!(shares[0] > 0.0 && shares[shares.len() - 1] < 1.0);
+        for (f, p) in scores.iter().zip(&shares).filter(|(f, _)| (BENT..=1.0 - BENT).contains(*f)) {
+            assert_eq!(f, p);
+        }
+        assert!(share(-1e300) >= 0.0 && share(1e300) <= 1.0);
+        assert_eq!((share(0.5), share(0.0)), (0.5, BENT / 2.0));
     }
 }

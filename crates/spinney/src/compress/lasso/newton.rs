@@ -1,10 +1,12 @@
 //! Logistic losses: proximal Newton (Friedman, Hastie and Tibshirani 2010; Lee, Sun and Saunders 2014).
 //!
 //! About where things are the loss of each row is replaced by a quadratic of its scores (of several classes the diagonal
-//! that bounds its curvature), whose lasso is solved by sweeps like those of the squared error: no exponential in them. The
-//! way to its solution is then taken, or half of it as often as the objective would rise.
+//! that bounds its curvature), whose lasso is solved by sweeps like those of the squared error: no exponential in them, and
+//! the constant solved for in every step. The way to its solution is then taken, or half of it as often as the objective
+//! would rise.
 
-use super::{Coordinate, Solver, length};
+use super::{Solver, length};
+use crate::compress::rows::FitRows;
 use crate::control::Control;
 use crate::error::{Result, try_filled};
 
@@ -19,15 +21,15 @@ const HALVINGS: usize = 40;
 #[derive(Debug)]
 struct Model {
     width: usize,
-    /// Negative slopes where things would be.
+    /// Negative slopes where coefficients have moved things, the constant aside; their weighted sums over all rows.
     slopes: Vec<f64>,
+    overall: Vec<f64>,
+    /// Curvatures; their weighted sums over all rows, and over the rows of each coordinate.
     curvatures: Vec<f64>,
-    /// How far the scores would have moved.
+    total: Vec<f64>,
+    inside: Vec<f64>,
+    /// How far coefficients would have moved the scores.
     way: Vec<f64>,
-    /// Of the constant.
-    constant: Vec<f64>,
-    /// Curvature of each coordinate along the score where it is largest, of the mean loss.
-    bends: Vec<f64>,
 }
 
 impl Solver<'_> {
@@ -58,58 +60,59 @@ impl Solver<'_> {
 
     fn model(&self) -> Result<Model> {
         let (rows, width) = (&self.rows, self.rows.width);
-        let n = rows.n_rows() * width;
-        let filled = || try_filled(super::WHAT, 0.0, n);
-        let (mut slopes, mut curvatures, way) = (filled()?, filled()?, filled()?);
-        for (i, (slopes, curvatures)) in
-            slopes.chunks_exact_mut(width).zip(curvatures.chunks_exact_mut(width)).enumerate()
-        {
+        let filled = |n: usize| try_filled(super::WHAT, 0.0, n * width);
+        let n = rows.n_rows();
+        let (mut slopes, mut curvatures) = (filled(n)?, filled(n)?);
+        let (mut overall, mut total) = (filled(1)?, filled(1)?);
+        for i in 0..n {
+            let (w, row) = (rows.weight[i], i * width..(i + 1) * width);
+            let (slopes, curvatures) = (&mut slopes[row.clone()], &mut curvatures[row]);
             slopes.copy_from_slice(rows.gradient(i));
             rows.add_curvatures(i, 1.0, curvatures);
             curvatures.iter_mut().for_each(|h| *h = h.max(FLAT));
+            add(&mut overall, w, slopes);
+            add(&mut total, w, curvatures);
         }
-        let mut sums = vec![0.0; width];
-        let bend = |coordinate: &Coordinate| {
-            sums.fill(0.0);
+        let mut inside = filled(self.coordinates.len())?;
+        for (coordinate, sums) in self.coordinates.iter().zip(inside.chunks_exact_mut(width)) {
             for &i in self.nodes.rows(coordinate.node as usize) {
-                let (w, i) = (rows.weight[i as usize], i as usize * width);
-                sums.iter_mut().zip(&curvatures[i..i + width]).for_each(|(s, h)| *s += w * h);
+                let i = i as usize;
+                add(sums, rows.weight[i], &curvatures[i * width..(i + 1) * width]);
             }
-            sums.iter().copied().fold(0.0, f64::max) / rows.total
-        };
-        let bends = self.coordinates.iter().map(bend).collect();
-        Ok(Model { width, slopes, curvatures, way, constant: vec![0.0; width], bends })
+        }
+        Ok(Model { width, slopes, overall, curvatures, total, inside, way: filled(n)? })
     }
 
-    /// One sweep of a model, the constant first: the largest violation of optimality that it met, as a penalty.
+    /// One sweep of a model: the largest violation of optimality that it met, as a penalty.
     fn sweep_model(&mut self, model: &mut Model, lambda: f64, only_active: bool) -> f64 {
         let Solver { nodes, rows, coordinates, .. } = self;
-        let (width, total) = (model.width, rows.total);
+        let width = model.width;
         let mut sums = vec![0.0; width];
         let mut step = vec![0.0; width];
-        let mut curvatures = vec![0.0; width];
-        for (i, &w) in rows.weight.iter().enumerate() {
-            let row = i * width..(i + 1) * width;
-            sums.iter_mut().zip(&model.slopes[row.clone()]).for_each(|(s, r)| *s += w * r);
-            curvatures.iter_mut().zip(&model.curvatures[row]).for_each(|(s, h)| *s += w * h);
-        }
-        step.iter_mut().zip(&sums).zip(&curvatures).for_each(|((v, s), h)| *v = s / h);
-        model.constant.iter_mut().zip(&step).for_each(|(b, s)| *b += s);
-        (0..rows.n_rows()).for_each(|i| model.shift(i, &step));
         let mut worst = 0.0f64;
         for (k, coordinate) in coordinates.iter_mut().enumerate() {
             if only_active && !coordinate.is_active() {
                 continue;
             }
-            let (bend, inside) = (model.bends[k], nodes.rows(coordinate.node as usize));
+            let rows_inside = nodes.rows(coordinate.node as usize);
             sums.fill(0.0);
-            for &i in inside {
-                let (w, i) = (rows.weight[i as usize], i as usize * width);
-                sums.iter_mut().zip(&model.slopes[i..i + width]).for_each(|(s, r)| *s += w * r);
+            for &i in rows_inside {
+                let i = i as usize;
+                add(&mut sums, rows.weight[i], &model.slopes[i * width..(i + 1) * width]);
             }
-            let moved = coordinate.step(&sums, total, bend, lambda, &mut step);
+            // The constant is where it is best, before and after: it takes its share of what the node would do.
+            let inside = &model.inside[k * width..(k + 1) * width];
+            let mut bend = 0.0f64;
+            for (c, (sum, &h)) in sums.iter_mut().zip(inside).enumerate() {
+                let share = h / model.total[c];
+                *sum -= share * model.overall[c];
+                bend = bend.max(h * (1.0 - share).max(FLAT));
+            }
+            let bend = bend / rows.total;
+            let moved = coordinate.step(&sums, rows.total, bend, lambda, &mut step);
             if moved > 0.0 {
-                inside.iter().for_each(|&i| model.shift(i as usize, &step));
+                model.overall.iter_mut().zip(inside).zip(&step).for_each(|((all, h), s)| *all -= h * s);
+                rows_inside.iter().for_each(|&i| model.shift(i as usize, &step));
                 worst = worst.max(moved * bend / coordinate.penalty);
             }
         }
@@ -121,18 +124,26 @@ impl Solver<'_> {
     fn go(&mut self, model: &Model, before: &[Vec<f64>], lambda: f64) -> bool {
         let Solver { rows, coordinates, intercept, .. } = self;
         let mut change = vec![0.0; model.width];
+        let constant: Vec<f64> = model.overall.iter().zip(&model.total).map(|(all, h)| all / h).collect();
+        let mut way = vec![0.0; model.width];
+        let mut go_on = |rows: &mut FitRows, share: f64| -> f64 {
+            let mut loss = 0.0;
+            for (i, of_row) in model.way.chunks_exact(model.width).enumerate() {
+                way.iter_mut().zip(of_row).zip(&constant).for_each(|((way, s), b)| *way = s + b);
+                loss += rows.weight[i] / rows.total * rows.shift(i, share, &way, &mut change);
+            }
+            loss
+        };
         let after: Vec<Vec<f64>> = coordinates.iter().map(|c| c.beta.clone()).collect();
         let norm_before: f64 = coordinates.iter().zip(before).map(|(c, beta)| c.penalty * length(beta)).sum();
         let (mut share, mut gone) = (1.0, 0.0);
         let mut loss = 0.0;
         for _ in 0..HALVINGS {
-            for (i, way) in model.way.chunks_exact(model.width).enumerate() {
-                loss += rows.weight[i] / rows.total * rows.shift(i, share - gone, way, &mut change);
-            }
+            loss += go_on(rows, share - gone);
             gone = share;
             let norm: f64 = coordinates.iter().map(|c| c.penalty * length(&c.beta)).sum();
             if loss + lambda * (norm - norm_before) <= 0.0 {
-                intercept.iter_mut().zip(&model.constant).for_each(|(b, s)| *b += share * s);
+                intercept.iter_mut().zip(&constant).for_each(|(b, s)| *b += share * s);
                 return true;
             }
             share /= 2.0;
@@ -141,9 +152,7 @@ impl Solver<'_> {
                 coordinate.beta.iter_mut().zip(ends).for_each(|(b, (from, to))| *b = from + share * (to - from));
             }
         }
-        for (i, way) in model.way.chunks_exact(model.width).enumerate() {
-            rows.shift(i, -gone, way, &mut change);
-        }
+        go_on(rows, -gone);
         coordinates.iter_mut().zip(before).for_each(|(coordinate, beta)| coordinate.beta.clone_from(beta));
         false
     }
@@ -157,4 +166,9 @@ impl Model {
         let bent = self.slopes[range.clone()].iter_mut().zip(&self.curvatures[range]);
         bent.zip(step).for_each(|((r, h), s)| *r -= h * s);
     }
+}
+
+/// Adds weight × values to sums.
+fn add(sums: &mut [f64], weight: f64, values: &[f64]) {
+    sums.iter_mut().zip(values).for_each(|(s, v)| *s += weight * v);
 }
