@@ -855,6 +855,7 @@ max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state
         list of ndarray of shape (n_samples, n_classes)
             Several outputs of classes: one array for each.
         """
+        check_is_fitted(self)
         if self._threshold and self.n_outputs_ == 1 and self._label_format is None and self.n_classes_ == 2:
             return self.predict_proba(X)[:, 1] - self._threshold
         scores = self._scores(X) - self._threshold
