@@ -133,9 +133,10 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     for rate in (0.3,) if args.quick else (0.3, 0.6):
         for leaves in (16,) if args.quick else (64, 16, 6):
             shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
-            for q in (1, 5, 20):
-                make = ours(n_projections=q, **shape)
-                found[f"spinney q {q} leaves {leaves} rate {rate}"] = Contender(Side(make, by_column), most, ours=True)
+            for q, rows in itertools.product((1, 5, 20), (1, 10)):
+                make = ours(n_projections=q, min_samples_leaf=rows, **shape)
+                name = f"spinney q {q} leaves {leaves} of {rows} rows rate {rate}"
+                found[name] = Contender(Side(make, by_column), most, ours=True)
             make = ours(relabel_leaves=False, **shape)
             found[f"spinney not relabelled leaves {leaves} rate {rate}"] = Contender(
                 Side(make, by_column), most, ours=True
@@ -154,10 +155,10 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
                 text = f"XGBoost {name} {layout} leaves {leaves} rate {rate}"
                 found[text] = Contender(Side(peer, arrange), most)
     # Square loss on many projections, greater trees: few steps, each of more.
-    for leaves, rate, few in itertools.product((128,) if args.quick else (128, 256), (0.3, 0.2), (None, "sqrt")):
-        shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate, "max_features": few}
-        make = ours(loss="squared_error", n_projections=25, min_samples_leaf=5 if few else 1, **shape)
-        name = f"spinney square loss q 25 leaves {leaves} rate {rate} features {few or 'all'}"
+    for leaves, rows, few in itertools.product((128,) if args.quick else (64, 128, 256), (5, 10), (None, "sqrt")):
+        shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": 0.3, "max_features": few}
+        make = ours(loss="squared_error", n_projections=25, min_samples_leaf=rows, **shape)
+        name = f"spinney square loss q 25 leaves {leaves} of {rows} rows features {few or 'all'}"
         found[name] = Contender(Side(make, by_column), min(most, 500), ours=True)
     for q in (None, 25):
         projection = {"output_projection": "gaussian", "n_projections": q} if q else {}
@@ -174,7 +175,7 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
 
 
 # The best that a peer reaches is the best of fits of so many seconds.
-SEARCH_SECONDS = 60.0
+SEARCH_SECONDS = 20.0
 
 
 def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
@@ -253,9 +254,9 @@ def race(
             continue
         if contender.ours and goal == np.inf:
             goal = np.floor(1000 * max(found.best() for found in curves.values())) / 1000
-        # Who is eight times slower than another of its side already is not searched to the end.
+        # Who is twice as slow as another of its side already is not searched to the end.
         rivals = [found.seconds_to(goal) for other, found in curves.items() if contenders[other].ours == contender.ours]
-        limit = max(8 * min(rivals, default=np.inf), 20)
+        limit = max(2 * min(rivals, default=np.inf), 5)
         curves[name] = curve(problem, name, contender, data, staged_score, goal, limit, renew=not args.worker)
     target = goal
     chosen = reached(curves, target)

@@ -9,6 +9,8 @@ model is its number of test nodes. Errors are mean squares of whitened numbers (
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +31,7 @@ class Reading(NamedTuple):
     """Of the compression."""
     classes: bool = False
     """Classification trees; else regression trees, for Two-norm on 0 and 1, cut at one half."""
-    growth: dict[str, Any] = {}
+    growth: Mapping[str, Any] = MappingProxyType({})
     """Parameters of the forest other than those of the text."""
 
 
@@ -73,7 +75,7 @@ def problem(name: str, seed: int) -> Data:
 def forest(name: str, reading: str, seed: int, trees: int, n_min: int) -> Any:
     how = READINGS[name][reading]
     kind = spinney.ExtraTreesClassifier if how.classes else spinney.ExtraTreesRegressor
-    parameters = {"n_estimators": trees, "max_features": None, "min_samples_split": n_min} | how.growth
+    parameters = {"n_estimators": trees, "max_features": None, "min_samples_split": n_min} | dict(how.growth)
     return kind(**parameters, random_state=seed, n_jobs=1)
 
 
