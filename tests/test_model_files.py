@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 import spinney
@@ -207,6 +208,18 @@ def test_a_fitted_forest_inside_an_estimator_comes_back(tmp_path):
     loaded = again(model, tmp_path / "model")
     assert not hasattr(loaded.estimator, "n_features_in_")
     assert_same(loaded, model, X)
+
+
+def test_arrays_that_are_mapped_from_a_file_are_saved(tmp_path):
+    X, y = make_data("RandomForestRegressor", n=300)
+    model = make("RandomForestRegressor", oob_score=True, n_estimators=30).fit(X, y)
+    joblib.dump(model, tmp_path / "joblib")
+    mapped = joblib.load(tmp_path / "joblib", mmap_mode="r")
+    assert isinstance(mapped.oob_prediction_, np.memmap)
+    assert_same(mapped, pickle.loads(pickle.dumps(mapped)), X)
+    spinney.save(model, tmp_path / "one")
+    spinney.save(mapped, tmp_path / "other")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
 def test_compact_leaves_come_back(tmp_path):
@@ -495,6 +508,18 @@ FAULTS = [
         ("params", "output_projection"),
         {"sparse": ["csr_array", [2, 2], [{"array": {"dtype": "<i4", "shape": [1], "values": [9]}}] * 3]},
         "",
+    ),
+    (
+        "RandomForestClassifier",
+        ("params", "output_projection"),
+        {
+            "sparse": [
+                "lil_array",
+                [2**60, 3],
+                [{"array": {"dtype": t, "shape": [1], "values": [0]}} for t in ("<i4",) * 3],
+            ]
+        },
+        "too large for its format",
     ),
     ("RandomForestClassifier", ("params", "output_projection"), {"sparse": ["eval", [], []]}, "kind that is not known"),
     (

@@ -149,7 +149,7 @@ class _Proof:
     def numbers(self, attribute: str, shapes: list[tuple[int, ...]]) -> None:
         """An array of float64 of one of these shapes; −1 stands for any length."""
         value = self.state[attribute]
-        self.need(type(value) is np.ndarray and value.dtype == np.float64, attribute, "is no array of float64")
+        self.need(isinstance(value, np.ndarray) and value.dtype == np.float64, attribute, "is no array of float64")
 
         def fits(shape: tuple[int, ...]) -> bool:
             return len(shape) == value.ndim and all(a in (-1, b) for a, b in zip(shape, value.shape, strict=True))
@@ -183,7 +183,7 @@ class _Proof:
             self.need(type(value) is int and value == expected, attribute, f"is not {expected}, as the model has it")
         if "feature_names_in_" in self.state:
             names = self.state["feature_names_in_"]
-            is_list = type(names) is np.ndarray and names.dtype == object
+            is_list = isinstance(names, np.ndarray) and names.dtype == object
             self.need(
                 is_list and names.shape == (self.model.n_features,),
                 "feature_names_in_",
@@ -203,7 +203,7 @@ class _Proof:
             known = type(form) is LabelFormat and isinstance(form.dtype, np.dtype) and form.dtype.kind in "biuf"
             known = known and form.container in (None, sparse.csr_array, sparse.csr_matrix)
             self.need(known, "_label_format", "is none of dense or CSR labels")
-            numbers = type(classes) is np.ndarray and np.array_equal(classes, np.arange(n_outputs))
+            numbers = isinstance(classes, np.ndarray) and np.array_equal(classes, np.arange(n_outputs))
             self.need(numbers, "classes_", "are not the numbers of the labels")
             self.need(type(n_classes) is int and n_classes == n_outputs, "n_classes_", "is not the number of labels")
             return
@@ -216,7 +216,7 @@ class _Proof:
         pairs = [(classes, n_classes)] if single else zip(classes, n_classes, strict=True)
         for (found, n), wanted in zip(pairs, expected, strict=True):
             self.need(type(n) is int and n == wanted, "n_classes_", f"is not {wanted}, as the model has it")
-            is_list = type(found) is np.ndarray and found.shape == (wanted,)
+            is_list = isinstance(found, np.ndarray) and found.shape == (wanted,)
             self.need(is_list, "classes_", f"is no array of {wanted} classes, as the model has them")
             self.need(found.dtype.kind in "biufUSO", "classes_", f"has the dtype {found.dtype}")
             self.need(_rises(found), "classes_", "does not rise strictly")
@@ -287,10 +287,10 @@ class _Proof:
         path = state["path_"]
         keys = path.keys() if type(path) is dict else set()
         self.need(keys == _PATH.keys() or keys == _PATH.keys() | _TESTED.keys(), "path_", "has other keys")
-        n_points = len(path["l1_norm"]) if type(path["l1_norm"]) is np.ndarray and path["l1_norm"].ndim else 0
+        n_points = len(path["l1_norm"]) if isinstance(path["l1_norm"], np.ndarray) and path["l1_norm"].ndim else 0
         for key, values in path.items():
             kind = (_PATH | _TESTED)[key]
-            fits = type(values) is np.ndarray and values.dtype.kind == kind and values.shape == (n_points,)
+            fits = isinstance(values, np.ndarray) and values.dtype.kind == kind and values.shape == (n_points,)
             self.need(fits and n_points > 0, "path_", f"has no array {key!r} of the length of the others")
         self.integer("step_", 0, n_points - 1)
         if "full_loss_" in state:

@@ -123,7 +123,7 @@ class Encoder:
             return {"dict": [[encoded, self.encode(value[key])] for encoded, key in keys]}
         if isinstance(value, np.generic):
             return {"scalar": self._scalar(value)}
-        if kind is np.ndarray:
+        if kind is np.ndarray or kind is np.memmap:
             return {"array": self._array(value)}
         if isinstance(value, sparse.spmatrix | sparse.sparray) and _SPARSE.get(kind.__name__) is kind:
             return {"sparse": self._sparse(value)}
@@ -172,6 +172,8 @@ class Encoder:
 
     def _sparse(self, matrix: Any) -> Any:
         # Other formats than the two compressed ones by their entries.
+        if _is_too_large(matrix.format, matrix.shape, matrix.nnz):
+            raise self._refused(f"is a sparse matrix of shape {matrix.shape} in format {matrix.format}, not CSR or CSC")
         as_is = matrix.format in ("csr", "csc")
         entries = matrix if as_is else matrix.tocoo()
         parts = (entries.indptr, entries.indices, entries.data) if as_is else (entries.row, entries.col, entries.data)
@@ -354,6 +356,8 @@ class Decoder:
             matrix = cls((data, second, first), shape=shape)
             matrix.check_format(full_check=True)
             return matrix
+        if len(shape) != 2 or _is_too_large(kind, shape, len(data)):
+            raise ValueError("a sparse matrix is too large for its format")
         entries = getattr(sparse, f"coo_{container}")((data, (first, second)), shape=shape)
         return entries.asformat(kind)
 
@@ -381,6 +385,13 @@ class Decoder:
         if (container is not None and not isinstance(container, str)) or container not in _LABEL_CONTAINERS:
             raise ValueError("the container of labels is not known")
         return LabelFormat(_dtype(dtype, "biuf"), _LABEL_CONTAINERS[container])
+
+
+def _is_too_large(form: str, shape: Any, n_stored: int) -> bool:
+    """Whether a matrix of that format takes far more memory than its entries."""
+    # Diagonals are dense, and there are no more of them than entries; the others have room for each row.
+    size = n_stored * shape[-1] if form == "dia" else max(shape)
+    return form in ("bsr", "dia", "lil") and size > _MOST_BYTES
 
 
 def _list(value: Any, length: int | None = None) -> list[Any]:

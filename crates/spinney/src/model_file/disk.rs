@@ -1,6 +1,5 @@
 //! Files: written beside the old one and put in its place, read after a look at the header.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -49,12 +48,12 @@ fn folder(path: &Path) -> &Path {
 /// A new file beside `path`, of a name that no other process uses.
 fn create_beside(path: &Path) -> io::Result<(File, Temporary)> {
     let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "the path ends with no name of a file");
-    let name = path.file_name().ok_or_else(no_name)?;
+    path.file_name().ok_or_else(no_name)?;
     let mut attempts = 0;
     loop {
-        let mut temporary = OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}-{}.tmp", std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed)));
+        // Not made of the name of the file, which may be as long as names can be.
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let temporary = format!(".spinney-{}-{number}.tmp", std::process::id());
         let path = folder(path).join(temporary);
         attempts += 1;
         match OpenOptions::new().write(true).create_new(true).open(&path) {

@@ -285,23 +285,25 @@ impl<'a> Tensors<'a> {
         let mut ptr = try_with_capacity(WHAT, n_leaves + 1)?;
         let mut end = 0u32;
         ptr.push(end);
-        for size in self.leaf_sizes.take(n_leaves, "leaf_sizes")?.whole("leaf_sizes")? {
-            end =
-                end.checked_add(size).ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 cells or more"))?;
-            ptr.push(end);
-        }
+        with_whole!(self.leaf_sizes.take(n_leaves, "leaf_sizes")?, "leaf_sizes", |sizes| {
+            for size in sizes {
+                let next = end.checked_add(size);
+                end = next.ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 cells or more"))?;
+                ptr.push(end);
+            }
+            Ok(())
+        })?;
         let stored = self.leaf_columns.take(end as usize, "leaf_columns")?;
-        let mut columns = Indices::for_width(width);
-        columns.try_reserve(WHAT, stored.len())?;
-        let rise = match &mut columns {
-            Indices::U16(v) => {
-                with_whole!(stored, "leaf_columns", |stored| Ok(rising(stored, &ptr, width, |c| v.push(c as u16))))
-            }
-            Indices::U32(v) => {
-                with_whole!(stored, "leaf_columns", |stored| Ok(rising(stored, &ptr, width, |c| v.push(c))))
-            }
+        let most = with_whole!(stored, "leaf_columns", |columns| Ok(columns.fold(0, u32::max)))?;
+        let columns = match Indices::for_width(width) {
+            Indices::U16(_) => Indices::U16(stored.collect(WHAT, |column| column as u16)?),
+            Indices::U32(_) => Indices::U32(stored.collect(WHAT, |column| column as u32)?),
         };
-        if !rise? {
+        let rise = match &columns {
+            Indices::U16(v) => rise(v, &ptr),
+            Indices::U32(v) => rise(v, &ptr),
+        };
+        if !rise || (stored.len() > 0 && most as usize >= width) {
             return Err(Error::corrupt("the columns of a leaf do not rise, or pass the width"));
         }
         Ok((Layout::Sparse { ptr, columns }, end as usize))
@@ -356,31 +358,36 @@ fn place(numbers: Numbers<'_>, nodes: &[Node], belong: impl Fn(&Node) -> bool, v
     with_numbers!(numbers, |numbers| places.zip(numbers).for_each(|(value, number)| *value = number));
 }
 
-/// Hands on the columns of leaves; whether they rise inside each leaf and stay below `width`.
-fn rising(mut stored: impl Iterator<Item = u32>, ptr: &[u32], width: usize, mut push: impl FnMut(u32)) -> bool {
-    ptr.windows(2).all(|leaf| {
-        let mut least = 0;
-        stored.by_ref().take((leaf[1] - leaf[0]) as usize).all(|column| {
-            let rises = column as usize >= least && (column as usize) < width;
-            least = column as usize + 1;
-            push(column);
-            rises
-        })
-    })
+/// Whether the columns of each leaf rise strictly: where they do not, a leaf ends.
+fn rise<T: Copy + PartialOrd>(columns: &[T], ptr: &[u32]) -> bool {
+    // Two plain counts in place of a test for each leaf, of which most are short.
+    let n_falls = columns.iter().zip(columns.iter().skip(1)).filter(|(a, b)| a >= b).count();
+    let mut last = 0;
+    let mut n_at_ends = 0;
+    for end in ptr.iter().map(|&end| end as usize).filter(|&end| end < columns.len()) {
+        if end > last {
+            n_at_ends += usize::from(columns[end - 1] >= columns[end]);
+            last = end;
+        }
+    }
+    n_falls == n_at_ends
 }
 
 /// Whether no amount of a leaf is above its total.
 fn within(table: &LeafTable, totals: &[f64]) -> bool {
-    fn within<T: Copy + Into<f64>>(amounts: &[T], table: &LeafTable, totals: &[f64]) -> bool {
-        let mut leaves = totals.iter().enumerate();
-        leaves.all(|(leaf, &total)| amounts[table.range(leaf)].iter().all(|&amount| amount.into() <= total))
+    fn within<T: Copy + PartialOrd + Into<f64>>(amounts: &[T], table: &LeafTable, totals: &[f64]) -> bool {
+        totals.iter().enumerate().all(|(leaf, &total)| {
+            let amounts = &amounts[table.range(leaf)];
+            let most = amounts.iter().copied().reduce(|most, amount| if amount > most { amount } else { most });
+            most.is_none_or(|most| most.into() <= total)
+        })
     }
     match &table.amounts {
         Amounts::U8(v) => within(v, table, totals),
         Amounts::U16(v) => within(v, table, totals),
         Amounts::U32(v) => within(v, table, totals),
-        Amounts::F16(v) => within(v, table, totals),
-        Amounts::F32(v) => within(v, table, totals),
+        // Amounts of a total are whole, and were read so.
+        Amounts::F16(_) | Amounts::F32(_) => false,
         Amounts::F64(v) => within(v, table, totals),
     }
 }

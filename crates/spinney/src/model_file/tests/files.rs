@@ -164,6 +164,19 @@ fn what_the_system_refuses_is_told_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn names_as_long_as_they_can_be_and_files_that_a_dead_process_has_left_are_no_hindrance() {
+    let folder = Folder::new("names");
+    let name = "n".repeat(255);
+    let forest = models::some_forest(1);
+    for number in 0..50 {
+        fs::write(folder.0.join(format!(".spinney-{}-{number}.tmp", std::process::id())), b"").unwrap();
+    }
+    forest.save(folder.0.join(&name)).unwrap();
+    assert_eq!(Forest::load(folder.0.join(&name)).unwrap(), forest);
+    assert_eq!(folder.names().len(), 51);
+}
+
+#[test]
 fn a_model_that_cannot_be_written_leaves_the_old_file() {
     let folder = Folder::new("old");
     let path = folder.0.join("model");
