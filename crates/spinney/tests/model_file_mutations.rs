@@ -4,11 +4,13 @@
 //! A process of its own, as the allocator counts. Counted are all bytes that are held at once while loading, which bounds
 //! every single allocation. Run with `--nocapture` to see the outcomes.
 
+#![allow(clippy::unwrap_used, reason = "a test, helpers included")]
+
 use ndarray::Array2;
 use spinney::model_file::{Array, Extra, Values};
 use spinney::{
     BoostConfig, CompressConfig, Control, Criterion, ErrorKind, Forest, ForestConfig, LabelView, LossKind, Matrix,
-    Model, ModelFile, OutputStrategy, Outputs, Precision, RowWeights, Sampling, SparseView, Targets,
+    Model, ModelFile, OutputStrategy, Precision, RowWeights, SparseView, Targets,
 };
 
 const N: usize = 24;
@@ -20,7 +22,10 @@ fn noise(i: usize, j: usize) -> usize {
 }
 
 fn x() -> Array2<f32> {
-    Array2::from_shape_fn((N, P), |(i, j)| if noise(i, j) % 3 == 0 { 0.0 } else { (noise(i, j) % 7) as f32 - 3.0 })
+    Array2::from_shape_fn(
+        (N, P),
+        |(i, j)| if noise(i, j).is_multiple_of(3) { 0.0 } else { (noise(i, j) % 7) as f32 - 3.0 },
+    )
 }
 
 fn numbers(d: usize) -> Array2<f64> {
@@ -34,7 +39,7 @@ fn codes() -> Array2<u32> {
 fn labels(d: usize) -> LabelView<'static> {
     let (mut ptr, mut indices) = (vec![0], Vec::new());
     for i in 0..N {
-        indices.extend((0..d).filter(|&j| noise(i, j) % (d / 2 + 1) == 0).map(|j| j as u32));
+        indices.extend((0..d).filter(|&j| noise(i, j).is_multiple_of(d / 2 + 1)).map(|j| j as u32));
         ptr.push(indices.len());
     }
     LabelView::try_new(ptr, indices, d).unwrap()
@@ -171,13 +176,10 @@ impl Outcomes {
         true
     }
 
+    #[allow(clippy::print_stdout, reason = "what `--nocapture` shows")]
     fn print(&self, name: &str) {
-        use std::io::Write;
         let Outcomes { refused, loaded, too_wide, peak } = self;
-        let line =
-            format!("{name}: {refused} refused, {loaded} loaded ({too_wide} too wide), at most {peak} bytes held");
-        // As `println!`, which the lints keep out of the library.
-        writeln!(std::io::stdout(), "{line}").unwrap();
+        println!("{name}: {refused} refused, {loaded} loaded ({too_wide} too wide), at most {peak} bytes held");
     }
 }
 

@@ -199,11 +199,11 @@ impl Boosted {
         if !(0..self.n_stages()).all(|stage| factor(stage).is_finite()) {
             return Err(Error::corrupt("a step is not finite"));
         }
-        let trees = largest_values(&self.trees).enumerate();
+        let trees = largest_values(&self.trees);
         match self.combine {
-            // Each score has trees of its own.
-            Combine::Columns => check_sum(start.chain(trees.map(|(_, value)| value))),
-            _ => check_sum(start.chain(trees.map(|(stage, value)| factor(stage) * value))),
+            // Of one score only some trees count; all together are more.
+            Combine::Leaves | Combine::Columns => check_sum(start.chain(trees)),
+            _ => check_sum(start.chain(trees.enumerate().map(|(stage, value)| factor(stage) * value))),
         }
     }
 

@@ -295,10 +295,15 @@ impl<'a> Tensors<'a> {
         })?;
         let stored = self.leaf_columns.take(end as usize, "leaf_columns")?;
         let most = with_whole!(stored, "leaf_columns", |columns| Ok(columns.fold(0, u32::max)))?;
-        let columns = match Indices::for_width(width) {
-            Indices::U16(_) => Indices::U16(stored.collect(WHAT, |column| column as u16)?),
-            Indices::U32(_) => Indices::U32(stored.collect(WHAT, |column| column as u32)?),
-        };
+        let mut columns = Indices::for_width(width);
+        columns.try_reserve(WHAT, stored.len())?;
+        with_whole!(stored, "leaf_columns", |stored| {
+            match &mut columns {
+                Indices::U16(v) => v.extend(stored.map(|column| column as u16)),
+                Indices::U32(v) => v.extend(stored),
+            }
+            Ok(())
+        })?;
         let rise = match &columns {
             Indices::U16(v) => rise(v, &ptr),
             Indices::U32(v) => rise(v, &ptr),

@@ -305,7 +305,8 @@ fn offsets_that_overlap_or_leave_gaps() {
     for (start, end) in [(-1, -1), (1, 1), (-1, 0), (0, -1), (1, 0), (0, 1)] {
         let mut file = parts();
         let offsets = &mut file.header[&name]["data_offsets"];
-        let moved = json!([n(&offsets[0]).strict_add_signed(start), n(&offsets[1]).strict_add_signed(end)]);
+        let moved =
+            json!([n(&offsets[0]).checked_add_signed(start).unwrap(), n(&offsets[1]).checked_add_signed(end).unwrap()]);
         *offsets = moved;
         corrupt(&file.bytes(), "the header");
     }
