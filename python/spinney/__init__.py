@@ -18,9 +18,12 @@ Modules
     What a fitted model says about its features.
 `spinney.datasets`
     Readers of data sets.
+
+Model files: `save`, `load` and `inspect_model`, for files that run no code when they are loaded.
 """
 
 from spinney import compression, datasets, inspection, metrics, projection
+from spinney._model_file import inspect_model, load, save
 from spinney._spinney import __version__, build_info
 from spinney.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from spinney.compression import CompressedForestClassifier, CompressedForestRegressor
@@ -54,7 +57,10 @@ __all__ = [
     "build_info",
     "compression",
     "datasets",
+    "inspect_model",
     "inspection",
+    "load",
     "metrics",
     "projection",
+    "save",
 ]

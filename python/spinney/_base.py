@@ -19,8 +19,9 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _projection, _spinney, _validation
+from spinney import _projection, _proof, _spinney, _validation
 from spinney._projection import Growth
+from spinney._proof import Kind
 from spinney._validation import Float, LabelFormat, Matrix, RowWeights, Target
 
 if TYPE_CHECKING:
@@ -111,6 +112,9 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     _splitter: ClassVar[str] = "best"
     # scikit-learn's forests say so when y is a column, its trees do not.
     _warn_column: ClassVar[bool] = False
+
+    # Where the fitted model is, and which attributes go with it: see `spinney._proof`.
+    _kind: ClassVar[Kind]
 
     # The fitted model; of a tree, a forest of one.
     _forest: _spinney.Forest
@@ -204,6 +208,38 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self._forest.feature_importances()
+
+    # --- copies ------------------------------------------------------------------------------------------------------
+
+    def _state(self) -> dict[str, Any]:
+        """What a copy or a file keeps."""
+        return {**super().__getstate__()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The engine's model as bytes: skops makes objects of what their states hold, and the engine's have none.
+        state = self._state()
+        attribute = _proof.ENGINE[self._kind]
+        if (model := _proof.engine_of(state.get(attribute))) is not None:
+            state[attribute] = model.to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # What pickle, joblib and skops hand over was made by anybody.
+        state = dict(state)
+        attribute = _proof.ENGINE[self._kind]
+        if isinstance(state.get(attribute), bytes):
+            state[attribute] = _proof.engine_from(self._kind, state[attribute])
+        self._prove(state)
+        super().__setstate__(state)
+
+    def __copy__(self) -> Any:
+        other = type(self).__new__(type(self))
+        other._prove(self.__dict__)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def _prove(self, state: dict[str, Any]) -> None:
+        _proof.prove(type(self).__name__, self._kind, isinstance(self, ClassifierMixin), state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

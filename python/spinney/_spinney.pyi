@@ -23,7 +23,11 @@ __all__ = [
     "fit_boosting_with",
     "fit_forest",
     "fit_tree",
+    "inspect_model",
     "johnson_lindenstrauss_dim",
+    "load_model",
+    "read_model",
+    "save_model",
     "weights_by_row",
 ]
 
@@ -119,6 +123,29 @@ class _CompressConfig(TypedDict):
     max_nodes: int | None
     candidate_window: int | None
 
+@type_check_only
+class _TensorSummary(TypedDict):
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    n_bytes: int
+    share: float
+
+@type_check_only
+class _ModelSummary(TypedDict):
+    format_version: int
+    kind: str
+    outputs: str
+    n_outputs: int
+    criterion: str
+    n_features: int
+    n_trees: int
+    n_nodes: int
+    n_bytes: int
+    n_header_bytes: int
+    tensors: list[_TensorSummary]
+    estimator: str | None
+
 def build_info() -> dict[str, str | int]: ...
 def fit_tree(x: _Matrix, y: _Targets, weights: _RowWeights, config: _TreeConfig) -> Forest: ...
 def fit_forest(
@@ -171,6 +198,17 @@ def cross_validate_compression(
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def save_model(
+    path: str,
+    model: Forest | Boosted | Compressed,
+    estimator: str | None,
+    arrays: dict[str, NDArray[Any]],
+) -> None: ...
+def load_model(path: str) -> tuple[Forest | Boosted | Compressed, str | None, dict[str, NDArray[Any]]]: ...
+def read_model(
+    bytes: NDArray[np.uint8],
+) -> tuple[Forest | Boosted | Compressed, str | None, dict[str, NDArray[Any]]]: ...
+def inspect_model(path: str) -> _ModelSummary: ...
 def weights_by_row(y: _Targets, weights: _RowWeights) -> NDArray[np.float64] | None: ...
 def draw_projection(
     family: _ProjectionFamily,
@@ -191,6 +229,8 @@ class Forest:
     def n_features(self) -> int: ...
     @property
     def criterion(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
     @property
     def n_outputs(self) -> int: ...
     @property
@@ -250,6 +290,16 @@ class Boosted:
     def n_stages(self) -> int: ...
     @property
     def forest(self) -> Forest | None: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def n_classes(self) -> NDArray[np.int64]: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def has_probabilities(self) -> bool: ...
     def start(self) -> NDArray[np.float64]: ...
     def step_sizes(self) -> NDArray[np.float64]: ...
     def train_score(self) -> NDArray[np.float64]: ...
@@ -297,6 +347,10 @@ class Compressed:
     def n_outputs(self) -> int: ...
     @property
     def n_classes(self) -> NDArray[np.int64]: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def has_log_odds(self) -> bool: ...
     @property
     def l1_norm(self) -> float: ...
     @property

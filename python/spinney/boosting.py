@@ -63,6 +63,7 @@ def _has_labels(estimator: Any) -> bool:
 class BaseBoosting(BaseModel):
     """What boosting has, whatever y is."""
 
+    _kind = "boosting"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
         "learning_rate": [Interval(Real, 0.0, None, closed="neither")],

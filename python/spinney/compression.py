@@ -60,6 +60,7 @@ def _ranks_columns(estimator: Any) -> bool:
 class BaseCompressed(BaseModel):
     """What compressed forests have, whatever y is."""
 
+    _kind = "compressed"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         # `_check_parameters` says which estimators are accepted.
         "method": [StrOptions({"path", "grow"})],
@@ -414,11 +415,6 @@ class BaseCompressed(BaseModel):
 
     # --- copies ------------------------------------------------------------------------------------------------------
 
-    def __copy__(self) -> Any:
-        other = type(self).__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        return other
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         other = type(self).__new__(type(self))
         memo[id(self)] = other
@@ -426,8 +422,8 @@ class BaseCompressed(BaseModel):
             other.__dict__[name] = value if name == "_path" else copy.deepcopy(value, memo)
         return other
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = {**super().__getstate__()}
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
         for name in self._unsaved:
             state.pop(name, None)
         if self.prefit and self.estimator is not None and "_model" in self.__dict__:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 class BaseForest(BaseModel):
     """What forests have and trees have not."""
 
+    _kind = "forest"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

@@ -32,6 +32,7 @@ from spinney._validation import Float, draw_seed
 class BaseTree(BaseModel):
     """What trees have and forests have not."""
 
+    _kind = "tree"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
         "splitter": [StrOptions({"best", "random"})],

@@ -16,6 +16,7 @@ use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::PyForest;
 use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
+use crate::model_file::{kind_of, n_classes};
 use crate::output;
 use crate::projection::n_columns;
 
@@ -32,6 +33,12 @@ type PyValidationTargets<'py> = (PyTargets<'py>, Option<PyReadonlyArray1<'py, f6
 #[pyclass(frozen, eq, module = "spinney._spinney", name = "Boosted")]
 #[derive(Debug, PartialEq)]
 pub(crate) struct PyBoosted(Arc<Boosted>);
+
+impl AsRef<Boosted> for PyBoosted {
+    fn as_ref(&self) -> &Boosted {
+        &self.0
+    }
+}
 
 impl From<Boosted> for PyBoosted {
     fn from(model: Boosted) -> Self {
@@ -202,6 +209,35 @@ impl PyBoosted {
     #[getter]
     fn forest(&self) -> Option<PyForest> {
         self.0.forest().map(PyForest::from)
+    }
+
+    /// What y is: "numbers", "classes" or "labels".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        kind_of(self.0.outputs())
+    }
+
+    /// Number of columns of y.
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        self.0.outputs().n_outputs()
+    }
+
+    /// Number of classes of each output: 1 for numbers, 2 for labels.
+    #[getter]
+    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        output::vector(py, n_classes(self.0.outputs()))
+    }
+
+    #[getter]
+    fn learning_rate(&self) -> f64 {
+        self.0.learning_rate()
+    }
+
+    /// Whether scores can become probabilities.
+    #[getter]
+    fn has_probabilities(&self) -> bool {
+        self.0.has_probabilities()
     }
 
     /// (width,): the constant scores that the first stage adds to.

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use spinney::{
-    CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Fold, Forest, Matrix, Outputs, Targets,
+    CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Fold, Forest, Matrix, Targets,
 };
 
 use crate::config::PyForestConfig;
@@ -15,6 +15,7 @@ use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
 use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
+use crate::model_file::{kind_of, n_classes};
 use crate::output;
 use crate::projection::n_columns;
 
@@ -222,6 +223,12 @@ impl PyCompressionPath {
 #[derive(Debug, PartialEq)]
 pub(crate) struct PyCompressed(Arc<Compressed>);
 
+impl AsRef<Compressed> for PyCompressed {
+    fn as_ref(&self) -> &Compressed {
+        &self.0
+    }
+}
+
 impl From<Compressed> for PyCompressed {
     fn from(model: Compressed) -> Self {
         PyCompressed(Arc::new(model))
@@ -273,12 +280,19 @@ impl PyCompressed {
     /// Number of classes of each output: 1 for numbers, 2 for labels.
     #[getter]
     fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let n_classes = match self.0.outputs() {
-            Outputs::Real { n_outputs } => vec![1; *n_outputs],
-            Outputs::Classes { n_classes } => n_classes.iter().map(|&k| i64::from(k)).collect(),
-            Outputs::Labels { n_labels } => vec![2; *n_labels],
-        };
-        output::vector(py, n_classes)
+        output::vector(py, n_classes(self.0.outputs()))
+    }
+
+    /// What y is: "numbers", "classes" or "labels".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        kind_of(self.0.outputs())
+    }
+
+    /// Whether scores are log-odds, and not estimates of 0 and 1.
+    #[getter]
+    fn has_log_odds(&self) -> bool {
+        self.0.has_log_odds()
     }
 
     #[getter]

@@ -6,12 +6,13 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use spinney::{Criterion, Forest, Matrix, Outputs, Precision, Targets, TreeConfig};
+use spinney::{Criterion, Forest, Matrix, Precision, Targets, TreeConfig};
 
 use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
+use crate::model_file::{kind_of, n_classes};
 use crate::output;
 use crate::projection;
 use crate::tree::PyTree;
@@ -125,6 +126,12 @@ impl PyForest {
         }
     }
 
+    /// What y is: "numbers", "classes" or "labels".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        kind_of(self.0.outputs())
+    }
+
     /// Number of columns of y.
     #[getter]
     fn n_outputs(&self) -> usize {
@@ -140,12 +147,7 @@ impl PyForest {
     /// Number of classes of each output: 1 for numbers, 2 for labels.
     #[getter]
     fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let n_classes = match self.0.outputs() {
-            Outputs::Real { n_outputs } => vec![1; *n_outputs],
-            Outputs::Classes { n_classes } => n_classes.iter().map(|&k| i64::from(k)).collect(),
-            Outputs::Labels { n_labels } => vec![2; *n_labels],
-        };
-        output::vector(py, n_classes)
+        output::vector(py, n_classes(self.0.outputs()))
     }
 
     /// Tree `index` as arrays.

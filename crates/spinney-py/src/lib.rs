@@ -9,6 +9,7 @@
 //! | `config` | parameters from dictionaries |
 //! | `projection` | output projections: families and matrices, and what a family draws |
 //! | `tree`, `forest`, `boost`, `compress` | frozen classes around the engine's models |
+//! | `model_file` | models with what an estimator adds, to files and back |
 //!
 //! One call: inputs become views, `enter` runs the engine on them, the result becomes numpy arrays or a frozen class.
 
@@ -19,6 +20,7 @@ mod enter;
 mod error;
 mod forest;
 mod input;
+mod model_file;
 mod output;
 mod projection;
 mod tree;
@@ -35,6 +37,8 @@ mod _spinney {
     use crate::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
     #[pymodule_export]
     use crate::forest::{PyForest, fit_forest, fit_tree};
+    #[pymodule_export]
+    use crate::model_file::{inspect_model, load_model, read_model, save_model};
     #[pymodule_export]
     use crate::projection::{count_projections, draw_projection, py_johnson_lindenstrauss_dim};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! One opaque error for the whole crate; its kind says what went wrong, with the numbers.
 
-use std::fmt;
+use std::path::PathBuf;
+use std::{fmt, io};
 
 /// What went wrong, with the argument's name and the figures.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,17 @@ pub enum ErrorKind {
     },
     /// The stop flag was raised while the work was under way.
     Interrupted,
+    /// The system failed to read or write a file; a file that was to be written is as it was before.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong, where the standard library has a name for it.
+        kind: io::ErrorKind,
+        /// The system's number of the error, where it has one.
+        code: Option<i32>,
+        /// What the system says.
+        message: String,
+    },
     /// Bytes that are not a valid model.
     Corrupt {
         /// The proof that failed.
@@ -105,6 +117,7 @@ impl fmt::Display for Error {
                 write!(f, "cannot allocate {bytes} bytes for {what}")
             }
             ErrorKind::Interrupted => write!(f, "interrupted"),
+            ErrorKind::File { path, message, .. } => write!(f, "{}: {message}", path.display()),
             ErrorKind::Corrupt { why } => write!(f, "not a valid spinney model: {why}"),
         }
     }

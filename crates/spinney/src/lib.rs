@@ -33,7 +33,7 @@
 //! | [`boost`] | gradient boosting: losses, stages of trees, steps, the scores they add up to |
 //! | [`compress`] | sparse linear models over the nodes of a forest, and smaller forests of them |
 //! | [`forest`] | rows of each tree, trees in parallel, means over trees, out-of-bag |
-//! | `model_file` | bytes in and out; every tree is proven before use |
+//! | [`model_file`] | bytes and files, in and out; every tree is proven before use |
 //! | `rng`, `pool` | randomness as a function of keys; threads |
 //!
 //! # One fit
@@ -73,7 +73,7 @@ mod criterion;
 pub mod data;
 mod error;
 pub mod forest;
-mod model_file;
+pub mod model_file;
 mod partition;
 mod pool;
 pub mod projection;
@@ -93,5 +93,6 @@ pub use control::Control;
 pub use data::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets, targets::Outputs};
 pub use error::{Error, ErrorKind, Result};
 pub use forest::{DecisionPath, Forest, Oob, TopK};
+pub use model_file::{Model, ModelFile};
 pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
 pub use tree::{LeafTable, Node, Precision, PruningPath, RuleStyle, Tree};

@@ -70,6 +70,11 @@ impl Compressed {
         self.l1_norm
     }
 
+    /// Whether scores are log-odds (halved, of labels and two classes), and not numbers or estimates of 0 and 1.
+    pub fn has_log_odds(&self) -> bool {
+        matches!(self.link, Link::Logistic | Link::Softmax)
+    }
+
     /// Test nodes of all trees.
     pub fn n_test_nodes(&self) -> usize {
         self.forest.trees.iter().map(|tree| tree.n_nodes() / 2).sum()

@@ -12,18 +12,21 @@
 //! (`combine`) and what scores mean (`link`). The outputs outside it are those of the trees.
 
 use safetensors::Dtype;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::Kind;
+use super::extra::Extra;
+use super::header::{Header, Sizes, decode_outputs, encode_outputs};
 use super::read::{File, Numbers};
-use super::validate::trees;
-use super::write::{Tensor, bytes, file, narrowest, tensors};
-use super::{BoostHeader, Header, decode_outputs, encode_outputs};
+use super::validate::{check_sum, largest_values, trees};
+use super::write::{Parts, Tensor, bytes, narrowest, tensors};
 use crate::boost::Boosted;
 use crate::boost::model::{Combine, Link};
 use crate::boost::problem::{is_binary, n_scores};
 use crate::config::Criterion;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Result};
 
 const COMBINES: [(Combine, &str); 5] = [
     (Combine::Leaves, "leaves"),
@@ -44,10 +47,26 @@ fn name_of<T: PartialEq>(names: &[(T, &'static str)], value: &T) -> &'static str
     names.iter().find(|(v, _)| v == value).expect("all are listed").1
 }
 
-fn value_of<T: Copy>(names: &[(T, &str)], key: &str, object: &Map<String, Value>) -> Result<T> {
-    let name = object.get(key).and_then(Value::as_str);
-    let found = names.iter().find(|(_, n)| Some(*n) == name);
+fn value_of<T: Copy>(names: &[(T, &str)], key: &str, name: &str) -> Result<T> {
+    let found = names.iter().find(|(_, n)| *n == name);
     found.map(|(value, _)| *value).ok_or_else(|| Error::corrupt(format!("`{key}` is unknown")))
+}
+
+/// What makes a boosted model of trees and steps.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct BoostHeader {
+    pub(super) outputs: Outputs,
+    combine: Combine,
+    link: Link,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BoostEntry {
+    combine: String,
+    link: String,
+    outputs: String,
+    sizes: Sizes,
 }
 
 impl BoostHeader {
@@ -63,10 +82,10 @@ impl BoostHeader {
         entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<String, Value>>().into()
     }
 
-    pub(super) fn decode(value: &Value) -> Result<Self> {
-        let object = value.as_object().ok_or_else(|| Error::corrupt("`boosting` is no object"))?;
-        let outputs = decode_outputs(object)?;
-        let (combine, link) = (value_of(&COMBINES, "combine", object)?, value_of(&LINKS, "link", object)?);
+    pub(super) fn decode(entry: BoostEntry) -> Result<Self> {
+        let outputs = decode_outputs(&entry.outputs, entry.sizes)?;
+        let combine = value_of(&COMBINES, "combine", &entry.combine)?;
+        let link = value_of(&LINKS, "link", &entry.link)?;
         let fits = match &outputs {
             Outputs::Real { .. } => link == Link::Identity,
             Outputs::Labels { .. } => matches!(link, Link::Logistic | Link::Margin),
@@ -85,6 +104,10 @@ impl Boosted {
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.parts(&Extra::default())?.into_bytes()
+    }
+
+    pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
         let header = Header {
             n_features: self.n_features,
             outputs: Outputs::Real { n_outputs: self.leaf_width() },
@@ -99,7 +122,7 @@ impl Boosted {
         all.push(numbers("step_sizes", &self.step_sizes)?);
         all.push(numbers("train_score", &self.train_score)?);
         all.push(numbers("validation_score", &self.validation_score)?);
-        file(&header, all)
+        Parts::new(&header, all, extra)
     }
 
     /// The model that [`Boosted::to_bytes`] wrote.
@@ -108,29 +131,36 @@ impl Boosted {
     /// [`crate::ErrorKind::Corrupt`] with the proof that failed, [`crate::ErrorKind::Invalid`] for a newer format,
     /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
-        let file = File::parse(bytes)?;
-        if file.header.compression.is_some() {
-            return Err(Error::corrupt("this is a compressed model, not a boosted one"));
-        }
-        let boosting = file.header.boosting.as_ref().ok_or_else(|| Error::corrupt("this is no boosted model"))?;
+        Boosted::read(&File::parse(bytes)?)
+    }
+
+    pub(super) fn read(file: &File<'_>) -> Result<Boosted> {
+        let header = &file.head.header;
+        let boosting = header.boosting.as_ref().ok_or_else(|| file.is_not(Kind::Boosted))?;
         let BoostHeader { outputs, combine, link } = boosting.clone();
         let width = n_scores(&outputs);
         let finite = |name: &'static str| -> Result<Vec<f64>> {
             let numbers: Numbers<'_> = file.required(name)?;
-            let mut values = try_with_capacity("the model", numbers.len())?;
-            values.extend(numbers.iter());
-            let is_finite = values.iter().all(|v: &f64| v.is_finite());
-            if is_finite { Ok(values) } else { Err(Error::corrupt(format!("`{name}` is not finite"))) }
+            let values = numbers.collect("the model", |v| v)?;
+            if values.iter().all(|v| v.is_finite()) {
+                Ok(values)
+            } else {
+                Err(Error::corrupt(format!("`{name}` is not finite")))
+            }
+        };
+        let one = |name: &'static str| match finite(name)?[..] {
+            [value] => Ok(value),
+            _ => Err(Error::corrupt(format!("`{name}` is not one number"))),
         };
         let model = Boosted {
-            n_features: file.header.n_features,
+            n_features: header.n_features,
             outputs,
             width,
             combine,
             link,
             start: finite("start")?,
-            learning_rate: *finite("learning_rate")?.first().ok_or_else(|| Error::corrupt("no learning rate"))?,
-            trees: trees(&file)?,
+            learning_rate: one("learning_rate")?,
+            trees: trees(file)?,
             step_sizes: finite("step_sizes")?,
             train_score: finite("train_score")?,
             validation_score: finite("validation_score")?,
@@ -147,10 +177,34 @@ impl Boosted {
             && model.train_score.len() == n_stages
             && [0, n_stages].contains(&model.validation_score.len())
             && model.trees.len() == n_trees
-            && file.header.outputs == leaf_width
-            && file.header.criterion == Criterion::Variance
+            && header.outputs == leaf_width
+            && header.criterion == Criterion::Variance
             && model.learning_rate > 0.0;
-        if is_whole { Ok(model) } else { Err(Error::corrupt("stages, trees, steps and losses do not fit each other")) }
+        if !is_whole {
+            return Err(Error::corrupt("stages, trees, steps and losses do not fit each other"));
+        }
+        model.check_scores()?;
+        Ok(model)
+    }
+
+    /// Proves that scores are finite, whatever the row.
+    fn check_scores(&self) -> Result<()> {
+        let largest = |values: &[f64]| values.iter().fold(0.0, |most, v| f64::max(most, v.abs()));
+        let start = std::iter::once(largest(&self.start));
+        // Leaves hold what is added, or a factor of it. Predictions from elsewhere are not known here.
+        let factor = |stage: usize| match self.combine {
+            Combine::Leaves | Combine::Columns => 1.0,
+            _ => self.learning_rate * largest(&self.step_sizes[stage * self.width..(stage + 1) * self.width]),
+        };
+        if !(0..self.n_stages()).all(|stage| factor(stage).is_finite()) {
+            return Err(Error::corrupt("a step is not finite"));
+        }
+        let trees = largest_values(&self.trees);
+        match self.combine {
+            // Of one score only some trees count; all together are more.
+            Combine::Leaves | Combine::Columns => check_sum(start.chain(trees)),
+            _ => check_sum(start.chain(trees.enumerate().map(|(stage, value)| factor(stage) * value))),
+        }
     }
 
     /// Numbers in a leaf of a tree.

@@ -4,12 +4,15 @@
 //! outputs outside it are those of the trees: scores.
 
 use safetensors::Dtype;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::Kind;
+use super::extra::Extra;
+use super::header::{Header, Sizes, decode_outputs, encode_outputs};
 use super::read::File;
-use super::validate::trees;
-use super::write::{bytes, file, tensors};
-use super::{CompressHeader, Header, decode_outputs, encode_outputs};
+use super::validate::{check_sum, largest_values, trees};
+use super::write::{Parts, bytes, tensors};
 use crate::boost::problem::{is_binary, n_scores};
 use crate::compress::Compressed;
 use crate::compress::model::Link;
@@ -21,6 +24,21 @@ use crate::forest::Forest;
 const LINKS: [(Link, &str); 4] =
     [(Link::Identity, "identity"), (Link::Share, "share"), (Link::Logistic, "logistic"), (Link::Softmax, "softmax")];
 
+/// What makes a compressed model of trees of scores.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct CompressHeader {
+    pub(super) outputs: Outputs,
+    link: Link,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompressEntry {
+    link: String,
+    outputs: String,
+    sizes: Sizes,
+}
+
 impl CompressHeader {
     pub(super) fn encode(&self) -> Value {
         let (kind, sizes) = encode_outputs(&self.outputs);
@@ -30,11 +48,10 @@ impl CompressHeader {
         entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<String, Value>>().into()
     }
 
-    pub(super) fn decode(value: &Value) -> Result<Self> {
-        let object = value.as_object().ok_or_else(|| Error::corrupt("`compression` is no object"))?;
-        let outputs = decode_outputs(object)?;
-        let name = object.get("link").and_then(Value::as_str);
-        let link = LINKS.iter().find(|(_, n)| Some(*n) == name).ok_or_else(|| Error::corrupt("`link` is unknown"))?.0;
+    pub(super) fn decode(entry: CompressEntry) -> Result<Self> {
+        let outputs = decode_outputs(&entry.outputs, entry.sizes)?;
+        let link = LINKS.iter().find(|(_, name)| *name == entry.link);
+        let link = link.ok_or_else(|| Error::corrupt("`link` is unknown"))?.0;
         let fits = match &outputs {
             Outputs::Real { .. } => link == Link::Identity,
             Outputs::Labels { .. } => matches!(link, Link::Share | Link::Logistic),
@@ -51,6 +68,10 @@ impl Compressed {
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.parts(&Extra::default())?.into_bytes()
+    }
+
+    pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
         let header = Header {
             n_features: self.forest.n_features,
             outputs: self.forest.outputs.clone(),
@@ -60,7 +81,7 @@ impl Compressed {
         };
         let mut all = tensors(&self.forest.trees, self.forest.n_features)?;
         all.push(bytes("l1_norm", Dtype::F64, [self.l1_norm.to_le_bytes()].into_iter())?);
-        file(&header, all)
+        Parts::new(&header, all, extra)
     }
 
     /// The model that [`Compressed::to_bytes`] wrote.
@@ -69,20 +90,24 @@ impl Compressed {
     /// [`crate::ErrorKind::Corrupt`] with the proof that failed, [`crate::ErrorKind::Invalid`] for a newer format,
     /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Compressed> {
-        let file = File::parse(bytes)?;
-        let compression = file.header.compression.as_ref();
-        let compression = compression.ok_or_else(|| Error::corrupt("this is no compressed model"))?;
+        Compressed::read(&File::parse(bytes)?)
+    }
+
+    pub(super) fn read(file: &File<'_>) -> Result<Compressed> {
+        let header = &file.head.header;
+        let compression = header.compression.as_ref().ok_or_else(|| file.is_not(Kind::Compressed))?;
         let CompressHeader { outputs, link } = compression.clone();
         let norms = file.required("l1_norm")?;
         if norms.len() != 1 || !(norms.at(0) >= 0.0 && norms.at(0).is_finite()) {
             return Err(Error::corrupt("`l1_norm` is not one number of 0 or more"));
         }
-        let trees = trees(&file)?;
+        let trees = trees(file)?;
         let scores = Outputs::Real { n_outputs: n_scores(&outputs) };
-        if trees.is_empty() || file.header.outputs != scores || file.header.boosting.is_some() {
+        if trees.is_empty() || header.outputs != scores {
             return Err(Error::corrupt("trees, outputs and kind of model do not fit each other"));
         }
-        let forest = Forest { n_features: file.header.n_features, outputs: scores, trees };
+        check_sum(largest_values(&trees))?;
+        let forest = Forest { n_features: header.n_features, outputs: scores, trees };
         Ok(Compressed { forest, outputs, link, l1_norm: norms.at(0) })
     }
 }

@@ -1,17 +1,18 @@
 //! Reading: the header and views of the tensors, lengths proven against the bytes before anything is allocated.
 
 use safetensors::Dtype;
-use safetensors::tensor::{Metadata, TensorInfo};
+use safetensors::tensor::TensorInfo;
 
-use super::Header;
-use crate::error::{Error, Result};
+use super::extra::Extra;
+use super::header::Head;
+use super::{Kind, disk};
+use crate::error::{Error, Result, try_with_capacity};
 use crate::tree::leaves::Half;
 
 /// A parsed file; tensors are lent from its bytes.
 #[derive(Debug)]
 pub(super) struct File<'a> {
-    pub(super) header: Header,
-    metadata: Metadata,
+    pub(super) head: Head,
     data: &'a [u8],
 }
 
@@ -26,25 +27,60 @@ pub(super) enum Numbers<'a> {
     F64(&'a [[u8; 8]]),
 }
 
+/// Evaluates `$body` with an iterator over `$numbers` as float64: code of its own for each type, so that no number asks
+/// again of which type it is.
+macro_rules! with_numbers {
+    ($numbers:expr, |$($iter:ident)+| $body:expr) => {
+        match $numbers {
+            Numbers::U8(v) => { let $($iter)+ = v.iter().map(|b| f64::from(b[0])); $body }
+            Numbers::U16(v) => { let $($iter)+ = v.iter().map(|b| f64::from(u16::from_le_bytes(*b))); $body }
+            Numbers::U32(v) => { let $($iter)+ = v.iter().map(|b| f64::from(u32::from_le_bytes(*b))); $body }
+            Numbers::F16(v) => { let $($iter)+ = v.iter().map(|b| Half::decode(u16::from_le_bytes(*b))); $body }
+            Numbers::F32(v) => { let $($iter)+ = v.iter().map(|b| f64::from(f32::from_le_bytes(*b))); $body }
+            Numbers::F64(v) => { let $($iter)+ = v.iter().map(|b| f64::from_le_bytes(*b)); $body }
+        }
+    };
+}
+
+/// The same with an iterator over whole numbers as u32; an error where they are floats.
+macro_rules! with_whole {
+    ($numbers:expr, $name:expr, |$($iter:ident)+| $body:expr) => {
+        match $numbers {
+            Numbers::U8(v) => { let $($iter)+ = v.iter().map(|b| u32::from(b[0])); $body }
+            Numbers::U16(v) => { let $($iter)+ = v.iter().map(|b| u32::from(u16::from_le_bytes(*b))); $body }
+            Numbers::U32(v) => { let $($iter)+ = v.iter().map(|b| u32::from_le_bytes(*b)); $body }
+            _ => Err(Error::corrupt(format!("`{}` is not of whole numbers", $name))),
+        }
+    };
+}
+
+pub(super) use {with_numbers, with_whole};
+
 impl<'a> File<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self> {
-        let short = || Error::corrupt("the file is cut short");
-        let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(short)?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| short())?;
-        let (text, data) = rest.split_at_checked(length).ok_or_else(short)?;
-        let metadata: Metadata =
-            serde_json::from_slice(text).map_err(|e| Error::corrupt(format!("the header: {e}")))?;
-        if metadata.data_len() != data.len() {
-            let why = format!("{} bytes of arrays, the header tells of {}", data.len(), metadata.data_len());
-            return Err(Error::corrupt(why));
-        }
-        let header = Header::decode(metadata.metadata().as_ref())?;
-        Ok(File { header, metadata, data })
+        let n_header = disk::header_bytes(bytes, bytes.len() as u64)?;
+        let (text, data) = bytes[8..].split_at(n_header);
+        Ok(File { head: Head::parse(text, data.len() as u64)?, data })
+    }
+
+    /// What travels with the model.
+    pub(super) fn extra(&self) -> Result<Extra> {
+        Extra::read(&self.head, self.data)
+    }
+
+    /// The error that the model is not of the kind that was asked for.
+    pub(super) fn is_not(&self, kind: Kind) -> Error {
+        let name = |kind| match kind {
+            Kind::Forest => "a forest",
+            Kind::Boosted => "a boosted model",
+            Kind::Compressed => "a compressed model",
+        };
+        Error::corrupt(format!("this is {}, not {}", name(self.head.header.kind()), name(kind)))
     }
 
     /// Tensor `name`, if there is one.
     pub(super) fn optional(&self, name: &str) -> Result<Option<Numbers<'a>>> {
-        let Some(TensorInfo { dtype, data_offsets: (start, end), .. }) = self.metadata.info(name) else {
+        let Some(TensorInfo { dtype, data_offsets: (start, end), .. }) = self.head.metadata.info(name) else {
             return Ok(None);
         };
         // The offsets were proven by the parser: inside the data, and as long as shape and type ask.
@@ -87,8 +123,16 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    pub(super) fn iter(self) -> impl Iterator<Item = f64> + 'a {
-        (0..self.len()).map(move |i| self.at(i))
+    /// All numbers, each as `cast` has it.
+    pub(super) fn collect<T>(self, what: &'static str, cast: impl Fn(f64) -> T) -> Result<Vec<T>> {
+        let mut v = try_with_capacity(what, self.len())?;
+        with_numbers!(self, |numbers| v.extend(numbers.map(cast)));
+        Ok(v)
+    }
+
+    /// Whether `is_right` of all numbers.
+    pub(super) fn all(self, is_right: impl Fn(f64) -> bool) -> bool {
+        with_numbers!(self, |mut numbers| numbers.all(is_right))
     }
 
     /// The first `n` numbers; `self` keeps the others.
@@ -114,10 +158,10 @@ impl<'a> Numbers<'a> {
         if self.len() == 0 { Ok(()) } else { Err(Error::corrupt(format!("`{name}` is too long"))) }
     }
 
-    /// Whole numbers below 2³².
-    pub(super) fn whole(self, name: &str) -> Result<impl Iterator<Item = u32> + 'a> {
+    /// The numbers where they are whole and below 2³².
+    pub(super) fn whole(self, name: &str) -> Result<impl ExactSizeIterator<Item = u32> + 'a> {
         match self {
-            Numbers::U8(_) | Numbers::U16(_) | Numbers::U32(_) => Ok(self.iter().map(|v| v as u32)),
+            Numbers::U8(_) | Numbers::U16(_) | Numbers::U32(_) => Ok((0..self.len()).map(move |i| self.at(i) as u32)),
             _ => Err(Error::corrupt(format!("`{name}` is not of whole numbers"))),
         }
     }

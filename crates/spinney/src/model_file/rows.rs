@@ -11,7 +11,7 @@ use super::validate::{counts, means, scales, sum_up};
 use super::write::{Tensor, narrowest, type_bits};
 use super::{COUNTS, HALF, SCALED, SINGLE};
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_filled, try_reserve, try_with_capacity};
 use crate::tree::leaves::{Amounts, Indices, Layout, StoredRows, StoredValues};
 use crate::tree::{Node, Tree};
 
@@ -179,6 +179,11 @@ impl<'a> RowTensors<'a> {
         let mut end = 0u32;
         ptr.push(end);
         for (_, &n) in nodes.iter().zip(n_node_samples).filter(|(node, _)| node.is_leaf()) {
+            // Rows of a leaf rise, and there are no more than the set has: else packed bits could ask for far more memory
+            // than the file has bytes.
+            if n as usize > stored.n_rows {
+                return Err(Error::corrupt("a leaf has more rows than its set"));
+            }
             end = end.checked_add(n).ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 rows or more"))?;
             ptr.push(end);
         }
@@ -199,7 +204,7 @@ impl<'a> RowTensors<'a> {
         let units = match (&mut self.units, &mut self.ends) {
             (Some(units), _) => counts(units.take(end as usize, "row_units")?)?,
             (None, Some(ends)) => {
-                let mut units = Amounts::U8(Vec::new());
+                let mut units = Amounts::U8(try_with_capacity(WHAT, end as usize)?);
                 for _ in 0..end {
                     units.push(ends.zeros()? + 1);
                 }
@@ -236,8 +241,9 @@ fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
     let (mut values, mut factors) = (file.optional("set_values")?, file.optional("set_scales")?);
     let mut sets = Vec::new();
     if let Some(set_rows) = file.optional("set_rows")? {
-        let width = file.header.outputs.width();
-        let is_real = matches!(file.header.outputs, Outputs::Real { .. });
+        try_reserve(WHAT, &mut sets, set_rows.len())?;
+        let width = file.head.header.outputs.width();
+        let is_real = matches!(file.head.header.outputs, Outputs::Real { .. });
         for n_rows in set_rows.whole("set_rows")? {
             let n_rows = n_rows as usize;
             let layout = take(&mut layouts, 1, "set_layout")?.at(0);
@@ -275,6 +281,9 @@ fn slots_of(sizes: Numbers<'_>, stored: &mut Option<Bits<'_>>, width: usize) -> 
     let mut end = 0u32;
     ptr.push(end);
     for size in sizes.whole("set_sizes")? {
+        if size as usize > width {
+            return Err(Error::corrupt("a stored row has more slots than there are columns"));
+        }
         end = end.checked_add(size).ok_or_else(|| Error::corrupt("the stored rows have 2^32 slots or more"))?;
         ptr.push(end);
     }

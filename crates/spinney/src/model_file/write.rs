@@ -1,11 +1,15 @@
 //! Writing: the tensors of a forest, each in the narrowest type that holds all of its numbers exactly.
 
+use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 use safetensors::Dtype;
-use safetensors::tensor::{Metadata, TensorInfo};
+use safetensors::tensor::TensorInfo;
 
-use super::{COUNTS, HALF, Header, ROWS, SCALED, SINGLE, SPARSE, rows};
+use super::extra::Extra;
+use super::header::{self, Header};
+use super::{COUNTS, HALF, ROWS, SCALED, SINGLE, SPARSE, disk, rows};
 use crate::error::{Error, Result, try_with_capacity};
 use crate::forest::Forest;
 use crate::tree::Tree;
@@ -16,9 +20,18 @@ const WHAT: &str = "the bytes of the model";
 /// A named array in little-endian bytes.
 #[derive(Debug)]
 pub(super) struct Tensor {
-    name: &'static str,
-    dtype: Dtype,
-    bytes: Vec<u8>,
+    pub(super) name: Cow<'static, str>,
+    pub(super) dtype: Dtype,
+    /// `None` for one dimension.
+    pub(super) shape: Option<Vec<usize>>,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A file in parts: what lies before the arrays, and the arrays in their order.
+#[derive(Debug)]
+pub(super) struct Parts {
+    start: Vec<u8>,
+    tensors: Vec<Tensor>,
 }
 
 #[cfg(test)]
@@ -34,10 +47,14 @@ impl Forest {
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for a forest without trees, [`crate::ErrorKind::OutOfMemory`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.parts(&Extra::default())?.into_bytes()
+    }
+
+    pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
         let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "without trees", "at least one tree"))?;
         let (n_features, outputs) = (self.n_features, self.outputs.clone());
         let header = Header { n_features, outputs, criterion: first.criterion, boosting: None, compression: None };
-        file(&header, tensors(&self.trees, n_features)?)
+        Parts::new(&header, tensors(&self.trees, n_features)?, extra)
     }
 }
 
@@ -195,28 +212,41 @@ pub(super) fn bytes<const N: usize>(
         }
         bytes.extend_from_slice(&value);
     }
-    Ok(Tensor { name, dtype, bytes })
+    Ok(Tensor { name: name.into(), dtype, shape: None, bytes })
 }
 
-/// The file: length of the header, header, tensors; wide types first, so that every tensor is aligned.
-pub(super) fn file(header: &Header, mut tensors: Vec<Tensor>) -> Result<Vec<u8>> {
-    tensors.sort_by_key(|tensor| (std::cmp::Reverse(tensor.dtype.bitsize()), tensor.name));
-    let mut end = 0;
-    let mut infos = Vec::with_capacity(tensors.len());
-    for tensor in &tensors {
-        let start = end;
-        end += tensor.bytes.len();
-        let shape = vec![tensor.bytes.len() * 8 / tensor.dtype.bitsize()];
-        let info = TensorInfo { dtype: tensor.dtype, shape, data_offsets: (start, end) };
-        infos.push((tensor.name.to_owned(), info));
+impl Parts {
+    /// Wide types first, so that every tensor is aligned.
+    pub(super) fn new(header: &Header, mut tensors: Vec<Tensor>, extra: &Extra) -> Result<Self> {
+        tensors.extend(extra.tensors()?);
+        tensors.sort_by(|a, b| b.dtype.bitsize().cmp(&a.dtype.bitsize()).then_with(|| a.name.cmp(&b.name)));
+        let mut end = 0;
+        let infos: Vec<TensorInfo> = tensors
+            .iter_mut()
+            .map(|tensor| {
+                let start = end;
+                end += tensor.bytes.len();
+                let whole = || vec![tensor.bytes.len() * 8 / tensor.dtype.bitsize()];
+                let shape = tensor.shape.take().unwrap_or_else(whole);
+                TensorInfo { dtype: tensor.dtype, shape, data_offsets: (start, end) }
+            })
+            .collect();
+        let named = tensors.iter().map(|tensor| tensor.name.to_string()).zip(&infos);
+        let start = header::text(header, extra.estimator.as_deref(), named)?;
+        Ok(Parts { start, tensors })
     }
-    let metadata = Metadata::new(Some(header.encode()), infos).expect("offsets follow each other and fit the shapes");
-    let mut text = serde_json::to_vec(&metadata).expect("names and numbers are always JSON");
-    // The data begin at a multiple of 8 bytes.
-    text.resize(text.len().next_multiple_of(8), b' ');
-    let mut file = try_with_capacity(WHAT, 8 + text.len() + end)?;
-    file.extend_from_slice(&(text.len() as u64).to_le_bytes());
-    file.extend_from_slice(&text);
-    tensors.iter().for_each(|tensor| file.extend_from_slice(&tensor.bytes));
-    Ok(file)
+
+    /// The file as one array of bytes.
+    pub(super) fn into_bytes(self) -> Result<Vec<u8>> {
+        let n_data: usize = self.tensors.iter().map(|tensor| tensor.bytes.len()).sum();
+        let mut file = try_with_capacity(WHAT, self.start.len() + n_data)?;
+        file.extend_from_slice(&self.start);
+        self.tensors.iter().for_each(|tensor| file.extend_from_slice(&tensor.bytes));
+        Ok(file)
+    }
+
+    /// Puts the file at `path`, without a copy of it.
+    pub(super) fn write(self, path: &Path) -> Result<()> {
+        disk::write(path, std::iter::once(&self.start[..]).chain(self.tensors.iter().map(|tensor| &tensor.bytes[..])))
+    }
 }

@@ -1,0 +1,184 @@
+//! Model files: an engine's model with the text and the arrays of an estimator.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use ndarray::{ArrayD, IxDyn};
+use numpy::{Element, PyArrayDyn, PyReadonlyArray1, PyReadonlyArrayDyn};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use spinney::model_file::{Array, Extra, Kind, Values, inspect};
+use spinney::{Criterion, Model, ModelFile, Outputs};
+
+use crate::boost::PyBoosted;
+use crate::compress::PyCompressed;
+use crate::enter::Entry;
+use crate::error::raise;
+use crate::forest::PyForest;
+use crate::output;
+
+/// A model, the estimator's text, and its arrays by name.
+type PyParts<'py> = (Bound<'py, PyAny>, Option<String>, Bound<'py, PyDict>);
+
+/// What y is, by the names that the Python package has for it.
+pub(crate) fn kind_of(outputs: &Outputs) -> &'static str {
+    match outputs {
+        Outputs::Real { .. } => "numbers",
+        Outputs::Classes { .. } => "classes",
+        Outputs::Labels { .. } => "labels",
+    }
+}
+
+/// Number of classes of each output: 1 for numbers, 2 for labels.
+pub(crate) fn n_classes(outputs: &Outputs) -> Vec<i64> {
+    match outputs {
+        Outputs::Real { n_outputs } => vec![1; *n_outputs],
+        Outputs::Classes { n_classes } => n_classes.iter().map(|&k| i64::from(k)).collect(),
+        Outputs::Labels { n_labels } => vec![2; *n_labels],
+    }
+}
+
+/// Work on files is not interrupted: half a file would be of no use.
+fn on_files<'py>() -> Entry<'py> {
+    Entry { n_threads: 1, cost: 0, progress: None }
+}
+
+/// Writes a model with the text and the arrays of an estimator, in place of an old file or not at all.
+#[pyfunction]
+pub(crate) fn save_model(
+    py: Python<'_>,
+    path: PathBuf,
+    model: Bound<'_, PyAny>,
+    estimator: Option<String>,
+    arrays: BTreeMap<String, Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let arrays: PyResult<_> = arrays.into_iter().map(|(name, array)| Ok((name, array_of(&array)?))).collect();
+    let file = ModelFile { model: model_of(&model)?, extra: Extra { estimator, arrays: arrays? } };
+    on_files().run(py, |_| file.save(&path))
+}
+
+/// Reads what `save_model` wrote; every tree is proven before use, the rest is not looked into.
+#[pyfunction]
+pub(crate) fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<PyParts<'_>> {
+    let file = on_files().run(py, |_| ModelFile::load(&path))?;
+    parts(py, file)
+}
+
+/// The same of a file that is in memory, or mapped into it: a contiguous array of bytes.
+#[pyfunction]
+pub(crate) fn read_model<'py>(py: Python<'py>, bytes: PyReadonlyArray1<'py, u8>) -> PyResult<PyParts<'py>> {
+    let bytes = bytes.as_slice()?;
+    let file = on_files().run(py, |_| ModelFile::from_bytes(bytes))?;
+    parts(py, file)
+}
+
+/// What the header of a model file tells.
+#[pyfunction]
+pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let summary = on_files().run(py, |_| inspect(&path))?;
+    let kind = match summary.kind {
+        Kind::Forest => "forest",
+        Kind::Boosted => "boosted",
+        Kind::Compressed => "compressed",
+        _ => return Err(PyRuntimeError::new_err("a kind of model without a name")),
+    };
+    let criterion = match summary.criterion {
+        Criterion::Gini => "gini",
+        Criterion::Entropy => "entropy",
+        Criterion::Variance => "squared_error",
+    };
+    let tensors = PyList::empty(py);
+    for tensor in &summary.tensors {
+        let about = PyDict::new(py);
+        about.set_item("name", &tensor.name)?;
+        about.set_item("dtype", &tensor.dtype)?;
+        about.set_item("shape", PyTuple::new(py, &tensor.shape)?)?;
+        about.set_item("n_bytes", tensor.n_bytes)?;
+        about.set_item("share", tensor.share)?;
+        tensors.append(about)?;
+    }
+    let about = PyDict::new(py);
+    about.set_item("format_version", summary.format_version)?;
+    about.set_item("kind", kind)?;
+    about.set_item("outputs", kind_of(&summary.outputs))?;
+    about.set_item("n_outputs", summary.outputs.n_outputs())?;
+    about.set_item("criterion", criterion)?;
+    about.set_item("n_features", summary.n_features)?;
+    about.set_item("n_trees", summary.n_trees)?;
+    about.set_item("n_nodes", summary.n_nodes)?;
+    about.set_item("n_bytes", summary.n_bytes)?;
+    about.set_item("n_header_bytes", summary.n_header_bytes)?;
+    about.set_item("tensors", tensors)?;
+    about.set_item("estimator", summary.estimator)?;
+    Ok(about)
+}
+
+fn model_of(model: &Bound<'_, PyAny>) -> PyResult<Model> {
+    if let Ok(forest) = model.cast::<PyForest>() {
+        return Ok(Model::Forest(forest.get().as_ref().clone()));
+    }
+    if let Ok(boosted) = model.cast::<PyBoosted>() {
+        return Ok(Model::Boosted(boosted.get().as_ref().clone()));
+    }
+    if let Ok(compressed) = model.cast::<PyCompressed>() {
+        return Ok(Model::Compressed(compressed.get().as_ref().clone()));
+    }
+    Err(PyTypeError::new_err(format!("model is a {}, accepted: models of the engine", model.get_type().name()?)))
+}
+
+fn parts(py: Python<'_>, file: ModelFile) -> PyResult<PyParts<'_>> {
+    let model = match file.model {
+        Model::Forest(forest) => PyForest::from(forest).into_pyobject(py)?.into_any(),
+        Model::Boosted(boosted) => PyBoosted::from(boosted).into_pyobject(py)?.into_any(),
+        Model::Compressed(compressed) => PyCompressed::from(compressed).into_pyobject(py)?.into_any(),
+    };
+    let arrays = PyDict::new(py);
+    for (name, array) in file.extra.arrays {
+        arrays.set_item(name, array_to(py, array)?)?;
+    }
+    Ok((model, file.extra.estimator, arrays))
+}
+
+/// The values of a numpy array in C order.
+fn array_of(array: &Bound<'_, PyAny>) -> PyResult<Array> {
+    fn read<'py, T: Element + Copy>(
+        array: &Bound<'py, PyAny>,
+        values: fn(Vec<T>) -> Values,
+    ) -> Option<PyResult<Array>> {
+        let array: PyReadonlyArrayDyn<'py, T> = array.extract().ok()?;
+        let view = array.as_array();
+        Some(Array::try_new(view.shape().to_vec(), values(view.iter().copied().collect())).map_err(raise))
+    }
+    let found = read(array, Values::Bool)
+        .or_else(|| read(array, Values::U8))
+        .or_else(|| read(array, Values::I32))
+        .or_else(|| read(array, Values::I64))
+        .or_else(|| read(array, Values::U32))
+        .or_else(|| read(array, Values::U64))
+        .or_else(|| read(array, Values::F32))
+        .or_else(|| read(array, Values::F64));
+    found.unwrap_or_else(|| Err(PyTypeError::new_err("an array is of a type that model files do not hold")))
+}
+
+/// A numpy array that owns the values.
+fn array_to(py: Python<'_>, array: Array) -> PyResult<Bound<'_, PyAny>> {
+    fn make<T: Element>(py: Python<'_>, shape: Vec<usize>, values: Vec<T>) -> PyResult<Bound<'_, PyAny>> {
+        let array = ArrayD::from_shape_vec(IxDyn(&shape), values);
+        let array = array.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let array: Bound<'_, PyArrayDyn<T>> = output::array(py, array);
+        Ok(array.into_any())
+    }
+    let (shape, values) = array.into_parts();
+    match values {
+        Values::Bool(v) => make(py, shape, v),
+        Values::U8(v) => make(py, shape, v),
+        Values::I32(v) => make(py, shape, v),
+        Values::I64(v) => make(py, shape, v),
+        Values::U32(v) => make(py, shape, v),
+        Values::U64(v) => make(py, shape, v),
+        Values::F32(v) => make(py, shape, v),
+        Values::F64(v) => make(py, shape, v),
+        _ => Err(PyRuntimeError::new_err("an array of a type without a name")),
+    }
+}

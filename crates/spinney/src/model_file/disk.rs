@@ -1,0 +1,141 @@
+//! Files: written beside the old one and put in its place, read after a look at the header.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::header::{Head, MOST_HEADER_BYTES};
+use crate::error::{Error, ErrorKind, Result, try_with_capacity};
+
+/// A name that some other process has left behind is passed over so many times.
+const ATTEMPTS: usize = 100;
+
+/// Counts the files that this process has written.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// The error of the system about a file.
+fn failed(path: &Path, error: &io::Error) -> Error {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return ErrorKind::OutOfMemory { what: "the file of the model", bytes: 0 }.into();
+    }
+    ErrorKind::File {
+        path: path.to_path_buf(),
+        kind: error.kind(),
+        code: error.raw_os_error(),
+        message: error.to_string(),
+    }
+    .into()
+}
+
+/// A file that is removed unless it gets its name.
+struct Temporary {
+    path: PathBuf,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Fails where the file has got its name: there is then nothing to remove.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The folder of a file.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A new file beside `path`, of a name that no other process uses.
+fn create_beside(path: &Path) -> io::Result<(File, Temporary)> {
+    let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "the path ends with no name of a file");
+    path.file_name().ok_or_else(no_name)?;
+    let mut attempts = 0;
+    loop {
+        // Not made of the name of the file, which may be as long as names can be.
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let temporary = format!(".spinney-{}-{number}.tmp", std::process::id());
+        let path = folder(path).join(temporary);
+        attempts += 1;
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((file, Temporary { path })),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < ATTEMPTS => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Puts a file of these parts at `path`: whoever opens it sees the old file or the whole new one, also after a crash.
+pub(super) fn write<'p>(path: &Path, parts: impl Iterator<Item = &'p [u8]>) -> Result<()> {
+    let (mut file, temporary) = create_beside(path).map_err(|error| failed(path, &error))?;
+    let written = (|| {
+        for part in parts {
+            file.write_all(part)?;
+        }
+        file.sync_all()?;
+        // Some systems do not rename files that are open.
+        drop(file);
+        fs::rename(&temporary.path, path)
+    })();
+    written.map_err(|error| failed(path, &error))?;
+    // The new name lasts once the folder is written, too. Some systems cannot; the file is whole in any case.
+    let _ = File::open(folder(path)).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// A file of which the header was read and proven.
+pub(super) struct Opened {
+    file: File,
+    /// Length of the header and the header itself.
+    start: Vec<u8>,
+    /// Bytes of the file.
+    pub(super) length: u64,
+    pub(super) head: Head,
+}
+
+/// Reads the header of the file at `path`.
+pub(super) fn open(path: &Path) -> Result<Opened> {
+    let in_file = |error: io::Error| failed(path, &error);
+    let about = fs::metadata(path).map_err(in_file)?;
+    if !about.is_file() && !about.is_dir() {
+        return Err(failed(path, &io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+    }
+    let mut file = File::open(path).map_err(in_file)?;
+    let length = file.metadata().map_err(in_file)?.len();
+    let mut start = try_with_capacity("the header of the model", 8)?;
+    // Of a folder this is where the system says so.
+    (&mut file).take(8).read_to_end(&mut start).map_err(in_file)?;
+    let n_header = header_bytes(&start, length)?;
+    start.try_reserve_exact(n_header).map_err(|_| out_of_memory(n_header))?;
+    (&mut file).take(n_header as u64).read_to_end(&mut start).map_err(in_file)?;
+    if start.len() != 8 + n_header {
+        return Err(Error::corrupt("the file is cut short"));
+    }
+    let head = Head::parse(&start[8..], length - start.len() as u64)?;
+    Ok(Opened { file, start, length, head })
+}
+
+/// All bytes of the file at `path`, whose header is proven before the arrays are read.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+    let Opened { mut file, start: mut bytes, length, .. } = open(path)?;
+    let n_data = usize::try_from(length - bytes.len() as u64).map_err(|_| out_of_memory(usize::MAX))?;
+    bytes.try_reserve_exact(n_data).map_err(|_| out_of_memory(n_data))?;
+    (&mut file).take(n_data as u64).read_to_end(&mut bytes).map_err(|error| failed(path, &error))?;
+    Ok(bytes)
+}
+
+fn out_of_memory(bytes: usize) -> Error {
+    ErrorKind::OutOfMemory { what: "the file of the model", bytes }.into()
+}
+
+/// Length of the header of a file of `length` bytes that begins with `start`.
+pub(super) fn header_bytes(start: &[u8], length: u64) -> Result<usize> {
+    let short = || Error::corrupt("the file is cut short");
+    let n_header = u64::from_le_bytes(*start.first_chunk::<8>().ok_or_else(short)?);
+    if n_header > MOST_HEADER_BYTES {
+        return Err(Error::corrupt(format!("the header is {n_header} bytes long, more than {MOST_HEADER_BYTES}")));
+    }
+    if length < 8 + n_header {
+        return Err(short());
+    }
+    usize::try_from(n_header).map_err(|_| short())
+}

@@ -1,0 +1,195 @@
+//! What travels with a model and means nothing to this crate: a text, and named arrays.
+
+use std::collections::BTreeMap;
+
+use safetensors::Dtype;
+
+use super::header::{Head, MOST_DIMENSIONS, MOST_TENSORS};
+use super::write::Tensor;
+use crate::error::{Error, Result, try_with_capacity};
+
+/// Beginning of the names of tensors that are arrays of an [`Extra`].
+pub(super) const PREFIX: &str = "estimator.";
+/// Longest name of an array in bytes.
+const MOST_NAME_BYTES: usize = 256;
+/// Tensors that are left to the model.
+const RESERVED: usize = 64;
+const WHAT: &str = "the arrays of the estimator";
+
+/// What a caller keeps with a model: of the Python package, what an estimator knows beyond its trees.
+///
+/// Stored as it is, and not looked into: a model that is read without it is the same model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extra {
+    /// Entry `estimator` of the header; the Python package writes JSON.
+    pub estimator: Option<String>,
+    /// Tensors `estimator.NAME` by NAME: at most 4032, names of 1 to 256 visible ASCII characters.
+    pub arrays: BTreeMap<String, Array>,
+}
+
+/// An array in row-major order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    shape: Vec<usize>,
+    values: Values,
+}
+
+/// Numbers of one type.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Values {
+    /// Booleans, a byte each.
+    Bool(Vec<bool>),
+    /// Bytes.
+    U8(Vec<u8>),
+    /// Integers of 32 bits.
+    I32(Vec<i32>),
+    /// Integers of 64 bits.
+    I64(Vec<i64>),
+    /// Unsigned integers of 32 bits.
+    U32(Vec<u32>),
+    /// Unsigned integers of 64 bits.
+    U64(Vec<u64>),
+    /// float32, NaN and infinities included.
+    F32(Vec<f32>),
+    /// float64, NaN and infinities included.
+    F64(Vec<f64>),
+}
+
+impl Values {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Bool(v) => v.len(),
+            Values::U8(v) => v.len(),
+            Values::I32(v) => v.len(),
+            Values::I64(v) => v.len(),
+            Values::U32(v) => v.len(),
+            Values::U64(v) => v.len(),
+            Values::F32(v) => v.len(),
+            Values::F64(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Array {
+    /// An array of `values` in row-major order.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Shape`] when `shape` asks for another number of values; [`crate::ErrorKind::TooMany`] for more
+    /// than 32 dimensions.
+    pub fn try_new(shape: Vec<usize>, values: Values) -> Result<Self> {
+        if shape.len() > MOST_DIMENSIONS {
+            return Err(crate::ErrorKind::TooMany { what: "dimensions", limit: MOST_DIMENSIONS }.into());
+        }
+        let expected = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).unwrap_or(usize::MAX);
+        if expected != values.len() {
+            return Err(Error::shape("array of the estimator", expected, values.len()));
+        }
+        Ok(Array { shape, values })
+    }
+
+    /// Length of each dimension; none for a single value.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The values in row-major order.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Shape and values.
+    pub fn into_parts(self) -> (Vec<usize>, Values) {
+        (self.shape, self.values)
+    }
+
+    fn tensor(&self, name: &str) -> Result<Tensor> {
+        let (dtype, bytes) = match &self.values {
+            Values::Bool(v) => (Dtype::BOOL, encoded(v, |b| [u8::from(b)])?),
+            Values::U8(v) => (Dtype::U8, encoded(v, u8::to_le_bytes)?),
+            Values::I32(v) => (Dtype::I32, encoded(v, i32::to_le_bytes)?),
+            Values::I64(v) => (Dtype::I64, encoded(v, i64::to_le_bytes)?),
+            Values::U32(v) => (Dtype::U32, encoded(v, u32::to_le_bytes)?),
+            Values::U64(v) => (Dtype::U64, encoded(v, u64::to_le_bytes)?),
+            Values::F32(v) => (Dtype::F32, encoded(v, f32::to_le_bytes)?),
+            Values::F64(v) => (Dtype::F64, encoded(v, f64::to_le_bytes)?),
+        };
+        Ok(Tensor { name: format!("{PREFIX}{name}").into(), dtype, shape: Some(self.shape.clone()), bytes })
+    }
+
+    fn decode(dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<Self> {
+        let values = match dtype {
+            Dtype::BOOL if bytes.iter().any(|b| *b > 1) => {
+                return Err(Error::corrupt("a boolean of the estimator is neither 0 nor 1"));
+            }
+            Dtype::BOOL => Values::Bool(decoded(bytes, |[b]| b == 1)?),
+            Dtype::U8 => Values::U8(decoded(bytes, u8::from_le_bytes)?),
+            Dtype::I32 => Values::I32(decoded(bytes, i32::from_le_bytes)?),
+            Dtype::I64 => Values::I64(decoded(bytes, i64::from_le_bytes)?),
+            Dtype::U32 => Values::U32(decoded(bytes, u32::from_le_bytes)?),
+            Dtype::U64 => Values::U64(decoded(bytes, u64::from_le_bytes)?),
+            Dtype::F32 => Values::F32(decoded(bytes, f32::from_le_bytes)?),
+            Dtype::F64 => Values::F64(decoded(bytes, f64::from_le_bytes)?),
+            other => return Err(Error::corrupt(format!("an array of the estimator is of type {other:?}"))),
+        };
+        Ok(Array { shape: shape.to_vec(), values })
+    }
+}
+
+fn encoded<T: Copy, const N: usize>(values: &[T], encode: impl Fn(T) -> [u8; N]) -> Result<Vec<u8>> {
+    let mut bytes = try_with_capacity(WHAT, values.len().saturating_mul(N))?;
+    values.iter().for_each(|&value| bytes.extend_from_slice(&encode(value)));
+    Ok(bytes)
+}
+
+fn decoded<T, const N: usize>(bytes: &[u8], decode: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
+    let chunks = bytes.as_chunks().0;
+    let mut values = try_with_capacity(WHAT, chunks.len())?;
+    values.extend(chunks.iter().map(|&chunk| decode(chunk)));
+    Ok(values)
+}
+
+/// Whether an array may have this type.
+pub(super) fn is_known(dtype: Dtype) -> bool {
+    use Dtype::{BOOL, F32, F64, I32, I64, U8, U32, U64};
+    [BOOL, U8, I32, I64, U32, U64, F32, F64].contains(&dtype)
+}
+
+/// Whether an array may have this name.
+pub(super) fn is_name(name: &str) -> bool {
+    (1..=MOST_NAME_BYTES).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_graphic())
+}
+
+impl Extra {
+    /// The arrays as tensors.
+    pub(super) fn tensors(&self) -> Result<Vec<Tensor>> {
+        let limit = MOST_TENSORS - RESERVED;
+        if self.arrays.len() > limit {
+            return Err(crate::ErrorKind::TooMany { what: "arrays of the estimator", limit }.into());
+        }
+        let tensor = |(name, array): (&String, &Array)| {
+            let accepted = "1 to 256 visible ASCII characters";
+            if is_name(name) { array.tensor(name) } else { Err(Error::invalid("name of an array", name, accepted)) }
+        };
+        self.arrays.iter().map(tensor).collect()
+    }
+
+    /// What a file holds beside its model.
+    pub(super) fn read(head: &Head, data: &[u8]) -> Result<Self> {
+        let mut arrays = BTreeMap::new();
+        for name in head.metadata.offset_keys() {
+            if let (Some(info), Some(short)) = (head.metadata.info(&name), name.strip_prefix(PREFIX)) {
+                let (start, end) = info.data_offsets;
+                let bytes = data.get(start..end).ok_or_else(|| Error::corrupt("an array is out of bounds"))?;
+                arrays.insert(short.to_owned(), Array::decode(info.dtype, &info.shape, bytes)?);
+            }
+        }
+        Ok(Extra { estimator: head.estimator.clone(), arrays })
+    }
+}

@@ -1,0 +1,450 @@
+//! The header of a file: JSON, of which nothing is believed.
+//!
+//! Reading goes by visitors that refuse what is not expected, so that no value is built whose size the header's length
+//! does not bound; maps of `serde_json` would also take the last of two equal names.
+
+use std::fmt;
+
+use safetensors::Dtype;
+use safetensors::tensor::{Metadata, TensorInfo};
+use serde::Deserialize;
+use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::boosted::{BoostEntry, BoostHeader};
+use super::compressed::{CompressEntry, CompressHeader};
+use super::extra;
+use super::{FORMAT_VERSION, Kind};
+use crate::config::Criterion;
+use crate::data::Outputs;
+use crate::error::{Error, Result, try_with_capacity};
+
+/// Longest header: the limit of the safetensors format.
+pub(super) const MOST_HEADER_BYTES: u64 = 100_000_000;
+/// Most tensors of a file; this crate writes a few tens.
+pub(super) const MOST_TENSORS: usize = 4096;
+/// Most dimensions of an array; numpy's limit before version 2.
+pub(super) const MOST_DIMENSIONS: usize = 32;
+/// Name of the object of text entries in the header.
+const METADATA: &str = "__metadata__";
+
+const CRITERIA: [(Criterion, &str); 3] =
+    [(Criterion::Gini, "gini"), (Criterion::Entropy, "entropy"), (Criterion::Variance, "variance")];
+
+/// What holds for all trees of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Header {
+    pub(super) n_features: usize,
+    pub(super) outputs: Outputs,
+    pub(super) criterion: Criterion,
+    /// Of boosted models alone.
+    pub(super) boosting: Option<BoostHeader>,
+    /// Of compressed models alone.
+    pub(super) compression: Option<CompressHeader>,
+}
+
+/// A proven header.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) header: Header,
+    /// The text that travels with the model.
+    pub(super) estimator: Option<String>,
+    /// Tensors, whose offsets follow each other up to the end of the file.
+    pub(super) metadata: Metadata,
+}
+
+// --- the entry `spinney` ---------------------------------------------------------------------------------------------
+
+/// The kind of the outputs, and their sizes.
+pub(super) fn encode_outputs(outputs: &Outputs) -> (&'static str, Value) {
+    match outputs {
+        Outputs::Real { n_outputs } => ("real", Value::from(*n_outputs)),
+        Outputs::Classes { n_classes } => ("classes", Value::from(n_classes.as_slice())),
+        Outputs::Labels { n_labels } => ("labels", Value::from(*n_labels)),
+    }
+}
+
+/// Number of outputs, or of the classes of each: numbers below 2³² − 1.
+#[derive(Debug)]
+pub(super) enum Sizes {
+    One(u32),
+    Many(Vec<u32>),
+}
+
+impl<'de> Deserialize<'de> for Sizes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Sizes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number below 2^32 - 1, or a list of such")
+            }
+
+            fn visit_u64<E: de::Error>(self, size: u64) -> Result<Sizes, E> {
+                below_limit(size).map(Sizes::One)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Sizes, A::Error> {
+                let mut sizes = Vec::new();
+                while let Some(size) = seq.next_element()? {
+                    sizes.push(below_limit(size)?);
+                }
+                Ok(Sizes::Many(sizes))
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
+}
+
+fn below_limit<E: de::Error>(number: u64) -> Result<u32, E> {
+    u32::try_from(number)
+        .ok()
+        .filter(|n| *n < u32::MAX)
+        .ok_or_else(|| E::custom(format!("{number} is not below 2^32 - 1")))
+}
+
+fn limited<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    below_limit(u64::deserialize(deserializer)?)
+}
+
+/// The outputs of which an object tells.
+pub(super) fn decode_outputs(outputs: &str, sizes: Sizes) -> Result<Outputs> {
+    let outputs = match (outputs, sizes) {
+        ("real", Sizes::One(n)) => Outputs::Real { n_outputs: n as usize },
+        ("labels", Sizes::One(n)) => Outputs::Labels { n_labels: n as usize },
+        ("classes", Sizes::Many(n_classes)) => Outputs::Classes { n_classes },
+        _ => return Err(Error::corrupt("`outputs` is unknown, or `sizes` does not fit it")),
+    };
+    let width = match &outputs {
+        Outputs::Real { n_outputs: n } | Outputs::Labels { n_labels: n } => *n as u64,
+        // Of fewer than 2²⁷ numbers below 2³²: no overflow.
+        Outputs::Classes { n_classes } => n_classes.iter().map(|&k| u64::from(k)).sum(),
+    };
+    if !(1..u64::from(u32::MAX)).contains(&width) {
+        return Err(Error::corrupt("predictions have no columns, or 2^32 - 1 and more"));
+    }
+    Ok(outputs)
+}
+
+/// The first look at the entry: other versions may have other keys.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    #[serde(rename = "format_version")]
+    _format_version: IgnoredAny,
+    #[serde(deserialize_with = "limited")]
+    n_features: u32,
+    criterion: String,
+    outputs: String,
+    sizes: Sizes,
+    boosting: Option<BoostEntry>,
+    compression: Option<CompressEntry>,
+}
+
+impl Header {
+    /// The entry `spinney`.
+    pub(super) fn encode(&self) -> String {
+        let (kind, sizes) = encode_outputs(&self.outputs);
+        let criterion = CRITERIA.iter().find(|(c, _)| *c == self.criterion).expect("all criteria are listed").1;
+        // Keys in alphabetical order: the same bytes whether the map sorts them or keeps the order.
+        let entries = [
+            ("criterion", Value::from(criterion)),
+            ("format_version", Value::from(FORMAT_VERSION)),
+            ("n_features", Value::from(self.n_features)),
+            ("outputs", Value::from(kind)),
+            ("sizes", sizes),
+        ];
+        let boosting = self.boosting.as_ref().map(|boosting| ("boosting", boosting.encode()));
+        let compression = self.compression.as_ref().map(|compression| ("compression", compression.encode()));
+        let entries = boosting.into_iter().chain(compression).chain(entries);
+        let object: Map<String, Value> = entries.map(|(key, value)| (key.to_owned(), value)).collect();
+        Value::from(object).to_string()
+    }
+
+    fn decode(text: &str) -> Result<Self> {
+        let broken = |e| Error::corrupt(format!("the entry `spinney`: {e}"));
+        let Version { format_version } = serde_json::from_str(text).map_err(broken)?;
+        if format_version != FORMAT_VERSION {
+            let accepted = "1 (newer files need a newer spinney)";
+            return Err(Error::invalid("format version of the model", format_version, accepted));
+        }
+        let entry: Entry = serde_json::from_str(text).map_err(broken)?;
+        let criterion = CRITERIA.iter().find(|(_, name)| *name == entry.criterion);
+        let criterion = criterion.ok_or_else(|| Error::corrupt("`criterion` is unknown"))?.0;
+        let outputs = decode_outputs(&entry.outputs, entry.sizes)?;
+        // Variance goes with all outputs: structures may have been grown on projections of them.
+        if criterion != Criterion::Variance && matches!(outputs, Outputs::Real { .. }) {
+            return Err(Error::corrupt("the criterion does not fit the outputs"));
+        }
+        let boosting = entry.boosting.map(BoostHeader::decode).transpose()?;
+        let compression = entry.compression.map(CompressHeader::decode).transpose()?;
+        if boosting.is_some() && compression.is_some() {
+            return Err(Error::corrupt("this is both a boosted and a compressed model"));
+        }
+        Ok(Header { n_features: entry.n_features as usize, outputs, criterion, boosting, compression })
+    }
+
+    /// What the trees are of.
+    pub(super) fn kind(&self) -> Kind {
+        match (&self.boosting, &self.compression) {
+            (Some(_), _) => Kind::Boosted,
+            (_, Some(_)) => Kind::Compressed,
+            _ => Kind::Forest,
+        }
+    }
+}
+
+// --- the JSON around it ----------------------------------------------------------------------------------------------
+
+/// The object `__metadata__`. Unknown and repeated names are refused.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Texts {
+    spinney: Option<String>,
+    estimator: Option<String>,
+}
+
+/// What is said of one tensor.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Info {
+    dtype: Dtype,
+    #[serde(deserialize_with = "shape")]
+    shape: Vec<usize>,
+    data_offsets: (usize, usize),
+}
+
+fn shape<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<usize>, D::Error> {
+    struct Read;
+    impl<'de> Visitor<'de> for Read {
+        type Value = Vec<usize>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a shape of at most {MOST_DIMENSIONS} dimensions")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<usize>, A::Error> {
+            let mut shape = Vec::new();
+            while let Some(size) = seq.next_element()? {
+                if shape.len() == MOST_DIMENSIONS {
+                    return Err(de::Error::custom(format!("a tensor of more than {MOST_DIMENSIONS} dimensions")));
+                }
+                shape.push(size);
+            }
+            Ok(shape)
+        }
+    }
+    deserializer.deserialize_seq(Read)
+}
+
+struct Raw {
+    texts: Texts,
+    tensors: Vec<(String, TensorInfo)>,
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Raw;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of tensors")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw, A::Error> {
+                let (mut texts, mut tensors) = (None, Vec::new());
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == METADATA {
+                        if texts.replace(map.next_value()?).is_some() {
+                            return Err(de::Error::duplicate_field(METADATA));
+                        }
+                        continue;
+                    }
+                    if tensors.len() == MOST_TENSORS {
+                        return Err(de::Error::custom(format!("more than {MOST_TENSORS} tensors")));
+                    }
+                    let Info { dtype, shape, data_offsets } = map.next_value()?;
+                    tensors.push((name, TensorInfo { dtype, shape, data_offsets }));
+                }
+                let texts = texts.ok_or_else(|| de::Error::missing_field(METADATA))?;
+                tensors.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+                if let Some(same) = tensors.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                    return Err(de::Error::custom(format!("two tensors have the name `{}`", same[0].0)));
+                }
+                Ok(Raw { texts, tensors })
+            }
+        }
+        deserializer.deserialize_map(Read)
+    }
+}
+
+impl Head {
+    /// The header `text` of a file with `n_data` bytes after it.
+    pub(super) fn parse(text: &[u8], n_data: u64) -> Result<Self> {
+        let text = std::str::from_utf8(text).map_err(|e| Error::corrupt(format!("the header: {e}")))?;
+        let Raw { texts, mut tensors } =
+            serde_json::from_str(text).map_err(|e| Error::corrupt(format!("the header: {e}")))?;
+        let entry = texts.spinney.ok_or_else(|| Error::corrupt("the header has no entry `spinney`"))?;
+        let header = Header::decode(&entry)?;
+        tensors.iter().try_for_each(|(name, info)| check_tensor(header.kind(), name, info))?;
+        tensors.sort_by_key(|(_, info)| info.data_offsets);
+        let metadata = Metadata::new(None, tensors).map_err(|e| Error::corrupt(format!("the header: {e}")))?;
+        if metadata.data_len() as u64 != n_data {
+            let why = format!("{n_data} bytes of arrays, the header tells of {}", metadata.data_len());
+            return Err(Error::corrupt(why));
+        }
+        let head = Head { header, estimator: texts.estimator, metadata };
+        head.check_lengths()?;
+        Ok(head)
+    }
+
+    /// Numbers in tensor `name`, if there is one.
+    pub(super) fn length(&self, name: &str) -> Option<u64> {
+        self.metadata.info(name).map(|info| info.shape.iter().product::<usize>() as u64)
+    }
+
+    /// Proves that the lengths of the tensors of trees fit each other, as far as the lengths alone tell.
+    fn check_lengths(&self) -> Result<()> {
+        let there = |name| self.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
+        let (n_trees, n_nodes) = (there("n_nodes")?, there("features")?);
+        if n_nodes < n_trees || !(n_nodes - n_trees).is_multiple_of(2) {
+            return Err(Error::corrupt(format!("{n_nodes} nodes are not those of {n_trees} trees")));
+        }
+        let n_splits = (n_nodes - n_trees) / 2;
+        let n_leaves = n_nodes - n_splits;
+        let n_values = n_leaves.saturating_mul(self.header.outputs.width() as u64);
+        let n_cells = there("leaf_amounts")?;
+        let lengths = [
+            ("thresholds", n_splits, n_splits),
+            ("split_impurity", n_splits, n_splits),
+            ("leaf_layout", n_trees, n_trees),
+            ("leaf_sizes", 0, n_leaves),
+            ("leaf_columns", 0, n_cells),
+            ("leaf_amounts", 0, n_values),
+            ("n_node_samples", n_leaves, n_nodes),
+        ];
+        let optional = [
+            ("leaf_impurity", n_leaves, n_leaves),
+            ("leaf_scales", 0, n_trees.saturating_mul(self.header.outputs.width() as u64)),
+            ("leaf_totals", 0, n_leaves),
+            ("weights", n_leaves, n_nodes),
+            ("row_set", 0, n_trees),
+        ];
+        let required = lengths.map(|(name, least, most)| there(name).map(|n| (name, n, least, most)));
+        let optional = optional.map(|(name, least, most)| self.length(name).map(|n| Ok((name, n, least, most))));
+        for found in required.into_iter().chain(optional.into_iter().flatten()) {
+            let (name, n, least, most) = found?;
+            // Where the least is not zero, there is one number for each leaf, or for each node.
+            if !(least..=most).contains(&n) || least > 0 && n != least && n != most {
+                let short = if n < most { "short" } else { "long" };
+                return Err(Error::corrupt(format!("`{name}` is too {short} for {n_trees} trees of {n_nodes} nodes")));
+            }
+        }
+        if self.length("set_rows") == self.length("set_layout") {
+            Ok(())
+        } else {
+            Err(Error::corrupt("`set_rows` and `set_layout` are not of one length"))
+        }
+    }
+}
+
+// --- which tensors there may be --------------------------------------------------------------------------------------
+
+const WHOLE: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32];
+const NUMBERS: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F16, Dtype::F32, Dtype::F64];
+
+/// Tensors of trees, with the types that each may have.
+const OF_TREES: [(&str, &[Dtype]); 23] = [
+    ("features", &[Dtype::U16, Dtype::U32]),
+    ("leaf_amounts", NUMBERS),
+    ("leaf_columns", WHOLE),
+    ("leaf_impurity", NUMBERS),
+    ("leaf_layout", &[Dtype::U8]),
+    ("leaf_scales", NUMBERS),
+    ("leaf_sizes", WHOLE),
+    ("leaf_totals", NUMBERS),
+    ("n_node_samples", WHOLE),
+    ("n_nodes", WHOLE),
+    ("row_ends", &[Dtype::U8]),
+    ("row_ids", &[Dtype::U8]),
+    ("row_set", WHOLE),
+    ("row_units", NUMBERS),
+    ("set_layout", &[Dtype::U8]),
+    ("set_rows", WHOLE),
+    ("set_scales", NUMBERS),
+    ("set_sizes", WHOLE),
+    ("set_slots", &[Dtype::U8]),
+    ("set_values", NUMBERS),
+    ("split_impurity", NUMBERS),
+    ("thresholds", &[Dtype::F32]),
+    ("weights", NUMBERS),
+];
+const OF_BOOSTED: [(&str, &[Dtype]); 5] = [
+    ("learning_rate", &[Dtype::F64]),
+    ("start", NUMBERS),
+    ("step_sizes", NUMBERS),
+    ("train_score", NUMBERS),
+    ("validation_score", NUMBERS),
+];
+const OF_COMPRESSED: [(&str, &[Dtype]); 1] = [("l1_norm", &[Dtype::F64])];
+
+/// Proves that a file of this `kind` may have such a tensor.
+fn check_tensor(kind: Kind, name: &str, info: &TensorInfo) -> Result<()> {
+    let more: &[(&str, &[Dtype])] = match kind {
+        Kind::Forest => &[],
+        Kind::Boosted => &OF_BOOSTED,
+        Kind::Compressed => &OF_COMPRESSED,
+    };
+    let wrong_type = || Error::corrupt(format!("`{name}` is of type {:?}", info.dtype));
+    if let Some((_, types)) = OF_TREES.iter().chain(more).find(|(known, _)| *known == name) {
+        return match info.shape.len() {
+            1 if types.contains(&info.dtype) => Ok(()),
+            1 => Err(wrong_type()),
+            n => Err(Error::corrupt(format!("`{name}` has {n} dimensions, not one"))),
+        };
+    }
+    match name.strip_prefix(extra::PREFIX) {
+        Some(name) if !extra::is_name(name) => Err(Error::corrupt("the name of an array of the estimator is no name")),
+        Some(_) if !extra::is_known(info.dtype) => Err(wrong_type()),
+        Some(_) => Ok(()),
+        None => Err(Error::corrupt(format!("there is a tensor `{}`, which is not known", name.escape_debug()))),
+    }
+}
+
+// --- writing ---------------------------------------------------------------------------------------------------------
+
+/// The header of these tensors, with its length before it and blanks after it, so that data begin at a multiple of eight.
+pub(super) fn text<'t>(
+    header: &Header,
+    estimator: Option<&str>,
+    tensors: impl Iterator<Item = (String, &'t TensorInfo)>,
+) -> Result<Vec<u8>> {
+    // Written out here, as a map of several entries would give them another order each time.
+    let quoted = |text: &str| Value::from(text).to_string();
+    let mut text = format!("{{\"{METADATA}\":{{");
+    if let Some(estimator) = estimator {
+        text += &format!("\"estimator\":{},", quoted(estimator));
+    }
+    text += &format!("\"spinney\":{}}}", quoted(&header.encode()));
+    for (name, info) in tensors {
+        let info = serde_json::to_string(info).expect("names and numbers are always JSON");
+        text += &format!(",{}:{info}", quoted(&name));
+    }
+    text.push('}');
+    let length = text.len().next_multiple_of(8);
+    if length as u64 > MOST_HEADER_BYTES {
+        return Err(Error::invalid("the header of the model", format!("{length} bytes"), "at most 100 000 000 bytes"));
+    }
+    let mut bytes = try_with_capacity("the header of the model", 8 + length)?;
+    bytes.extend_from_slice(&(length as u64).to_le_bytes());
+    bytes.extend_from_slice(text.as_bytes());
+    bytes.resize(8 + length, b' ');
+    Ok(bytes)
+}

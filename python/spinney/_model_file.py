@@ -1,0 +1,293 @@
+"""Fitted estimators as files: `save`, `load`, `inspect_model`."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from spinney import _spinney
+from spinney._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
+from spinney._state import Decoder, Encoder, from_text, to_text
+
+if TYPE_CHECKING:
+    from spinney._spinney import _ModelSummary
+
+__all__ = ["inspect_model", "load", "save"]
+
+Path: TypeAlias = str | PathLike[str]
+
+_KEYS = {"class", "params", "fitted"}
+
+
+def _classes() -> dict[str, Any]:
+    """The estimators that a file may name."""
+    import spinney
+
+    names = ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "GradientBoosting", "CompressedForest")
+    both = [f"{name}{kind}" for name in names for kind in ("Classifier", "Regressor")]
+    return {name: getattr(spinney, name) for name in both}
+
+
+def save(model: Any, path: Path) -> None:
+    """Write a fitted estimator to a file that runs no code when it is loaded.
+
+    The file is safetensors: trees are arrays that any reader of that format shows, and Rust programs load them with the
+    `spinney` crate; parameters and fitted attributes are JSON. The same model gives the same bytes.
+
+    Parameters
+    ----------
+    model : fitted estimator of spinney
+        A tree, forest, boosted or compressed model. What a pickle leaves out is left out here: of compressed models the
+        path and the forest before compression.
+    path : str or os.PathLike
+        The file. It is written beside the old one, if there is one, and takes its name when it is whole: after a
+        failure the old file is as it was.
+
+    Raises
+    ------
+    TypeError
+        For anything but an estimator of spinney; for a parameter or an attribute that is no plain value, such as a
+        function or an estimator of another library (`estimator` of boosting). The message names it. Pickle such models.
+    ValueError
+        When a parameter has been set to what `fit` would not accept.
+    sklearn.exceptions.NotFittedError
+        When `model` is not fitted.
+    OSError
+        What the system says: `FileNotFoundError` for a folder that is not there, `PermissionError` and so on.
+    MemoryError
+        Nothing was written in any of these cases.
+
+    See Also
+    --------
+    load, inspect_model
+
+    Notes
+    -----
+    O(size of the model); memory is that of the file.
+
+    `pickle`, `copy` and `joblib` hold the same bytes of the trees, which are proven in the same way, and the fitted
+    attributes are proven too; but loading a pickle runs code that the file chooses, before any proof. skops does not,
+    and proves as much: `skops.io.load(file, trusted=[...])` with the name of the estimator's class, such as
+    "spinney.forest.RandomForestClassifier", and of classifiers of labels "spinney._validation.LabelFormat".
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import spinney
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = spinney.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.safetensors")
+    ...     spinney.save(forest, path)
+    ...     same = spinney.load(path)
+    ...     n_trees = spinney.inspect_model(path)["n_trees"]
+    >>> bool((same.predict_proba(X) == forest.predict_proba(X)).all()), n_trees
+    (True, 10)
+    """
+    name = type(model).__name__
+    if _classes().get(name) is not type(model):
+        raise TypeError(f"model is {_article(model)}, accepted: fitted estimators of spinney")
+    check_is_fitted(model)
+    model._validate_params()
+    encoder = Encoder(_nested)
+    engine, content = _taken_apart(encoder, model, "")
+    _spinney.save_model(os.fsdecode(path), engine, to_text(content), encoder.arrays)
+
+
+def load(path: Path, *, mmap_mode: Literal["r"] | None = None) -> Any:
+    """Read a fitted estimator that `save` wrote.
+
+    No code of the file is run, and no class is looked up but those of spinney's estimators. Everything is proven before
+    use: each tree, as the engine does it; the parameters, as `fit` would; and that the fitted attributes agree with the
+    trees. On any file it ends with an estimator that predicts, or with one of the errors below.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    mmap_mode : {"r"}, default=None
+        Map the file into memory in place of reading it first. The model is built in memory either way: this saves
+        holding the file's bytes beside it.
+
+    Returns
+    -------
+    estimator
+        Of the class that was saved, with its parameters. A `RandomState` among them continues where it was.
+
+    Raises
+    ------
+    ValueError
+        For a file that is no model, or not a valid one, or of a newer version: with the file and the proof that failed.
+    OSError
+        What the system says: `FileNotFoundError` and so on.
+    MemoryError
+
+    See Also
+    --------
+    save
+
+    Notes
+    -----
+    O(size of the file). No allocation of the engine is larger than a small multiple of the file.
+
+    Examples
+    --------
+    See `save`.
+    """
+    if mmap_mode not in (None, "r"):
+        raise ValueError(f'mmap_mode is {mmap_mode!r}, accepted: None and "r"')
+    name = os.fsdecode(path)
+    try:
+        engine, text, arrays = _spinney.load_model(name) if mmap_mode is None else _mapped(name)
+        if text is None:
+            raise ValueError("it holds a model of the engine alone, and no estimator")
+        decoder = Decoder(arrays, _nested_again)
+        estimator = _put_together(decoder, from_text(text), engine)
+        decoder.finish()
+    except (ValueError, TypeError, RecursionError) as error:
+        # Errors of the system are no ValueError. TypeError is what constructors and checks of parameters raise.
+        raise ValueError(f"{name}: {error}") from error
+    return estimator
+
+
+def inspect_model(path: Path) -> _ModelSummary:
+    """Tell what a model file holds, from its header alone.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    dict
+        format_version : int
+        kind : {"forest", "boosted", "compressed"}
+            A tree is a forest of one.
+        outputs : {"numbers", "classes", "labels"}
+        n_outputs, n_features, n_trees, n_nodes : int
+        criterion : {"gini", "entropy", "squared_error"}
+            Impurity that the trees were grown with.
+        n_bytes, n_header_bytes : int
+            Bytes of the file, and before its arrays.
+        tensors : list of dict
+            `name`, `dtype`, `shape`, `n_bytes` and `share` (of the file's bytes) of each array.
+        estimator : str or None
+            JSON of the estimator's class, parameters and fitted attributes; not looked into.
+
+    Raises
+    ------
+    ValueError
+        For a file that is no model or of a newer version, with the file and the fault.
+    OSError
+        What the system says.
+
+    Notes
+    -----
+    O(header): reads nothing of the arrays, and proves what the header alone can prove. `load` proves everything.
+
+    Examples
+    --------
+    See `save`.
+    """
+    name = os.fsdecode(path)
+    try:
+        return _spinney.inspect_model(name)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _mapped(name: str) -> tuple[Any, str | None, dict[str, NDArray[Any]]]:
+    with open(name, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            raise ValueError("not a valid spinney model: the file is cut short")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            buffer = np.frombuffer(mapped, dtype=np.uint8)
+            try:
+                return _spinney.read_model(buffer)
+            finally:
+                del buffer  # else the map could not be closed
+
+
+def _article(value: Any) -> str:
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"a {type(value).__name__} of {type(value).__module__}"
+
+
+def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
+    """The engine's model, None when not fitted, and the rest for JSON. `prefix` is the path to `model` in messages."""
+    name = type(model).__name__
+    state = model._state()
+    kind: Kind = model._kind
+    engine = engine_of(state.pop(ENGINE[kind], None))
+    names = model._get_param_names()
+    known = fitted_names(kind, isinstance(model, ClassifierMixin))
+    params = {n: encoder.named(n, f"{name}: the parameter {prefix}{n}", state.pop(n)) for n in sorted(names)}
+    for attribute in sorted(state):
+        if attribute not in known:
+            raise TypeError(
+                f"{name}: {prefix}{attribute} is no attribute of spinney, and model files hold no others: delete it, "
+                "or pickle the estimator; nothing was written"
+            )
+    fitted = {n: encoder.named(n, f"{name}: the attribute {prefix}{n}", state[n]) for n in sorted(state)}
+    return engine, {"class": name, "params": params, "fitted": fitted}
+
+
+def _nested(encoder: Encoder, value: Any) -> dict[str, Any]:
+    """An estimator of spinney that is a parameter of another."""
+    if _classes().get(type(value).__name__) is not type(value):
+        raise encoder.refused(value)
+    engine, content = _taken_apart(encoder, value, f"{encoder.attribute}.")
+    if engine is not None:
+        content["model"] = encoder.encode(np.frombuffer(engine.to_bytes(), dtype=np.uint8))
+    return content
+
+
+def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
+    """An estimator of what `_taken_apart` made, every part of it proven."""
+    if not isinstance(content, dict) or content.keys() != _KEYS:
+        raise ValueError("the estimator has other parts than its class, parameters and fitted attributes")
+    name = content["class"]
+    cls = _classes().get(name) if isinstance(name, str) else None
+    if cls is None:
+        raise ValueError(f"{str(name)[:80]!r} is no estimator of spinney")
+    if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
+        raise ValueError("the parameters, or the fitted attributes, are no object")
+    if content["params"].keys() != set(cls._get_param_names()):
+        wrong = sorted(content["params"].keys() ^ set(cls._get_param_names()))
+        raise ValueError(f"{name} has no parameter {wrong[0][:80]!r}, or the file has not")
+    kind: Kind = cls._kind
+    estimator = cls(**{n: decoder.decode(value) for n, value in sorted(content["params"].items())})
+    if unknown := sorted(content["fitted"].keys() - fitted_names(kind, isinstance(estimator, ClassifierMixin)).keys()):
+        raise ValueError(f"{name} has no attribute {unknown[0][:80]!r}")
+    estimator._validate_params()
+    state = dict(estimator.__dict__)
+    state.update((n, decoder.decode(value)) for n, value in sorted(content["fitted"].items()))
+    if engine is not None:
+        state[ENGINE[kind]] = attribute_of(kind, engine)
+    estimator.__setstate__(state)
+    return estimator
+
+
+def _nested_again(decoder: Decoder, content: Any) -> Any:
+    if not isinstance(content, dict):
+        raise ValueError("an estimator is no object")
+    rest = dict(content)
+    engine = None
+    if "model" in rest:
+        data = decoder.decode(rest.pop("model"))
+        if type(data) is not np.ndarray or data.dtype != np.uint8 or data.ndim != 1:
+            raise ValueError("the model of an estimator is no array of bytes")
+        name = rest.get("class")
+        cls = _classes().get(name) if isinstance(name, str) else None
+        if cls is None:
+            raise ValueError(f"{str(name)[:80]!r} is no estimator of spinney")
+        engine = engine_of(engine_from(cls._kind, data.tobytes()))
+    return _put_together(decoder, rest, engine)

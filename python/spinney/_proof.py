@@ -1,0 +1,304 @@
+"""Proof that the fitted attributes of an estimator agree with each other and with the engine's model.
+
+Pickles, copies and model files give an estimator its attributes by name. The engine's model proves itself; this proves
+the rest, so that no estimator exists whose methods would index out of what they have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from spinney import _spinney
+from spinney._arrays import Tree
+from spinney._validation import LabelFormat
+
+Kind: TypeAlias = Literal["tree", "forest", "boosting", "compressed"]
+
+# The attribute that holds the engine's model.
+ENGINE: dict[Kind, str] = {"tree": "tree_", "forest": "_forest", "boosting": "_model", "compressed": "_model"}
+
+_OF_ALL = {"n_features_in_": True, "n_outputs_": True, "feature_names_in_": False}
+_OF_CLASSIFIERS = {"classes_": True, "n_classes_": True, "_label_format": True}
+# Fitted attributes of each kind, beside the engine's model: whether every fit sets them.
+_OF_KIND: dict[Kind, dict[str, bool]] = {
+    "tree": {"max_features_": True},
+    "forest": {
+        "_seed": True,
+        "_draws": True,
+        "oob_score_": False,
+        "oob_decision_function_": False,
+        "oob_prediction_": False,
+    },
+    "boosting": {
+        "_seed": True,
+        "_shared": True,
+        "_weak": True,
+        "max_features_": True,
+        "n_estimators_": True,
+        "start_": True,
+        "step_sizes_": True,
+        "train_score_": True,
+        "validation_score_": False,
+    },
+    "compressed": {
+        "_loss": True,
+        "compression_ratio_": True,
+        "full_loss_": False,
+        "l1_norm_": True,
+        "n_test_nodes_": True,
+        "path_": True,
+        "step_": True,
+    },
+}
+_SHARED = {"output_strategy", "loss", "learning_rate", "relabel_leaves", "estimator"}
+_LOSSES = {
+    True: {"log_loss", "exponential", "hinge", "squared_error"},
+    False: {"squared_error", "absolute_error"},
+}
+_STRATEGIES = {"projected", "joint", "single_target"}
+_PATH = {"l1_norm": "f", "train_loss": "f", "n_test_nodes": "i", "n_nonzero": "i"}
+_TESTED = {"test_loss_mean": "f", "test_loss_std": "f"}
+
+
+_ENGINES: dict[Kind, Any] = {
+    "tree": _spinney.Forest,
+    "forest": _spinney.Forest,
+    "boosting": _spinney.Boosted,
+    "compressed": _spinney.Compressed,
+}
+
+
+def engine_of(value: Any) -> Any:
+    """The engine's model in an attribute; None for anything else."""
+    value = value._forest if type(value) is Tree else value
+    return value if type(value) in _ENGINES.values() else None
+
+
+def engine_from(kind: Kind, data: bytes) -> Any:
+    """What the attribute of the engine's model holds, of the bytes of the model, proven by the engine."""
+    return attribute_of(kind, _ENGINES[kind].from_bytes(data))
+
+
+def attribute_of(kind: Kind, model: Any) -> Any:
+    """What the attribute holds, of the engine's model."""
+    if kind != "tree":
+        return model
+    if type(model) is not _spinney.Forest or model.n_trees != 1:
+        raise ValueError("the model is not one tree")
+    return Tree(model)
+
+
+def fitted_names(kind: Kind, classifier: bool) -> dict[str, bool]:
+    """Names of fitted attributes, and whether every fit sets them."""
+    return _OF_ALL | (_OF_CLASSIFIERS if classifier else {}) | _OF_KIND[kind]
+
+
+def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> None:
+    """Prove the fitted attributes in `state` of an estimator of the class `name`.
+
+    Raises
+    ------
+    ValueError
+        With the attribute, and what is wrong with it. An estimator that is not fitted has nothing to prove.
+    """
+    known = fitted_names(kind, classifier)
+    if ENGINE[kind] not in state:
+        # Features may be counted before a fit.
+        found = sorted(known.keys() & state.keys() - {"n_features_in_", "feature_names_in_"})
+        if found:
+            raise ValueError(f"{name}: there is {found[0]}, but no model")
+        return
+    missing = [attribute for attribute, always in known.items() if always and attribute not in state]
+    if missing:
+        raise ValueError(f"{name}: there is a model, but no {missing[0]}")
+    proof = _Proof(name, kind, classifier, state)
+    proof.engine()
+    proof.of_all()
+    if classifier:
+        proof.classes()
+    of_kind: dict[Kind, Callable[[], None]] = {
+        "tree": proof.drawn_features,
+        "forest": proof.forest,
+        "boosting": proof.boosting,
+        "compressed": proof.compressed,
+    }
+    of_kind[kind]()
+
+
+class _Proof:
+    """The attributes of one estimator."""
+
+    def __init__(self, name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> None:
+        self.name, self.kind, self.classifier, self.state = name, kind, classifier, state
+        self.model: Any = None
+
+    def need(self, holds: Any, attribute: str, why: str) -> None:
+        if not holds:
+            raise ValueError(f"{self.name}: {attribute} {why}")
+
+    def integer(self, attribute: str, least: int, most: float) -> None:
+        value = self.state[attribute]
+        self.need(type(value) is int and least <= value <= most, attribute, f"is no integer from {least} to {most}")
+
+    def numbers(self, attribute: str, shapes: list[tuple[int, ...]]) -> None:
+        """An array of float64 of one of these shapes; −1 stands for any length."""
+        value = self.state[attribute]
+        self.need(isinstance(value, np.ndarray) and value.dtype == np.float64, attribute, "is no array of float64")
+
+        def fits(shape: tuple[int, ...]) -> bool:
+            return len(shape) == value.ndim and all(a in (-1, b) for a, b in zip(shape, value.shape, strict=True))
+
+        self.need(any(map(fits, shapes)), attribute, f"has the shape {value.shape}, which does not fit the model")
+
+    def same(self, attribute: str, expected: Any) -> None:
+        self.numbers(attribute, [expected.shape])
+        same = np.array_equal(self.state[attribute], expected)
+        self.need(same, attribute, "has other values than the model")
+
+    # --- what all have -----------------------------------------------------------------------------------------------
+
+    def engine(self) -> None:
+        attribute = ENGINE[self.kind]
+        model = self.state[attribute]
+        if self.kind == "tree":
+            self.need(type(model) is Tree and type(model._forest) is _spinney.Forest, attribute, "is no tree")
+            model = model._forest
+            self.need(model.n_trees == 1, attribute, f"has {model.n_trees} trees")
+        else:
+            cls = _ENGINES[self.kind]
+            self.need(type(model) is cls, attribute, f"is no {cls.__name__} of the engine")
+        self.model = model
+        accepted = {"classes", "labels"} if self.classifier else {"numbers"}
+        self.need(model.kind in accepted, attribute, f"is a model of {model.kind}")
+
+    def of_all(self) -> None:
+        for attribute, expected in (("n_features_in_", self.model.n_features), ("n_outputs_", self.model.n_outputs)):
+            value = self.state[attribute]
+            self.need(type(value) is int and value == expected, attribute, f"is not {expected}, as the model has it")
+        if "feature_names_in_" in self.state:
+            names = self.state["feature_names_in_"]
+            is_list = isinstance(names, np.ndarray) and names.dtype == object
+            self.need(
+                is_list and names.shape == (self.model.n_features,),
+                "feature_names_in_",
+                "has not a name for each feature",
+            )
+            self.need(all(isinstance(n, str) for n in names), "feature_names_in_", "has names that are no strings")
+
+    def drawn_features(self) -> None:
+        self.integer("max_features_", 1, max(1, self.model.n_features))
+
+    def classes(self) -> None:
+        classes, n_classes, form = (self.state[a] for a in ("classes_", "n_classes_", "_label_format"))
+        n_outputs = self.model.n_outputs
+        is_labels = self.model.kind == "labels"
+        self.need((form is not None) == is_labels, "_label_format", f"does not fit a model of {self.model.kind}")
+        if is_labels:
+            known = type(form) is LabelFormat and isinstance(form.dtype, np.dtype) and form.dtype.kind in "biuf"
+            known = known and form.container in (None, sparse.csr_array, sparse.csr_matrix)
+            self.need(known, "_label_format", "is none of dense or CSR labels")
+            numbers = isinstance(classes, np.ndarray) and np.array_equal(classes, np.arange(n_outputs))
+            self.need(numbers, "classes_", "are not the numbers of the labels")
+            self.need(type(n_classes) is int and n_classes == n_outputs, "n_classes_", "is not the number of labels")
+            return
+        single = n_outputs == 1
+        if not single:
+            for attribute, value in (("classes_", classes), ("n_classes_", n_classes)):
+                is_list = type(value) is list and len(value) == n_outputs
+                self.need(is_list, attribute, f"is no list of one entry for each of {n_outputs} outputs")
+        expected = self.model.n_classes.tolist()
+        pairs = [(classes, n_classes)] if single else zip(classes, n_classes, strict=True)
+        for (found, n), wanted in zip(pairs, expected, strict=True):
+            self.need(type(n) is int and n == wanted, "n_classes_", f"is not {wanted}, as the model has it")
+            is_list = isinstance(found, np.ndarray) and found.shape == (wanted,)
+            self.need(is_list, "classes_", f"is no array of {wanted} classes, as the model has them")
+            self.need(found.dtype.kind in "biufUSO", "classes_", f"has the dtype {found.dtype}")
+            self.need(_rises(found), "classes_", "does not rise strictly")
+
+    def seed(self) -> None:
+        self.integer("_seed", 0, 2**64 - 1)
+
+    # --- of each kind ------------------------------------------------------------------------------------------------
+
+    def forest(self) -> None:
+        self.seed()
+        draws = self.state["_draws"]
+        self.need(type(draws) is tuple and len(draws) == 2 and type(draws[0]) is bool, "_draws", "is no pair")
+        size = draws[1]
+        positive = size is None or (type(size) in (int, float) and 0 < size < math.inf)
+        self.need(positive, "_draws", "has a number of rows that is not positive")
+        if "oob_score_" in self.state:
+            self.need(isinstance(self.state["oob_score_"], Real), "oob_score_", "is no number")
+        if "oob_decision_function_" in self.state:
+            self.numbers("oob_decision_function_", [(-1, self.model.width)])
+        if "oob_prediction_" in self.state:
+            self.numbers("oob_prediction_", [(-1,) if self.model.width == 1 else (-1, self.model.width)])
+
+    def boosting(self) -> None:
+        self.seed()
+        self.drawn_features()
+        model = self.model
+        n = self.state["n_estimators_"]
+        self.need(
+            type(n) is int and n == model.n_stages, "n_estimators_", f"is not {model.n_stages}, as the model has it"
+        )
+        for attribute in ("train_score_", "step_sizes_", "start_"):
+            self.same(attribute, getattr(model, attribute[:-1])())
+        if "validation_score_" in self.state:
+            self.same("validation_score_", model.validation_score())
+        shared, weak = self.state["_shared"], self.state["_weak"]
+        self.need(type(shared) is dict and shared.keys() == _SHARED, "_shared", "has other keys")
+        rate, name = shared["learning_rate"], shared["estimator"]
+        self.need(isinstance(rate, Real) and rate == model.learning_rate, "_shared", "has another learning rate")
+        loss = shared["loss"]
+        has_loss = isinstance(loss, str) and loss in _LOSSES[self.classifier]
+        self.need(has_loss, "_shared", "has a loss that is not known")
+        probable = loss in ("log_loss", "exponential")
+        self.need(probable == model.has_probabilities, "_shared", "has another loss than the model")
+        strategy = shared["output_strategy"]
+        self.need(isinstance(strategy, str) and strategy in _STRATEGIES, "_shared", "has a strategy that is not known")
+        self.need(isinstance(shared["relabel_leaves"], bool | np.bool_), "_shared", "says nothing of leaves")
+        self.need(name is None or isinstance(name, str), "_shared", "has an estimator without a name")
+        if weak is None:
+            self.need(model.forest is not None, "_weak", "is None, but the model has no trees")
+        else:
+            is_list = type(weak) is list and len(weak) == model.n_stages
+            self.need(is_list and model.forest is None, "_weak", "has not a model for each stage")
+        self.need((name is None) == (weak is None), "_weak", "does not fit the estimator that is named")
+
+    def compressed(self) -> None:
+        model, state = self.model, self.state
+        loss = state["_loss"]
+        losses = {"squared_error", "log_loss"} if self.classifier else {"squared_error"}
+        self.need(isinstance(loss, str) and loss in losses, "_loss", "is not known")
+        self.need((loss == "log_loss") == model.has_log_odds, "_loss", "is another than that of the model")
+        for attribute in ("l1_norm", "n_test_nodes"):
+            value, expected = state[f"{attribute}_"], getattr(model, attribute)
+            same = type(value) is type(expected) and value == expected
+            self.need(same, f"{attribute}_", f"is not {expected}, as the model has it")
+        ratio = state["compression_ratio_"]
+        self.need(type(ratio) in (int, float) and ratio > 0, "compression_ratio_", "is not positive")
+        path = state["path_"]
+        keys = path.keys() if type(path) is dict else set()
+        self.need(keys == _PATH.keys() or keys == _PATH.keys() | _TESTED.keys(), "path_", "has other keys")
+        n_points = len(path["l1_norm"]) if isinstance(path["l1_norm"], np.ndarray) and path["l1_norm"].ndim else 0
+        for key, values in path.items():
+            kind = (_PATH | _TESTED)[key]
+            fits = isinstance(values, np.ndarray) and values.dtype.kind == kind and values.shape == (n_points,)
+            self.need(fits and n_points > 0, "path_", f"has no array {key!r} of the length of the others")
+        self.integer("step_", 0, n_points - 1)
+        if "full_loss_" in state:
+            self.need(type(state["full_loss_"]) is float, "full_loss_", "is no number")
+
+
+def _rises(classes: Any) -> bool:
+    try:
+        return bool(np.all(classes[:-1] < classes[1:]))
+    except TypeError:
+        return False

@@ -1,0 +1,433 @@
+"""Python values as JSON text and arrays, and back: what a model file holds beside its trees.
+
+A small closed set of types, each by its exact type: nothing is looked up by name, nothing is called but what stands in
+this file. Numbers and strings are JSON's; everything else is an object of one key, its tag. Large arrays are tensors of
+the file, which the text refers to.
+
+| tag | value |
+|---|---|
+| `float` | "nan", "inf", "-inf" |
+| `int` | in hexadecimal, where 53 bits do not hold it |
+| `tuple`, `dict` | list of items, list of [key, value] in the order of their texts |
+| `scalar` | dtype and value of a numpy scalar |
+| `array` | dtype, shape, and `values` or the name of a `tensor` |
+| `sparse` | format, container, shape, and three arrays |
+| `projection` | class and fields of a value of `spinney.projection` |
+| `random_state` | state of a Mersenne twister |
+| `label_format` | dtype and container |
+| `estimator` | class, parameters, fitted attributes, and bytes of the engine's model, of an estimator of spinney |
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spinney import projection
+from spinney._validation import LabelFormat
+
+__all__ = ["Decoder", "Encoder", "from_text", "to_text"]
+
+_PROJECTIONS = {
+    cls.__name__: cls
+    for cls in (
+        projection.GaussianProjection,
+        projection.HadamardProjection,
+        projection.PCAProjection,
+        projection.RademacherProjection,
+        projection.SubsampleProjection,
+    )
+}
+_SPARSE = {
+    f"{name}_{kind}": getattr(sparse, f"{name}_{kind}")
+    for name in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+    for kind in ("array", "matrix")
+}
+_LABEL_CONTAINERS = {None: None, "csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
+
+# Arrays of no more values and bytes are in the text.
+_SMALL, _SMALL_BYTES = 64, 1 << 16
+# No array in the text has more bytes in memory.
+_MOST_BYTES = 1 << 24
+# Beyond so many tensors all arrays are in the text; the engine takes 4032.
+_MOST_TENSORS = 3000
+# Deeper values are refused, here and by `json` at some depth beyond.
+_MOST_LEVELS = 100
+# dtypes that tensors have; others are stored as their bytes.
+_TENSOR_TYPES = {"|b1", "|u1", "<i4", "<i8", "<u4", "<u8", "<f4", "<f8"}
+_DTYPE = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|U[1-9][0-9]{0,8})")
+_EXACT = 2**53
+
+
+class Encoder:
+    """Makes one text and its arrays of values."""
+
+    def __init__(self, estimator: Callable[[Encoder, Any], Any]) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self._estimator = estimator
+        # The attribute that is being encoded: of tensors' names and of messages.
+        self.attribute = ""
+        self.what = ""
+        self._level = 0
+        self._n_arrays: dict[str, int] = {}
+
+    def named(self, attribute: str, what: str, value: Any) -> Any:
+        """`value` of an attribute; `what` says in messages whose it is."""
+        before = self.attribute, self.what
+        self.attribute, self.what = attribute, what
+        try:
+            return self.encode(value)
+        finally:
+            self.attribute, self.what = before
+
+    def encode(self, value: Any) -> Any:
+        """A value for `json.dumps`.
+
+        Raises
+        ------
+        TypeError
+            For a type that is not in the table above; the message names the attribute.
+        """
+        self._level += 1
+        try:
+            if self._level > _MOST_LEVELS:
+                raise self._refused("is nested too deeply, or contains itself")
+            return self._encode(value)
+        finally:
+            self._level -= 1
+
+    def _encode(self, value: Any) -> Any:
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        if kind is int:
+            return value if abs(value) < _EXACT else {"int": hex(value)}
+        if kind is float:
+            return value if math.isfinite(value) else {"float": str(value)}
+        if kind is list:
+            return [self.encode(item) for item in value]
+        if kind is tuple:
+            return {"tuple": [self.encode(item) for item in value]}
+        if kind is dict:
+            keys = [(self.encode(key), key) for key in value]
+            # In this order values get their tensors, too.
+            keys.sort(key=lambda pair: to_text(pair[0]))
+            return {"dict": [[encoded, self.encode(value[key])] for encoded, key in keys]}
+        if isinstance(value, np.generic):
+            return {"scalar": self._scalar(value)}
+        if kind is np.ndarray or kind is np.memmap:
+            return {"array": self._array(value)}
+        if isinstance(value, sparse.spmatrix | sparse.sparray) and _SPARSE.get(kind.__name__) is kind:
+            return {"sparse": self._sparse(value)}
+        if _PROJECTIONS.get(kind.__name__) is kind:
+            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+            return {"projection": [kind.__name__, self.encode(fields)]}
+        if kind is np.random.RandomState:
+            state = value.get_state(legacy=True)
+            if state[0] != "MT19937":
+                raise self._refused(f"is a RandomState of {state[0]}, accepted: MT19937")
+            return {"random_state": [self.encode(part) for part in state[1:]]}
+        if kind is LabelFormat:
+            container = None if value.container is None else value.container.__name__
+            return {"label_format": [self._dtype(value.dtype), container]}
+        return {"estimator": self._estimator(self, value)}
+
+    def _dtype(self, dtype: np.dtype[Any]) -> str:
+        if dtype.str != "|O" and not _DTYPE.fullmatch(dtype.str):
+            raise self._refused(f"has the dtype {dtype}")
+        return dtype.str
+
+    def _scalar(self, value: Any) -> Any:
+        if isinstance(value, np.str_):
+            return ["str", str(value)]
+        return [self._dtype(value.dtype), self.encode(value.item())]
+
+    def _array(self, array: NDArray[Any]) -> Any:
+        dtype, shape = self._dtype(array.dtype), list(array.shape)
+        about: dict[str, Any] = {"dtype": dtype, "shape": shape}
+        if dtype == "|O":
+            items = [self.encode(item) for item in array.ravel().tolist()]
+            if not all(isinstance(item, str | int | float | bool | None) for item in items):
+                raise self._refused("is an array of objects that are not all strings or numbers")
+            return about | {"values": items}
+        is_small = array.size <= _SMALL and array.nbytes <= _SMALL_BYTES
+        if is_small or (len(self.arrays) >= _MOST_TENSORS and array.nbytes <= _MOST_BYTES):
+            return about | {"values": [self.encode(item) for item in array.ravel().tolist()]}
+        little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        if little.dtype.str not in _TENSOR_TYPES:
+            little = little.reshape(-1).view(np.uint8)
+        number = self._n_arrays.get(self.attribute, 0)
+        self._n_arrays[self.attribute] = number + 1
+        name = f"{self.attribute}.{number}"
+        self.arrays[name] = little
+        return about | {"tensor": name}
+
+    def _sparse(self, matrix: Any) -> Any:
+        # Other formats than the two compressed ones by their entries.
+        if _is_too_large(matrix.format, matrix.shape, matrix.nnz):
+            raise self._refused(f"is a sparse matrix of shape {matrix.shape} in format {matrix.format}, not CSR or CSC")
+        as_is = matrix.format in ("csr", "csc")
+        entries = matrix if as_is else matrix.tocoo()
+        parts = (entries.indptr, entries.indices, entries.data) if as_is else (entries.row, entries.col, entries.data)
+        return [type(matrix).__name__, list(matrix.shape), [self.encode(part) for part in parts]]
+
+    def _refused(self, why: str) -> TypeError:
+        return TypeError(
+            f"{self.what} {why}: a model file holds plain values, arrays and spinney's own objects, and no code. "
+            "Pickle the estimator, or save it with joblib; nothing was written"
+        )
+
+    def refused(self, value: Any) -> TypeError:
+        """The error for a value that has no place in a file."""
+        return self._refused(f"is {_described(value)}")
+
+
+def to_text(encoded: Any) -> str:
+    """The JSON of an encoded value: ASCII, the same whatever the order of keys."""
+    return json.dumps(encoded, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def _described(value: Any) -> str:
+    kind = type(value).__name__
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = getattr(value, "__qualname__", None)
+    return f"a {kind} ({name})" if isinstance(name, str) else f"a {kind}"
+
+
+class Decoder:
+    """Makes values of a text and its arrays. Every fault is a `ValueError`."""
+
+    def __init__(self, arrays: dict[str, NDArray[Any]], estimator: Callable[[Decoder, Any], Any]) -> None:
+        # What is left: each array is used once.
+        self._arrays = dict(arrays)
+        self._estimator = estimator
+        self._level = 0
+
+    def finish(self) -> None:
+        """Prove that every array has been used."""
+        if self._arrays:
+            raise ValueError(f"the array {min(self._arrays)!r} belongs to nothing")
+
+    def decode(self, encoded: Any) -> Any:
+        """The value."""
+        self._level += 1
+        try:
+            if self._level > _MOST_LEVELS:
+                raise ValueError("values are nested too deeply")
+            return self._decode(encoded)
+        finally:
+            self._level -= 1
+
+    def _decode(self, encoded: Any) -> Any:
+        if isinstance(encoded, float) and not math.isfinite(encoded):
+            raise ValueError("a number is too large for a float")
+        if encoded is None or isinstance(encoded, bool | int | float | str):
+            return encoded
+        if isinstance(encoded, list):
+            return [self.decode(item) for item in encoded]
+        tag, content = _only_item(encoded)
+        known: dict[str, Callable[[Any], Any]] = {
+            "float": self._float,
+            "int": self._int,
+            "tuple": lambda items: tuple(self.decode(item) for item in _list(items)),
+            "dict": self._dict,
+            "scalar": self._scalar,
+            "array": self._array,
+            "sparse": self._sparse,
+            "projection": self._projection,
+            "random_state": self._random_state,
+            "label_format": self._label_format,
+            "estimator": lambda content: self._estimator(self, content),
+        }
+        if tag not in known:
+            raise ValueError(f"the tag {tag[:40]!r} is not known")
+        return known[tag](content)
+
+    def _float(self, text: Any) -> float:
+        if text not in ("nan", "inf", "-inf"):
+            raise ValueError("a float is neither a number nor nan, inf or -inf")
+        return float(text)
+
+    def _int(self, text: Any) -> int:
+        if not isinstance(text, str) or not re.fullmatch(r"-?0x[0-9a-f]+", text):
+            raise ValueError("an integer is not written in hexadecimal")
+        return int(text, 16)
+
+    def _dict(self, items: Any) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for item in _list(items):
+            key, value = map(self.decode, _list(item, 2))
+            try:
+                if key in found:
+                    raise ValueError(f"the key {str(key)[:40]!r} occurs twice")
+                found[key] = value
+            except TypeError as error:
+                raise ValueError("the key of a dict is no plain value") from error
+        return found
+
+    def _scalar(self, content: Any) -> Any:
+        dtype, value = _list(content, 2)
+        if dtype == "str":
+            if not isinstance(value, str):
+                raise ValueError("a string of numpy is no string")
+            return np.str_(value)
+        return self._values(_dtype(dtype, "biuf"), [self.decode(value)])[0]
+
+    def _values(self, dtype: np.dtype[Any], items: list[Any]) -> NDArray[Any]:
+        """Items that the type holds exactly."""
+        kinds: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
+        if not all(type(item) is kinds[dtype.kind] for item in items):
+            raise ValueError(f"values of an array are not of its type {dtype}")
+        try:
+            with np.errstate(over="ignore"):
+                array = np.array(items, dtype=dtype)
+        except (OverflowError, ValueError) as error:
+            raise ValueError(f"values of an array are out of range of its type {dtype}") from error
+        same = [item == found or item != item for item, found in zip(items, array.tolist(), strict=True)]
+        if not all(same):
+            raise ValueError(f"values of an array have more bits than its type {dtype}")
+        return array
+
+    def _array(self, content: Any) -> NDArray[Any]:
+        if not isinstance(content, dict) or content.keys() not in (
+            {"dtype", "shape", "values"},
+            {"dtype", "shape", "tensor"},
+        ):
+            raise ValueError("an array has other parts than dtype, shape, and values or tensor")
+        shape = _list(content["shape"])
+        if len(shape) > 32 or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
+            raise ValueError("the shape of an array is no list of at most 32 sizes")
+        size = math.prod(shape)
+        if "tensor" in content:
+            return self._tensor(_dtype(content["dtype"], "biufU"), content["tensor"], shape, size)
+        items = [self.decode(item) for item in _list(content["values"])]
+        if len(items) != size:
+            raise ValueError(f"an array of shape {tuple(shape)} has {len(items)} values")
+        if content["dtype"] == "|O":
+            if not all(item is None or type(item) in (str, int, float, bool) for item in items):
+                raise ValueError("an array of objects holds others than strings and numbers")
+            array = np.empty(size, dtype=object)
+            array[:] = items
+            return array.reshape(shape)
+        dtype = _dtype(content["dtype"], "biufU")
+        if size * dtype.itemsize > _MOST_BYTES:
+            raise ValueError(f"an array of {size} values of type {dtype} is not in the arrays of the file")
+        return self._values(dtype, items).reshape(shape)
+
+    def _tensor(self, dtype: np.dtype[Any], name: Any, shape: list[int], size: int) -> NDArray[Any]:
+        array = self._arrays.pop(name, None) if isinstance(name, str) else None
+        if array is None:
+            raise ValueError(f"there is no array {str(name)[:80]!r}, or it is used twice")
+        little = dtype.newbyteorder("<")
+        if little.str in _TENSOR_TYPES:
+            if array.dtype != little or list(array.shape) != shape:
+                raise ValueError(f"the array {name!r} is not of the type and shape that are told")
+        else:
+            if array.dtype != np.uint8 or array.ndim != 1 or array.size != size * dtype.itemsize:
+                raise ValueError(f"the array {name!r} has not the bytes of its type and shape")
+            if dtype.kind == "U" and array.size and array.view("<u4").max() > 0x10FFFF:
+                raise ValueError(f"the array {name!r} holds others than characters")
+            array = array.view(little).reshape(shape)
+        return array.astype(dtype, copy=False)
+
+    def _sparse(self, content: Any) -> Any:
+        name, shape, parts = _list(content, 3)
+        cls = _SPARSE.get(name) if isinstance(name, str) else None
+        if cls is None:
+            raise ValueError("a sparse matrix is of a kind that is not known")
+        shape = tuple(_list(shape))
+        if not all(type(size) is int and 0 <= size < 2**62 for size in shape):
+            raise ValueError("the shape of a sparse matrix is no list of sizes")
+        first, second, data = map(self.decode, _list(parts, 3))
+        integers = all(type(a) is np.ndarray and a.ndim == 1 and a.dtype.kind == "i" for a in (first, second))
+        if not integers or type(data) is not np.ndarray or data.ndim != 1 or data.dtype.kind not in "biuf":
+            raise ValueError("a sparse matrix is not made of three arrays")
+        kind, container = name.split("_")
+        if kind in ("csr", "csc"):
+            matrix = cls((data, second, first), shape=shape)
+            matrix.check_format(full_check=True)
+            return matrix
+        if len(shape) != 2 or _is_too_large(kind, shape, len(data)):
+            raise ValueError("a sparse matrix is too large for its format")
+        entries = getattr(sparse, f"coo_{container}")((data, (first, second)), shape=shape)
+        return entries.asformat(kind)
+
+    def _projection(self, content: Any) -> Any:
+        name, fields = _list(content, 2)
+        cls = _PROJECTIONS.get(name) if isinstance(name, str) else None
+        fields = self.decode(fields)
+        if cls is None or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:
+            raise ValueError("a projection is of a family, or has parameters, that are not known")
+        return cls(**fields)
+
+    def _random_state(self, content: Any) -> np.random.RandomState:
+        keys, pos, has_gauss, cached = map(self.decode, _list(content, 4))
+        # numpy believes all of this.
+        is_array = type(keys) is np.ndarray and keys.dtype == np.uint32 and keys.shape == (624,)
+        is_place = type(pos) is int and 0 <= pos <= 624 and type(has_gauss) is int and has_gauss in (0, 1)
+        if not is_array or not is_place or type(cached) is not float or not math.isfinite(cached):
+            raise ValueError("the state of a random state is none of a Mersenne twister")
+        state = np.random.RandomState(0)
+        state.set_state(("MT19937", keys, pos, has_gauss, cached))
+        return state
+
+    def _label_format(self, content: Any) -> LabelFormat:
+        dtype, container = _list(content, 2)
+        if (container is not None and not isinstance(container, str)) or container not in _LABEL_CONTAINERS:
+            raise ValueError("the container of labels is not known")
+        return LabelFormat(_dtype(dtype, "biuf"), _LABEL_CONTAINERS[container])
+
+
+def _is_too_large(form: str, shape: Any, n_stored: int) -> bool:
+    """Whether a matrix of that format takes far more memory than its entries."""
+    # Diagonals are dense, and there are no more of them than entries; the others have room for each row.
+    size = n_stored * shape[-1] if form == "dia" else max(shape)
+    return form in ("bsr", "dia", "lil") and size > _MOST_BYTES
+
+
+def _list(value: Any, length: int | None = None) -> list[Any]:
+    if not isinstance(value, list) or length not in (None, len(value)):
+        raise ValueError(f"{str(value)[:40]!r} is no list of the length that is due")
+    return value
+
+
+def _dtype(text: Any, kinds: str) -> np.dtype[Any]:
+    if not isinstance(text, str) or not _DTYPE.fullmatch(text):
+        raise ValueError(f"the type {str(text)[:40]!r} is not known")
+    dtype = np.dtype(text)
+    if dtype.kind not in kinds:
+        raise ValueError(f"the type {dtype} is not accepted here")
+    return dtype
+
+
+def _only_item(encoded: Any) -> tuple[str, Any]:
+    if not isinstance(encoded, dict) or len(encoded) != 1:
+        raise ValueError("an object has not one tag")
+    return next(iter(encoded.items()))
+
+
+def from_text(text: str) -> Any:
+    """The JSON of a text, in which no name occurs twice in an object."""
+
+    def no_constant(name: str) -> Any:
+        raise ValueError(f"{name} is not JSON")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError("a name occurs twice in an object")
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
+    except RecursionError as error:
+        raise ValueError("values are nested too deeply") from error

@@ -1,0 +1,111 @@
+"""Writes the model files of this folder, which later versions must load: `python tests/golden/write.py`.
+
+One folder for each version of the format, of small models of every kind and form of leaves, with rows and what the
+engine predicts for them: the bits of float64, as integers. Rust (`crates/spinney/tests/golden.rs`) and Python
+(`tests/test_golden.py`) load them, compare the bits, and save the same bytes again. Predictions are sums, products and
+quotients alone, which have the same bits on every machine.
+
+Files of a format that was released are never written again: a reader that fails on them is wrong, not they.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import spinney
+from scipy import sparse
+
+HERE = Path(__file__).parent
+FORMAT = 1
+# Formats of versions of spinney that users have: their files stay as they are.
+RELEASED: set[int] = set()
+
+
+def data() -> tuple[np.ndarray, dict[str, object]]:
+    """Rows in halves, and y of every kind."""
+    rng = np.random.default_rng(7)
+    X = rng.integers(-4, 5, size=(40, 4)) / 2.0
+    score = X @ rng.integers(-2, 3, size=(4, 6))
+    labels = sparse.random_array((40, 60), density=0.06, rng=rng, format="csr")
+    labels.data[:] = 1
+    return X, {
+        "classes": np.array(["no", "perhaps", "yes"])[np.digitize(score[:, 0], [-2, 2])],
+        "outputs": np.digitize(score[:, :2], [-1, 3]),
+        "numbers": score / 3,
+        "labels": (score > 1).astype(np.int8),
+        "sparse": labels.astype(np.int64),
+    }
+
+
+def models() -> dict[str, object]:
+    """Fitted estimators by name."""
+    X, y = data()
+    small = {"n_estimators": 3, "max_leaf_nodes": 6, "random_state": 0}
+    rf, et = spinney.RandomForestClassifier, spinney.ExtraTreesRegressor
+    numbers = spinney.RandomForestRegressor(**small).fit(X, y["numbers"])
+    labels = rf(**small).fit(X, y["sparse"])
+    boosting = spinney.GradientBoostingClassifier
+    regression = spinney.GradientBoostingRegressor
+    compact = spinney.compression.compact_leaves
+    return {
+        "tree": spinney.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y["classes"]),
+        "forest_classes": rf(class_weight={"no": 2.0, "yes": 1.0, "perhaps": 1.0}, **small).fit(X, y["classes"]),
+        "forest_outputs": rf(criterion="entropy", **small).fit(X, y["outputs"]),
+        "forest_numbers": numbers,
+        "forest_sparse_labels": labels,
+        "forest_float16": compact(numbers, dtype="float16")[0],
+        "forest_rows": compact(labels, training_data=(X, y["sparse"]))[0],
+        "forest_rows_of_numbers": compact(numbers, training_data=(X, y["numbers"]))[0],
+        "forest_projected": et(output_projection=spinney.projection.RademacherProjection("sqrt"), **small).fit(
+            X, y["numbers"]
+        ),
+        "boosting_relabelled": regression(**small).fit(X, y["numbers"]),
+        "boosting_softmax": boosting(output_strategy="joint", **small).fit(X, y["classes"]),
+        "boosting_low_rank": boosting(relabel_leaves=False, **small).fit(X, y["labels"]),
+        "boosting_single_target": regression(output_strategy="single_target", **small).fit(X, y["numbers"][:, :2]),
+        "compressed": spinney.CompressedForestRegressor(
+            et(n_estimators=5), l1_norm=None, step_size=0.2, max_test_nodes=9
+        )
+        .set_params(random_state=0)
+        .fit(X, y["numbers"][:, 0]),
+        "compressed_labels": spinney.CompressedForestClassifier(
+            l1_norm=None, step_size=0.2, max_test_nodes=9, loss="log_loss", random_state=0
+        ).fit(X, y["labels"]),
+    }
+
+
+def raw_predictions(model: object, X: np.ndarray) -> np.ndarray:
+    """What the engine predicts: no logarithm or exponential has touched it."""
+    engine = getattr(model, "_model", None)
+    X = X.astype(np.float32)
+    return model._forest.predict(X) if engine is None else engine.predict_scores(X)
+
+
+def bits(numbers: np.ndarray) -> list[list[int]]:
+    """The bits of float64, row by row."""
+    return np.ascontiguousarray(numbers, np.float64).view(np.uint64).tolist()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--replace", action="store_true", help="replace files of a format that is not released")
+    args = parser.parse_args()
+    folder = HERE / f"v{FORMAT}"
+    if FORMAT in RELEASED:
+        sys.exit(f"{folder}: format {FORMAT} was released, its files stay as they are")
+    if folder.exists() and not args.replace:
+        sys.exit(f"{folder} is there; --replace to write it anew")
+    folder.mkdir(exist_ok=True)
+    X = data()[0][::3]
+    predictions = {}
+    for name, model in models().items():
+        spinney.save(model, folder / f"{name}.safetensors")
+        predictions[name] = bits(raw_predictions(model, X))
+    about = {"X": X.tolist(), "predictions": predictions}
+    (folder / "predictions.json").write_text(json.dumps(about, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()

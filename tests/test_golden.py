@@ -1,0 +1,43 @@
+"""Files of every version of the format load, predict the same bits and save the same bytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import spinney
+
+GOLDEN = Path(__file__).parent / "golden"
+FILES = sorted(GOLDEN.glob("v*/*.safetensors"))
+
+
+def test_there_are_files_and_they_are_small():
+    assert len(FILES) >= 15
+    assert sum(path.stat().st_size for path in GOLDEN.rglob("*")) < 200_000
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_predictions_have_the_same_bits_and_the_file_is_written_again(path, tmp_path):
+    about = json.loads((path.parent / "predictions.json").read_text())
+    X = np.array(about["X"], dtype=np.float32)
+    for mmap_mode in (None, "r"):
+        model = spinney.load(path, mmap_mode=mmap_mode)
+        engine = model._model if hasattr(model, "_model") else model._forest
+        found = engine.predict_scores(X) if hasattr(engine, "predict_scores") else engine.predict(X)
+        assert found.view(np.uint64).tolist() == about["predictions"][path.stem]
+        assert model.predict(X).shape[0] == len(X)
+    if path.parent.name == "v1":  # the format that is written today
+        spinney.save(model, tmp_path / "model")
+        assert (tmp_path / "model").read_bytes() == path.read_bytes()
+    assert spinney.inspect_model(path)["format_version"] == int(path.parent.name[1:])
+
+
+def test_files_are_not_written_over():
+    command = [sys.executable, str(GOLDEN / "write.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "--replace" in done.stderr
