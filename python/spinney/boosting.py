@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import _fit_context, clone, is_regressor
 from sklearn.model_selection import train_test_split
@@ -25,6 +24,7 @@ from spinney._base import (
     BaseModel,
     BaseRegressor,
     Members,
+    count_threads,
     n_drawn_features,
     n_positive,
     progress_bar,
@@ -104,7 +104,7 @@ class BaseBoosting(BaseModel):
         return forest
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return count_threads(self.n_jobs)
 
     def _check_X(self, X: Any, *, reset: bool, fitting: bool = False) -> Matrix:
         weak = self.estimator if reset or fitting else self._weak

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context, clone, is_classifier
@@ -26,6 +25,7 @@ from spinney._base import (
     BaseRegressor,
     Members,
     as_size,
+    count_threads,
     n_drawn_features,
     progress_bar,
     unchanged_on_failure,
@@ -105,7 +105,7 @@ class BaseCompressed(BaseModel):
         return self._model.forest
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return count_threads(self.n_jobs)
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:

@@ -10,7 +10,6 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context
@@ -26,6 +25,7 @@ from spinney._base import (
     BaseModel,
     BaseRegressor,
     Members,
+    count_threads,
     n_drawn_features,
     n_positive,
     progress_bar,
@@ -74,7 +74,7 @@ class BaseForest(BaseModel):
     _draws: tuple[bool, float | None]
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return count_threads(self.n_jobs)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use spinney::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets};
+use spinney::{ClassWeight, ErrorKind, LabelView, Matrix, RowWeights, SparseView, Targets};
 
 use crate::error::raise;
 
@@ -43,8 +43,8 @@ impl PyMatrix<'_> {
     pub(crate) fn view(&self) -> PyResult<Matrix<'_>> {
         Ok(match self {
             PyMatrix::Dense(x) => Matrix::Dense(x.as_array()),
-            PyMatrix::Csr(x) => Matrix::Csr(x.view(x.shape.0, x.shape.1)?),
-            PyMatrix::Csc(x) => Matrix::Csc(x.view(x.shape.1, x.shape.0)?),
+            PyMatrix::Csr(x) => Matrix::Csr(x.view(x.shape.0, x.shape.1, "features")?),
+            PyMatrix::Csc(x) => Matrix::Csc(x.view(x.shape.1, x.shape.0, "samples")?),
         })
     }
 }
@@ -67,7 +67,11 @@ pub(crate) struct PySparse<'py> {
 }
 
 impl PySparse<'_> {
-    fn view(&self, n_major: usize, n_minor: usize) -> PyResult<SparseView<'_>> {
+    fn view(&self, n_major: usize, n_minor: usize, minors: &'static str) -> PyResult<SparseView<'_>> {
+        let limit = u32::MAX as usize;
+        if n_minor > limit {
+            return Err(raise(ErrorKind::TooMany { what: minors, limit }.into()));
+        }
         let ptr = self.indptr.to_offsets("X")?;
         if ptr.len().checked_sub(1) != Some(n_major) {
             let message = format!("indptr of X has length {}, expected {}", ptr.len(), n_major + 1);
