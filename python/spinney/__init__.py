@@ -18,9 +18,12 @@ Modules
     What a fitted model says about its features.
 `spinney.datasets`
     Readers of data sets.
+
+`estimate_fit_memory` says what a fit will take of memory.
 """
 
 from spinney import compression, datasets, inspection, metrics, projection
+from spinney._memory import estimate_fit_memory
 from spinney._spinney import __version__, build_info
 from spinney.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from spinney.compression import CompressedForestClassifier, CompressedForestRegressor
@@ -54,6 +57,7 @@ __all__ = [
     "build_info",
     "compression",
     "datasets",
+    "estimate_fit_memory",
     "inspection",
     "metrics",
     "projection",

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from spinney import _projection, _spinney, _validation
+from spinney import _memory, _projection, _spinney, _validation
 from spinney._arrays import Tree
 from spinney._base import (
     BaseClassifier,
@@ -150,7 +150,8 @@ class BaseBoosting(BaseModel):
         ValueError, TypeError
             Bad input or parameters, named in the message.
         MemoryError
-            Also for sizes that the engine cannot allocate.
+            Before anything is grown where the parts of `spinney.estimate_fit_memory` that are certain to be needed
+            cannot be had; later for others that the engine cannot allocate.
 
         After any failure, Ctrl-C included, the estimator is as it was before.
 
@@ -189,6 +190,7 @@ class BaseBoosting(BaseModel):
         weights = _spinney.weights_by_row(target.engine, self._row_weights(target, weights))
         weights, validation = self._validation_set(X, target, weights, given)
         config = self._boost_config(n_positive(weights, X.shape[0]), target)
+        _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
         with progress_bar(int(self.n_estimators) - n_grown, self.verbose, type(self).__name__) as progress:
             if self.estimator is None:
                 threads = self._n_threads()
