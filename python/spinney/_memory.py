@@ -235,7 +235,7 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
 
 
 def _compression(estimator: Any, shapes: Shapes) -> list[Term]:
-    given = estimator._given() or estimator._default_estimator()
+    given = estimator._default_estimator() if estimator.estimator is None else estimator._given()
     fitted = estimator.prefit and hasattr(given, "n_features_in_")
     n = shapes.n_samples
     found = [] if fitted else _forest(given, shapes)
