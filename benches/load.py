@@ -71,7 +71,7 @@ def main() -> None:
         rate = n_calls * args.threads * batch / (time.perf_counter() - begun)
         show(f"{args.threads} threads, {batch} rows", np.concatenate(found))
         print(f"{'':28s} {rate:,.0f} predictions/s, resident {resident():.0f} MB")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     print(f"resident memory: {before:.0f} MB before, {resident():.0f} MB after, {peak:.0f} MB at most")
 
     one, other = latencies(ours.predict, X, 1, 2_000), latencies(theirs.predict, X, 1, 100)
