@@ -1,6 +1,8 @@
 //! The fuzz targets on inputs that are kept: those that once broke a promise, and real ones to start from.
 //! `cargo test -p spinney --test fuzz_regressions -- --ignored` writes the latter for a fuzzer, into `fuzz/corpus`.
 
+#![allow(clippy::print_stdout)] // shown with a failure: which input it was
+
 #[path = "../../../fuzz/src/lib.rs"]
 mod targets;
 
