@@ -10,7 +10,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 
 .PHONY: help
 help:  ## Say what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -47,6 +47,27 @@ lint: $(VENV)/built $(VENV)/extra-lint $(VENV)/extra-test  ## Check formatting, 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest spinney._spinney
+
+# Seconds for each fuzz target.
+FUZZ_SECONDS ?= 60
+
+.PHONY: fuzz
+fuzz:  ## Fuzz each target for a minute (needs a nightly toolchain; installs cargo-fuzz)
+	@rustup run nightly rustc --version >/dev/null 2>&1 || { echo 'make fuzz needs: rustup toolchain install nightly'; exit 1; }
+	@cargo fuzz --version >/dev/null 2>&1 || { echo 'cargo-fuzz is not there: installing it'; cargo install --locked cargo-fuzz; }
+	cargo test --quiet --package spinney --test fuzz_regressions -- --ignored write_seeds
+	@set -e; for target in $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs))); do \
+		echo "== $$target"; \
+		cargo +nightly fuzz run -O $$target fuzz/corpus/$$target fuzz/regressions/$$target -- -max_total_time=$(FUZZ_SECONDS) \
+			-max_len=16384 -print_final_stats=1; \
+	done
+
+# The crate has no `unsafe`; what it builds on has.
+.PHONY: sanitize
+sanitize:  ## Run the crate's tests under AddressSanitizer (needs a nightly toolchain)
+	@rustup run nightly rustc --version >/dev/null 2>&1 || { echo 'make sanitize needs: rustup toolchain install nightly'; exit 1; }
+	RUSTFLAGS=-Zsanitizer=address cargo +nightly test --package spinney --lib --tests \
+		--target $$(rustc +nightly -vV | sed -n 's/^host: //p')
 
 .PHONY: bench
 bench: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the benchmarks

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import signal
-import subprocess
-import sys
-import textwrap
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -16,7 +10,7 @@ import spinney
 from conftest import BOOSTING, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier
 from spinney import _spinney
@@ -335,16 +329,6 @@ def test_separable_classes_stay_finite(loss):
     assert (model.predict(X) == y).all()
 
 
-def test_entries_that_are_named_twice(name):
-    y = make_data(name)[1]
-    twice = sparse.csr_array((np.ones(3), np.array([1, 0, 1]), np.r_[0, 3, np.full(59, 3)]), shape=(60, 12))
-    before = twice.data.copy(), twice.indices.copy()
-    summed = sparse.csr_array(twice.toarray())
-    assert model_bytes(make(name).fit(twice, y)) == model_bytes(make(name).fit(summed, y))
-    np.testing.assert_array_equal(twice.data, before[0])
-    np.testing.assert_array_equal(twice.indices, before[1])
-
-
 def test_huge_numbers_to_predict():
     X, y = make_data(REGRESSOR)
     for scale in (1e-100, 1e100):
@@ -362,87 +346,6 @@ def test_broken_models_are_refused():
 
 
 # Interruption and threads
-
-
-def test_predict_from_threads(name):
-    X, y = make_data(name, n=300)
-    model = make(name).fit(X, y)
-    expected = model.predict(X)
-    with ThreadPoolExecutor(8) as pool:
-        for found in pool.map(lambda _: model.predict(X), range(32)):
-            np.testing.assert_array_equal(found, expected)
-        for found in pool.map(lambda _: list(model.staged_predict(X))[-1], range(32)):
-            np.testing.assert_array_equal(found, expected)
-
-
-def test_fit_from_threads():
-    X, y = make_data(REGRESSOR, n=300)
-    weak = {"estimator": LinearRegression(), "relabel_leaves": False}
-    for params in ({}, weak):
-        with ThreadPoolExecutor(8) as pool:
-            models = list(pool.map(lambda _: make(REGRESSOR, n_jobs=2, **params).fit(X, y), range(8)))  # noqa: B023
-        assert len({model_bytes(model) for model in models}) == 1
-
-
-def test_a_generator_of_stages_in_several_hands():
-    X, y = make_data(REGRESSOR, n=300)
-    model = make(REGRESSOR, n_estimators=50).fit(X, y)
-    stages = model._model.staged_scores(X.astype(np.float32), 1)
-
-    def take(_):
-        try:
-            return next(stages, None)
-        except ValueError as error:
-            return str(error)
-
-    with ThreadPoolExecutor(4) as pool:
-        taken = [part for part in pool.map(take, range(200)) if part is not None]
-    assert all("another thread" in part for part in taken if isinstance(part, str))
-    assert sum(not isinstance(part, str) for part in taken) <= 50
-
-
-LONG = """
-    import sys, time, numpy as np, spinney
-    from sklearn.linear_model import Ridge
-    rng = np.random.default_rng(0)
-    kind = sys.argv[1]
-    params = {"n_estimators": 100_000}
-    if kind == "weak":
-        params |= {"estimator": Ridge(), "relabel_leaves": False}
-    elif kind != "predict":
-        params |= {"output_strategy": kind, "n_jobs": 2}
-    X, y = rng.random((20_000, 50), dtype=np.float32), rng.random((20_000, 20))
-    model = spinney.GradientBoostingRegressor(**params)
-    work = lambda: model.fit(X, y)
-    if kind == "predict":
-        model.set_params(n_estimators=300, n_jobs=2).fit(X[:500], y[:500])
-        X = np.tile(X, (20, 1))
-        work = lambda: list(model.staged_predict(X))
-    print("ready", flush=True)
-    try:
-        work()
-    except KeyboardInterrupt:
-        print(time.monotonic(), "fitted" if hasattr(model, "n_features_in_") else "unfitted", flush=True)
-    else:
-        print("finished", flush=True)
-"""
-
-
-@pytest.mark.parametrize("kind", ["projected", "joint", "single_target", "weak", "predict"])
-def test_ctrl_c_is_answered_within_half_a_second(kind):
-    source = [sys.executable, "-c", textwrap.dedent(LONG), kind]
-    with subprocess.Popen(source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(1.0)
-            sent = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            answer = process.stdout.readline().split()
-            assert len(answer) == 2, (answer, process.stderr.read())
-            assert float(answer[0]) - sent < 0.5
-            assert answer[1] == ("fitted" if kind == "predict" else "unfitted")
-        finally:
-            process.kill()
 
 
 def test_progress_reaches_the_number_of_stages(monkeypatch):

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import textwrap
-import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
@@ -361,51 +355,6 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(name, failure, fitted, pref
     assert model.estimator.__dict__ == forest_before
 
 
-LONG = """
-    import sys, time, numpy as np, spinney
-    rng = np.random.default_rng(0)
-    kind = sys.argv[1]
-    params = {
-        "path": {"l1_norm": None},
-        "outputs": {"l1_norm": None},
-        "folds": {"l1_norm": "cv", "n_jobs": 2},
-        "lasso": {"l1_norm": None, "solver": "lasso"},
-        "grow": {"l1_norm": None, "method": "grow"},
-    }[kind]
-    n, d = (2_000, 100) if kind == "outputs" else (4_000, 1)
-    X, y = rng.random((n, 10), dtype=np.float32), rng.normal(size=(n, d))
-    y = y[:, 0] if d == 1 else y
-    forest = spinney.ExtraTreesRegressor(200 if kind != "folds" else 50, random_state=0)
-    if kind != "folds":
-        forest.fit(X, y)
-    model = spinney.CompressedForestRegressor(forest, prefit=kind != "folds", step_size=1e-4, **params)
-    print("ready", flush=True)
-    try:
-        model.fit(X, y)
-    except KeyboardInterrupt:
-        print(time.monotonic(), "fitted" if hasattr(model, "n_features_in_") else "unfitted", flush=True)
-    else:
-        print("finished", flush=True)
-"""
-
-
-@pytest.mark.parametrize("kind", ["path", "outputs", "folds", "lasso", "grow"])
-def test_ctrl_c_is_answered_within_half_a_second(kind):
-    source = [sys.executable, "-c", textwrap.dedent(LONG), kind]
-    with subprocess.Popen(source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(1.0)
-            sent = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            answer = process.stdout.readline().split()
-            assert len(answer) == 2, (answer, process.stderr.read())
-            assert float(answer[0]) - sent < 0.5
-            assert answer[1] == "unfitted"
-        finally:
-            process.kill()
-
-
 def test_progress_is_reported(name, monkeypatch):
     seen = []
 
@@ -419,15 +368,6 @@ def test_progress_is_reported(name, monkeypatch):
     model = make(name).fit(X, y)
     assert seen == sorted(seen)
     assert seen[-1] > model._path.n_steps
-
-
-def test_predict_from_sixteen_threads(name):
-    X, y = make_data(name, n=300)
-    model = make(name, l1_norm=1.0).fit(X, y)
-    expected = model.predict(X)
-    with ThreadPoolExecutor(16) as pool:
-        for found in pool.map(model.predict, [X] * 64):
-            np.testing.assert_array_equal(found, expected)
 
 
 def test_models_cannot_be_changed(name):

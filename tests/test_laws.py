@@ -100,13 +100,6 @@ def test_one_model_for_every_layout(name, outputs, depth_first, projection):
             np.testing.assert_array_equal(expected.predict_proba(Z), expected.predict_proba(X), err_msg=form)
 
 
-def test_memory_mapped(name, tmp_path):
-    X, y = make_data(name)
-    np.save(tmp_path / "X.npy", X.astype(np.float32))
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    assert model_bytes(make(name).fit(mapped, y)) == model_bytes(make(name).fit(X, y))
-
-
 @pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("outputs", OUTPUTS)

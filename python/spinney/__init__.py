@@ -19,10 +19,12 @@ Modules
 `spinney.datasets`
     Readers of data sets.
 
-Model files: `save`, `load` and `inspect_model`, for files that run no code when they are loaded.
+Model files: `save`, `load` and `inspect_model`, for files that run no code when they are loaded. `estimate_fit_memory`
+says what a fit will take of memory.
 """
 
 from spinney import compression, datasets, inspection, metrics, projection
+from spinney._memory import estimate_fit_memory
 from spinney._model_file import inspect_model, load, save
 from spinney._spinney import __version__, build_info
 from spinney.boosting import GradientBoostingClassifier, GradientBoostingRegressor
@@ -57,6 +59,7 @@ __all__ = [
     "build_info",
     "compression",
     "datasets",
+    "estimate_fit_memory",
     "inspect_model",
     "inspection",
     "load",

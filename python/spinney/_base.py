@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
@@ -41,6 +42,18 @@ def unchanged_on_failure(estimator: Any) -> Iterator[None]:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Threads that `n_jobs` stands for, None in the context of joblib that is active.
+
+    As `joblib.effective_n_jobs` but for backends of processes, which warns and says 1 where processes may have no
+    children, such as those of `multiprocessing.Pool`: the engine has threads, which may be there.
+    """
+    backend, in_context = get_active_backend()
+    if not getattr(backend, "supports_sharedmem", False):
+        backend = ThreadingBackend()
+    return int(backend.effective_n_jobs(in_context if n_jobs is None else n_jobs))
 
 
 @contextmanager

@@ -41,6 +41,7 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     float64 is converted once, other sparse formats become CSR. Entries out of order or duplicated are repaired on a
     copy. With `reset`, sets `n_features_in_` and `feature_names_in_` on the estimator; else compares with them.
     """
+    X = over_same_memory(X, "X")
     with np.errstate(over="ignore"):  # what overflows float32 is found below, with a message of its own
         X = validate_data(
             estimator,
@@ -70,18 +71,30 @@ def check_values(X: Any) -> Matrix:
 
 def check_wide_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     """X for weak models of scikit-learn: float64 or float32 as it comes, dense or canonical CSR or CSC, finite."""
+    X = over_same_memory(X, "X")
     X = validate_data(estimator, X, reset=reset, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     return canonical(X, "X") if is_sparse(X) else X
 
 
-def canonical(matrix: Any, name: str) -> Any:
-    """A CSR or CSC matrix with sorted indices and no duplicates: over the same memory if it is so already."""
-    parts = (matrix.data, matrix.indices, matrix.indptr)
+def over_same_memory(matrix: Any, name: str, *, every_entry: bool = False) -> Any:
+    """A CSR or CSC matrix that is proven to be one, over the memory of the one given; whatever else it is, itself.
+
+    Arrays that contradict each other would lead scipy's conversions out of bounds: ends and lengths are looked at, with
+    `every_entry` all offsets and indices too.
+    """
+    if not is_sparse(matrix) or matrix.format not in ("csr", "csc"):
+        return matrix
     try:
-        same = type(matrix)(parts, shape=matrix.shape, copy=False)
-        same.check_format(full_check=True)
+        same = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=False)
+        same.check_format(full_check=every_entry)
     except (ValueError, IndexError) as error:
         raise ValueError(f"{name} is not a valid sparse matrix: {error}") from error
+    return same
+
+
+def canonical(matrix: Any, name: str) -> Any:
+    """A CSR or CSC matrix with sorted indices and no duplicates: over the same memory if it is so already."""
+    same = over_same_memory(matrix, name, every_entry=True)
     if same.has_canonical_format:
         return same
     same = same.copy()
@@ -220,7 +233,7 @@ def _dense(y: Any, dtype: Any, n_samples: int, name: str, *, warn_column: bool) 
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
     y = np.atleast_1d(check_array(y, ensure_2d=False, dtype=dtype, input_name="y", estimator=name))
     if len(y) != n_samples:
-        check_consistent_length(np.empty(n_samples, dtype=np.bool_), y)
+        check_consistent_length(np.broadcast_to(np.False_, n_samples), y)
     if y.ndim == 2 and y.shape[1] == 1 and warn_column:
         message = (
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
@@ -245,7 +258,7 @@ def _sparse_labels(y: Any, n_samples: int) -> sparse.csr_array:
         )
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y is sparse of dtype {y.dtype}, accepted: 0/1 labels (bool, int or float)")
-    entries = y.tocoo()
+    entries = over_same_memory(y, "y", every_entry=True).tocoo()
     if not np.isin(entries.data, (0, 1)).all():
         raise ValueError("y is sparse and holds values other than 0 and 1; sparse y means labels, pass classes dense")
     # As booleans a label named twice is a label named once.

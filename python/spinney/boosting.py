@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import _fit_context, clone, is_regressor
 from sklearn.model_selection import train_test_split
@@ -18,13 +17,14 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from spinney import _projection, _spinney, _validation
+from spinney import _memory, _projection, _spinney, _validation
 from spinney._arrays import Tree
 from spinney._base import (
     BaseClassifier,
     BaseModel,
     BaseRegressor,
     Members,
+    count_threads,
     n_drawn_features,
     n_positive,
     progress_bar,
@@ -105,7 +105,7 @@ class BaseBoosting(BaseModel):
         return forest
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return count_threads(self.n_jobs)
 
     def _check_X(self, X: Any, *, reset: bool, fitting: bool = False) -> Matrix:
         weak = self.estimator if reset or fitting else self._weak
@@ -151,7 +151,8 @@ class BaseBoosting(BaseModel):
         ValueError, TypeError
             Bad input or parameters, named in the message.
         MemoryError
-            Also for sizes that the engine cannot allocate.
+            Before anything is grown where the parts of `spinney.estimate_fit_memory` that are certain to be needed
+            cannot be had; later for others that the engine cannot allocate.
 
         After any failure, Ctrl-C included, the estimator is as it was before.
 
@@ -190,6 +191,7 @@ class BaseBoosting(BaseModel):
         weights = _spinney.weights_by_row(target.engine, self._row_weights(target, weights))
         weights, validation = self._validation_set(X, target, weights, given)
         config = self._boost_config(n_positive(weights, X.shape[0]), target)
+        _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
         with progress_bar(int(self.n_estimators) - n_grown, self.verbose, type(self).__name__) as progress:
             if self.estimator is None:
                 threads = self._n_threads()

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context, clone, is_classifier
@@ -18,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _spinney
+from spinney import _memory, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._base import (
     BaseClassifier,
@@ -26,6 +25,7 @@ from spinney._base import (
     BaseRegressor,
     Members,
     as_size,
+    count_threads,
     n_drawn_features,
     progress_bar,
     unchanged_on_failure,
@@ -105,7 +105,7 @@ class BaseCompressed(BaseModel):
         return self._model.forest
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return count_threads(self.n_jobs)
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -134,7 +134,8 @@ class BaseCompressed(BaseModel):
         sklearn.exceptions.NotFittedError
             With `prefit`, when `estimator` is not fitted.
         MemoryError
-            Also for sizes that the engine cannot allocate.
+            Before anything is grown where the parts of `spinney.estimate_fit_memory` that are certain to be needed
+            cannot be had; later for others that the engine cannot allocate.
 
         After any failure, Ctrl-C included, the estimator is as it was before.
 
@@ -155,6 +156,7 @@ class BaseCompressed(BaseModel):
         if self.prefit:
             check_is_fitted(self._given())
         X, target, weights = self._check_fit(X, y, sample_weight)
+        _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
         seed = draw_seed(self.random_state)
         folds = self._folds(X, target, weights) if self._cross_validates() else []
         self._set_outputs(target)

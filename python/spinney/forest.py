@@ -10,7 +10,6 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context
@@ -18,7 +17,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _spinney
+from spinney import _memory, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._base import (
     PRUNING_CONSTRAINTS,
@@ -26,6 +25,7 @@ from spinney._base import (
     BaseModel,
     BaseRegressor,
     Members,
+    count_threads,
     n_drawn_features,
     n_positive,
     progress_bar,
@@ -75,7 +75,7 @@ class BaseForest(BaseModel):
     _draws: tuple[bool, float | None]
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return count_threads(self.n_jobs)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -101,7 +101,8 @@ class BaseForest(BaseModel):
         ValueError, TypeError
             Bad input or parameters, named in the message.
         MemoryError
-            Also for sizes that the engine cannot allocate.
+            Before anything is grown where the parts of `spinney.estimate_fit_memory` that are certain to be needed
+            cannot be had; later for others that the engine cannot allocate.
 
         After any failure, Ctrl-C included, the estimator is as it was before.
 
@@ -142,6 +143,7 @@ class BaseForest(BaseModel):
         if n_more == 0:
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
         else:
+            _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
             with progress_bar(n_more, self.verbose, type(self).__name__) as progress:
                 more = _spinney.fit_forest(X, target.engine, row_weights, config, n_threads, progress)
             self._forest = more if grown is None else _spinney.Forest.merge([grown, more])

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _spinney
+from spinney import _memory, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._base import (
     PRUNING_CONSTRAINTS,
@@ -72,7 +72,8 @@ class BaseTree(BaseModel):
         ValueError, TypeError
             Bad input or parameters, named in the message.
         MemoryError
-            Also for sizes that the engine cannot allocate.
+            Before anything is grown where the parts of `spinney.estimate_fit_memory` that are certain to be needed
+            cannot be had; later for others that the engine cannot allocate.
 
         After any failure, Ctrl-C included, the estimator is as it was before.
 
@@ -86,6 +87,7 @@ class BaseTree(BaseModel):
             growth = Growth(draw_seed(self.random_state))
             config = self._tree_config(n_positive(weights, X.shape[0]), target, growth)
             row_weights = self._row_weights(target, weights)
+            _memory.reserve(self, _memory.of_checked(X, target, row_weights[0] is not None))
             self.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config))
             self.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
             self._set_outputs(target)

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ndarray::{Array2, ArrayView2};
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -15,7 +15,7 @@ use crate::config::PyBoostConfig;
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::PyForest;
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights, n_stored};
 use crate::model_file::{kind_of, n_classes};
 use crate::output;
 use crate::projection::n_columns;
@@ -53,7 +53,7 @@ pub(crate) fn weights_by_row<'py>(
     y: PyTargets<'py>,
     weights: PyRowWeights<'py>,
 ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-    let (y, weights) = (y.view()?, weights.contiguous());
+    let (y, weights) = (y.view()?, weights.contiguous()?);
     let by_row = weights.view()?.by_row(&y).map_err(raise)?;
     Ok(by_row.map(|w| output::vector(py, w.into_owned())))
 }
@@ -74,8 +74,8 @@ pub(crate) fn fit_boosting<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<PyBoosted> {
     let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
-    let w = sample_weight.as_ref().map(contiguous);
-    let held_weights = validation.as_ref().and_then(|(_, _, w)| w.as_ref().map(contiguous));
+    let w = contiguous_weights(sample_weight.as_ref())?;
+    let held_weights = contiguous_weights(validation.as_ref().and_then(|(_, _, w)| w.as_ref()))?;
     let validation = match &validation {
         Some((x, y, _)) => Some(Validation { x: x.view()?, y: y.view()?, sample_weight: held_weights.as_deref() }),
         None => None,
@@ -108,8 +108,8 @@ pub(crate) fn fit_boosting_with<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<PyBoosted> {
     let (y, config) = (y.view()?, config.into_config()?);
-    let w = sample_weight.as_ref().map(contiguous);
-    let held_weights = validation.as_ref().and_then(|(_, w)| w.as_ref().map(contiguous));
+    let w = contiguous_weights(sample_weight.as_ref())?;
+    let held_weights = contiguous_weights(validation.as_ref().and_then(|(_, w)| w.as_ref()))?;
     let validation = match &validation {
         Some((y, _)) => Some((y.view()?, held_weights.as_deref())),
         None => None,
@@ -277,7 +277,13 @@ impl PyBoosted {
     #[pyo3(signature = (x, n_threads=1))]
     fn staged_scores(&self, py: Python<'_>, x: Py<PyAny>, n_threads: usize) -> PyResult<PyStaged> {
         let n_samples = x.bind(py).extract::<PyMatrix<'_>>()?.view()?.n_samples();
-        let start = Array2::from_shape_fn((n_samples, self.0.width()), |(_, j)| self.0.start()[j]);
+        let (width, start) = (self.0.width(), self.0.start());
+        let bytes = n_samples.saturating_mul(width).saturating_mul(size_of::<f64>());
+        let mut scores = Vec::new();
+        let refused = |_| raise(ErrorKind::OutOfMemory { what: "scores", bytes }.into());
+        scores.try_reserve_exact(n_samples.saturating_mul(width)).map_err(refused)?;
+        scores.extend((0..n_samples).flat_map(|_| start));
+        let start = Array2::from_shape_vec((n_samples, width), scores).expect("a row of scores for each row of X");
         Ok(PyStaged { model: Arc::clone(&self.0), x, n_threads, state: Mutex::new((0, start)) })
     }
 
@@ -358,6 +364,8 @@ impl PyStaged {
         let entry = Entry { n_threads: self.n_threads, cost, progress: None };
         entry.run(py, |control| self.model.add_stage(*stage, &x, scores, control))?;
         *stage += 1;
-        Ok(Some(scores.to_pyarray(py)))
+        let copy = output::zeros(py, scores.nrows(), scores.ncols())?;
+        copy.try_readwrite().expect("nobody else has the new array").as_array_mut().assign(scores);
+        Ok(Some(copy))
     }
 }

@@ -14,7 +14,7 @@ use crate::config::PyForestConfig;
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights, n_stored};
 use crate::model_file::{kind_of, n_classes};
 use crate::output;
 use crate::projection::n_columns;
@@ -93,7 +93,7 @@ pub(crate) fn compress_forest<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<PyCompressionPath> {
     let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
-    let (w, held) = (sample_weight.as_ref().map(contiguous), held_out.as_ref().map(contiguous));
+    let (w, held) = (contiguous_weights(sample_weight.as_ref())?, contiguous_weights(held_out.as_ref())?);
     let forest: &Forest = forest.get().as_ref();
     let entry = Entry { n_threads, cost: cost_of_path(&x, &y, forest.n_trees()), progress };
     entry
@@ -116,7 +116,7 @@ pub(crate) fn cross_validate_compression<'py>(
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous());
+    let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
     let (weights, grow, config) = (weights.view()?, grow.into_config()?, config.into_config()?);
     let rows = |rows: &PyReadonlyArray1<'_, u32>| rows.as_array().to_vec();
     let folds: Vec<Fold> = folds.iter().map(|(train, test)| Fold { train: rows(train), test: rows(test) }).collect();

@@ -11,7 +11,7 @@ use spinney::{Criterion, Forest, Matrix, Precision, Targets, TreeConfig};
 use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous, n_stored};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights, n_stored};
 use crate::model_file::{kind_of, n_classes};
 use crate::output;
 use crate::projection;
@@ -47,7 +47,7 @@ pub(crate) fn fit_tree(
     weights: PyRowWeights<'_>,
     config: PyTreeConfig,
 ) -> PyResult<PyForest> {
-    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous(), config.into_config()?);
+    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
     let weights = weights.view()?;
     let cost = cost_of_tree(&x, &y, &config);
     let entry = Entry { n_threads: 1, cost, progress: None };
@@ -67,7 +67,7 @@ pub(crate) fn fit_forest<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<PyForest> {
     let trees = config.trees();
-    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous(), config.into_config()?);
+    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
     let weights = weights.view()?;
     let cost = cost_of_tree(&x, &y, &config.tree).saturating_mul(trees.len());
     let entry = Entry { n_threads, cost, progress };
@@ -226,7 +226,7 @@ impl PyForest {
         sample_weight: Option<PyReadonlyArray1<'py, f64>>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let (x, w, config) = (x.view()?, sample_weight.as_ref().map(contiguous), config.into_config()?);
+        let (x, w, config) = (x.view()?, contiguous_weights(sample_weight.as_ref())?, config.into_config()?);
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
         let oob = entry.run(py, |control| self.0.oob_predict(&config, &x, w.as_deref(), control))?;
         (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
@@ -242,7 +242,7 @@ impl PyForest {
         sample_weight: Option<PyReadonlyArray1<'_, f64>>,
         n_threads: usize,
     ) -> PyResult<PyForest> {
-        let (x, y, w) = (x.view()?, y.view()?, sample_weight.as_ref().map(contiguous));
+        let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
         let n_nodes: usize = self.0.trees().iter().map(|tree| tree.n_nodes()).sum();
         let entry = Entry { cost: entry.cost.saturating_add(n_nodes.saturating_mul(STEPS_PER_VALUE)), ..entry };
@@ -289,7 +289,7 @@ impl PyForest {
         seed: u64,
         n_threads: usize,
     ) -> PyResult<PyForest> {
-        let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous());
+        let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
         let weights = weights.view()?;
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
         let sampling = sampling(bootstrap, max_samples);

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use spinney::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets};
+use spinney::{ClassWeight, ErrorKind, LabelView, Matrix, RowWeights, SparseView, Targets};
 
 use crate::error::raise;
 
@@ -43,8 +43,8 @@ impl PyMatrix<'_> {
     pub(crate) fn view(&self) -> PyResult<Matrix<'_>> {
         Ok(match self {
             PyMatrix::Dense(x) => Matrix::Dense(x.as_array()),
-            PyMatrix::Csr(x) => Matrix::Csr(x.view(x.shape.0, x.shape.1)?),
-            PyMatrix::Csc(x) => Matrix::Csc(x.view(x.shape.1, x.shape.0)?),
+            PyMatrix::Csr(x) => Matrix::Csr(x.view(x.shape.0, x.shape.1, "features")?),
+            PyMatrix::Csc(x) => Matrix::Csc(x.view(x.shape.1, x.shape.0, "samples")?),
         })
     }
 }
@@ -67,13 +67,18 @@ pub(crate) struct PySparse<'py> {
 }
 
 impl PySparse<'_> {
-    fn view(&self, n_major: usize, n_minor: usize) -> PyResult<SparseView<'_>> {
+    fn view(&self, n_major: usize, n_minor: usize, minors: &'static str) -> PyResult<SparseView<'_>> {
+        let limit = u32::MAX as usize;
+        if n_minor > limit {
+            return Err(raise(ErrorKind::TooMany { what: minors, limit }.into()));
+        }
         let ptr = self.indptr.to_offsets("X")?;
         if ptr.len().checked_sub(1) != Some(n_major) {
             let message = format!("indptr of X has length {}, expected {}", ptr.len(), n_major + 1);
             return Err(PyValueError::new_err(message));
         }
-        SparseView::try_new(ptr, self.indices.to_u32("X", n_minor)?, contiguous(&self.data), n_minor).map_err(raise)
+        SparseView::try_new(ptr, self.indices.to_u32("X", n_minor)?, contiguous(&self.data, "X")?, n_minor)
+            .map_err(raise)
     }
 }
 
@@ -85,7 +90,7 @@ pub(crate) enum PyIndices<'py> {
 }
 
 impl PyIndices<'_> {
-    pub(crate) fn to_u32(&self, what: &str, n_minor: usize) -> PyResult<Cow<'_, [u32]>> {
+    pub(crate) fn to_u32(&self, what: &'static str, n_minor: usize) -> PyResult<Cow<'_, [u32]>> {
         match self {
             // Read as unsigned, negative indices are 2³¹ or more: the view refuses them, being no smaller than n_minor.
             PyIndices::Narrow(indices) => match indices.as_slice() {
@@ -96,7 +101,7 @@ impl PyIndices<'_> {
         }
     }
 
-    pub(crate) fn to_offsets(&self, what: &str) -> PyResult<Vec<usize>> {
+    pub(crate) fn to_offsets(&self, what: &'static str) -> PyResult<Vec<usize>> {
         match self {
             PyIndices::Narrow(offsets) => converted(offsets, what),
             PyIndices::Wide(offsets) => converted(offsets, what),
@@ -104,17 +109,45 @@ impl PyIndices<'_> {
     }
 }
 
-pub(crate) fn contiguous<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) -> Cow<'a, [T]> {
-    array.as_slice().map_or_else(|_| Cow::Owned(array.as_array().to_vec()), Cow::Borrowed)
+pub(crate) fn contiguous<'a, T: Element + Copy>(
+    array: &'a PyReadonlyArray1<'_, T>,
+    what: &'static str,
+) -> PyResult<Cow<'a, [T]>> {
+    Ok(match array.as_slice() {
+        Ok(slice) => Cow::Borrowed(slice),
+        Err(_) => Cow::Owned(collected(what, array.as_array().iter().copied().map(Ok))?),
+    })
 }
 
-fn converted<T, U>(array: &PyReadonlyArray1<'_, T>, what: &str) -> PyResult<Vec<U>>
+/// `sample_weight`, where there is one.
+pub(crate) fn contiguous_weights<'a>(
+    weights: Option<&'a PyReadonlyArray1<'_, f64>>,
+) -> PyResult<Option<Cow<'a, [f64]>>> {
+    weights.map(|weights| contiguous(weights, "sample_weight")).transpose()
+}
+
+/// The items in a vector whose memory may be refused.
+///
+/// # Errors
+/// `MemoryError`; what the items say.
+pub(crate) fn collected<T>(what: &'static str, items: impl ExactSizeIterator<Item = PyResult<T>>) -> PyResult<Vec<T>> {
+    let mut all = Vec::new();
+    let bytes = items.len().saturating_mul(size_of::<T>());
+    all.try_reserve_exact(items.len()).map_err(|_| raise(ErrorKind::OutOfMemory { what, bytes }.into()))?;
+    for item in items {
+        all.push(item?);
+    }
+    Ok(all)
+}
+
+fn converted<T, U>(array: &PyReadonlyArray1<'_, T>, what: &'static str) -> PyResult<Vec<U>>
 where
     T: Element + Copy,
     U: TryFrom<T>,
 {
-    let all: Result<Vec<U>, _> = array.as_array().iter().map(|&index| U::try_from(index)).collect();
-    all.map_err(|_| PyValueError::new_err(format!("{what} is not a valid sparse matrix: an index is out of range")))
+    let out_of_range = || format!("{what} is not a valid sparse matrix: an index is out of range");
+    let convert = |&index: &T| U::try_from(index).map_err(|_| PyValueError::new_err(out_of_range()));
+    collected(what, array.as_array().iter().map(convert))
 }
 
 /// y: numbers (float64 array), classes (uint32 array and the number of classes of each column), or labels (`indptr`,
@@ -160,12 +193,13 @@ pub(crate) struct Weights<'a> {
 }
 
 impl PyRowWeights<'_> {
-    pub(crate) fn contiguous(&self) -> Weights<'_> {
+    pub(crate) fn contiguous(&self) -> PyResult<Weights<'_>> {
         let (rows, rule) = match &self.1 {
             PyClassWeight::Rule(rule) => (None, Some(rule.as_str())),
-            PyClassWeight::Rows(rows) => (rows.as_ref().map(contiguous), None),
+            PyClassWeight::Rows(rows) => (rows.as_ref().map(|w| contiguous(w, "class_weight")).transpose()?, None),
         };
-        Weights { sample_weight: self.0.as_ref().map(contiguous), rows, rule }
+        let sample_weight = contiguous_weights(self.0.as_ref())?;
+        Ok(Weights { sample_weight, rows, rule })
     }
 }
 

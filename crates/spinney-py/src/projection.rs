@@ -11,7 +11,7 @@ use spinney::projection::{
 
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyIndices, PyTargets, contiguous};
+use crate::input::{PyIndices, PyTargets, contiguous, contiguous_weights};
 use crate::output;
 
 /// Keys of the dictionary of a family.
@@ -52,7 +52,9 @@ impl<'py> FromPyObject<'_, 'py> for PyProjectionMatrix {
             object.extract()?;
         let what = "output_projection";
         let (ptr, indices) = (ptr.to_offsets(what)?, indices.to_u32(what, n_outputs)?);
-        ProjectionMatrix::from_csr(&ptr, &indices, &contiguous(&values), n_outputs).map(Self).map_err(raise)
+        ProjectionMatrix::from_csr(&ptr, &indices, &contiguous(&values, "output_projection")?, n_outputs)
+            .map(Self)
+            .map_err(raise)
     }
 }
 
@@ -96,7 +98,7 @@ pub(crate) fn draw_projection<'py>(
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let family = family.to_projection()?;
-    let (y, w) = (y.as_ref().map(PyTargets::view).transpose()?, sample_weight.as_ref().map(contiguous));
+    let (y, w) = (y.as_ref().map(PyTargets::view).transpose()?, contiguous_weights(sample_weight.as_ref())?);
     let cost = cost(n_outputs, n_projections, y.as_ref());
     let drawn = Entry { n_threads: 1, cost, progress: None }.run(py, |control| {
         let matrix = family.draw(n_outputs, n_projections, seed, y.as_ref(), w.as_deref(), control)?;

@@ -14,7 +14,7 @@ use super::vector::Score;
 use crate::config::Sampling;
 use crate::control::Control;
 use crate::data::{Matrix, Targets, Weights};
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::bootstrap::{Urn, tree_key};
 use crate::split::dispatch::SplitY;
 
@@ -127,13 +127,14 @@ impl Fitting<'_> {
         let data = self.data::<T>(y, sample_weight)?;
         let validation = validation.map(|(y, weight)| self.data::<T>(y, weight)).transpose()?;
         // Rows are drawn by their places: what is in them is not known here.
-        let places = ndarray::Array2::zeros((n, 1));
+        let places = try_filled("the places of rows", 0.0f32, n)?;
+        let places = ArrayView2::from_shape((n, 1), &places).expect("a place for each row");
         let all: Vec<u32> = (0..n as u32).filter(|&row| data.weights.units(row as usize) > 0).collect();
         let sampling = match self.config.subsample {
             share if share < 1.0 => Sampling::WithoutReplacement(((share * all.len() as f64) as usize).max(1)),
             _ => Sampling::All,
         };
-        let urn = Urn::new(&Matrix::Dense(places.view()), sample_weight, sampling)?;
+        let urn = Urn::new(&Matrix::Dense(places), sample_weight, sampling)?;
         model.start = start(&data, self.problem.kind, self.problem.softmax.as_deref(), &all)?;
         let mut state = State::<T>::new(&model.start, n, self.control)?;
         let mut state_validation =
@@ -153,13 +154,14 @@ impl Fitting<'_> {
             let swept = state.sweep(&data, None, Some(&projector), &mut targets, self.control)?;
             let mut of_rows = try_with_capacity("the targets of a stage", rows.len() * q)?;
             rows.iter().for_each(|&row| of_rows.extend_from_slice(&targets[row as usize * q..][..q]));
-            let weights: Vec<f64> =
-                rows.iter().map(|&row| data.weights.units(row as usize) as f64 * data.weights.unit).collect();
+            let weight = |&row: &u32| data.weights.units(row as usize) as f64 * data.weights.unit;
+            let weights = try_collected("the weights of a stage", rows.iter().map(weight))?;
             let view = ArrayView2::from_shape((rows.len(), q), &of_rows).expect("q targets for each row");
             let predictions = self.weak.fit_predict(stage, &rows, view, &weights)?;
             let train = checked(&predictions.train, n, q)?;
             let leaves = Leaves::single_rows(&rows, &data.weights);
-            let of_rows = rows.iter().flat_map(|&row| &train[row as usize * q..][..q]).copied().collect();
+            let mut of_rows = try_with_capacity("predictions of the weak model", rows.len() * q)?;
+            rows.iter().for_each(|&row| of_rows.extend_from_slice(&train[row as usize * q..][..q]));
             let weak = if q == width { Weak::Table(of_rows) } else { Weak::Scalars(of_rows) };
             let method = if self.problem.softmax.is_some() { Method::Softmax } else { Method::Columns };
             let steps = Stage {
@@ -214,5 +216,5 @@ fn checked(predictions: &Array2<f64>, n_rows: usize, n_columns: usize) -> Result
     if !predictions.iter().all(|v| v.is_finite()) {
         return Err(Error::invalid(WHAT, "NaN or infinite in places", "finite numbers"));
     }
-    Ok(predictions.iter().copied().collect())
+    try_collected(WHAT, predictions.iter().copied())
 }

@@ -6,7 +6,7 @@ use super::bootstrap::Urn;
 use crate::config::Sampling;
 use crate::data::row_weights::{balanced, product};
 use crate::data::{ClassWeight, Matrix, RowWeights, Targets, Weights};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_with_capacity};
 use crate::rng::Key;
 
 /// What the trees of a forest draw from.
@@ -93,6 +93,13 @@ impl Draw<'_, '_, '_> {
     /// The tree's rows, rising.
     pub(super) fn rows(&self) -> impl Iterator<Item = u32> + '_ {
         self.draws.rows.iter().copied().filter(|&row| self.count(row as usize) > 0)
+    }
+
+    /// The same in a vector.
+    pub(super) fn collected_rows(&self) -> Result<Vec<u32>> {
+        let mut rows = try_with_capacity("rows of a tree", self.rows().count())?;
+        rows.extend(self.rows());
+        Ok(rows)
     }
 
     fn count(&self, row: usize) -> u64 {

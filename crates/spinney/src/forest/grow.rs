@@ -179,7 +179,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let rows = if draw.takes_all() {
             &self.draws.rows
         } else {
-            in_bag = draw.rows().collect();
+            in_bag = draw.collected_rows()?;
             &in_bag
         };
         let projected = self.projection.as_ref().map(|plan| plan.targets(key, index, &self.y, rows, control));
@@ -226,7 +226,7 @@ pub(crate) fn seconds_of_projecting(config: &ForestConfig, x: &Matrix<'_>, y: &T
     let mut seconds = 0.0;
     for index in 0..config.n_trees {
         let key = tree_key(config.seed, index);
-        let rows: Vec<u32> = data.draws.of_tree(key)?.rows().collect();
+        let rows = data.draws.of_tree(key)?.collected_rows()?;
         let start = std::time::Instant::now();
         let targets = plan.targets(key, index, &data.y, &rows, &control)?;
         seconds += start.elapsed().as_secs_f64();

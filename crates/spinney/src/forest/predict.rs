@@ -12,7 +12,7 @@ use super::Forest;
 use super::rows::{Rows, Scratch};
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{Error, ErrorKind, Result, try_filled, try_with_capacity};
+use crate::error::{Error, ErrorKind, Result, try_filled, try_reserve, try_with_capacity};
 use crate::pool;
 use crate::tree::Tree;
 use crate::tree::traverse::path;
@@ -273,15 +273,25 @@ impl<'a> Ensemble<'a> {
         let block = rows.block_rows(self.trees.len(), control.n_threads());
         let blocks = pool::map(control.n_threads(), n.div_ceil(block), |b| {
             control.check()?;
-            let (mut nodes, mut ends) = (Vec::new(), Vec::with_capacity(block));
             let range = b * block..(b * block + block).min(n);
+            let (mut nodes, mut ends) = (Vec::new(), try_with_capacity("decision paths", range.len())?);
+            let mut grown = Ok(());
             rows.for_each(range, &mut rows.scratch()?, |row| {
                 for (tree, &offset) in self.trees.iter().zip(&tree_offsets) {
-                    path(tree, row, |node| nodes.push(offset as u32 + node));
+                    path(tree, row, |node| {
+                        // Room is doubled, as a push would do, but may be refused; then nothing more is kept.
+                        if grown.is_ok() && nodes.len() == nodes.capacity() {
+                            let more = nodes.len().max(1 << 10);
+                            grown = try_reserve("decision paths", &mut nodes, more);
+                        }
+                        if grown.is_ok() {
+                            nodes.push(offset as u32 + node);
+                        }
+                    });
                 }
                 ends.push(nodes.len());
             });
-            Ok((nodes, ends))
+            grown.map(|()| (nodes, ends))
         })?;
         let n_passed = blocks.iter().map(|(nodes, _)| nodes.len()).sum();
         let mut nodes = try_with_capacity("decision paths", n_passed)?;

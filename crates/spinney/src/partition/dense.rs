@@ -149,7 +149,7 @@ impl<'a> SortedColumns<'a> {
         if rows.len() == x.n_samples() {
             lists.extend_from_slice(&order.entries);
         } else {
-            let mut inside = vec![false; x.n_samples()];
+            let mut inside = try_filled("the rows of a tree", false, x.n_samples())?;
             rows.iter().for_each(|&row| inside[row as usize] = true);
             lists.extend(order.entries.iter().filter(|e| inside[e.row() as usize]));
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_collected, try_filled};
 
 /// `order` lists the samples of the tree; `mapping` is its inverse.
 ///
@@ -26,13 +26,15 @@ impl Permutation {
             mapping[row as usize] = i as u32;
         }
         let scratch = try_filled("the order of samples", 0, rows.len())?;
-        Ok(Permutation { order: rows.to_vec(), mapping, scratch })
+        let order = try_collected("the order of samples", rows.iter().copied())?;
+        Ok(Permutation { order, mapping, scratch })
     }
 
     /// The same without a mapping: rows cannot be looked up.
     pub(crate) fn one_way(rows: &[u32]) -> Result<Self> {
         let scratch = try_filled("the order of samples", 0, rows.len())?;
-        Ok(Permutation { order: rows.to_vec(), mapping: Vec::new(), scratch })
+        let order = try_collected("the order of samples", rows.iter().copied())?;
+        Ok(Permutation { order, mapping: Vec::new(), scratch })
     }
 
     pub(crate) fn rows(&self, node: Range<u32>) -> &[u32] {

@@ -8,7 +8,7 @@ use super::{Node, Tree};
 use crate::config::Criterion;
 use crate::control::Control;
 use crate::data::{Bins, Outputs};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, try_collected};
 use crate::rng::Key;
 use crate::split::best::{codes_around, threshold_between};
 use crate::split::{SplitSearch, Task};
@@ -76,7 +76,7 @@ pub(crate) fn grow(
     // A search that was stopped half way tells nothing, and may have left nothing to wait for.
     control.check()?;
     let mut structure = in_pre_order(&nodes);
-    structure.order = search.rows(&whole).to_vec();
+    structure.order = try_collected("the order of samples", search.rows(&whole).iter().copied())?;
     Ok(structure)
 }
 

@@ -1,0 +1,63 @@
+//! The fuzz targets on inputs that are kept: those that once broke a promise, and real ones to start from.
+//! `cargo test -p spinney --test fuzz_regressions -- --ignored` writes the latter for a fuzzer, into `fuzz/corpus`.
+
+#![allow(clippy::print_stdout)] // shown with a failure: which input it was
+
+#[path = "../../../fuzz/src/lib.rs"]
+mod targets;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+type Target = fn(&[u8]);
+
+const TARGETS: [(&str, Target); 3] =
+    [("model_file", targets::model_file), ("sparse", targets::sparse), ("predict", targets::predict)];
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(name)
+}
+
+#[test]
+fn kept_inputs_break_no_promise() {
+    for (name, target) in TARGETS {
+        let inputs: Vec<_> =
+            fs::read_dir(folder("regressions").join(name)).unwrap().map(|f| f.unwrap().path()).collect();
+        assert!(!inputs.is_empty(), "{name} has no input");
+        for input in inputs {
+            println!("{}", input.display()); // what was tried last, when it panics
+            target(&fs::read(input).unwrap());
+        }
+    }
+}
+
+#[test]
+fn seeds_break_no_promise() {
+    for (target, name, bytes) in targets::seeds().unwrap() {
+        println!("{target}: {name}, {} bytes", bytes.len());
+        TARGETS.iter().find(|(of, _)| *of == target).unwrap().1(&bytes);
+    }
+}
+
+/// Every model cut off, and every one of its bytes flipped.
+#[test]
+fn broken_seeds_break_no_promise() {
+    for (_, _, bytes) in targets::seeds().unwrap().iter().filter(|(target, ..)| *target == "model_file") {
+        for at in (0..bytes.len()).step_by(37) {
+            targets::model_file(&bytes[..at]);
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << (at % 8);
+            targets::model_file(&flipped);
+        }
+    }
+}
+
+#[test]
+#[ignore = "writes files for a fuzzer"]
+fn write_seeds() {
+    for (target, name, bytes) in targets::seeds().unwrap() {
+        let corpus = folder("corpus").join(target);
+        fs::create_dir_all(&corpus).unwrap();
+        fs::write(corpus.join(name.replace(' ', "_")), bytes).unwrap();
+    }
+}

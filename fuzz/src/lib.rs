@@ -1,0 +1,315 @@
+//! What is fuzzed: functions of bytes that panic where a promise is broken. `crates/spinney/tests/fuzz_regressions.rs`
+//! runs the same code on the inputs that are kept.
+
+use arbitrary::{Result as Drawn, Unstructured};
+use ndarray::{Array2, ArrayView2, Axis};
+use spinney::compress::{CompressConfig, Compressed};
+use spinney::{
+    BoostConfig, Boosted, Control, Criterion, Error, ErrorKind, Forest, ForestConfig, LabelView, LossKind, Matrix,
+    MaxFeatures, NProjections, OutputStrategy, Precision, Projection, Result, RowWeights, Sampling, SparseView,
+    Splitter, Targets, TreeConfig,
+};
+
+/// Larger models are not asked for predictions: that costs time and finds nothing new.
+const MOST_SCORES: usize = 1 << 16;
+
+/// Bytes as a model of each kind: an error that blames them, or a model that predicts finite numbers and can be saved.
+pub fn model_file(bytes: &[u8]) {
+    let control = Control::default();
+    match Forest::from_bytes(bytes) {
+        Ok(forest) => {
+            ask(forest.n_trees_and_features(), forest.outputs().width(), |x| forest.predict(x, &control));
+            let again = forest.to_bytes().expect("a model that was read can be written");
+            assert!(Forest::from_bytes(&again).expect("what was written can be read") == forest);
+        }
+        Err(error) => blames_bytes(&error),
+    }
+    match Boosted::from_bytes(bytes) {
+        Ok(boosted) => {
+            let size = (boosted.n_stages(), boosted.n_features());
+            ask(size, boosted.width(), |x| boosted.predict_scores(x, &control));
+            ask(size, boosted.width(), |x| boosted.predict(x, &control));
+            let again = boosted.to_bytes().expect("a model that was read can be written");
+            assert!(Boosted::from_bytes(&again).expect("what was written can be read") == boosted);
+        }
+        Err(error) => blames_bytes(&error),
+    }
+    match Compressed::from_bytes(bytes) {
+        Ok(compressed) => {
+            let size = compressed.forest().n_trees_and_features();
+            ask(size, compressed.width(), |x| compressed.predict_scores(x, &control));
+            ask(size, compressed.width(), |x| compressed.predict(x, &control));
+            let again = compressed.to_bytes().expect("a model that was read can be written");
+            assert!(Compressed::from_bytes(&again).expect("what was written can be read") == compressed);
+        }
+        Err(error) => blames_bytes(&error),
+    }
+}
+
+/// Number of trees and of features.
+trait Size {
+    fn n_trees_and_features(&self) -> (usize, usize);
+}
+
+impl Size for Forest {
+    fn n_trees_and_features(&self) -> (usize, usize) {
+        (self.n_trees(), self.n_features())
+    }
+}
+
+fn blames_bytes(error: &Error) {
+    let kind = error.kind();
+    let blamed = matches!(kind, ErrorKind::Corrupt { .. } | ErrorKind::Invalid { .. } | ErrorKind::OutOfMemory { .. });
+    assert!(blamed, "bytes that are no model: {error}");
+}
+
+/// Predictions for a few rows, dense and sparse: finite, and the same.
+fn ask(size: (usize, usize), width: usize, predict: impl Fn(&Matrix<'_>) -> Result<Array2<f64>>) {
+    let (n_trees, n_features) = size;
+    if width.max(n_features).max(n_trees) > MOST_SCORES {
+        return;
+    }
+    let x = Array2::from_shape_fn((3, n_features), |(i, j)| [0.0, 1.5, -2.5e7][(i + j) % 3]);
+    let dense = predict(&x.view().into()).expect("a model predicts");
+    let sparse = predict(&Matrix::Csr(csr(x.view()).expect("rows are sound"))).expect("a model predicts");
+    assert!(dense.iter().all(|v| v.is_finite()), "a prediction that is not finite");
+    assert_eq!(dense, sparse, "dense and sparse rows of the same values");
+}
+
+fn csr(x: ArrayView2<'_, f32>) -> Result<SparseView<'static>> {
+    let (mut ptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in x.rows() {
+        for (j, &v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+            indices.push(u32::try_from(j).expect("few columns"));
+            values.push(v);
+        }
+        ptr.push(indices.len());
+    }
+    SparseView::try_new(ptr, indices, values, x.ncols())
+}
+
+/// Arbitrary arrays as CSR, CSC and labels: refused, or a tree grows on them and predicts.
+pub fn sparse(bytes: &[u8]) {
+    let _ = drawn_sparse(&mut Unstructured::new(bytes));
+}
+
+fn drawn_sparse(u: &mut Unstructured<'_>) -> Drawn<()> {
+    let control = Control::default();
+    let ptr = offsets(u)?;
+    let indices = small_numbers(u)?;
+    let values: Vec<f32> = if u.ratio(7, 8)? {
+        indices.iter().map(|_| u.arbitrary::<i8>().map(f32::from)).collect::<Drawn<_>>()?
+    } else {
+        u.arbitrary()?
+    };
+    let n_minor = if u.ratio(7, 8)? { usize::from(u.arbitrary::<u8>()?) } else { u.arbitrary()? };
+    let Ok(view) = SparseView::try_new(ptr, indices, values, n_minor) else { return Ok(()) };
+    let label_ptr = offsets(u)?;
+    let label_indices = small_numbers(u)?;
+    let n_labels = usize::from(u.arbitrary::<u8>()?);
+    if view.n_major().max(n_minor) > 4096 {
+        return Ok(());
+    }
+    let (by_major, by_minor) = (Matrix::Csr(view.clone()), Matrix::Csc(view));
+    for x in [&by_major, &by_minor] {
+        let y = Array2::from_shape_fn((x.n_samples(), 2), |(i, j)| (i * 7 % 5 + j) as f64);
+        grown(x, &Targets::Real(y.view()), Criterion::Variance, &control);
+    }
+    if let Ok(labels) = LabelView::try_new(label_ptr, label_indices, n_labels) {
+        grown(&by_major, &Targets::Labels(labels), Criterion::Gini, &control);
+    }
+    Ok(())
+}
+
+/// A tree on data of any kind: an error, or finite predictions for the same rows.
+fn grown(x: &Matrix<'_>, y: &Targets<'_>, criterion: Criterion, control: &Control) {
+    let config = TreeConfig { max_features: MaxFeatures::All, max_depth: Some(6), ..TreeConfig::new(criterion) };
+    if let Ok(tree) = config.fit(x, y, None, control) {
+        let scores = tree.predict(x, control).expect("the rows of a fit can be predicted");
+        assert!(scores.iter().all(|v| v.is_finite()), "a prediction that is not finite");
+    }
+}
+
+/// Offsets that mostly rise by a little from 0, and at times are anything.
+fn offsets(u: &mut Unstructured<'_>) -> Drawn<Vec<usize>> {
+    if u.ratio(1, 8)? {
+        return u.arbitrary();
+    }
+    let mut ptr = vec![0];
+    for _ in 0..u.int_in_range(0..=24)? {
+        ptr.push(ptr[ptr.len() - 1] + u.int_in_range(0..=3usize)?);
+    }
+    Ok(ptr)
+}
+
+fn small_numbers(u: &mut Unstructured<'_>) -> Drawn<Vec<u32>> {
+    if u.ratio(1, 8)? {
+        return u.arbitrary();
+    }
+    let n = u.int_in_range(0..=48)?;
+    (0..n).map(|_| u.arbitrary::<u8>().map(u32::from)).collect()
+}
+
+/// A model fitted on data of an arbitrary shape, then rows of arbitrary values: predictions are finite whatever the rows
+/// hold, the same for dense rows, CSR and CSC, and those of the model read back from its bytes.
+pub fn predict(bytes: &[u8]) {
+    let _ = drawn_predict(&mut Unstructured::new(bytes));
+}
+
+fn drawn_predict(u: &mut Unstructured<'_>) -> Drawn<()> {
+    let control = Control::with_threads(u.int_in_range(1..=2)?);
+    let (n, p, d) = (u.int_in_range(1..=20)?, u.int_in_range(1..=6)?, u.int_in_range(1..=3)?);
+    let x = matrix(u, n, p)?;
+    if !x.iter().all(|v| v.is_finite()) {
+        return Ok(());
+    }
+    let numbers: Vec<i16> = (0..n * d).map(|_| u.arbitrary()).collect::<Drawn<_>>()?;
+    let y = Array2::from_shape_fn((n, d), |(i, j)| f64::from(numbers[i * d + j]));
+    let codes = y.mapv(|v| v.rem_euclid(3.0) as u32);
+    let forest = ForestConfig {
+        n_trees: u.int_in_range(1..=3)?,
+        seed: u.arbitrary()?,
+        ..if u.arbitrary()? { ForestConfig::random_forest } else { ForestConfig::extra_trees }(Criterion::Variance)
+    };
+    let classes = Targets::Classes { codes: codes.view(), n_classes: vec![3; d] };
+    let numbers = Targets::Real(y.view());
+    let rows = matrix(u, 5, p)?;
+    let fitted = x.view().into();
+    match u.int_in_range(0..=3)? {
+        0 => {
+            let model = forest.fit(&fitted, &numbers, None, &control).expect("numbers can be fitted");
+            let again = Forest::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
+            asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
+        }
+        1 => {
+            let splitter = forest.tree.splitter;
+            let tree = TreeConfig { splitter, ..TreeConfig::new(Criterion::Entropy) };
+            let forest = ForestConfig { tree, ..forest };
+            let model = forest.fit(&fitted, &classes, None, &control).expect("classes can be fitted");
+            let again = Forest::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
+            asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
+        }
+        2 => {
+            let strategy = if u.arbitrary()? { OutputStrategy::Joint } else { OutputStrategy::SingleTarget };
+            let max_bins = if u.arbitrary()? { None } else { Some(u.int_in_range(2..=255)?) };
+            let config = BoostConfig { n_estimators: 3, strategy, max_bins, ..BoostConfig::new(LossKind::LogLoss) };
+            let model = config.fit(&fitted, &classes, None, None, &control).expect("classes can be boosted");
+            let again = Boosted::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
+            asked(&rows, |x| model.predict_scores(x, &control), |x| again.predict_scores(x, &control));
+            asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
+        }
+        _ => {
+            let config =
+                ForestConfig { tree: TreeConfig { splitter: Splitter::Best, ..forest.tree.clone() }, ..forest };
+            let whole = config.fit(&fitted, &numbers, None, &control).expect("numbers can be fitted");
+            let config = CompressConfig::stagewise(1.0);
+            let Ok(path) = config.path(&whole, &fitted, &numbers, None, None, &control) else { return Ok(()) };
+            let model = path.at_step(path.n_steps().min(5)).expect("a step of the path");
+            let again =
+                Compressed::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
+            asked(&rows, |x| model.predict_scores(x, &control), |x| again.predict_scores(x, &control));
+        }
+    }
+    Ok(())
+}
+
+fn asked(
+    rows: &Array2<f32>,
+    model: impl Fn(&Matrix<'_>) -> Result<Array2<f64>>,
+    again: impl Fn(&Matrix<'_>) -> Result<Array2<f64>>,
+) {
+    let by_row = csr(rows.view()).expect("rows are sound");
+    let by_column = by_row.transposed().expect("memory for five rows");
+    let Ok(expected) = model(&rows.view().into()) else {
+        assert!(rows.iter().any(|v| !v.is_finite()), "finite rows are predicted");
+        return;
+    };
+    assert!(rows.iter().all(|v| v.is_finite()), "NaN and infinity are refused");
+    assert!(expected.iter().all(|v| v.is_finite()), "a prediction that is not finite");
+    let mut reversed = rows.view();
+    reversed.invert_axis(Axis(0));
+    let mut upside_down = model(&Matrix::Dense(reversed)).expect("rows in another order");
+    upside_down.invert_axis(Axis(0));
+    assert_eq!(upside_down, expected);
+    for x in [Matrix::Dense(rows.view()), Matrix::Csr(by_row), Matrix::Csc(by_column)] {
+        assert_eq!(model(&x).expect("the same rows"), expected);
+        assert_eq!(again(&x).expect("the same rows"), expected);
+    }
+}
+
+/// Mostly small numbers with many ties, at times any bits.
+fn matrix(u: &mut Unstructured<'_>, n: usize, p: usize) -> Drawn<Array2<f32>> {
+    let wild = u.ratio(1, 4)?;
+    let mut values = Vec::with_capacity(n * p);
+    for _ in 0..n * p {
+        values.push(if wild { f32::from_bits(u.arbitrary()?) } else { f32::from(u.arbitrary::<i8>()?) / 4.0 });
+    }
+    Ok(Array2::from_shape_vec((n, p), values).expect("n · p values"))
+}
+
+/// Inputs to start from: for each target names and bytes.
+///
+/// # Errors
+/// Those of fits, none of which fails.
+pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
+    let control = Control::default();
+    let n = 24;
+    let x = Array2::from_shape_fn((n, 3), |(i, j)| ((i * (j + 3)) % 7) as f32 - 2.0);
+    let y = Array2::from_shape_fn((n, 4), |(i, j)| ((i * (2 * j + 1)) % 5) as f64 / 3.0);
+    let codes = y.mapv(|v| (v * 3.0) as u32 % 3);
+    let (ptr, indices) = ((0..=n).collect::<Vec<_>>(), (0..n as u32).map(|i| i * 7 % 40).collect::<Vec<_>>());
+    let fitted: Matrix<'_> = x.view().into();
+    let numbers = Targets::Real(y.view());
+    let classes = Targets::Classes { codes: codes.view(), n_classes: vec![3; 4] };
+    let labels = Targets::Labels(LabelView::try_new(ptr, indices, 40)?);
+    let small = |criterion, splitter| ForestConfig {
+        n_trees: 2,
+        tree: TreeConfig { splitter, max_depth: Some(3), ..TreeConfig::new(criterion) },
+        ..ForestConfig::random_forest(criterion)
+    };
+    let of_numbers = small(Criterion::Variance, Splitter::Random).fit(&fitted, &numbers, None, &control)?;
+    let of_labels = small(Criterion::Gini, Splitter::Best).fit(&fitted, &labels, None, &control)?;
+    let mut models = vec![
+        ("numbers", of_numbers.to_bytes()?),
+        ("labels", of_labels.to_bytes()?),
+        ("classes", small(Criterion::Entropy, Splitter::Best).fit(&fitted, &classes, None, &control)?.to_bytes()?),
+        ("half", of_numbers.with_precision(Precision::Half, &control)?.to_bytes()?),
+        ("top_k", of_labels.with_top_k(1, &control)?.to_bytes()?),
+    ];
+    let whole = ForestConfig { sampling: Sampling::All, ..small(Criterion::Gini, Splitter::Best) };
+    let whole = ForestConfig { tree: TreeConfig { max_depth: None, ..whole.tree }, ..whole };
+    let rows = whole.fit(&fitted, &labels, None, &control)?;
+    let rows = rows.with_stored_rows(&fitted, &labels, RowWeights::default(), whole.sampling, whole.seed, &control)?;
+    models.push(("rows", rows.to_bytes()?));
+    let loss = |loss, strategy| BoostConfig { n_estimators: 3, strategy, ..BoostConfig::new(loss) };
+    let projected = |relabel| OutputStrategy::Projected {
+        projection: Projection::Gaussian,
+        n_projections: NProjections::Count(1),
+        relabel,
+    };
+    for (name, config, y) in [
+        ("joint", loss(LossKind::SquaredError, OutputStrategy::Joint), &numbers),
+        ("single target", loss(LossKind::LogLoss, OutputStrategy::SingleTarget), &classes),
+        ("projected", loss(LossKind::LogLoss, projected(true)), &labels),
+        ("low rank", loss(LossKind::SquaredError, projected(false)), &numbers),
+    ] {
+        models.push((name, config.fit(&fitted, y, None, None, &control)?.to_bytes()?));
+    }
+    for (name, forest, y) in [("compressed numbers", &of_numbers, &numbers), ("compressed labels", &of_labels, &labels)]
+    {
+        let path = CompressConfig::stagewise(0.1).path(forest, &fitted, y, None, None, &control)?;
+        models.push((name, path.at_step(path.n_steps().min(9))?.to_bytes()?));
+    }
+    let mut seeds: Vec<_> = models.into_iter().map(|(name, bytes)| ("model_file", name.to_owned(), bytes)).collect();
+    let mut state = 1u64;
+    for length in [16, 64, 256, 1024] {
+        for target in ["sparse", "predict"] {
+            let noise = (0..length).map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 56) as u8
+            });
+            seeds.push((target, format!("noise {length}"), noise.collect()));
+        }
+    }
+    Ok(seeds)
+}

@@ -1,0 +1,318 @@
+"""What a fit takes of memory: an estimate before it starts, and a refusal of what cannot be had.
+
+The engine's tables are named in the crate; here are their sizes, from shapes, types and parameters alone.
+`Term.certain` marks those that every such fit holds at one time: their sum is a lower bound, and a fit that would
+succeed is not refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from spinney._validation import Matrix, Target, is_sparse
+from spinney.projection import count_projections
+
+# Bytes: a value and its row in a sorted column (`partition::Entry`); of a node in a tree, with its statistics
+# (`tree::Tree`); of a node while the tree grows (`tree::grow`); of a row beside its rounded targets
+# (`criterion::variance`).
+_ENTRY = 8
+_NODE = 32
+_GROWING = 200
+_ROUNDED_ROW = 28
+# `CARRY_SHARE` of `tree::grower`: from this share of the features drawn, columns are sorted once and carried down.
+_CARRY_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of the estimate."""
+
+    what: str
+    n_bytes: int
+    # What lowers it.
+    hint: str
+    # Whether it is held for certain, at one time with the other terms that are.
+    certain: bool = False
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Of the data of a fit, all that the estimate wants."""
+
+    n_samples: int
+    n_features: int
+    # Stored values of sparse X; None for dense.
+    n_stored: int | None
+    is_csr: bool
+    is_fortran: bool
+    numbers: bool
+    # Columns of predictions, and labels or classes that rows have: width × rows for numbers.
+    width: int
+    n_entries: int
+    # Rows of no weight exist: fewer rows may be grown on.
+    weighted: bool = False
+
+
+def of_checked(X: Matrix, target: Target, weighted: bool) -> Shapes:
+    """The shapes of data in the engine's form."""
+    stored = is_sparse(X)
+    n_entries = len(target.engine[1]) if target.kind == "labels" else X.shape[0] * target.n_outputs
+    return Shapes(
+        n_samples=X.shape[0],
+        n_features=X.shape[1],
+        n_stored=len(X.data) if stored else None,
+        is_csr=stored and X.format == "csr",
+        is_fortran=not stored and bool(X.flags.f_contiguous),
+        numbers=target.kind == "numbers",
+        width=target.n_columns,
+        n_entries=n_entries,
+        weighted=weighted,
+    )
+
+
+def estimate_fit_memory(estimator: Any, X: Any, y: Any) -> int:
+    """Estimate the peak of memory of `estimator.fit(X, y)`, beyond what X and y take themselves.
+
+    Nothing is fitted: the estimate is made from shapes, types, stored entries and parameters, of y also from the number
+    of its classes. It counts copies of X and y, the tables of each tree for as many trees as grow at a time, and trees
+    as large as rows, `max_depth` and `max_leaf_nodes` allow: where the data lets trees stop early, less is used. It is
+    meant to be right within a factor of three for data that trees grow out on, from a few megabytes on.
+
+    Parameters
+    ----------
+    estimator : tree, forest, boosting or compressed forest of spinney
+        Need not be fitted, and stays as it is.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
+        As for `fit`.
+
+    Returns
+    -------
+    int
+        Bytes.
+
+    Raises
+    ------
+    TypeError
+        When `estimator` is no estimator of spinney.
+
+    Notes
+    -----
+    `fit` itself makes the estimate. Where not even the parts that it needs for certain can be reserved, it raises a
+    `MemoryError` before it grows anything.
+
+    O(1), and a sort of y for its classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import spinney
+    >>> forest = spinney.RandomForestRegressor()
+    >>> X, y = np.zeros((10_000, 50)), np.zeros(10_000)
+    >>> 10_000_000 < spinney.estimate_fit_memory(forest, X, y) < 1_000_000_000
+    True
+    """
+    from spinney._base import BaseModel
+
+    if not isinstance(estimator, BaseModel):
+        raise TypeError(f"estimator is a {type(estimator).__name__}, accepted: an estimator of spinney")
+    conversions, shapes = _of_raw(estimator, X, y)
+    return sum(term.n_bytes for term in [*conversions, *terms(estimator, shapes)])
+
+
+def reserve(estimator: Any, shapes: Shapes) -> None:
+    """Raise a `MemoryError` where the certain part of the estimate cannot be had; nothing is kept."""
+    found = terms(estimator, shapes)
+    certain = sum(term.n_bytes for term in found if term.certain)
+    try:
+        np.empty(certain, dtype=np.uint8)  # its pages are never touched
+    except MemoryError as error:
+        largest = max((term for term in found if term.certain), key=lambda term: term.n_bytes)
+        whole = sum(term.n_bytes for term in found)
+        raise MemoryError(
+            f"{type(estimator).__name__}.fit takes some {whole / 1e6:.0f} MB beyond X and y, {certain / 1e6:.0f} MB of "
+            f"it at one time, which cannot be had. The largest part is {largest.what}, {largest.n_bytes / 1e6:.0f} MB: "
+            f"{largest.hint}"
+        ) from error
+
+
+def terms(estimator: Any, shapes: Shapes) -> list[Term]:
+    """The parts of the estimate that the engine takes."""
+    from spinney.boosting import BaseBoosting
+    from spinney.compression import BaseCompressed
+
+    if isinstance(estimator, BaseBoosting):
+        return _boosting(estimator, shapes)
+    if isinstance(estimator, BaseCompressed):
+        return _compression(estimator, shapes)
+    return _forest(estimator, shapes)
+
+
+def _forest(estimator: Any, shapes: Shapes) -> list[Term]:
+    n = shapes.n_samples
+    n_trees = int(getattr(estimator, "n_estimators", 1))
+    at_once = max(1, min(estimator._n_threads(), n_trees))
+    bootstrap = bool(getattr(estimator, "bootstrap", False))
+    n_rows = int(n * 0.64) if bootstrap else n
+    projected = estimator.output_projection is not None
+    found = _columns(estimator, shapes, n_rows, at_once, some_rows=bootstrap or shapes.weighted)
+    if shapes.numbers or projected:
+        q = _n_projections(estimator, shapes.width) if projected else shapes.width
+        of_tree = n * (_ROUNDED_ROW + 8 * (q + 1) + (8 * q if projected else 0))
+        hint = "fit fewer outputs at a time, or choose splits by few combinations with output_projection"
+        found += _each("the targets of a tree", of_tree, at_once, hint)
+    leaves = _most_leaves(estimator, n_rows)
+    hint = "set max_leaf_nodes, max_depth or min_samples_leaf, or a smaller n_estimators"
+    found.append(Term("the leaves of all trees", n_trees * _leaf_bytes(shapes, leaves, n_rows), hint))
+    found.append(Term("the nodes of all trees", n_trees * 2 * leaves * _NODE, hint))
+    found.append(Term("the nodes of growing trees", at_once * 2 * leaves * _GROWING, hint))
+    return found
+
+
+def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_rows: bool) -> list[Term]:
+    """X as growth wants it, and what each tree carries down of it."""
+    from spinney._base import n_drawn_features
+
+    n, p = shapes.n_samples, shapes.n_features
+    many = n_drawn_features(estimator.max_features, p) >= _CARRY_SHARE * p
+    carried = "draw fewer features at each node with max_features, below a fifth of them, or use less n_jobs"
+    if shapes.n_stored is not None:
+        found = []
+        if shapes.is_csr or not many:
+            found.append(
+                Term("the transposed X", 8 * shapes.n_stored, "pass X as CSC and max_features=None", certain=True)
+            )
+        if many:
+            found.append(Term("the sorted entries of X", 12 * shapes.n_stored, carried))
+            found.append(Term("the entries of growing trees", 24 * shapes.n_stored * at_once, carried))
+        return found
+    found = []
+    if not shapes.is_fortran:
+        hint = "pass X in Fortran order as float32, np.asfortranarray(X, dtype=np.float32)"
+        found.append(Term("the column-major copy of X", 4 * n * p, hint, certain=True))
+    if many and getattr(estimator, "splitter", estimator._splitter) == "best":
+        found.append(Term("the sorted columns of X", _ENTRY * n * p, carried, certain=True))
+        first = Term("the sorted columns of a tree", _ENTRY * n_rows * p, carried, certain=not some_rows)
+        found += [first, Term("those of other trees", (at_once - 1) * first.n_bytes, carried)]
+    return found
+
+
+def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
+    n, p = shapes.n_samples, shapes.n_features
+    labels = not shapes.numbers
+    width = 1 if labels and shapes.width == 2 else shapes.width
+    hint = "fit fewer outputs at a time"
+    if estimator.estimator is not None:
+        return [Term("scores and targets", 24 * n * width, hint)]
+    found = []
+    if shapes.n_stored is not None:
+        found.append(Term("the sorted entries of X", 36 * shapes.n_stored, "pass fewer features"))
+    elif estimator.max_bins is not None:
+        found.append(Term("the codes of X", n * p, "pass fewer features", certain=True))
+        if not shapes.is_fortran:
+            found.append(Term("the column-major copy of X", 4 * n * p, "pass X in Fortran order as float32"))
+    else:
+        found += _columns(estimator, shapes, n, 1, some_rows=True)
+    projected = estimator.output_strategy == "projected"
+    low_rank = projected and not estimator.relabel_leaves
+    scores = (4 if labels else 8) * n * width
+    if not low_rank or shapes.numbers:
+        # Columns of "single_target" have theirs one by one.
+        certain = (projected and not low_rank) or estimator.output_strategy == "joint"
+        found.append(Term("the scores of all rows", scores, hint, certain=certain))
+    q = _n_projections(estimator, width) if projected else 1 if estimator.output_strategy == "single_target" else width
+    targets = n * (_ROUNDED_ROW + 16 * (q + 1))
+    found.append(Term("the targets of a stage", targets, "set output_strategy='projected' with few n_projections"))
+    leaves = _most_leaves(estimator, n)
+    per_stage = leaves * (1 if low_rank else width)
+    hint = "set a smaller n_estimators, max_depth or max_leaf_nodes, or relabel_leaves=False"
+    found.append(Term("the leaves of all stages", int(estimator.n_estimators) * 8 * per_stage, hint))
+    return found
+
+
+def _compression(estimator: Any, shapes: Shapes) -> list[Term]:
+    given = estimator._default_estimator() if estimator.estimator is None else estimator._given()
+    fitted = estimator.prefit and hasattr(given, "n_features_in_")
+    n = shapes.n_samples
+    found = [] if fitted else _forest(given, shapes)
+    found = [Term(term.what, term.n_bytes, term.hint) for term in found]
+    n_trees = given._forest.n_trees if fitted else int(getattr(given, "n_estimators", 1))
+    hint = "compress a forest of fewer trees"
+    rows = 8 * n * n_trees
+    found.append(Term("the rows of nodes", rows, hint, certain=not shapes.weighted))
+    found.append(Term("the residuals", 16 * n * shapes.width, "fit fewer outputs at a time"))
+    leaves = _most_leaves(given, n)
+    found.append(Term("the numbers of nodes", 2 * leaves * n_trees * (60 + 8 * min(shapes.width, 16)), hint))
+    return found
+
+
+def _each(what: str, n_bytes: int, at_once: int, hint: str) -> list[Term]:
+    """A table of every tree that is growing: one of them for certain."""
+    return [Term(what, n_bytes, hint, certain=True), Term(f"{what}, of others", (at_once - 1) * n_bytes, hint)]
+
+
+def _n_projections(estimator: Any, width: int) -> int:
+    phi = estimator.output_projection
+    if hasattr(phi, "shape"):
+        return int(phi.shape[0])
+    return int(count_projections(estimator.n_projections, width))
+
+
+def _most_leaves(estimator: Any, n_rows: int) -> int:
+    """Leaves of a tree that splits while parameters let it."""
+    least = estimator.min_samples_leaf
+    most = n_rows // int(least) if least >= 1 else int(1 / least)
+    if estimator.max_depth is not None and estimator.max_depth < 40:
+        most = min(most, 2 ** int(estimator.max_depth))
+    if estimator.max_leaf_nodes is not None:
+        most = min(most, int(estimator.max_leaf_nodes))
+    return max(1, most)
+
+
+def _leaf_bytes(shapes: Shapes, leaves: int, n_rows: int) -> int:
+    """Numbers are held for each leaf and column; labels and classes as counts, sparse where that is smaller."""
+    if shapes.numbers:
+        return 8 * leaves * shapes.width
+    entries = shapes.n_entries * n_rows // max(1, shapes.n_samples)
+    return 8 * leaves + min(leaves * shapes.width, 5 * entries + 4 * leaves)
+
+
+def _of_raw(estimator: Any, X: Any, y: Any) -> tuple[list[Term], Shapes]:
+    """Conversions of X and y as they come, and the shapes of what they become."""
+    conversions = []
+    if is_sparse(X):
+        n, p = X.shape
+        stored = int(X.nnz)
+        if X.dtype != np.float32 or X.format not in ("csr", "csc"):
+            conversions.append(Term("X as float32", 8 * stored, "pass X as float32 CSR or CSC"))
+        conversions.append(Term("offsets of X", 8 * (X.shape[0] + X.shape[1]), "pass fewer rows"))
+        is_csr, is_fortran = X.format != "csc", False
+    else:
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        n, p = X.shape
+        stored, is_csr = None, False
+        flags = getattr(X, "flags", None)
+        is_fortran = bool(getattr(flags, "f_contiguous", False))
+        if getattr(X, "dtype", None) != np.float32:
+            conversions.append(Term("X as float32", 4 * n * p, "pass X as float32"))
+    width, n_entries, numbers = _columns_of(estimator, y)
+    conversions.append(
+        Term("y in the engine's form", 8 * n_entries if numbers else 12 * n_entries, "pass y as float64")
+    )
+    return conversions, Shapes(n, p, stored, is_csr, is_fortran, numbers, width, n_entries)
+
+
+def _columns_of(estimator: Any, y: Any) -> tuple[int, int, bool]:
+    if is_sparse(y):
+        return int(y.shape[1]), int(y.nnz), False
+    y = np.asarray(y)
+    columns = y.reshape(len(y), -1)
+    if not is_classifier(estimator):
+        return columns.shape[1], columns.size, True
+    if columns.shape[1] > 1 and columns.dtype.kind in "biuf" and bool(((columns == 0) | (columns == 1)).all()):
+        return columns.shape[1], int(np.count_nonzero(columns)), False
+    return sum(len(np.unique(column)) for column in columns.T), columns.size, False

@@ -1,0 +1,90 @@
+"""Python processes that tests start. All are killed after a while: a hang is a failure, not a wait."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import spinney
+from conftest import make, make_data, model_bytes
+
+# The end of the code of `interrupted`: `cases` gives for each name the estimator and the work.
+_INTERRUPTED = """
+import sys, time
+for kind in sys.argv[1:]:
+    model, work = cases[kind]()
+    before = dict(model.__dict__)
+    print("ready", flush=True)
+    try:
+        work()
+        print("finished", flush=True)
+    except KeyboardInterrupt:
+        now = time.monotonic()
+        same = model.__dict__.keys() == before.keys() and all(model.__dict__[key] is before[key] for key in before)
+        print(now, "unchanged" if same else "changed", flush=True)
+"""
+
+
+def _environment() -> dict[str, str]:
+    """So that children find the modules of tests."""
+    return {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parent)}
+
+
+def run(code: str, *args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run the code to its end. Warnings are errors."""
+    source = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args]
+    options = {"capture_output": True, "text": True, "timeout": timeout, "check": False}
+    return subprocess.run(source, env=_environment(), **options)
+
+
+def interrupted(code: str, kinds: list[str], wait: float) -> dict[str, tuple[float, str]]:
+    """Ctrl-C after `wait` seconds of each kind of work.
+
+    `code` defines `cases`, which names functions that return an estimator and a function that works for long on it. Of
+    each kind: seconds until `KeyboardInterrupt` was raised, or infinity, and whether the estimator is as it was before.
+    """
+    source = [sys.executable, "-c", textwrap.dedent(code) + _INTERRUPTED, *kinds]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    found: dict[str, tuple[float, str]] = {}
+    with subprocess.Popen(source, env=_environment(), **pipes) as process:
+        try:
+            for kind in kinds:
+                line = process.stdout.readline()
+                assert line == "ready\n", (kind, line, process.stderr.read())
+                time.sleep(wait)
+                sent = time.monotonic()
+                process.send_signal(signal.SIGINT)
+                answer = process.stdout.readline().split()
+                assert answer, (kind, process.stderr.read())
+                found[kind] = (float(answer[0]) - sent, answer[1]) if len(answer) == 2 else (float("inf"), answer[0])
+                if len(answer) != 2:
+                    break
+        finally:
+            process.kill()
+    return found
+
+
+def fit_and_predict(name: str) -> str:
+    """What a worker process finds: a hash of a small model fitted on two threads, and of its predictions."""
+    X, y = make_data(name, n=200)
+    threads = {"n_jobs": 2} if "n_jobs" in getattr(spinney, name)._get_param_names() else {}
+    model = make(name, **threads).fit(X, y)
+    return digest(model_bytes(model), model.predict(X))
+
+
+def digest(*parts: bytes | np.ndarray) -> str:
+    """SHA-256 of bytes, and of the types, shapes and values of arrays."""
+    sha = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            sha.update(f"{part.dtype} {part.shape}".encode())
+            part = np.ascontiguousarray(part).tobytes()
+        sha.update(part)
+    return sha.hexdigest()

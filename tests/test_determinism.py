@@ -1,0 +1,49 @@
+"""One table: for every estimator one model and one array of predictions, whatever the threads and the layout of X."""
+
+from __future__ import annotations
+
+import warnings
+
+import children
+import numpy as np
+import pytest
+import spinney
+from conftest import ALL, BOOSTING, COMPRESSED, make, make_data, model_bytes
+from scipy import sparse
+
+LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array, "CSC": sparse.csc_array}
+THREADS = [1, 2, 3, 8]
+BOOSTING_PARAMS = [
+    {"output_strategy": "projected"},
+    {"output_strategy": "projected", "relabel_leaves": False},
+    {"output_strategy": "joint", "subsample": 0.7},
+    {"output_strategy": "single_target", "max_features": 3},
+]
+COMPRESSED_PARAMS = [{"cv": 2}, {"method": "grow", "l1_norm": None, "max_steps": 50}]
+TABLE = [
+    *((name, {}) for name in ALL),
+    *((name, {"output_projection": "gaussian", "n_projections": 2}) for name in ALL),
+    *((name, {"max_bins": None, **params}) for name in BOOSTING for params in BOOSTING_PARAMS),
+    *((name, params) for name in COMPRESSED for params in COMPRESSED_PARAMS),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), TABLE)
+def test_one_hash_for_all_threads_and_layouts(name, params):
+    X, y = make_data(name, n=150, outputs="labels" if name.endswith("Classifier") else "several")
+    X = X.astype(np.float32)
+    takes_threads = "n_jobs" in getattr(spinney, name)._get_param_names()
+    hashes = {}
+    for layout, convert in LAYOUTS.items():
+        Z = convert(X)
+        for n_threads in THREADS if takes_threads else [1]:
+            model = make(name, **params, **({"n_jobs": n_threads} if takes_threads else {}))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # five trees leave some rows without a score
+                model.fit(Z, y)
+            parts = [model_bytes(model), model.predict(Z), model.apply(Z), model.feature_importances_]
+            parts += [model.predict_proba(Z)] if name.endswith("Classifier") else []
+            parts += list(model.staged_predict(Z)) if name in BOOSTING else []
+            hashes[layout, n_threads] = children.digest(*parts)
+    assert len(set(hashes.values())) == 1, hashes
+    assert len(hashes) == len(LAYOUTS) * (len(THREADS) if takes_threads else 1)

@@ -1,0 +1,178 @@
+"""The estimate of a fit's memory against what it takes, and fits that are refused before they grow anything."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import children
+import numpy as np
+import pytest
+import spinney
+from conftest import ALL, BOOSTING, COMPRESSED, make, make_data
+from scipy import sparse
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux tells it")
+
+MEASURED = """
+import sys, numpy as np, spinney
+from scipy import sparse
+rng = np.random.default_rng(0)
+
+
+def labels(n, d):
+    return sparse.csr_array(rng.random((n, d)) < 0.03)
+
+
+def compressed():
+    X, y = rng.random((20_000, 5), dtype=np.float32), rng.random(20_000)
+    forest = spinney.ExtraTreesRegressor(100, max_depth=8, random_state=0).fit(X, y)
+    return spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=None, max_steps=2), X, y
+
+
+cases = {
+    "dense wide": lambda: (
+        spinney.RandomForestRegressor(2, max_depth=3, n_jobs=2), rng.random((4_000, 1_000)), rng.random(4_000)
+    ),
+    "dense random": lambda: (
+        spinney.ExtraTreesRegressor(60, max_features=1), rng.random((20_000, 100), dtype=np.float32), rng.random(20_000)
+    ),
+    "many outputs": lambda: (
+        spinney.ExtraTreesRegressor(5), rng.random((1_000, 10), dtype=np.float32), rng.random((1_000, 1_000))
+    ),
+    "sparse labels": lambda: (
+        spinney.ExtraTreesClassifier(10),
+        sparse.csr_array(sparse.random_array((5_000, 2_000), density=0.05, rng=rng), dtype=np.float32),
+        labels(5_000, 500),
+    ),
+    "boosting": lambda: (
+        spinney.GradientBoostingRegressor(n_estimators=10), rng.random((20_000, 20)), rng.random((20_000, 200))
+    ),
+    "compression": compressed,
+}
+model, X, y = cases[sys.argv[1]]()
+spinney.DecisionTreeRegressor().fit(np.ones((9, 2)), np.ones(9))
+estimate = spinney.estimate_fit_memory(model, X, y)
+
+
+def kilobytes(what):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(what))
+
+
+with open("/proc/self/clear_refs", "w") as refs:
+    refs.write("5")  # the high-water mark starts anew
+before = kilobytes("VmRSS")
+model.fit(X, y)
+print(estimate, 1024 * (kilobytes("VmHWM") - before))
+"""
+
+
+@linux
+@pytest.mark.parametrize(
+    "kind", ["dense wide", "dense random", "many outputs", "sparse labels", "boosting", "compression"]
+)
+def test_the_estimate_is_right_within_a_factor_of_three(kind):
+    done = children.run(MEASURED, kind)
+    assert done.returncode == 0, done.stderr[-2000:]
+    estimate, measured = map(int, done.stdout.split())
+    assert measured > 10_000_000
+    assert measured / 3 < estimate < 3 * measured, (estimate / 1e6, measured / 1e6)
+
+
+REFUSED = """
+import resource, sys, numpy as np, spinney
+from spinney import _spinney
+n = 2_000_000
+X = {
+    "tree": np.zeros((n, 50), dtype=np.float32),
+    "forest": np.zeros((n, 50), dtype=np.float32, order="F"),
+    "boosting": np.zeros((n // 10, 5), dtype=np.float32),
+    "compression": np.zeros((n, 2), dtype=np.float32, order="F"),
+}[sys.argv[1]]
+y = np.zeros((len(X), 500)) if sys.argv[1] == "boosting" else np.zeros(len(X))
+small = np.random.default_rng(0).random((100, 2)), np.arange(100.0)
+if sys.argv[1] == "compression":
+    forest = spinney.ExtraTreesRegressor(200, max_depth=1).fit(*small)
+    model = spinney.CompressedForestRegressor(forest, prefit=True)
+else:
+    model = {
+        "tree": spinney.DecisionTreeRegressor(),
+        "forest": spinney.RandomForestRegressor(n_jobs=2),
+        "boosting": spinney.GradientBoostingRegressor(),
+    }[sys.argv[1]]
+
+
+def grown(*args):
+    print("grown")
+
+
+_spinney.fit_tree, _spinney.fit_forest = grown, grown
+_spinney.fit_boosting, _spinney.compress_forest = grown, grown
+with open("/proc/self/statm") as pages:
+    used = int(pages.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 500_000_000, resource.RLIM_INFINITY))
+try:
+    model.fit(X, y)
+except MemoryError as error:
+    print(error)
+    assert not hasattr(model, "n_features_in_")
+"""
+
+
+@linux
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("tree", "The largest part is the sorted columns of X, 800 MB: draw fewer features .* with max_features"),
+        ("forest", "The largest part is the sorted columns of X, 800 MB: draw fewer features"),
+        ("boosting", "The largest part is the scores of all rows, 800 MB: fit fewer outputs"),
+        ("compression", "The largest part is the rows of nodes, 3200 MB: compress a forest of fewer trees"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_before_anything_is_grown(kind, message):
+    done = children.run(REFUSED, kind)
+    assert "grown" not in done.stdout, done.stdout
+    assert done.returncode == 0, done.stderr[-2000:]
+
+    assert re.search(
+        r"fit takes some \d+ MB beyond X and y, \d+ MB of it at one time, which cannot be had", done.stdout
+    )
+    assert re.search(message, done.stdout), done.stdout
+
+
+@pytest.mark.parametrize("name", [*ALL, *BOOSTING, *COMPRESSED])
+def test_every_estimator_and_layout_has_an_estimate(name):
+    X, y = make_data(name)
+    sizes = [spinney.estimate_fit_memory(make(name), Z, y) for Z in (X, X.tolist(), sparse.csr_array(X), X[:, :6])]
+    assert all(isinstance(size, int) and size > 0 for size in sizes)
+    assert sizes[3] < sizes[0]
+    more = np.tile(X, (10, 1)), np.tile(y, 10)
+    assert spinney.estimate_fit_memory(make(name), *more) > 5 * sizes[0]
+
+
+@pytest.mark.parametrize("name", ["ExtraTreesClassifier", "GradientBoostingClassifier", "CompressedForestClassifier"])
+def test_labels_have_one_estimate_dense_or_sparse(name):
+    X, Y = make_data(name, outputs="labels")
+    dense, stored = (spinney.estimate_fit_memory(make(name), X, y) for y in (Y, sparse.csr_array(Y)))
+    assert dense == stored
+
+
+def test_parameters_lower_the_estimate():
+    X, Y = np.zeros((10_000, 20)), np.zeros((10_000, 100))
+
+    def size(**params):
+        return spinney.estimate_fit_memory(spinney.RandomForestRegressor(**params), X, Y)
+
+    base = size()
+    assert size(max_depth=3) < base
+    assert size(max_leaf_nodes=10) < base
+    assert size(n_estimators=10) < base
+    assert size(min_samples_leaf=20) < base
+    assert size(output_projection="gaussian", n_projections=1) < base
+    assert size(n_jobs=4) > base
+
+
+def test_only_estimators_of_spinney_have_an_estimate():
+    with pytest.raises(TypeError, match="estimator is a list, accepted: an estimator of spinney"):
+        spinney.estimate_fit_memory([], np.zeros((3, 2)), np.zeros(3))

@@ -1,0 +1,210 @@
+"""Ctrl-C: answered within half a second, whatever the engine is doing, and the estimator is as it was before."""
+
+from __future__ import annotations
+
+import children
+import pytest
+
+SETUP = """
+import numpy as np, spinney
+from scipy import sparse
+rng = np.random.default_rng(0)
+
+
+def data(n, p, d=None):
+    return rng.random((n, p), dtype=np.float32), rng.random(n if d is None else (n, d))
+
+
+def fit(model, n, p, d=None):
+    X, y = data(n, p, d)
+    return model, lambda: model.fit(X, y)
+"""
+
+TREES = """
+def fit_labels():
+    X = rng.random((3_000, 50), dtype=np.float32)
+    Y = sparse.csr_array(rng.random((3_000, 500)) < 0.01)
+    model = spinney.ExtraTreesClassifier(n_estimators=100_000, n_jobs=2)
+    return model, lambda: model.fit(X, Y)
+
+
+def fit_oob():
+    # Growth is short against the predictions of rows out of the bag.
+    model = spinney.RandomForestRegressor(500, max_depth=10, max_features=1, oob_score=True, max_samples=20, n_jobs=2)
+    return fit(model, 40_000, 2, 40)
+
+
+def draw():
+    model = spinney.projection.GaussianProjection()
+    return model, lambda: model.draw(20_000, 20_000)
+
+
+def project():
+    n, d, entries = 20_000, 50_000, 500
+    indices = np.arange(0, d, d // entries) + rng.integers(0, d // entries, (n, entries))
+    ones = np.ones(n * entries, dtype=np.int8)
+    y = sparse.csr_array((ones, indices.ravel().astype(np.int32), np.arange(n + 1) * entries), shape=(n, d))
+    X = rng.random((n, 1), dtype=np.float32)
+    model = spinney.DecisionTreeClassifier(output_projection="rademacher", n_projections=2_000)
+    return model, lambda: model.fit(X, y)
+
+
+cases = {
+    "tree": lambda: fit(spinney.DecisionTreeRegressor(), 200_000, 300),
+    "pruned tree": lambda: fit(spinney.DecisionTreeRegressor(ccp_alpha=1e-9), 200_000, 100),
+    "forest": lambda: fit(spinney.RandomForestRegressor(100_000, n_jobs=2), 5_000, 50),
+    "extra-trees": lambda: fit(spinney.ExtraTreesRegressor(100_000, n_jobs=2, max_leaf_nodes=500), 5_000, 50, 10),
+    "labels": fit_labels,
+    "out of bag": fit_oob,
+    "draw": draw,
+    "principal directions": lambda: fit(spinney.DecisionTreeRegressor(output_projection="pca"), 4_000, 1, 2_000),
+    "project": project,
+}
+"""
+
+BOOSTING = """
+def boosting(n=20_000, d=20, **params):
+    return fit(spinney.GradientBoostingRegressor(n_estimators=100_000, **params), n, 50, d)
+
+
+def weak():
+    from sklearn.linear_model import Ridge
+    return boosting(estimator=Ridge(), relabel_leaves=False)
+
+
+def labels():
+    X = rng.random((5_000, 50), dtype=np.float32)
+    Y = rng.random((5_000, 50)) < 0.1
+    model = spinney.GradientBoostingClassifier(n_estimators=100_000, n_jobs=2)
+    return model, lambda: model.fit(X, Y)
+
+
+cases = {
+    "projected": lambda: boosting(output_strategy="projected", n_jobs=2),
+    "low rank": lambda: boosting(relabel_leaves=False, n_jobs=2),
+    "joint": lambda: boosting(output_strategy="joint", n_jobs=2),
+    "single_target": lambda: boosting(output_strategy="single_target", n_jobs=2),
+    "absolute error": lambda: boosting(loss="absolute_error", n_jobs=2),
+    "labels": labels,
+    "weak": weak,
+}
+"""
+
+COMPRESSION = """
+X, y = rng.random((4_000, 10), dtype=np.float32), rng.normal(size=4_000)
+forest = spinney.ExtraTreesRegressor(200, random_state=0).fit(X, y)
+
+
+def compress(**params):
+    model = spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=None, step_size=1e-4, **params)
+    return model, lambda: model.fit(X, y)
+
+
+def outputs():
+    Y = rng.normal(size=(2_000, 100))
+    many = spinney.ExtraTreesRegressor(200, random_state=0).fit(X[:2_000], Y)
+    model = spinney.CompressedForestRegressor(many, prefit=True, l1_norm=None, step_size=1e-4)
+    return model, lambda: model.fit(X[:2_000], Y)
+
+
+def folds():
+    model = spinney.CompressedForestRegressor(spinney.ExtraTreesRegressor(50), step_size=1e-4, n_jobs=2)
+    return model, lambda: model.fit(X, y)
+
+
+def grown():
+    model = spinney.CompressedForestRegressor(spinney.ExtraTreesRegressor(100_000))
+    return model, lambda: model.fit(X, y)
+
+
+cases = {
+    "path": compress,
+    "outputs": outputs,
+    "folds": folds,
+    "lasso": lambda: compress(solver="lasso"),
+    "grow": lambda: compress(method="grow"),
+    "the forest": grown,
+}
+"""
+
+MODELS = """
+X, Y = data(2_000, 10, 20)
+forest = spinney.ExtraTreesRegressor(300, n_jobs=2, max_features=1, max_depth=12, random_state=0).fit(X, Y)
+rows = np.tile(X, (300, 1))
+truth = np.tile(Y, (300, 1))
+labels = sparse.csr_array(Y > 0.8)
+
+
+def on(name, *args):
+    return lambda: (forest, lambda: getattr(forest, name)(*args))
+
+
+def topk():
+    model = spinney.ExtraTreesClassifier(300, n_jobs=2, max_features=1, random_state=0).fit(X, labels)
+    return model, lambda: model.predict_topk(rows, 5)
+
+
+def sparse_labels():
+    model = spinney.ExtraTreesClassifier(300, n_jobs=2, max_features=1, random_state=0).fit(X, labels)
+    return model, lambda: model.predict(rows)
+
+
+def boosting(method):
+    model = spinney.GradientBoostingRegressor(n_estimators=300, n_jobs=2).fit(X[:500], Y[:500])
+    return model, lambda: list(getattr(model, method)(rows[:20_000] if method == "staged_predict" else rows))
+
+
+def compressed():
+    model = spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=None, max_steps=300).fit(X, Y)
+    many = np.tile(rows, (3, 1))
+    return model, lambda: model.predict(many)
+
+
+def compact(**params):
+    X, Y = data(60_000, 2, 3)
+    model = spinney.ExtraTreesRegressor(150, n_jobs=2, max_features=1, max_depth=11, random_state=0).fit(X, Y)
+    if params.get("training_data"):
+        params["training_data"] = (X, Y)
+    return model, lambda: spinney.compression.compact_leaves(model, **params)
+
+
+cases = {
+    "predict": on("predict", rows),
+    "csr": on("predict", sparse.csr_array(rows)),
+    "apply": on("apply", rows),
+    "decision_path": on("decision_path", rows),
+    "topk": topk,
+    "sparse labels": sparse_labels,
+    "boosting": lambda: boosting("predict"),
+    "staged": lambda: boosting("staged_predict"),
+    "compressed": compressed,
+    "prune": on("prune_reduced_error", rows, truth),
+    "compact by rows": lambda: compact(training_data=True),
+    "compact on X": lambda: (forest, lambda: spinney.compression.compact_leaves(forest, dtype="float16", X=rows)),
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "kinds", "wait"),
+    [
+        pytest.param(TREES, ["tree", "forest", "labels", "extra-trees"], 0.4, id="trees"),
+        pytest.param(TREES, ["draw", "principal directions"], 0.4, id="projections"),
+        pytest.param(TREES, ["project"], 3.0, id="project"),
+        pytest.param(TREES, ["out of bag", "pruned tree"], 0.4, id="after growth"),
+        pytest.param(
+            BOOSTING,
+            ["projected", "low rank", "joint", "single_target", "absolute error", "labels", "weak"],
+            0.4,
+            id="boosting",
+        ),
+        pytest.param(COMPRESSION, ["path", "outputs", "folds", "lasso", "grow", "the forest"], 0.4, id="compression"),
+        pytest.param(MODELS, ["predict", "csr", "apply", "decision_path", "topk", "sparse labels"], 0.3, id="predict"),
+        pytest.param(MODELS, ["boosting", "staged", "compressed"], 0.3, id="predict of ensembles"),
+        pytest.param(MODELS, ["prune", "compact by rows", "compact on X"], 0.3, id="smaller models"),
+    ],
+)
+def test_ctrl_c_is_answered_within_half_a_second(code, kinds, wait):
+    found = children.interrupted(SETUP + code, kinds, wait)
+    assert all(seconds < 0.5 and state == "unchanged" for seconds, state in found.values()), found
+    assert list(found) == kinds

@@ -1,0 +1,141 @@
+"""Memory that cannot be had is a MemoryError: the estimator is as it was, and the process goes on."""
+
+from __future__ import annotations
+
+import sys
+
+import children
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory as Linux has them")
+
+# `limit(n)` leaves n bytes more than are in use.
+LIMIT = """
+import resource, numpy as np, spinney
+import spinney.projection as p
+from scipy import sparse
+rng = np.random.default_rng(0)
+
+
+def limit(n):
+    with open("/proc/self/statm") as pages:
+        used = int(pages.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + n, resource.RLIM_INFINITY))
+"""
+
+WORK = """
+import sys
+what = sys.argv[1]
+room = 400_000_000
+X, y = rng.random((300, 5), dtype=np.float32), rng.random(300)
+Y = rng.random((300, 1000))
+labels = sparse.csr_array((np.ones(300), np.arange(300), np.arange(301)), shape=(300, 1_000_000))
+many = np.zeros((400_000, 5), dtype=np.float32)
+forest = spinney.ExtraTreesRegressor(20, random_state=0)
+zeros = lambda *shape: np.zeros(shape, dtype=np.float32)
+
+if what == "tree":
+    model, args = spinney.DecisionTreeRegressor().fit(X, y), (zeros(60_000_000, 5), np.zeros(60_000_000))
+elif what == "forest":
+    model, args = spinney.RandomForestRegressor(20, n_jobs=8).fit(X, y), (zeros(10_000_000, 5), np.zeros(10_000_000))
+elif what == "wide leaves":
+    model = spinney.ExtraTreesRegressor(200).fit(X, y)
+    args = (rng.random((2_000, 5), dtype=np.float32), np.zeros((2_000, 2_000)) + np.arange(2_000)[:, None])
+elif what == "csr":
+    model = spinney.DecisionTreeRegressor().fit(X, y)
+    n = 40_000_000
+    ones = np.ones(n, np.float32), np.zeros(n, np.int32), np.arange(n + 1)
+    args = (sparse.csr_array(ones, shape=(n, 5)), np.zeros(n))
+elif what == "float64":
+    model, args = spinney.DecisionTreeRegressor().fit(X, y), (np.zeros((3_000_000, 50)), np.zeros(3_000_000))
+elif what == "one-hot":
+    model = spinney.GradientBoostingClassifier(n_estimators=2).fit(X, np.arange(300) % 3)
+    args = (zeros(20_000, 5), np.arange(20_000) % 10_000)
+elif what == "boosting":
+    model = spinney.GradientBoostingRegressor(n_estimators=2).fit(X, y)
+    args = (zeros(100_000, 5), np.zeros((100_000, 1000)))
+elif what == "compression":
+    forest.set_params(n_estimators=1000, n_jobs=2).fit(rng.random((2_000, 5)), rng.random(2_000))
+    model = spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=None, max_steps=2).fit(X, y)
+    args = (zeros(500_000, 5), np.zeros(500_000))
+elif what == "folds":
+    model = spinney.CompressedForestRegressor(forest, cv=2, max_steps=2).fit(X, y)
+    model.set_params(estimator=spinney.ExtraTreesRegressor(1000, max_depth=2))
+    args = (rng.random((300_000, 5), dtype=np.float32), rng.random(300_000))
+elif what == "predict":
+    model, args = spinney.DecisionTreeRegressor().fit(X, Y), None
+    work = lambda: model.predict(many)
+elif what == "predict_proba":
+    model, args = spinney.ExtraTreesClassifier(1).fit(X, labels), None
+    work = lambda: model.predict_proba(many)
+elif what == "staged":
+    model, args = spinney.GradientBoostingRegressor(n_estimators=2).fit(X, Y), None
+    work = lambda: list(model.staged_predict(many))
+elif what == "apply":
+    model, args = spinney.ExtraTreesRegressor(1000).fit(X, y), None
+    work = lambda: model.apply(many)
+elif what == "path":
+    model, args = spinney.ExtraTreesRegressor(100).fit(X, y), None
+    work = lambda: model.decision_path(many)
+elif what == "csc rows":
+    model, args, n = spinney.DecisionTreeRegressor().fit(X, y), None, 30_000_000
+    ends = np.arange(6) * (n // 5)
+    rows = np.concatenate([np.arange(n // 5, dtype=np.int32)] * 5)
+    x = sparse.csc_array((np.ones(n, np.float32), rows, ends), shape=(n // 5, 5))
+    work = lambda: model.predict(x)
+
+if args is not None:
+    work = lambda: model.fit(*args)
+before = dict(model.__dict__)
+limit(room)
+try:
+    work()
+    print("finished")
+except MemoryError as error:
+    same = model.__dict__.keys() == before.keys() and all(model.__dict__[key] is before[key] for key in before)
+    spinney.RandomForestRegressor(5, n_jobs=2).fit(X, y).predict(X)
+    print("MemoryError", same, str(error) != "")
+"""
+
+KINDS = ["tree", "forest", "wide leaves", "csr", "float64", "one-hot", "boosting", "compression", "folds"]
+KINDS += ["predict", "predict_proba", "staged", "apply", "path", "csc rows"]
+
+
+@pytest.mark.parametrize("what", KINDS)
+def test_memory_that_cannot_be_had_is_a_memory_error(what):
+    done = children.run(LIMIT + WORK, what)
+    assert done.stdout == "MemoryError True True\n", (done.stdout, done.stderr[-2000:], done.returncode)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "tree('gaussian').fit(X, X)",
+        "tree('sparse').fit(X, X)",
+        "tree(p.SubsampleProjection(replacement=True)).fit(X, X)",
+        "tree(lambda d, q, seed: np.broadcast_to(1.0, (q, d))).fit(X, X)",
+        "p.GaussianProjection().draw(3, n)",
+        "p.RademacherProjection('sqrt').draw(3, n)",
+        "p.SubsampleProjection(replacement=True).draw(3, n)",
+        "p.SubsampleProjection().draw(n, n)",
+        "p.HadamardProjection().draw(n, 1000)",
+        "p.HadamardProjection().draw(n, n)",
+        "p.PCAProjection().draw(n, 8, y=sparse.eye_array(50, n, format='csr'))",
+        # One block of vectors has room, a second one not.
+        "p.PCAProjection().draw(n >> 8, 8, y=sparse.eye_array(50, n >> 8, format='csr'))",
+    ],
+)
+def test_projections_that_memory_does_not_hold(work):
+    code = f"""
+X, n = rng.random((50, 3)), 1 << 28
+tree = lambda phi: spinney.DecisionTreeRegressor(output_projection=phi, n_projections=n)
+tree("gaussian").set_params(n_projections=1).fit(X, X)
+limit(400_000_000)
+try:
+    {work}
+    print("finished")
+except MemoryError as error:
+    print("MemoryError", error)
+"""
+    done = children.run(LIMIT + code)
+    assert done.stdout.startswith("MemoryError"), (done.stdout, done.stderr[-2000:], done.returncode)

@@ -1,0 +1,131 @@
+"""Sixteen threads at once, and processes made by every method after a fit in the parent: the same bits, and no hang."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import children
+import numpy as np
+import pytest
+from conftest import ALL, BOOSTING, COMPRESSED, make, make_data, model_bytes
+from sklearn.linear_model import LinearRegression
+
+ENSEMBLES = [*ALL, *BOOSTING, *COMPRESSED]
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_sixteen_threads_fit_and_predict_what_one_does(name):
+    X, y = make_data(name, n=60)
+    # Compression is the slowest by far: a single path.
+    params = {"l1_norm": 0.5} if name in COMPRESSED else {"n_jobs": 2} if name in ENSEMBLES[4:] else {}
+    model = make(name, **params).fit(X, y)
+    more = np.tile(X, (5, 1))
+
+    def results(i):
+        if i % 2:
+            return children.digest(model.predict(more))
+        return children.digest(model_bytes(make(name, **params).fit(X, y)))
+
+    expected = [results(0), results(1)]
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(results, range(200))) == expected * 100
+
+
+def test_weak_models_from_threads():
+    X, y = make_data("GradientBoostingRegressor", n=300)
+    params = {"estimator": LinearRegression(), "relabel_leaves": False, "n_jobs": 2}
+    with ThreadPoolExecutor(8) as pool:
+        models = list(pool.map(lambda _: make("GradientBoostingRegressor", **params).fit(X, y), range(16)))
+    assert len({model_bytes(model) for model in models}) == 1
+
+
+def test_stages_from_sixteen_threads():
+    X, y = make_data("GradientBoostingRegressor", n=300)
+    model = make("GradientBoostingRegressor", n_jobs=2).fit(X, y)
+    expected = children.digest(*model.staged_predict(X))
+    with ThreadPoolExecutor(16) as pool:
+        assert set(pool.map(lambda _: children.digest(*model.staged_predict(X)), range(100))) == {expected}
+
+
+def test_a_generator_of_stages_in_several_hands():
+    X, y = make_data("GradientBoostingRegressor", n=300)
+    model = make("GradientBoostingRegressor", n_estimators=50).fit(X, y)
+    stages = model._model.staged_scores(X.astype(np.float32), 1)
+
+    def take(_):
+        try:
+            return next(stages, None)
+        except ValueError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as pool:
+        taken = [part for part in pool.map(take, range(200)) if part is not None]
+    assert all("another thread" in part for part in taken if isinstance(part, str))
+    assert sum(not isinstance(part, str) for part in taken) <= 50
+
+
+NAMES = [
+    "DecisionTreeClassifier",
+    "RandomForestRegressor",
+    "ExtraTreesClassifier",
+    *BOOSTING,
+    "CompressedForestRegressor",
+]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn", "loky"])
+def test_processes_after_a_fit_in_the_parent(method):
+    # Fork beside threads of the parent is what would hang; Python 3.12 warns of it, whose warning is not ours.
+    code = """
+    import multiprocessing, sys, warnings
+    from children import fit_and_predict
+
+    if __name__ == "__main__":
+        method, *names = sys.argv[1:]
+        expected = [fit_and_predict(name) for name in names]
+        warnings.simplefilter("ignore", DeprecationWarning)
+        if method == "loky":
+            from joblib import Parallel, delayed
+            found = Parallel(2, backend="loky")(delayed(fit_and_predict)(name) for name in names)
+        else:
+            with multiprocessing.get_context(method).Pool(2) as pool:
+                found = pool.map(fit_and_predict, names, chunksize=1)
+        assert found == expected, (found, expected)
+        assert [fit_and_predict(name) for name in names] == expected
+        print("fine")
+    """
+    done = children.run(code, method, *NAMES, timeout=60)
+    assert done.stdout == "fine\n", done.stderr[-2000:]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_fork_has_the_models_of_its_parent():
+    code = """
+    import os, signal, numpy as np, spinney, warnings
+    rng = np.random.default_rng(0)
+    X, y = rng.random((3000, 20)), rng.integers(0, 3, 3000)
+    model = spinney.RandomForestClassifier(n_estimators=30, n_jobs=4, random_state=0).fit(X, y)
+    expected = model.predict(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        same = (model.predict(X) == expected).all()
+        again = spinney.RandomForestClassifier(n_estimators=30, n_jobs=4, random_state=0).fit(X, y)
+        same &= again._forest.to_bytes() == model._forest.to_bytes()
+        # A fork of a fork, with a pool of its parent's that has no threads here.
+        grandchild = os.fork()
+        if grandchild == 0:
+            signal.alarm(30)
+            os._exit(0 if (model.predict(X) == expected).all() else 1)
+        same &= os.waitpid(grandchild, 0)[1] == 0
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (model.predict(X) == expected).all()
+    print("fine")
+    """
+    done = children.run(code, timeout=90)
+    assert done.stdout == "fine\n", done.stderr[-2000:]
