@@ -67,16 +67,16 @@ def main() -> None:
         if paths.of("error_0", reading=reading)
         for i, t in enumerate(GRID[reading])
     ]
-    cells = Cells(args.out / "ch7_influence_cells.csv", ("what", "value", "reading", "seed"), VALUES, args.fresh)
+    cells = Cells(args.out / "ch7_influence_cells.csv", ("what", "setting", "reading", "seed"), VALUES, args.fresh)
     settings = [("n_min", v) for v in N_MIN] + [("trees", v) for v in TREES if v <= (30 if args.quick else 1000)]
     wanted = [(*s, r, seed) for seed in range(args.repeat) for r in READINGS for s in settings if args.only in r]
     cells.run(wanted, setting, args.n_jobs)
     rows = [
-        {"what": what, "value": value, "reading": reading, "runs": len(of("t"))}
+        {"what": what, "setting": value, "reading": reading, "runs": len(of("t"))}
         | {v: mean_std(of(v))[0] for v in VALUES}
         for what, value in settings
         for reading in READINGS
-        for of in [lambda v, w=what, n=value, r=reading: cells.of(v, what=w, value=n, reading=r)]
+        for of in [lambda v, w=what, n=value, r=reading: cells.of(v, what=w, setting=n, reading=r)]
         if of("t")
     ]
     if not curves or not rows:
@@ -98,12 +98,12 @@ def plot(curves: list[dict[str, Any]], rows: list[dict[str, Any]], path: Any) ->
         axes[1, 0].plot(shares, [row["nodes"] for row in points])
         for place, what in ((1, "n_min"), (2, "trees")):
             shown = [row for row in rows if row["what"] == what and row["reading"] == reading]
-            values = [row["value"] for row in shown]
+            values = [row["setting"] for row in shown]
             axes[0, place].plot(values, [row["ret_error"] for row in shown], "s-", label=f"compressed, {reading}")
             axes[1, place].plot(values, [row["ret_nodes"] for row in shown], "s-")
     for place, what in ((1, "n_min"), (2, "trees")):
         shown = [row for row in rows if row["what"] == what and row["reading"] == READINGS[0]]
-        values = [row["value"] for row in shown]
+        values = [row["setting"] for row in shown]
         axes[0, place].plot(values, [row["et_error"] for row in shown], "o-", color="black", label="extra-trees")
         axes[1, place].plot(values, [row["et_nodes"] for row in shown], "o-", color="black")
         axes[1, place].set(xlabel=what, xscale="log", yscale="log")
