@@ -23,6 +23,8 @@ _ENTRY = 8
 _NODE = 32
 _GROWING = 200
 _ROUNDED_ROW = 28
+# Projections are counted in 32 bits.
+_COUNTED = 2**32 - 1
 # `CARRY_SHARE` of `tree::grower`: from this share of the features drawn, columns are sorted once and carried down.
 _CARRY_SHARE = 0.2
 
@@ -259,7 +261,9 @@ def _n_projections(estimator: Any, width: int) -> int:
     phi = estimator.output_projection
     if hasattr(phi, "shape"):
         return int(phi.shape[0])
-    return int(count_projections(estimator.n_projections, width))
+    found = int(count_projections(estimator.n_projections, width))
+    # More than the engine counts: it refuses them by name.
+    return found if found < _COUNTED else 0
 
 
 def _most_leaves(estimator: Any, n_rows: int) -> int:
