@@ -3,7 +3,7 @@
 use safetensors::Dtype;
 
 use super::read::Numbers;
-use super::write::{Tensor, bytes};
+use super::write::{Tensor, WHAT};
 use crate::error::{Error, Result};
 
 /// Bits for the numbers below `n`, at least one.
@@ -29,9 +29,18 @@ pub(super) fn packed(name: &'static str, width: u32, mut values: impl Iterator<I
         let byte = waiting as u8;
         waiting >>= 8;
         n_waiting -= 8;
-        Some([byte])
+        Some(byte)
     });
-    bytes(name, Dtype::U8, next)
+    let mut bytes: Vec<u8> = Vec::new();
+    for byte in next {
+        if bytes.len() == bytes.capacity() {
+            // Doubles, so that growing costs little, and reports failure, unlike pushing.
+            let more = bytes.len().max(4096);
+            bytes.try_reserve_exact(more).map_err(|_| crate::ErrorKind::OutOfMemory { what: WHAT, bytes: more })?;
+        }
+        bytes.push(byte);
+    }
+    Ok(Tensor::new(name, Dtype::U8, bytes))
 }
 
 /// What is left of such a tensor.

@@ -117,7 +117,7 @@ impl Boosted {
         };
         let mut all = tensors(&self.trees, self.n_features)?;
         let numbers = |name, values: &[f64]| -> Result<Tensor> { narrowest(name, || values.iter().copied()) };
-        all.push(bytes("learning_rate", Dtype::F64, [self.learning_rate.to_le_bytes()].into_iter())?);
+        all.push(bytes("learning_rate", Dtype::F64, 1, [self.learning_rate.to_le_bytes()].into_iter())?);
         all.push(numbers("start", &self.start)?);
         all.push(numbers("step_sizes", &self.step_sizes)?);
         all.push(numbers("train_score", &self.train_score)?);

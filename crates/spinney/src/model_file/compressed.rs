@@ -80,7 +80,7 @@ impl Compressed {
             compression: Some(CompressHeader { outputs: self.outputs.clone(), link: self.link }),
         };
         let mut all = tensors(&self.forest.trees, self.forest.n_features)?;
-        all.push(bytes("l1_norm", Dtype::F64, [self.l1_norm.to_le_bytes()].into_iter())?);
+        all.push(bytes("l1_norm", Dtype::F64, 1, [self.l1_norm.to_le_bytes()].into_iter())?);
         Parts::new(&header, all, extra)
     }
 

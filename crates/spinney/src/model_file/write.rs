@@ -15,7 +15,7 @@ use crate::forest::Forest;
 use crate::tree::Tree;
 use crate::tree::leaves::{Amounts, Half, Layout};
 
-const WHAT: &str = "the bytes of the model";
+pub(super) const WHAT: &str = "the bytes of the model";
 
 /// A named array in little-endian bytes.
 #[derive(Debug)]
@@ -55,6 +55,13 @@ impl Forest {
         let (n_features, outputs) = (self.n_features, self.outputs.clone());
         let header = Header { n_features, outputs, criterion: first.criterion, boosting: None, compression: None };
         Parts::new(&header, tensors(&self.trees, n_features)?, extra)
+    }
+}
+
+impl Tensor {
+    /// One row of numbers.
+    pub(super) fn new(name: &'static str, dtype: Dtype, bytes: Vec<u8>) -> Self {
+        Tensor { name: name.into(), dtype, shape: None, bytes }
     }
 }
 
@@ -166,53 +173,54 @@ fn columns(tree: &Tree) -> impl Iterator<Item = f64> {
 /// Features of all nodes, the largest number of the type in leaves: 16 bits where that is no feature.
 fn features(trees: &[Arc<Tree>], n_features: usize) -> Result<Tensor> {
     let nodes = || trees.iter().flat_map(|tree| &tree.nodes);
+    let n = trees.iter().map(|tree| tree.n_nodes()).sum();
     if n_features <= usize::from(u16::MAX) {
         // The mark of leaves, 2³² − 1, is cut to 2¹⁶ − 1.
-        bytes("features", Dtype::U16, nodes().map(|node| (node.feature as u16).to_le_bytes()))
+        bytes("features", Dtype::U16, n, nodes().map(|node| (node.feature as u16).to_le_bytes()))
     } else {
-        bytes("features", Dtype::U32, nodes().map(|node| node.feature.to_le_bytes()))
+        bytes("features", Dtype::U32, n, nodes().map(|node| node.feature.to_le_bytes()))
     }
 }
 
 fn floats<I: Iterator<Item = f32>>(name: &'static str, values: impl Fn() -> I) -> Result<Tensor> {
-    bytes(name, Dtype::F32, values().map(f32::to_le_bytes))
+    bytes(name, Dtype::F32, values().count(), values().map(f32::to_le_bytes))
 }
 
 /// `values` in the narrowest of u8, u16, f16, u32, f32 and f64 that holds all of them exactly.
+///
+/// They are gone through by `for_each`: of iterators within iterators that is loops within loops.
 pub(super) fn narrowest<I: Iterator<Item = f64>>(name: &'static str, values: impl Fn() -> I) -> Result<Tensor> {
-    let mut largest = 0.0f64;
-    let (mut whole, mut half, mut single) = (true, true, true);
-    for v in values() {
+    let (mut n, mut largest) = (0, 0.0f64);
+    let (mut whole, mut single) = (true, true);
+    values().for_each(|v| {
+        n += 1;
         largest = largest.max(v);
-        whole &= v >= 0.0 && v.fract() == 0.0;
+        whole &= f64::from(v as u32) == v;
         single &= f64::from(v as f32) == v;
-        half = half && v.abs() <= Half::LARGEST && f64::from(Half::nearest(v)) == v;
-    }
+    });
+    let in_half = |v: f64| v.abs() <= Half::LARGEST && f64::from(Half::nearest(v)) == v;
     match largest {
-        l if whole && l <= u8::MAX.into() => bytes(name, Dtype::U8, values().map(|v| (v as u8).to_le_bytes())),
-        l if whole && l <= u16::MAX.into() => bytes(name, Dtype::U16, values().map(|v| (v as u16).to_le_bytes())),
-        _ if half => bytes(name, Dtype::F16, values().map(|v| Half::nearest(v).bits().to_le_bytes())),
-        l if whole && l <= u32::MAX.into() => bytes(name, Dtype::U32, values().map(|v| (v as u32).to_le_bytes())),
-        _ if single => bytes(name, Dtype::F32, values().map(|v| (v as f32).to_le_bytes())),
-        _ => bytes(name, Dtype::F64, values().map(f64::to_le_bytes)),
+        l if whole && l <= u8::MAX.into() => bytes(name, Dtype::U8, n, values().map(|v| (v as u8).to_le_bytes())),
+        l if whole && l <= u16::MAX.into() => bytes(name, Dtype::U16, n, values().map(|v| (v as u16).to_le_bytes())),
+        _ if values().all(in_half) => {
+            bytes(name, Dtype::F16, n, values().map(|v| Half::nearest(v).bits().to_le_bytes()))
+        }
+        _ if whole => bytes(name, Dtype::U32, n, values().map(|v| (v as u32).to_le_bytes())),
+        _ if single => bytes(name, Dtype::F32, n, values().map(|v| (v as f32).to_le_bytes())),
+        _ => bytes(name, Dtype::F64, n, values().map(f64::to_le_bytes)),
     }
 }
 
+/// A tensor of `n` values.
 pub(super) fn bytes<const N: usize>(
     name: &'static str,
     dtype: Dtype,
+    n: usize,
     values: impl Iterator<Item = [u8; N]>,
 ) -> Result<Tensor> {
-    let mut bytes: Vec<u8> = Vec::new();
-    for value in values {
-        if bytes.len() + N > bytes.capacity() {
-            // Doubles, so that growing costs little, and reports failure, unlike pushing.
-            let more = bytes.len().max(4096);
-            bytes.try_reserve_exact(more).map_err(|_| crate::ErrorKind::OutOfMemory { what: WHAT, bytes: more })?;
-        }
-        bytes.extend_from_slice(&value);
-    }
-    Ok(Tensor { name: name.into(), dtype, shape: None, bytes })
+    let mut bytes: Vec<u8> = try_with_capacity(WHAT, n * N)?;
+    values.for_each(|value| bytes.extend_from_slice(&value));
+    Ok(Tensor::new(name, dtype, bytes))
 }
 
 impl Parts {
