@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import spinney
 from _boosters import staged
 from _harness import Data, Side, say
 
+ENGINE = Path(spinney._spinney.__file__)
 OUT = Path(__file__).resolve().parents[1] / "out" / "reach"
 # A model whose best is that long ago, in rounds, has had it.
 PATIENCE = 8
@@ -33,7 +35,7 @@ class Contender:
     most: int
     seconds: float = 300.0
     ours: bool = False
-    """Searched again by each run, as it is what changes."""
+    """Searched again when the engine is newer than what was found."""
     scale: float = 1.0
     """What raw scores are multiplied with before they are judged."""
 
@@ -64,14 +66,13 @@ def curve(
     score: Callable[[np.ndarray, Any], float],
     target: float,
     seconds: float = np.inf,
-    renew: bool = False,
 ) -> Curve:
     """Scores on the grid up to the first that is at least `target`; read from the file where there is one.
 
     No fit is begun that would take longer than `seconds`, or than the contender may.
     """
     path = OUT / f"{problem}-{name}-{contender.most}-{target:g}.json".replace(" ", "_").replace("/", "_")
-    if path.exists() and not (renew and contender.ours):
+    if path.exists() and not (contender.ours and path.stat().st_mtime < ENGINE.stat().st_mtime):
         kept = json.loads(path.read_text())
         return Curve({int(m): value for m, value in kept["scores"].items()}, kept["pace"])
     arranged = contender.side.arrange(data())

@@ -252,7 +252,7 @@ def race(
         # Who is twice as slow as another of its side already is not searched to the end.
         rivals = [found.seconds_to(goal) for other, found in curves.items() if contenders[other].ours == contender.ours]
         limit = max(2 * min(rivals, default=np.inf), 5)
-        curves[name] = curve(problem, name, contender, data, staged_score, goal, limit, renew=not args.worker)
+        curves[name] = curve(problem, name, contender, data, staged_score, goal, limit)
     target = goal
     chosen = reached(curves, target)
     if "spinney" not in chosen:
