@@ -260,6 +260,39 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+class BaseEnsemble(BaseModel):
+    """What forests, boosted and compressed models have and trees have not: members, threads."""
+
+    _warn_column: ClassVar[bool] = True
+
+    n_jobs: int | None
+
+    def _n_threads(self) -> int:
+        return count_threads(self.n_jobs)
+
+    @property
+    @abstractmethod
+    def estimators_(self) -> Sequence[Any]:
+        """The members as estimators."""
+
+    def __len__(self) -> int:
+        """Number of members."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The member at an index, as an estimator."""
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        """The members, as estimators."""
+        return iter(self.estimators_)
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Index of the leaf that each row reaches in each tree, (n_samples, n_trees)."""
+        X = self._check_predict(X)
+        return self._forest.apply(X, self._n_threads()).astype(np.int64)
+
+
 def as_size(value: Any) -> int | None:
     return None if value is None else min(int(value), sys.maxsize)
 

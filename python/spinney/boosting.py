@@ -21,10 +21,10 @@ from spinney import _memory, _projection, _spinney, _validation
 from spinney._arrays import Tree
 from spinney._base import (
     BaseClassifier,
+    BaseEnsemble,
     BaseModel,
     BaseRegressor,
     Members,
-    count_threads,
     n_drawn_features,
     n_positive,
     progress_bar,
@@ -60,7 +60,7 @@ def _has_labels(estimator: Any) -> bool:
     return estimator._label_format is not None
 
 
-class BaseBoosting(BaseModel):
+class BaseBoosting(BaseEnsemble):
     """What boosting has, whatever y is."""
 
     _kind = "boosting"
@@ -82,7 +82,6 @@ class BaseBoosting(BaseModel):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
-    _warn_column: ClassVar[bool] = True
 
     n_estimators_: int
     max_features_: int
@@ -103,9 +102,6 @@ class BaseBoosting(BaseModel):
         forest = self._model.forest
         assert forest is not None
         return forest
-
-    def _n_threads(self) -> int:
-        return count_threads(self.n_jobs)
 
     def _check_X(self, X: Any, *, reset: bool, fitting: bool = False) -> Matrix:
         weak = self.estimator if reset or fitting else self._weak
@@ -435,23 +431,10 @@ class BaseBoosting(BaseModel):
         member.n_outputs_ = member.tree_.n_outputs
         return member
 
-    def __len__(self) -> int:
-        """Number of weak models."""
-        return len(self.estimators_)
-
-    def __getitem__(self, index: Any) -> Any:
-        """The weak model at an index."""
-        return self.estimators_[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        """The weak models."""
-        return iter(self.estimators_)
-
     @available_if(_grows_trees)  # type: ignore[untyped-decorator]
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Index of the leaf that each row reaches in each tree, (n_samples, n_trees); not there with `estimator`."""
-        X = self._check_predict(X)
-        return self._forest.apply(X, self._n_threads()).astype(np.int64)
+        return super().apply(X)
 
 
 def _rows_of(X: Matrix, rows: NDArray[np.uint32]) -> Matrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,11 +21,10 @@ from spinney import _memory, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._base import (
     BaseClassifier,
-    BaseModel,
+    BaseEnsemble,
     BaseRegressor,
     Members,
     as_size,
-    count_threads,
     n_drawn_features,
     progress_bar,
     unchanged_on_failure,
@@ -57,7 +56,7 @@ def _ranks_columns(estimator: Any) -> bool:
     return estimator.n_outputs_ == 1 or estimator._label_format is not None
 
 
-class BaseCompressed(BaseModel):
+class BaseCompressed(BaseEnsemble):
     """What compressed forests have, whatever y is."""
 
     _kind = "compressed"
@@ -82,7 +81,6 @@ class BaseCompressed(BaseModel):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _warn_column: ClassVar[bool] = True
     _default_estimator: ClassVar[type[BaseForest]]
     # The forest before compression; neither is saved, both can be large.
     _unsaved: ClassVar[tuple[str, ...]] = ("_path", "estimator_")
@@ -103,9 +101,6 @@ class BaseCompressed(BaseModel):
     @property
     def _forest(self) -> _spinney.Forest:  # type: ignore[override]
         return self._model.forest
-
-    def _n_threads(self) -> int:
-        return count_threads(self.n_jobs)
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -458,18 +453,6 @@ class BaseCompressed(BaseModel):
         member.n_outputs_ = member.tree_.n_outputs
         return member
 
-    def __len__(self) -> int:
-        """Number of trees that are left."""
-        return len(self.estimators_)
-
-    def __getitem__(self, index: Any) -> Any:
-        """The tree at an index, as an estimator."""
-        return self.estimators_[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        """The trees that are left, as estimators."""
-        return iter(self.estimators_)
-
     @property
     def feature_importances_(self) -> Float:
         """Share of the decrease of impurity that is due to each feature, the mean over the trees that are left.
@@ -478,11 +461,6 @@ class BaseCompressed(BaseModel):
         when there is no split. O(nodes).
         """
         return super().feature_importances_
-
-    def apply(self, X: Any) -> NDArray[np.int64]:
-        """Index of the leaf that each row reaches in each tree, (n_samples, n_trees)."""
-        X = self._check_predict(X)
-        return self._forest.apply(X, self._n_threads()).astype(np.int64)
 
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """The nodes that each row passes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,10 +22,10 @@ from spinney._arrays import Tree, decision_path
 from spinney._base import (
     PRUNING_CONSTRAINTS,
     BaseClassifier,
+    BaseEnsemble,
     BaseModel,
     BaseRegressor,
     Members,
-    count_threads,
     n_drawn_features,
     n_positive,
     progress_bar,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from spinney._spinney import _ForestConfig
 
 
-class BaseForest(BaseModel):
+class BaseForest(BaseEnsemble):
     """What forests have and trees have not."""
 
     _kind = "forest"
@@ -65,7 +65,6 @@ class BaseForest(BaseModel):
         **SCOPE_CONSTRAINTS,
         **PRUNING_CONSTRAINTS,
     }
-    _warn_column: ClassVar[bool] = True
     # Attributes of a fit with `oob_score`, gone after a fit without.
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
     _member_class: ClassVar[type[BaseTree]]
@@ -73,9 +72,6 @@ class BaseForest(BaseModel):
     _seed: int
     # How the trees drew their rows: bootstrap, max_samples.
     _draws: tuple[bool, float | None]
-
-    def _n_threads(self) -> int:
-        return count_threads(self.n_jobs)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -217,18 +213,6 @@ class BaseForest(BaseModel):
                 setattr(member, name, self.__dict__[name])
         return member
 
-    def __len__(self) -> int:
-        """Number of trees."""
-        return len(self.estimators_)
-
-    def __getitem__(self, index: Any) -> Any:
-        """The tree at an index, as an estimator."""
-        return self.estimators_[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        """The trees, as estimators."""
-        return iter(self.estimators_)
-
     def prune_reduced_error(self, X_val: Any, y_val: Any, sample_weight: Any = None) -> Any:
         """Prune each tree by itself on rows that the forest was not grown on.
 
@@ -252,11 +236,6 @@ class BaseForest(BaseModel):
         for name in self._oob_attributes:
             pruned.__dict__.pop(name, None)
         return pruned
-
-    def apply(self, X: Any) -> NDArray[np.int64]:
-        """Index of the leaf that each row reaches in each tree, (n_samples, n_estimators)."""
-        X = self._check_predict(X)
-        return self._forest.apply(X, self._n_threads()).astype(np.int64)
 
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """The nodes that each row passes.
