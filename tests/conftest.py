@@ -48,6 +48,15 @@ def model_bytes(model) -> bytes:
     return (model._model if hasattr(model, "_model") else model._forest).to_bytes()
 
 
+def check_refused(model, error, message, X, y, **fit):
+    """The fit fails with this message and leaves the estimator, which is fitted, as it was."""
+    before = dict(model.__dict__)
+    with pytest.raises(error, match=message):
+        model.fit(X, y, **fit)
+    assert model.__dict__.keys() == before.keys()
+    assert all(model.__dict__[key] is before[key] for key in before)
+
+
 @pytest.fixture(params=ALL)
 def name(request) -> str:
     return request.param

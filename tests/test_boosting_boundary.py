@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import spinney
-from conftest import BOOSTING, make, make_data, model_bytes
+from conftest import BOOSTING, check_refused, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -21,15 +21,6 @@ CLASSIFIER, REGRESSOR = BOOSTING
 @pytest.fixture(params=BOOSTING)
 def name(request):
     return request.param
-
-
-def check_refused(model, error, message, X, y, **fit):
-    """The fit fails with this message and leaves the estimator, which is fitted, as it was."""
-    before = dict(model.__dict__)
-    with pytest.raises(error, match=message):
-        model.fit(X, y, **fit)
-    assert model.__dict__.keys() == before.keys()
-    assert all(model.__dict__[key] is before[key] for key in before)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])

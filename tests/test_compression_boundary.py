@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import sklearn.ensemble
-from conftest import COMPRESSED, make, make_data, model_bytes
+from conftest import COMPRESSED, check_refused, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -24,15 +24,6 @@ def name(request):
 
 def forest_of(name, **params):
     return make(name.replace("CompressedForest", "ExtraTrees"), **params)
-
-
-def check_refused(model, error, message, X, y, **fit):
-    """The fit fails with this message and leaves the estimator, which is fitted, as it was."""
-    before = dict(model.__dict__)
-    with pytest.raises(error, match=message):
-        model.fit(X, y, **fit)
-    assert model.__dict__.keys() == before.keys()
-    assert all(model.__dict__[key] is before[key] for key in before)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
