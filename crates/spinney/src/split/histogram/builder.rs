@@ -1,7 +1,6 @@
-//! Histograms, those of one tree and those in nobody's use, and how they are filled.
+//! Histograms, and how they are filled.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard};
 
 use super::fill::{BinnedColumn, Bins, GROUP, Samples, count};
 use crate::control::Control;
@@ -10,9 +9,6 @@ use crate::criterion::variance::Variance;
 use crate::data::Codes;
 use crate::pool;
 use crate::split::Rules;
-
-/// Bytes that the histograms of waiting nodes may take.
-pub(super) const MOST_BYTES: usize = 256 << 20;
 
 /// Bytes of a histogram of some features, where there is none of all.
 pub(super) const BATCH_BYTES: usize = 4 << 20;
@@ -49,39 +45,6 @@ pub(super) struct Histogram {
     /// Features whose bins are filled; the others hold anything.
     pub(super) is_filled: Vec<bool>,
     pub(super) frame: u32,
-}
-
-/// Histograms that no tree uses at the moment, for the next one: writing to memory for the first time takes longer than
-/// filling them.
-#[derive(Debug, Default)]
-pub(crate) struct Spare(Mutex<Vec<Histogram>>);
-
-impl Spare {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Histogram>> {
-        self.0.lock().expect("nothing panics while the lock is held: it guards moves only")
-    }
-}
-
-/// The histograms of one tree.
-#[derive(Debug)]
-pub(super) struct Store<'a> {
-    /// Of all trees.
-    pub(super) shared: &'a Spare,
-    /// Not in use.
-    pub(super) spare: Vec<Histogram>,
-    /// Those of waiting nodes, at their places.
-    pub(super) kept: Vec<Option<Histogram>>,
-    /// So many more may be kept.
-    pub(super) n_places: usize,
-}
-
-impl Drop for Store<'_> {
-    fn drop(&mut self) {
-        let mut shared = self.shared.lock();
-        shared.extend(self.spare.drain(..).chain(self.kept.drain(..).flatten()));
-        let bytes = shared.last().map_or(0, Histogram::bytes);
-        shared.truncate(MOST_BYTES / bytes.max(1));
-    }
 }
 
 impl Histogram {

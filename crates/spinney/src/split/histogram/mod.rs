@@ -15,22 +15,24 @@ mod builder;
 mod cells;
 mod fill;
 mod sparse;
+mod store;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
-pub(crate) use builder::Spare;
-use builder::{Builder, Counting, Histogram, MANY_CELLS, MOST_BYTES, Store};
+use builder::{Builder, Counting, Histogram, MANY_CELLS};
 pub(crate) use cells::Cells;
 pub(crate) use fill::Bins;
 pub(crate) use sparse::SparseHistogramSearch;
+pub(crate) use store::Spare;
+use store::{MOST_BYTES, Store};
 
 use super::best::codes_around;
 use super::features::Lottery;
 use super::{LOTTERY, Rules, Scan, Split, SplitSearch, Task, by_size};
 use crate::control::Control;
-use crate::criterion::variance::{Memory, Variance};
+use crate::criterion::variance::Variance;
 use crate::criterion::{Criterion, Units};
 use crate::data::Codes;
 use crate::error::Result;
@@ -47,14 +49,6 @@ const MOST_FEW_SHARE: f64 = 2.0;
 /// Nodes of fewer samples are sorted, whatever the bins.
 const FEW_SAMPLES: u32 = 16;
 
-/// What is kept of a node that waits to be split.
-#[derive(Debug, Default)]
-struct Waiting {
-    /// Whether the next one tells anything.
-    is_remembered: bool,
-    memory: Memory,
-}
-
 #[derive(Debug)]
 pub(crate) struct HistogramSearch<'a, U, M> {
     x: &'a Codes,
@@ -65,9 +59,6 @@ pub(crate) struct HistogramSearch<'a, U, M> {
     control: Control,
     lottery: Lottery,
     constants: KnownConstants,
-    waiting: Vec<Waiting>,
-    /// Places in `waiting` that are free.
-    free: Vec<usize>,
     builder: Builder<'a>,
     store: Store<'a>,
     /// Whether there are histograms of all features.
@@ -109,10 +100,8 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
             constants: KnownConstants::new(rules.n_features),
             rules,
             control,
-            waiting: Vec::new(),
-            free: Vec::new(),
             builder,
-            store: Store { shared, spare: Vec::new(), kept: Vec::new(), n_places: 0 },
+            store: Store::new(shared),
             is_whole: false,
             few_samples,
             entries: Vec::new(),
@@ -146,7 +135,7 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
 
     fn take_empty(&mut self, frame: u32) -> Histogram {
         let bytes = self.builder.bytes(self.x.n_bins());
-        let used = self.store.spare.pop().or_else(|| self.store.shared.lock().pop());
+        let used = self.store.unused();
         // An earlier tree may have had other outputs.
         let used = used.filter(|used| used.bytes() == bytes && used.sums.len() == self.x.n_bins() * self.builder.len);
         let mut histogram = used.unwrap_or_else(|| self.builder.histogram(self.x.n_bins()));
@@ -159,27 +148,8 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
     /// Searches the node that the criterion has entered; keeps what its children can use, if it will be split.
     fn find_split(&mut self, task: &mut Task, histogram: &mut Option<Histogram>) {
         task.split = self.search(task, histogram.as_mut());
-        if task.split.is_none() {
-            return;
-        }
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.waiting.push(Waiting::default());
-            self.store.kept.push(None);
-            self.waiting.len() - 1
-        });
-        self.waiting[place].is_remembered = self.criterion.remember(&mut self.waiting[place].memory);
-        task.memory = Some(place);
-    }
-
-    /// Keeps the histogram of a searched node that will be split, if its children may be searched and there is room.
-    fn keep(&mut self, task: &Task, histogram: Option<Histogram>) {
-        let Some(histogram) = histogram else { return };
-        match task.memory {
-            Some(place) if self.store.n_places > 0 && task.depth + 1 < self.rules.max_depth => {
-                self.store.n_places -= 1;
-                self.store.kept[place] = Some(histogram);
-            }
-            _ => self.store.spare.push(histogram),
+        if task.split.is_some() {
+            task.memory = Some(self.store.wait(|memory| self.criterion.remember(memory)));
         }
     }
 
@@ -284,7 +254,7 @@ impl<U: Units, M: Bins> SplitSearch for HistogramSearch<'_, U, M> {
         if self.may_split(&task) {
             let mut histogram = self.empty(&task.span);
             self.find_split(&mut task, &mut histogram);
-            self.keep(&task, histogram);
+            self.store.keep(&task, self.rules.max_depth, histogram);
         }
         task
     }
@@ -295,8 +265,7 @@ impl<U: Units, M: Bins> SplitSearch for HistogramSearch<'_, U, M> {
         let mut children = parent.children([parent.span.samples.start..mid, mid..parent.span.samples.end]);
         let (smaller, larger) = by_size(&children);
         let place = parent.memory.expect("a node that has a split was kept");
-        let whole = self.store.kept[place].take();
-        self.store.n_places += usize::from(whole.is_some());
+        let whole = self.store.take(place);
 
         let rows = self.samples.rows(children[smaller].span.samples.clone());
         children[smaller].stats = self.criterion.enter(rows);
@@ -306,12 +275,11 @@ impl<U: Units, M: Bins> SplitSearch for HistogramSearch<'_, U, M> {
             self.find_split(&mut children[smaller], &mut part);
         }
         let rows = self.samples.rows(children[larger].span.samples.clone());
-        let waiting = &self.waiting[place];
-        children[larger].stats = match waiting.is_remembered {
-            true => self.criterion.enter_rest(&waiting.memory, rows),
-            false => self.criterion.enter(rows),
+        children[larger].stats = match self.store.memory(place) {
+            Some(memory) => self.criterion.enter_rest(memory, rows),
+            None => self.criterion.enter(rows),
         };
-        self.free.push(place);
+        self.store.free(place);
         if search && self.may_split(&children[larger]) {
             let frames = [0, 1].map(|side: usize| self.frame(&children[side].span));
             let is_small = children[larger].span.n_samples() < self.few_samples;
@@ -325,11 +293,11 @@ impl<U: Units, M: Bins> SplitSearch for HistogramSearch<'_, U, M> {
                 }
             };
             self.find_split(&mut children[larger], &mut histogram);
-            self.keep(&children[larger], histogram);
+            self.store.keep(&children[larger], self.rules.max_depth, histogram);
         } else {
             self.store.spare.extend(whole);
         }
-        self.keep(&children[smaller], part);
+        self.store.keep(&children[smaller], self.rules.max_depth, part);
         children
     }
 

@@ -6,9 +6,10 @@
 
 use std::ops::Range;
 
-use super::builder::{Counting, Histogram, MOST_BYTES, Spare, Store};
+use super::builder::{Counting, Histogram};
 use super::cells::Cells;
-use super::{Bins, FEW_SAMPLES, LOTTERY, Lottery, Rules, Scan, Split, SplitSearch, Task, Waiting, by_size};
+use super::store::{MOST_BYTES, Spare, Store};
+use super::{Bins, FEW_SAMPLES, LOTTERY, Lottery, Rules, Scan, Split, SplitSearch, Task, by_size};
 use crate::control::Control;
 use crate::criterion::variance::Variance;
 use crate::criterion::{Criterion, Units};
@@ -35,9 +36,6 @@ pub(crate) struct SparseHistogramSearch<'a, U, M> {
     control: Control,
     lottery: Lottery,
     counting: Counting,
-    waiting: Vec<Waiting>,
-    /// Places in `waiting` that are free.
-    free: Vec<usize>,
     store: Store<'a>,
     /// Nodes of fewer samples are sorted.
     pub(super) few_samples: u32,
@@ -69,9 +67,7 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
             lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn),
             rules,
             control,
-            waiting: Vec::new(),
-            free: Vec::new(),
-            store: Store { shared, spare: Vec::new(), kept: Vec::new(), n_places: 0 },
+            store: Store::new(shared),
             few_samples: FEW_SAMPLES.max(few_samples as u32),
             found: Vec::new(),
             entries: Vec::new(),
@@ -116,7 +112,7 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
             return None;
         }
         let (n_sums, n_counts) = (self.n_sums(), self.n_counts());
-        let used = self.store.spare.pop().or_else(|| self.store.shared.lock().pop());
+        let used = self.store.unused();
         let used = used.filter(|used| used.sums.len() == n_sums && used.counts.len() == n_counts);
         let mut histogram = used.unwrap_or_default();
         histogram.sums.clear();
@@ -172,27 +168,8 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
     /// Searches the node that the criterion has entered; remembers it if it will be split.
     fn find_split(&mut self, task: &mut Task, histogram: Option<&Histogram>) {
         task.split = self.search(task, histogram);
-        if task.split.is_none() {
-            return;
-        }
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.waiting.push(Waiting::default());
-            self.store.kept.push(None);
-            self.waiting.len() - 1
-        });
-        self.waiting[place].is_remembered = self.criterion.remember(&mut self.waiting[place].memory);
-        task.memory = Some(place);
-    }
-
-    /// Keeps the histogram of a searched node that will be split, if its children may be searched and there is room.
-    fn keep(&mut self, task: &Task, histogram: Option<Histogram>) {
-        let Some(histogram) = histogram else { return };
-        match task.memory {
-            Some(place) if self.store.n_places > 0 && task.depth + 1 < self.rules.max_depth => {
-                self.store.n_places -= 1;
-                self.store.kept[place] = Some(histogram);
-            }
-            _ => self.store.spare.push(histogram),
+        if task.split.is_some() {
+            task.memory = Some(self.store.wait(|memory| self.criterion.remember(memory)));
         }
     }
 
@@ -241,7 +218,7 @@ impl<U: Units, M: Bins> SplitSearch for SparseHistogramSearch<'_, U, M> {
         if self.may_split(&task) {
             let histogram = self.filled(&task.span);
             self.find_split(&mut task, histogram.as_ref());
-            self.keep(&task, histogram);
+            self.store.keep(&task, self.rules.max_depth, histogram);
         }
         task
     }
@@ -253,8 +230,7 @@ impl<U: Units, M: Bins> SplitSearch for SparseHistogramSearch<'_, U, M> {
         let mut children = parent.children([parent.span.samples.start..mid, mid..parent.span.samples.end]);
         let (smaller, larger) = by_size(&children);
         let place = parent.memory.expect("a node that has a split was kept");
-        let whole = self.store.kept[place].take();
-        self.store.n_places += usize::from(whole.is_some());
+        let whole = self.store.take(place);
 
         let rows = self.samples.rows(children[smaller].span.samples.clone());
         children[smaller].stats = self.criterion.enter(rows);
@@ -264,12 +240,11 @@ impl<U: Units, M: Bins> SplitSearch for SparseHistogramSearch<'_, U, M> {
             self.find_split(&mut children[smaller], part.as_ref());
         }
         let rows = self.samples.rows(children[larger].span.samples.clone());
-        let waiting = &self.waiting[place];
-        children[larger].stats = match waiting.is_remembered {
-            true => self.criterion.enter_rest(&waiting.memory, rows),
-            false => self.criterion.enter(rows),
+        children[larger].stats = match self.store.memory(place) {
+            Some(memory) => self.criterion.enter_rest(memory, rows),
+            None => self.criterion.enter(rows),
         };
-        self.free.push(place);
+        self.store.free(place);
         if search && self.may_split(&children[larger]) {
             let frames = [0, 1].map(|side: usize| self.frame(&children[side].span));
             let is_small = self.is_small(&children[larger].span);
@@ -284,11 +259,11 @@ impl<U: Units, M: Bins> SplitSearch for SparseHistogramSearch<'_, U, M> {
                 }
             };
             self.find_split(&mut children[larger], histogram.as_ref());
-            self.keep(&children[larger], histogram);
+            self.store.keep(&children[larger], self.rules.max_depth, histogram);
         } else {
             self.store.spare.extend(whole);
         }
-        self.keep(&children[smaller], part);
+        self.store.keep(&children[smaller], self.rules.max_depth, part);
         children
     }
 

@@ -325,7 +325,7 @@ fn subtracting_and_new_frames_change_nothing() {
         problem.grown(&mut search);
         n_frames += data.rows.iter().map(|&row| search.criterion.frame_of(row)).max().unwrap();
         // What was taken is given back.
-        assert!(search.store.kept.iter().all(Option::is_none) || problem.max_leaves.is_some());
+        assert!(search.store.keeps_none() || problem.max_leaves.is_some());
         drop(search);
         assert!(!spare.lock().is_empty());
     }
