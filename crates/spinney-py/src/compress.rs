@@ -15,7 +15,7 @@ use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
 use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights, n_stored};
-use crate::model_file::{kind_of, n_classes};
+use crate::names::{kind_of, n_classes};
 use crate::output;
 use crate::projection::n_columns;
 

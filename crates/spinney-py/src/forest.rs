@@ -6,13 +6,13 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use spinney::{Criterion, Forest, Matrix, Precision, Targets, TreeConfig};
+use spinney::{Forest, Matrix, Precision, Targets, TreeConfig};
 
 use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights, n_stored};
-use crate::model_file::{kind_of, n_classes};
+use crate::names::{kind_of, n_classes, name_of};
 use crate::output;
 use crate::projection;
 use crate::tree::PyTree;
@@ -119,11 +119,7 @@ impl PyForest {
     /// Impurity that the trees were grown with: that of projected outputs is the variance.
     #[getter]
     fn criterion(&self) -> &'static str {
-        match self.0.tree(0).criterion() {
-            Criterion::Gini => "gini",
-            Criterion::Entropy => "entropy",
-            Criterion::Variance => "squared_error",
-        }
+        name_of(self.0.tree(0).criterion())
     }
 
     /// What y is: "numbers", "classes" or "labels".

@@ -7,6 +7,7 @@
 //! | `input` | numpy arrays and scipy matrices as the engine's views, without copies where memory allows |
 //! | `output` | the engine's arrays as numpy arrays, without copies |
 //! | `config` | parameters from dictionaries |
+//! | `names` | what Python calls the engine's values |
 //! | `projection` | output projections: families and matrices, and what a family draws |
 //! | `tree`, `forest`, `boost`, `compress` | frozen classes around the engine's models |
 //! | `model_file` | models with what an estimator adds, to files and back |
@@ -21,6 +22,7 @@ mod error;
 mod forest;
 mod input;
 mod model_file;
+mod names;
 mod output;
 mod projection;
 mod tree;

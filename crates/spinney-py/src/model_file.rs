@@ -9,35 +9,18 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use spinney::model_file::{Array, Extra, Kind, Values, inspect};
-use spinney::{Criterion, Model, ModelFile, Outputs};
+use spinney::{Model, ModelFile};
 
 use crate::boost::PyBoosted;
 use crate::compress::PyCompressed;
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::PyForest;
+use crate::names::{kind_of, name_of};
 use crate::output;
 
 /// A model, the estimator's text, and its arrays by name.
 type PyParts<'py> = (Bound<'py, PyAny>, Option<String>, Bound<'py, PyDict>);
-
-/// What y is, by the names that the Python package has for it.
-pub(crate) fn kind_of(outputs: &Outputs) -> &'static str {
-    match outputs {
-        Outputs::Real { .. } => "numbers",
-        Outputs::Classes { .. } => "classes",
-        Outputs::Labels { .. } => "labels",
-    }
-}
-
-/// Number of classes of each output: 1 for numbers, 2 for labels.
-pub(crate) fn n_classes(outputs: &Outputs) -> Vec<i64> {
-    match outputs {
-        Outputs::Real { n_outputs } => vec![1; *n_outputs],
-        Outputs::Classes { n_classes } => n_classes.iter().map(|&k| i64::from(k)).collect(),
-        Outputs::Labels { n_labels } => vec![2; *n_labels],
-    }
-}
 
 /// Work on files is not interrupted: half a file would be of no use.
 fn on_files<'py>() -> Entry<'py> {
@@ -83,11 +66,6 @@ pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_,
         Kind::Compressed => "compressed",
         _ => return Err(PyRuntimeError::new_err("a kind of model without a name")),
     };
-    let criterion = match summary.criterion {
-        Criterion::Gini => "gini",
-        Criterion::Entropy => "entropy",
-        Criterion::Variance => "squared_error",
-    };
     let tensors = PyList::empty(py);
     for tensor in &summary.tensors {
         let about = PyDict::new(py);
@@ -103,7 +81,7 @@ pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_,
     about.set_item("kind", kind)?;
     about.set_item("outputs", kind_of(&summary.outputs))?;
     about.set_item("n_outputs", summary.outputs.n_outputs())?;
-    about.set_item("criterion", criterion)?;
+    about.set_item("criterion", name_of(summary.criterion))?;
     about.set_item("n_features", summary.n_features)?;
     about.set_item("n_trees", summary.n_trees)?;
     about.set_item("n_nodes", summary.n_nodes)?;

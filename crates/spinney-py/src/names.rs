@@ -1,0 +1,30 @@
+//! What the Python package calls the engine's values.
+
+use spinney::{Criterion, Outputs};
+
+/// A criterion, as models tell it: that of projected outputs is the variance.
+pub(crate) fn name_of(criterion: Criterion) -> &'static str {
+    match criterion {
+        Criterion::Gini => "gini",
+        Criterion::Entropy => "entropy",
+        Criterion::Variance => "squared_error",
+    }
+}
+
+/// What y is.
+pub(crate) fn kind_of(outputs: &Outputs) -> &'static str {
+    match outputs {
+        Outputs::Real { .. } => "numbers",
+        Outputs::Classes { .. } => "classes",
+        Outputs::Labels { .. } => "labels",
+    }
+}
+
+/// Number of classes of each output: 1 for numbers, 2 for labels.
+pub(crate) fn n_classes(outputs: &Outputs) -> Vec<i64> {
+    match outputs {
+        Outputs::Real { n_outputs } => vec![1; *n_outputs],
+        Outputs::Classes { n_classes } => n_classes.iter().map(|&k| i64::from(k)).collect(),
+        Outputs::Labels { n_labels } => vec![2; *n_labels],
+    }
+}
