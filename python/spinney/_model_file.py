@@ -250,14 +250,20 @@ def _nested(encoder: Encoder, value: Any) -> dict[str, Any]:
     return content
 
 
+def _class_named(name: Any) -> Any:
+    """The class of an estimator that a file names."""
+    cls = _classes().get(name) if isinstance(name, str) else None
+    if cls is None:
+        raise ValueError(f"{str(name)[:80]!r} is no estimator of spinney")
+    return cls
+
+
 def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
     """An estimator of what `_taken_apart` made, every part of it proven."""
     if not isinstance(content, dict) or content.keys() != _KEYS:
         raise ValueError("the estimator has other parts than its class, parameters and fitted attributes")
     name = content["class"]
-    cls = _classes().get(name) if isinstance(name, str) else None
-    if cls is None:
-        raise ValueError(f"{str(name)[:80]!r} is no estimator of spinney")
+    cls = _class_named(name)
     if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
         raise ValueError("the parameters, or the fitted attributes, are no object")
     if content["params"].keys() != set(cls._get_param_names()):
@@ -285,9 +291,5 @@ def _nested_again(decoder: Decoder, content: Any) -> Any:
         data = decoder.decode(rest.pop("model"))
         if type(data) is not np.ndarray or data.dtype != np.uint8 or data.ndim != 1:
             raise ValueError("the model of an estimator is no array of bytes")
-        name = rest.get("class")
-        cls = _classes().get(name) if isinstance(name, str) else None
-        if cls is None:
-            raise ValueError(f"{str(name)[:80]!r} is no estimator of spinney")
-        engine = engine_of(engine_from(cls._kind, data.tobytes()))
+        engine = engine_of(engine_from(_class_named(rest.get("class"))._kind, data.tobytes()))
     return _put_together(decoder, rest, engine)
