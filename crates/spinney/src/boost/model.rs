@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ndarray::{ArrayView2, Axis};
 
-use super::loss::LossKind;
+use super::loss::log_loss::probability;
+use super::loss::{LossKind, softmax};
 use super::problem::{Problem, is_binary, n_scores, starts};
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_filled};
@@ -201,23 +202,20 @@ impl Boosted {
 
     /// What a row of scores means: numbers, or probabilities of labels or of the classes of each output.
     pub(crate) fn link_row(&self, starts: &[usize], scores: &[f64], out: &mut [f64]) {
-        let logistic = |f: f64| {
-            let e = (-2.0 * f.abs()).exp();
-            if f >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
-        };
         match self.link {
             Link::Identity | Link::Margin => out.copy_from_slice(scores),
             Link::Logistic if out.len() == 2 * scores.len() => {
-                (out[0], out[1]) = (logistic(-scores[0]), logistic(scores[0]));
+                (out[0], out[1]) = (probability(-scores[0]), probability(scores[0]));
             }
-            Link::Logistic => out.iter_mut().zip(scores).for_each(|(p, &f)| *p = logistic(f)),
+            Link::Logistic => out.iter_mut().zip(scores).for_each(|(p, &f)| *p = probability(f)),
             Link::OneAgainstRest | Link::Softmax => {
                 for range in starts.windows(2).map(|range| range[0]..range[1]) {
                     let (scores, out) = (&scores[range.clone()], &mut out[range]);
-                    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                    for (p, &f) in out.iter_mut().zip(scores) {
-                        *p = if self.link == Link::Softmax { (f - largest).exp() } else { logistic(f) };
+                    if self.link == Link::Softmax {
+                        softmax::probabilities(scores, out);
+                        continue;
                     }
+                    out.iter_mut().zip(scores).for_each(|(p, &f)| *p = probability(f));
                     let total: f64 = out.iter().sum();
                     let uniform = 1.0 / out.len() as f64;
                     out.iter_mut().for_each(|p| *p = if total > 0.0 { *p / total } else { uniform });

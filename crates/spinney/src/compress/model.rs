@@ -2,7 +2,8 @@
 
 use ndarray::{Array2, Axis};
 
-use super::rows::{logistic, softmax};
+use crate::boost::loss::log_loss::probability;
+use crate::boost::loss::softmax;
 use crate::boost::problem::starts;
 use crate::control::Control;
 use crate::data::{Matrix, Outputs};
@@ -161,14 +162,14 @@ impl Compressed {
         match self.link {
             Link::Identity => score,
             Link::Share => share(score),
-            Link::Logistic | Link::Softmax => logistic(score),
+            Link::Logistic | Link::Softmax => probability(score),
         }
     }
 
     fn link_row(&self, starts: &[usize], scores: &[f64], out: &mut [f64]) {
         if out.len() == 2 && scores.len() == 1 {
             let p = self.link_of_label(scores[0]);
-            (out[0], out[1]) = (if self.link == Link::Logistic { logistic(-scores[0]) } else { 1.0 - p }, p);
+            (out[0], out[1]) = (if self.link == Link::Logistic { probability(-scores[0]) } else { 1.0 - p }, p);
             return;
         }
         if starts.is_empty() {
@@ -178,7 +179,7 @@ impl Compressed {
         for part in starts.windows(2).map(|s| s[0]..s[1]) {
             let (scores, out) = (&scores[part.clone()], &mut out[part]);
             if self.link == Link::Softmax {
-                softmax(scores, out);
+                softmax::probabilities(scores, out);
                 continue;
             }
             out.iter_mut().zip(scores).for_each(|(p, &f)| *p = share(f));

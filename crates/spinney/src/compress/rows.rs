@@ -5,6 +5,8 @@
 //! numbers a row, or twice that; labels stay sparse. Stagewise steps on many labels do without residuals (`engine::labels`):
 //! then only losses are kept here.
 
+use crate::boost::loss::log_loss::probability;
+use crate::boost::loss::softmax;
 use crate::boost::problem::{in_columns, is_binary, n_scores, starts};
 use crate::compress::engine::NARROW;
 use crate::compress::{CompressConfig, CompressLoss, CompressMethod};
@@ -260,7 +262,7 @@ impl FitRows {
         match &self.kind {
             Kind::Squared => sums.iter_mut().for_each(|s| *s += weight),
             Kind::Logistic => {
-                let curvature = |f: f64| 4.0 * logistic(f) * logistic(-f);
+                let curvature = |f: f64| 4.0 * probability(f) * probability(-f);
                 sums.iter_mut().zip(scores).for_each(|(s, &f)| *s += weight * curvature(f));
             }
             Kind::Softmax(_) => {
@@ -338,13 +340,13 @@ impl FitRows {
             Kind::Squared => {}
             Kind::Logistic => {
                 let (scores, gradients) = (&self.values[range.clone()], &mut self.gradients[range]);
-                gradients.iter_mut().zip(scores).for_each(|(g, &f)| *g = -2.0 * logistic(f));
-                on.iter().for_each(|&c| gradients[c as usize] = 2.0 * logistic(-scores[c as usize]));
+                gradients.iter_mut().zip(scores).for_each(|(g, &f)| *g = -2.0 * probability(f));
+                on.iter().for_each(|&c| gradients[c as usize] = 2.0 * probability(-scores[c as usize]));
             }
             Kind::Softmax(starts) => {
                 let (scores, gradients) = (&self.values[range.clone()], &mut self.gradients[range]);
                 for part in starts.windows(2).map(|s| s[0]..s[1]) {
-                    softmax(&scores[part.clone()], &mut gradients[part]);
+                    softmax::probabilities(&scores[part.clone()], &mut gradients[part]);
                 }
                 gradients.iter_mut().for_each(|g| *g = -*g);
                 on.iter().for_each(|&c| gradients[c as usize] += 1.0);
@@ -476,21 +478,7 @@ impl FitRows {
 /// Least probability by which a forest is judged.
 const LEAST: f64 = 1e-15;
 
-/// 1 / (1 + e^(−2f)).
-pub(crate) fn logistic(f: f64) -> f64 {
-    let e = (-2.0 * f.abs()).exp();
-    if f >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
-}
-
 /// log(1 + e^f).
 fn softplus(f: f64) -> f64 {
     f.max(0.0) + (-f.abs()).exp().ln_1p()
-}
-
-/// e^f, divided by their sum.
-pub(crate) fn softmax(scores: &[f64], out: &mut [f64]) {
-    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    out.iter_mut().zip(scores).for_each(|(p, &f)| *p = (f - largest).exp());
-    let total: f64 = out.iter().sum();
-    out.iter_mut().for_each(|p| *p /= total);
 }

@@ -13,6 +13,12 @@ fn tail(score: f64) -> f64 {
     (-2.0 * score.abs()).exp().max(f64::MIN_POSITIVE)
 }
 
+/// P(y = 1) of a score.
+pub(crate) fn probability(score: f64) -> f64 {
+    let e = (-2.0 * score.abs()).exp();
+    if score >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
+}
+
 impl Loss for LogLoss {
     fn value(&self, y: f64, score: f64) -> f64 {
         let margin = y * score;

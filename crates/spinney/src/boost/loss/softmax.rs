@@ -55,6 +55,14 @@ pub(crate) fn loss<T: Score>(class: usize, scores: &[T]) -> f64 {
     if most == own { sum.ln_1p() } else { most - own + (sum + (own - most).exp()).ln() }
 }
 
+/// P(class) of the scores of an output: e^f, divided by their sum.
+pub(crate) fn probabilities(scores: &[f64], out: &mut [f64]) {
+    let most = largest(scores);
+    out.iter_mut().zip(scores).for_each(|(p, &f)| *p = (f - most).exp());
+    let total: f64 = out.iter().sum();
+    out.iter_mut().for_each(|p| *p /= total);
+}
+
 fn largest<T: Score>(scores: &[T]) -> f64 {
     scores.iter().fold(f64::NEG_INFINITY, |most, s| most.max(s.to_f64()))
 }
