@@ -264,7 +264,7 @@ mod tests {
             for _ in 0..4 {
                 let phi: Vec<f64> = (0..d).map(|_| number(7)).collect();
                 let mut projected = vec![0.0; n];
-                let projector = Projector::Dense { rows: phi.clone(), width: d };
+                let projector = Projector::dense(&phi, d).unwrap();
                 low_rank.project(&data, &projector, &mut projected, &control).unwrap();
                 for &row in &all {
                     let expected: f64 = r.row(row as usize).iter().zip(&phi).map(|(r, phi)| r * phi).sum();

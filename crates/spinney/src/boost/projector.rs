@@ -1,8 +1,8 @@
-//! Negative gradients to the targets of a tree: rows of R times Φᵀ, a row at a time, while the row is in the cache.
+//! Negative gradients to the targets of a tree: rows of R times Φᵀ, a few at a time, while they are in the cache.
 
-use super::vector::{Score, dot};
+use super::vector::{Eight, LANES, Score, products};
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Result, try_with_capacity};
 use crate::projection::ProjectionMatrix;
 
 /// Φ by rows.
@@ -10,8 +10,8 @@ use crate::projection::ProjectionMatrix;
 pub(crate) enum Projector {
     /// The negative gradients themselves.
     Identity(usize),
-    /// `rows[k * width..][..width]` is row k.
-    Dense { rows: Vec<f64>, width: usize },
+    /// Each row fills up its last eight with zeros.
+    Dense { eights: Vec<Eight>, width: usize },
     /// Row k has the columns and values of `ptr[k]..ptr[k + 1]`.
     Sparse { ptr: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
 }
@@ -22,16 +22,25 @@ impl Projector {
             let (ptr, columns, values) = matrix.to_csr(control)?;
             Projector::Sparse { ptr, columns, values }
         } else {
-            let rows = matrix.to_dense(control)?.into_raw_vec_and_offset().0;
-            Projector::Dense { rows, width: matrix.n_outputs() }
+            let rows = matrix.to_dense(control)?;
+            let rows = rows.as_slice().expect("rows one after the other");
+            Projector::dense(rows, matrix.n_outputs())?
         })
+    }
+
+    /// Rows one after the other.
+    pub(super) fn dense(rows: &[f64], width: usize) -> Result<Self> {
+        let mut eights = try_with_capacity("a projection", rows.len() / width * width.div_ceil(LANES))?;
+        let cells = |cells: &[f64]| Eight(std::array::from_fn(|lane| cells.get(lane).copied().unwrap_or_default()));
+        eights.extend(rows.chunks_exact(width).flat_map(|row| row.chunks(LANES)).map(cells));
+        Ok(Projector::Dense { eights, width })
     }
 
     /// Number of targets of a row.
     pub(crate) fn n_targets(&self) -> usize {
         match self {
             Projector::Identity(width) => *width,
-            Projector::Dense { rows, width } => rows.len() / width,
+            Projector::Dense { eights, width } => eights.len() / width.div_ceil(LANES),
             Projector::Sparse { ptr, .. } => ptr.len() - 1,
         }
     }
@@ -40,7 +49,10 @@ impl Projector {
     pub(crate) fn write_row(&self, k: usize, out: &mut [f64]) {
         match self {
             Projector::Identity(_) => out[k] = 1.0,
-            Projector::Dense { rows, width } => out.copy_from_slice(&rows[k * width..][..*width]),
+            Projector::Dense { eights, width } => {
+                let row = &eights[k * width.div_ceil(LANES)..];
+                out.chunks_mut(LANES).zip(row).for_each(|(out, eight)| out.copy_from_slice(&eight.0[..out.len()]));
+            }
             Projector::Sparse { ptr, columns, values } => {
                 let entries = ptr[k]..ptr[k + 1];
                 columns[entries.clone()].iter().zip(&values[entries]).for_each(|(&j, &v)| out[j as usize] = v);
@@ -48,20 +60,18 @@ impl Projector {
         }
     }
 
-    /// Targets of a row whose negative gradients are `r`.
+    /// Targets of some rows, at most [`super::vector::TILE_ROWS`], of `width` negative gradients each.
     #[inline(always)]
-    pub(crate) fn project<T: Score>(&self, r: &[T], targets: &mut [f64]) {
+    pub(crate) fn project<T: Score>(&self, r: &[T], width: usize, targets: &mut [f64]) {
         match self {
             Projector::Identity(_) => targets.iter_mut().zip(r).for_each(|(z, r)| *z = r.to_f64()),
-            Projector::Dense { rows, width } => {
-                for (z, phi) in targets.iter_mut().zip(rows.chunks_exact(*width)) {
-                    *z = dot(r, phi);
-                }
-            }
+            Projector::Dense { eights, .. } => products(r, width, eights, targets),
             Projector::Sparse { ptr, columns, values } => {
-                for (z, range) in targets.iter_mut().zip(ptr.windows(2)) {
-                    let entries = columns[range[0]..range[1]].iter().zip(&values[range[0]..range[1]]);
-                    *z = entries.map(|(&j, v)| r[j as usize].to_f64() * v).sum();
+                for (r, targets) in r.chunks_exact(width).zip(targets.chunks_exact_mut(ptr.len() - 1)) {
+                    for (z, range) in targets.iter_mut().zip(ptr.windows(2)) {
+                        let entries = columns[range[0]..range[1]].iter().zip(&values[range[0]..range[1]]);
+                        *z = entries.map(|(&j, v)| r[j as usize].to_f64() * v).sum();
+                    }
                 }
             }
         }

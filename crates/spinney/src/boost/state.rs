@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::loss::rows::{RowLoss, RowTargets};
 use super::projector::Projector;
-use super::vector::{Score, add, add_rounded, add_scaled, take_largest, vectorised};
+use super::vector::{Score, TILE_ROWS, add, add_rounded, add_scaled, take_largest, vectorised};
 use crate::control::Control;
 use crate::data::Weights;
 use crate::error::{ErrorKind, Result, try_filled};
@@ -69,6 +69,8 @@ pub(crate) struct State<T> {
 
 /// Cells that are swept at a time.
 const CHUNK_CELLS: usize = 1 << 16;
+/// Cells whose negative gradients are projected together: they stay in the second cache.
+const TILE_CELLS: usize = 1 << 14;
 
 impl<T: Score> State<T> {
     /// Every row starts with the same scores.
@@ -101,7 +103,8 @@ impl<T: Score> State<T> {
             Some(_) => Vec::new(),
             None => try_filled("the bounds of gradients", zero, n_chunks * width)?,
         };
-        let scratch = || try_filled("a row of gradients", zero, width);
+        let at_once = (TILE_CELLS / width).clamp(1, TILE_ROWS);
+        let scratch = || try_filled("rows of gradients", zero, at_once * width);
         let mut targets = targets.chunks_mut((n_rows * n_targets).max(1));
         let mut bounds = largest.chunks_mut(width);
         let jobs: Vec<_> = self
@@ -120,33 +123,36 @@ impl<T: Score> State<T> {
             scratch,
             |r, (first, scores, losses, targets, bounds)| {
                 control.check()?;
-                let mut bounds = bounds;
-                let mut targets = targets.chunks_exact_mut(n_targets.max(1));
-                for (i, (scores, loss)) in scores.chunks_exact_mut(width).zip(losses).enumerate() {
-                    let row = first + i;
-                    let targets = targets.next();
-                    if data.weights.units(row) == 0 {
-                        continue;
-                    }
-                    if let Some(update) = update {
-                        vectorised(
-                            #[inline(always)]
-                            || update.add_to(row, scores),
-                        );
-                    }
-                    match projector {
-                        None => *loss = data.loss.loss(data.row(row), scores),
-                        Some(projector) => {
-                            *loss = data.loss.negative_gradients(data.row(row), scores, r);
-                            let targets = targets.unwrap_or_default();
+                let (mut bounds, mut targets) = (bounds, targets.chunks_mut((at_once * n_targets).max(1)));
+                let tiles = scores.chunks_mut(at_once * width).zip(losses.chunks_mut(at_once));
+                for (tile, (scores, losses)) in tiles.enumerate() {
+                    let r = &mut r[..scores.len()];
+                    let rows = scores.chunks_exact_mut(width).zip(r.chunks_exact_mut(width)).zip(losses);
+                    for (row, ((scores, r), loss)) in (first + tile * at_once..).zip(rows) {
+                        if data.weights.units(row) == 0 {
+                            r.fill(zero);
+                            continue;
+                        }
+                        if let Some(update) = update {
                             vectorised(
                                 #[inline(always)]
-                                || projector.project(r, targets),
+                                || update.add_to(row, scores),
                             );
                         }
+                        *loss = match projector {
+                            None => data.loss.loss(data.row(row), scores),
+                            Some(_) => data.loss.negative_gradients(data.row(row), scores, r),
+                        };
+                        if let Some(bounds) = &mut bounds {
+                            take_largest(bounds, r);
+                        }
                     }
-                    if let Some(bounds) = &mut bounds {
-                        take_largest(bounds, r);
+                    if let Some(projector) = projector {
+                        let targets = targets.next().unwrap_or_default();
+                        vectorised(
+                            #[inline(always)]
+                            || projector.project(r, width, targets),
+                        );
                     }
                 }
                 Ok(())

@@ -29,6 +29,7 @@ pub mod log_loss;
 pub(crate) mod off_sums;
 pub(crate) mod rows;
 pub(crate) mod softmax;
+pub(crate) mod square_rows;
 pub mod squared_error;
 pub(crate) mod sums;
 #[cfg(test)]

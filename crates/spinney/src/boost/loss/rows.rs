@@ -1,7 +1,7 @@
 //! Losses of whole rows of scores, in float32 or float64: what a sweep over the data calls for every row.
 //!
-//! Any [`super::Loss`] serves through [`Cells`], one cell at a time. The logistic loss of float32 scores has lanes of its own
-//! ([`LogLossRows`]): a row of labels is nearly all off, so every cell is computed as off, in loops without branches, and the
+//! Any [`super::Loss`] serves through [`Cells`], one cell at a time; the square loss has [`SquareRows`]. The logistic loss of
+//! float32 scores has lanes of its own ([`LogLossRows`]): a row of labels is nearly all off, so every cell is computed as off, in loops without branches, and the
 //! few that are on are mended after. The loops are plain Rust, compiled once more for the wider registers that the machine
 //! may have; lanes are fixed and nothing is fused, so the bits are those of any machine.
 
@@ -10,7 +10,8 @@ use std::ops::{Add, Mul, Range};
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{Loss, LossKind, SquaredError, softmax};
+use super::square_rows::SquareRows;
+use super::{LossKind, softmax};
 
 /// y of one row.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +54,7 @@ impl Score for f32 {
     fn rows_of(kind: &LossKind) -> Box<dyn RowLoss<f32>> {
         match kind {
             LossKind::LogLoss => Box::new(LogLossRows::new()),
+            LossKind::SquaredError => Box::new(SquareRows),
             _ => Box::new(Cells(kind.clone())),
         }
     }
@@ -75,7 +77,10 @@ impl Score for f64 {
         None
     }
     fn rows_of(kind: &LossKind) -> Box<dyn RowLoss<f64>> {
-        Box::new(Cells(kind.clone()))
+        match kind {
+            LossKind::SquaredError => Box::new(SquareRows),
+            _ => Box::new(Cells(kind.clone())),
+        }
     }
 }
 
@@ -115,32 +120,15 @@ impl Cells {
     }
 }
 
-impl Cells {
-    /// Of `loss`, which is this one: calls of a loss that is known can be inlined.
-    #[inline(always)]
-    fn gradients_of<T: Score, L: Loss + ?Sized>(
-        &self,
-        loss: &L,
-        y: RowTargets<'_>,
-        scores: &[T],
-        out: &mut [T],
-    ) -> f64 {
-        let mut sum = 0.0;
+impl<T: Score> RowLoss<T> for Cells {
+    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
+        let (loss, mut sum) = (self.0.as_loss(), 0.0);
         self.each(y, scores.len(), |j, y| {
             let score = scores[j].to_f64();
             out[j] = T::from_f64(loss.negative_gradient(y, score));
             sum += loss.value(y, score);
         });
         sum
-    }
-}
-
-impl<T: Score> RowLoss<T> for Cells {
-    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
-        match &self.0 {
-            LossKind::SquaredError => self.gradients_of(&SquaredError, y, scores, out),
-            other => self.gradients_of(other.as_loss(), y, scores, out),
-        }
     }
 
     fn bounds(&self) -> Option<(f64, f64)> {

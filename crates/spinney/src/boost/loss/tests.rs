@@ -336,6 +336,13 @@ proptest! {
             let loss = rows.negative_gradients(RowTargets::On(&on), &wide, &mut r);
             prop_assert_eq!(loss, rows.negative_gradients(RowTargets::Numbers(&y), &wide, &mut other));
             prop_assert_eq!(&r, &other);
+            prop_assert_eq!(loss, rows.loss(RowTargets::On(&on), &wide));
+            let cells = || y.iter().zip(&scores).map(|(&y, &f)| kind.as_loss().value(y, f.into()));
+            let sum: f64 = cells().sum();
+            prop_assert!((loss - sum).abs() <= 1e-12 * sum + 1e-300, "{loss} {sum}");
+            let mut narrow = vec![0f32; y.len()];
+            let in_float32 = f32::rows_of(&kind).negative_gradients(RowTargets::On(&on), &scores, &mut narrow);
+            prop_assert!((in_float32 - sum).abs() <= 1e-6 * sum + 1e-9, "{in_float32} {sum}");
             for j in 0..y.len() {
                 prop_assert_eq!(r[j], kind.as_loss().negative_gradient(y[j], wide[j]));
                 prop_assert!(rows.bounds().is_none_or(|(most, _)| r[j].abs() <= most));
