@@ -36,7 +36,8 @@ demo: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the examples
 .PHONY: test
 test: $(VENV)/built $(VENV)/extra-test  ## Build spinney and run all tests, Rust and Python
 	cargo test --workspace
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m 'not alone' --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest -m alone
 
 .PHONY: lint
 lint: $(VENV)/built $(VENV)/extra-lint $(VENV)/extra-test  ## Check formatting, lints, documentation and types

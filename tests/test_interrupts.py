@@ -5,6 +5,8 @@ from __future__ import annotations
 import children
 import pytest
 
+pytestmark = pytest.mark.alone
+
 SETUP = """
 import numpy as np, spinney
 from scipy import sparse
