@@ -129,11 +129,11 @@ impl Nodes {
                 // No way finds the columns of the one before it in the cache.
                 let key = Key::from_seed(repeat).child(turn);
                 columns.forced = visit.forced();
-                columns.forget_constants();
+                columns.forget_constants()?;
                 let start = Instant::now();
                 for (node, span) in (0..).zip(spans) {
                     let lottery = Lottery::new(key.child(node), self.x.by_row.n_minor(), n_drawn);
-                    columns.visit(span, &lottery, n_drawn, &mut sorter);
+                    columns.visit(span, &lottery, n_drawn, &mut sorter)?;
                 }
                 times.push(start.elapsed().as_nanos() as f64 / spans.len() as f64);
             }

@@ -146,8 +146,50 @@ pub(crate) fn try_with_capacity<T>(what: &'static str, len: usize) -> Result<Vec
     Ok(v)
 }
 
-/// Room for `len` more values, or [`ErrorKind::OutOfMemory`].
+/// Appends a value, or [`ErrorKind::OutOfMemory`]. Room doubles when it is used up, as with [`Vec::push`].
+#[inline]
+pub(crate) fn try_push<T>(what: &'static str, v: &mut Vec<T>, value: T) -> Result<()> {
+    if v.len() == v.capacity() {
+        try_grow(what, v, 1)?;
+    }
+    v.push(value);
+    Ok(())
+}
+
+/// Appends items, or [`ErrorKind::OutOfMemory`]. Room grows as in [`try_push`].
+#[inline]
+pub(crate) fn try_extend<T>(
+    what: &'static str,
+    v: &mut Vec<T>,
+    items: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T>>,
+) -> Result<()> {
+    let items = items.into_iter();
+    try_grow(what, v, items.len())?;
+    v.extend(items);
+    Ok(())
+}
+
+/// Room for `len` more values in a vector that grows again and again, or [`ErrorKind::OutOfMemory`].
+#[inline]
+pub(crate) fn try_grow<T>(what: &'static str, v: &mut Vec<T>, len: usize) -> Result<()> {
+    if v.capacity() - v.len() < len {
+        v.try_reserve(len).map_err(|_| out_of_memory::<T>(what, v.len().saturating_add(len)))?;
+    }
+    Ok(())
+}
+
+/// A copy, or [`ErrorKind::OutOfMemory`].
+pub(crate) fn try_copied<T: Copy>(what: &'static str, values: &[T]) -> Result<Vec<T>> {
+    try_collected(what, values.iter().copied())
+}
+
+/// Memory for `len` values that cannot be had.
+#[cold]
+pub(crate) fn out_of_memory<T>(what: &'static str, len: usize) -> Error {
+    ErrorKind::OutOfMemory { what, bytes: len.saturating_mul(size_of::<T>()) }.into()
+}
+
+/// Room for `len` more values and no more, or [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_reserve<T>(what: &'static str, v: &mut Vec<T>, len: usize) -> Result<()> {
-    let failed = |_| ErrorKind::OutOfMemory { what, bytes: len.saturating_mul(size_of::<T>()) };
-    Ok(v.try_reserve_exact(len).map_err(failed)?)
+    v.try_reserve_exact(len).map_err(|_| out_of_memory::<T>(what, len))
 }

@@ -270,13 +270,13 @@ impl Fitting<'_> {
                         *sum = mu * (step * g);
                     }
                     row.iter_mut().zip(&contributions).for_each(|(value, &sum)| *value = T::from_f64(sum));
-                    builder.push_means(&contributions);
+                    builder.push_means(&contributions)?;
                 }
                 builder.finish()?
             }
             Weak::Scalars(g) => {
                 let mut builder = LeafTableBuilder::new(1);
-                g.iter().for_each(|&g| builder.push_means(&[g]));
+                g.iter().try_for_each(|&g| builder.push_means(&[g]))?;
                 builder.finish()?
             }
         };

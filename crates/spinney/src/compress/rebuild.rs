@@ -15,7 +15,7 @@ use super::path::Coefficient;
 use crate::config::Criterion;
 use crate::control::Control;
 use crate::data::Outputs;
-use crate::error::{Result, try_with_capacity};
+use crate::error::{Result, try_copied, try_push, try_with_capacity};
 use crate::forest::Forest;
 use crate::tree::leaves::LeafTableBuilder;
 use crate::tree::{Node, Tree};
@@ -96,18 +96,18 @@ fn rebuild_tree(
             let beta = &coefficients[place[i] as usize - 1].2;
             sums.iter_mut().zip(beta).for_each(|(s, b)| *s += b);
         }
-        impurity.push(tree.impurity[i]);
-        samples.push(tree.n_node_samples[i]);
-        weights.push(tree.weighted_n_node_samples[i]);
+        try_push(WHAT, &mut impurity, tree.impurity[i])?;
+        try_push(WHAT, &mut samples, tree.n_node_samples[i])?;
+        try_push(WHAT, &mut weights, tree.weighted_n_node_samples[i])?;
         let node = tree.nodes[i];
         if is_kept(i) {
-            todo.push((node.right as usize, Some(nodes.len()), sums.clone()));
-            todo.push((i + 1, None, sums));
-            nodes.push(Node { right: 0, ..node });
+            try_push(WHAT, &mut todo, (node.right as usize, Some(nodes.len()), try_copied(WHAT, &sums)?))?;
+            try_push(WHAT, &mut todo, (i + 1, None, sums))?;
+            try_push(WHAT, &mut nodes, Node { right: 0, ..node })?;
         } else {
             values.iter_mut().zip(intercept).zip(&sums).for_each(|((v, b), s)| *v = b + factor * s);
-            leaves.push_means(&values);
-            nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: n_leaves });
+            leaves.push_means(&values)?;
+            try_push(WHAT, &mut nodes, Node { feature: Node::LEAF, threshold: 0.0, right: n_leaves })?;
             n_leaves += 1;
         }
     }

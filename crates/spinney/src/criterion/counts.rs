@@ -11,6 +11,7 @@
 
 use super::slots::Slots;
 use super::{Criterion, NodeStats, Units, least_weight};
+use crate::error::{Result, try_collected, try_extend, try_filled, try_with_capacity};
 
 /// Who occupies what: slots and weight of every sample, in the layout that suits the targets.
 pub(crate) trait Occupancy<U: Units>: std::fmt::Debug {
@@ -25,8 +26,9 @@ pub(crate) trait Occupancy<U: Units>: std::fmt::Debug {
 pub(crate) struct One<U>(Vec<(U, u32)>);
 
 impl<U: Units> One<U> {
-    pub(crate) fn new(y: &Slots<'_>, weights: &[U]) -> Self {
-        One(weights.iter().enumerate().map(|(row, &w)| (w, y.of(row as u32)[0])).collect())
+    pub(crate) fn new(y: &Slots<'_>, weights: &[U]) -> Result<Self> {
+        let of_rows = weights.iter().enumerate().map(|(row, &w)| (w, y.of(row as u32)[0]));
+        Ok(One(try_collected("the classes of samples", of_rows)?))
     }
 }
 
@@ -102,17 +104,20 @@ pub(crate) struct Gini<U: Units, Y> {
 
 const FEW_SLOTS: usize = 32;
 
+const WHAT: &str = "the counts of a node";
+
 impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
     /// `slots` tells the meaning of the slots that `y` occupies.
-    pub(crate) fn new(y: Y, slots: &Slots<'_>) -> Self {
-        Gini {
+    pub(crate) fn new(y: Y, slots: &Slots<'_>) -> Result<Self> {
+        let few_slots = slots.width <= FEW_SLOTS;
+        Ok(Gini {
             y,
-            total: vec![U::default(); slots.width],
-            moved: vec![U::default(); slots.width],
-            present: Vec::new(),
+            total: try_filled(WHAT, U::default(), slots.width)?,
+            moved: try_filled(WHAT, U::default(), slots.width)?,
+            present: try_with_capacity(WHAT, slots.width)?,
             n_cells: 0,
-            touched: Vec::new(),
-            few_slots: slots.width <= FEW_SLOTS,
+            touched: try_with_capacity(WHAT, if few_slots { 0 } else { slots.width })?,
+            few_slots,
             weight: U::default(),
             squares: U::Square::default(),
             occupied: 0.0,
@@ -121,7 +126,7 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
                 Some(n) => 1.0 / n as f64,
                 None => 2.0 / slots.width as f64,
             },
-        }
+        })
     }
 }
 
@@ -189,7 +194,7 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
     type Memory = Memory<U>;
     type Moved = Sums<U>;
 
-    fn enter(&mut self, rows: &[u32]) -> NodeStats {
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         self.reset();
         for slot in self.present.drain(..) {
             self.total[slot as usize] = U::default();
@@ -208,21 +213,22 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
                 self.n_cells += 1;
             });
         }
-        self.summarize(weight)
+        Ok(self.summarize(weight))
     }
 
-    fn remember(&self, memory: &mut Memory<U>) -> bool {
+    fn remember(&self, memory: &mut Memory<U>) -> Result<bool> {
         if self.n_cells < WORTHWHILE * self.present.len() {
-            return false;
+            return Ok(false);
         }
         memory.n_cells = self.n_cells;
         memory.weight = self.weight;
         memory.totals.clear();
-        memory.totals.extend(self.present.iter().map(|&slot| (slot, self.total[slot as usize])));
-        true
+        let totals = self.present.iter().map(|&slot| (slot, self.total[slot as usize]));
+        try_extend("the waiting nodes of a tree", &mut memory.totals, totals)?;
+        Ok(true)
     }
 
-    fn enter_rest(&mut self, whole: &Memory<U>, _: &[u32]) -> NodeStats {
+    fn enter_rest(&mut self, whole: &Memory<U>, _: &[u32]) -> Result<NodeStats> {
         self.reset();
         self.n_cells = whole.n_cells - self.n_cells;
         self.present.clear();
@@ -233,7 +239,7 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
                 self.present.push(slot);
             }
         }
-        self.summarize(whole.weight - self.weight)
+        Ok(self.summarize(whole.weight - self.weight))
     }
 
     #[inline]

@@ -6,6 +6,9 @@
 
 use super::slots::Slots;
 use super::{Criterion, NodeStats, Units};
+use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+
+const WHAT: &str = "the counts of a node";
 
 /// Totals up to this have their x log₂ x looked up: 8 MB at most.
 const TABLE: usize = 1 << 20;
@@ -27,18 +30,18 @@ pub(crate) struct Entropy<'a, U: Units> {
 
 impl<'a, U: Units> Entropy<'a, U> {
     /// `total_weight` is that of the root, in units.
-    pub(crate) fn new(y: &'a Slots<'a>, weights: &'a [U], total_weight: f64) -> Self {
+    pub(crate) fn new(y: &'a Slots<'a>, weights: &'a [U], total_weight: f64) -> Result<Self> {
         let len = if total_weight < TABLE as f64 { total_weight as usize + 1 } else { 0 };
-        Entropy {
+        Ok(Entropy {
             y,
             weights,
-            table: (0..len).map(|x| x_log2_x(x as f64)).collect(),
-            total: vec![0.0; y.width],
-            moved: vec![0.0; y.width],
-            present: Vec::new(),
+            table: try_collected(WHAT, (0..len).map(|x| x_log2_x(x as f64)))?,
+            total: try_filled(WHAT, 0.0, y.width)?,
+            moved: try_filled(WHAT, 0.0, y.width)?,
+            present: try_with_capacity(WHAT, y.width)?,
             weight: 0.0,
             node_entropy: 0.0,
-        }
+        })
     }
 
     fn h(&self, x: f64) -> f64 {
@@ -69,7 +72,7 @@ impl<U: Units> Criterion for Entropy<'_, U> {
     /// Weight moved.
     type Moved = f64;
 
-    fn enter(&mut self, rows: &[u32]) -> NodeStats {
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         for slot in self.present.drain(..) {
             self.total[slot as usize] = 0.0;
             self.moved[slot as usize] = 0.0;
@@ -90,7 +93,7 @@ impl<U: Units> Criterion for Entropy<'_, U> {
         let pure = self.present.iter().all(|&slot| self.total[slot as usize] == self.weight);
         self.node_entropy = if pure { 0.0 } else { self.side(self.weight, |slot| self.total[slot]) };
         let impurity = (self.node_entropy / self.weight / self.n_outputs()).max(0.0);
-        NodeStats { weight: self.weight, impurity, pure }
+        Ok(NodeStats { weight: self.weight, impurity, pure })
     }
 
     fn reset(&mut self) -> f64 {

@@ -19,6 +19,8 @@ pub(crate) mod entropy;
 pub(crate) mod slots;
 pub(crate) mod variance;
 
+use crate::error::Result;
+
 /// What a node is, before any split.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NodeStats {
@@ -33,19 +35,19 @@ pub(crate) struct NodeStats {
 /// Statistics of one node while its splits are searched.
 pub(crate) trait Criterion {
     /// Takes the samples of a node. Everything below speaks of this node until the next call.
-    fn enter(&mut self, rows: &[u32]) -> NodeStats;
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats>;
 
     /// What is worth remembering of a node until it is split.
     type Memory: Default;
 
     /// Writes the node into `memory`; false when entering its children anew costs no more than using it.
-    fn remember(&self, _memory: &mut Self::Memory) -> bool {
-        false
+    fn remember(&self, _memory: &mut Self::Memory) -> Result<bool> {
+        Ok(false)
     }
 
     /// Takes the samples of a node that are those of `whole` without those of the node entered last: the same outcome as
     /// [`Criterion::enter`], whole minus part instead of a walk through the larger child.
-    fn enter_rest(&mut self, _whole: &Self::Memory, rows: &[u32]) -> NodeStats {
+    fn enter_rest(&mut self, _whole: &Self::Memory, rows: &[u32]) -> Result<NodeStats> {
         self.enter(rows)
     }
 

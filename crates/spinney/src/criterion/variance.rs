@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use super::{Criterion, NodeStats, Units, least_weight};
 use crate::data::weights::exponent_above;
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_extend, try_filled, try_push};
 
 /// Sums of the moved side. A sample is its weight, followed by weight × target of each output.
 pub(crate) trait MovedSums: std::fmt::Debug {
@@ -213,10 +213,11 @@ impl Sums {
         Sums { total: vec![0.0; q], ..Sums::default() }
     }
 
-    fn set(&mut self, other: &Sums) {
+    fn set(&mut self, other: &Sums) -> Result<()> {
         self.total.clear();
-        self.total.extend_from_slice(&other.total);
+        try_extend("the waiting nodes of a tree", &mut self.total, other.total.iter().copied())?;
         (self.weight, self.squares) = (other.weight, other.squares);
+        Ok(())
     }
 
     /// |mean|².
@@ -347,7 +348,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
 
     /// Makes a frame for these rows, the node's, whose weight is known, and sums them in it; returns whether all their
     /// targets are equal.
-    fn round(&mut self, rows: &[u32]) -> bool {
+    fn round(&mut self, rows: &[u32]) -> Result<bool> {
         let q = self.moved.n_outputs();
         let weight = self.node.weight;
         self.find_range(rows);
@@ -358,7 +359,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             reach = reach.max(high - self.center[j]).max(self.center[j] - low);
         }
         if reach == 0.0 {
-            return self.low == self.high;
+            return Ok(self.low == self.high);
         }
         let exponent = 51 - exponent_above(weight) - exponent_above(reach);
         let (up, up_again) = two_to(exponent);
@@ -391,9 +392,9 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         };
         self.sum(rows);
         self.frame.level = level(weight, self.variance());
-        self.frames.push(self.frame);
+        try_push("the grids of nodes", &mut self.frames, self.frame)?;
         self.distance = self.find_distance(rows);
-        false
+        Ok(false)
     }
 
     /// Sums rows that have a frame.
@@ -422,24 +423,24 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
     }
 
     /// What the sums of the node say; a new frame when the old one has become too coarse.
-    fn summarize(&mut self, rows: &[u32]) -> NodeStats {
+    fn summarize(&mut self, rows: &[u32]) -> Result<NodeStats> {
         let weight = self.node.weight;
         let equal = NodeStats { weight, impurity: 0.0, pure: true };
         if rows.len() == 1 {
-            return equal;
+            return Ok(equal);
         }
         let mut variance = self.variance();
         let is_lost = variance <= LOST_SHARE * (self.node.squares as f64 / weight);
         let is_coarse = variance * self.frame.square_unit < COARSE * COARSE;
         if is_lost || is_coarse && level(weight, variance) + WORTHWHILE_LEVELS <= self.frame.level {
-            if self.round(rows) {
-                return equal;
+            if self.round(rows)? {
+                return Ok(equal);
             }
             variance = self.variance();
         }
         let (size, size_again) = self.frame.square_size;
         let impurity = variance / self.moved.n_outputs() as f64 * size * size_again;
-        NodeStats { weight, impurity, pure: false }
+        Ok(NodeStats { weight, impurity, pure: false })
     }
 
     /// Largest distance, in steps, of a sample from the mean.
@@ -486,7 +487,7 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
     type Memory = Memory;
     type Moved = M::Local;
 
-    fn enter(&mut self, rows: &[u32]) -> NodeStats {
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         self.n_samples = rows.len();
         if self.frames.is_empty() {
             // The root: without sums its variance is zero, which calls for a frame.
@@ -495,23 +496,23 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
         }
         self.frame = self.frames[self.frame_of[rows[0] as usize] as usize];
         self.sum(rows);
-        self.inherited.set(&self.node);
+        self.inherited.set(&self.node)?;
         if rows.len() > 1 {
             self.distance = self.find_distance(rows);
         }
         self.summarize(rows)
     }
 
-    fn remember(&self, memory: &mut Memory) -> bool {
+    fn remember(&self, memory: &mut Memory) -> Result<bool> {
         if self.n_samples < FEW_SAMPLES {
-            return false;
+            return Ok(false);
         }
-        memory.sums.set(&self.node);
+        memory.sums.set(&self.node)?;
         memory.distance = self.distance;
-        true
+        Ok(true)
     }
 
-    fn enter_rest(&mut self, whole: &Memory, rows: &[u32]) -> NodeStats {
+    fn enter_rest(&mut self, whole: &Memory, rows: &[u32]) -> Result<NodeStats> {
         self.n_samples = rows.len();
         self.frame = self.frames[self.frame_of[rows[0] as usize] as usize];
         let (sums, part) = (&whole.sums, &self.inherited);

@@ -13,7 +13,7 @@ use super::rows::Rows;
 use crate::config::Sampling;
 use crate::control::Control;
 use crate::data::{Matrix, Outputs, RowWeights, Targets};
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
 use crate::pool;
 use crate::rng::Key;
 use crate::split::dispatch::SplitY;
@@ -53,7 +53,7 @@ impl Forest {
             {
                 leaves = leaves.on_rows(narrow);
             }
-            let mut tree = Tree { leaves, ..tree.clone() };
+            let mut tree = tree.with_leaves(leaves)?;
             if let Some(precision) = of_impurity {
                 tree.impurity.iter_mut().for_each(|impurity| *impurity = precision.nearest(*impurity));
             }
@@ -82,7 +82,7 @@ impl Forest {
                 ends.collect()
             }
         };
-        self.with_trees(control, |tree| Ok(Tree { leaves: tree.leaves.top_k(k, &groups)?, ..tree.clone() }))
+        self.with_trees(control, |tree| tree.with_leaves(tree.leaves.top_k(k, &groups)?))
     }
 
     /// Leaves that refer to their training rows, whose y is stored once for all trees.
@@ -133,13 +133,13 @@ impl Forest {
             let RowLists { ptr, rows, units } = &lists[t];
             let mut ids = Indices::for_width(kept.len());
             ids.try_reserve(WHAT, rows.len())?;
-            rows.iter().for_each(|&row| ids.push(place[row as usize]));
-            let leaves = LeafTable::of_rows(ptr.clone(), ids, units.clone(), Arc::clone(&stored))?;
+            rows.iter().try_for_each(|&row| ids.push(place[row as usize]))?;
+            let leaves = LeafTable::of_rows(try_copied(WHAT, ptr)?, ids, units.try_clone()?, Arc::clone(&stored))?;
             let old = &self.trees[t];
             if !agree(&old.leaves, &leaves)? {
                 return Err(not_reproduced());
             }
-            Ok(Arc::new(Tree { leaves, ..Tree::clone(old) }))
+            Ok(Arc::new(old.with_leaves(leaves)?))
         })?;
         Ok(Forest { trees, ..self.clone() })
     }
@@ -209,7 +209,7 @@ impl RowLists {
         for leaf in 0..n_leaves {
             ptr[leaf + 1] += ptr[leaf];
         }
-        let mut next: Vec<u32> = ptr[..n_leaves].to_vec();
+        let mut next = try_copied(WHAT, &ptr[..n_leaves])?;
         let mut rows = try_filled(WHAT, 0u32, ptr[n_leaves] as usize)?;
         for row in draw.rows() {
             let at = &mut next[leaves[row as usize] as usize];
@@ -217,7 +217,7 @@ impl RowLists {
             *at += 1;
         }
         let mut units = Amounts::U8(Vec::new());
-        rows.iter().for_each(|&row| units.push(draw.units(row as usize)));
+        rows.iter().try_for_each(|&row| units.push(draw.units(row as usize)))?;
         Ok(RowLists { ptr, rows, units })
     }
 }

@@ -197,7 +197,7 @@ impl<'a> RowTensors<'a> {
                 if !(least..stored.n_rows).contains(&(id as usize)) {
                     return Err(Error::corrupt("the rows of a leaf do not rise, or are not there"));
                 }
-                ids.push(id);
+                ids.push(id)?;
                 least = id as usize + 1;
             }
         }
@@ -206,7 +206,7 @@ impl<'a> RowTensors<'a> {
             (None, Some(ends)) => {
                 let mut units = Amounts::U8(try_with_capacity(WHAT, end as usize)?);
                 for _ in 0..end {
-                    units.push(ends.zeros()? + 1);
+                    units.push(ends.zeros()? + 1)?;
                 }
                 units
             }
@@ -297,7 +297,7 @@ fn slots_of(sizes: Numbers<'_>, stored: &mut Option<Bits<'_>>, width: usize) -> 
             if !(least..width).contains(&(slot as usize)) {
                 return Err(Error::corrupt("the slots of a stored row do not rise, or pass the width"));
             }
-            slots.push(slot);
+            slots.push(slot)?;
             least = slot as usize + 1;
         }
     }

@@ -23,7 +23,7 @@ impl<'a> Columns<'a> {
         Ok(Columns {
             x,
             samples: Permutation::new(rows, x.n_samples())?,
-            constants: KnownConstants::new(x.n_features()),
+            constants: KnownConstants::new(x.n_features())?,
             buffer: try_filled("a column of X", Entry::default(), rows.len())?,
             values: try_with_capacity("a column of X", rows.len())?,
         })
@@ -50,7 +50,7 @@ impl Partitioner for Columns<'_> {
         self.samples.rows(span.samples.clone())
     }
 
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> Result<()> {
         let rows = self.samples.rows(span.samples.clone());
         let mut found = false;
         for position in 0..lottery.n_positions() {
@@ -81,6 +81,7 @@ impl Partitioner for Columns<'_> {
                 self.constants.insert(feature, &span.samples);
             }
         }
+        Ok(())
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
@@ -173,7 +174,7 @@ impl Partitioner for SortedColumns<'_> {
         self.samples.rows(span.samples.clone())
     }
 
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> Result<()> {
         let mut found = false;
         for position in 0..lottery.n_positions() {
             if (position >= n_drawn && found) || visitor.is_over() {
@@ -187,6 +188,7 @@ impl Partitioner for SortedColumns<'_> {
                 visitor.column(column);
             }
         }
+        Ok(())
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
@@ -200,7 +202,7 @@ impl Partitioner for SortedColumns<'_> {
 
     const CARRIES_COLUMNS: bool = true;
 
-    fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> [Span; 2] {
+    fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> Result<[Span; 2]> {
         for list in self.lists.chunks_exact_mut(self.n) {
             let list = &mut list[span.samples.start as usize..span.samples.end as usize];
             let scratch = &mut self.scratch[..list.len()];
@@ -215,6 +217,6 @@ impl Partitioner for SortedColumns<'_> {
             }
             list[n_left..].copy_from_slice(&scratch[..n_right]);
         }
-        [span.samples.start..mid, mid..span.samples.end].map(|samples| Span { samples, entries: 0..0 })
+        Ok([span.samples.start..mid, mid..span.samples.end].map(|samples| Span { samples, entries: 0..0 }))
     }
 }

@@ -21,6 +21,7 @@ pub(crate) mod sparse;
 
 use std::ops::Range;
 
+use crate::error::{Result, try_filled};
 use crate::split::features::Lottery;
 pub(crate) use sort::Entry;
 
@@ -104,7 +105,7 @@ pub(crate) trait Partitioner {
     /// Shows `visit` every feature that varies among the first `n_drawn` of the lottery; if none does, the first later
     /// one that does, if any. In any order, each once.
     /// Columns with zeros and fewer entries than the visitor asks for may be left out.
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor);
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> Result<()>;
 
     /// Moves the samples with `x[feature] > threshold` behind the others; returns where they start.
     fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32;
@@ -114,8 +115,8 @@ pub(crate) trait Partitioner {
     const CARRIES_COLUMNS: bool = false;
 
     /// Splits what is carried, for the children that will be searched; returns both children.
-    fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> [Span; 2] {
-        [span.samples.start..mid, mid..span.samples.end].map(|samples| Span { samples, entries: 0..0 })
+    fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> Result<[Span; 2]> {
+        Ok([span.samples.start..mid, mid..span.samples.end].map(|samples| Span { samples, entries: 0..0 }))
     }
 }
 
@@ -129,8 +130,8 @@ pub(crate) struct KnownConstants {
 }
 
 impl KnownConstants {
-    pub(crate) fn new(n_features: usize) -> Self {
-        KnownConstants { ranges: vec![(0, 0); n_features] }
+    pub(crate) fn new(n_features: usize) -> Result<Self> {
+        Ok(KnownConstants { ranges: try_filled("the features known to be constant", (0, 0), n_features)? })
     }
 
     pub(crate) fn contains(&self, feature: u32, node: &Range<u32>) -> bool {
@@ -144,12 +145,12 @@ impl KnownConstants {
 }
 
 /// A set of rows or features.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BitSet(Vec<u64>);
 
 impl BitSet {
-    pub(crate) fn new(len: usize) -> Self {
-        BitSet(vec![0; len.div_ceil(64)])
+    pub(crate) fn new(len: usize) -> Result<Self> {
+        Ok(BitSet(try_filled("a set of rows or features", 0, len.div_ceil(64))?))
     }
 
     pub(crate) fn insert(&mut self, i: u32) {

@@ -8,7 +8,7 @@ use super::sparse::{StoredColumn, split_by_column};
 use super::{BitSet, Column, Entry, Partitioner, Span, Visitor};
 use crate::control::Control;
 use crate::data::SparseView;
-use crate::error::{Result, try_reserve, try_with_capacity};
+use crate::error::{Result, try_push, try_reserve, try_with_capacity};
 use crate::split::features::Lottery;
 
 /// All entries of X sorted by feature, then value: made once, shared by all trees. `features[i]` is the feature of
@@ -114,8 +114,8 @@ impl<'a> SortedEntries<'a> {
             n: rows.len() as u32,
             buffers: order.of_rows(&samples, rows.len(), n_samples)?,
             samples,
-            drawn: BitSet::new(n_features),
-            goes_right: BitSet::new(n_samples),
+            drawn: BitSet::new(n_features)?,
+            goes_right: BitSet::new(n_samples)?,
         })
     }
 
@@ -169,7 +169,7 @@ impl<'a> SortedEntries<'a> {
 
     /// Moves the entries of marked rows behind the others; returns the number of the others. The side with fewer samples
     /// waits in the scratch meanwhile.
-    fn separate(&mut self, span: &Span, marked: &BitSet, mid: u32) -> usize {
+    fn separate(&mut self, span: &Span, marked: &BitSet, mid: u32) -> Result<usize> {
         let features = &mut self.buffers.features[span.entries.clone()];
         let entries = &mut self.buffers.entries[span.entries.clone()];
         self.buffers.scratch.clear();
@@ -178,7 +178,7 @@ impl<'a> SortedEntries<'a> {
             for i in 0..entries.len() {
                 let (feature, entry) = (features[i], entries[i]);
                 if marked.contains(entry.row()) {
-                    self.buffers.scratch.push((feature, entry));
+                    try_push(WHAT, &mut self.buffers.scratch, (feature, entry))?;
                 } else {
                     features[kept] = feature;
                     entries[kept] = entry;
@@ -189,7 +189,7 @@ impl<'a> SortedEntries<'a> {
                 features[kept + i] = feature;
                 entries[kept + i] = entry;
             }
-            kept
+            Ok(kept)
         } else {
             // Backwards, the places just below `kept` are free.
             let mut kept = entries.len();
@@ -200,14 +200,14 @@ impl<'a> SortedEntries<'a> {
                     features[kept] = feature;
                     entries[kept] = entry;
                 } else {
-                    self.buffers.scratch.push((feature, entry));
+                    try_push(WHAT, &mut self.buffers.scratch, (feature, entry))?;
                 }
             }
             for (i, &(feature, entry)) in self.buffers.scratch.iter().rev().enumerate() {
                 features[i] = feature;
                 entries[i] = entry;
             }
-            kept
+            Ok(kept)
         }
     }
 
@@ -237,10 +237,10 @@ impl Partitioner for SortedEntries<'_> {
         self.samples.rows(span.samples.clone())
     }
 
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> Result<()> {
         if n_drawn == lottery.n_features() {
             self.visit_groups(span, |_, _| true, visitor);
-            return;
+            return Ok(());
         }
         (0..n_drawn).filter_map(|i| lottery.feature(i)).for_each(|feature| self.drawn.insert(feature));
         let any = self.visit_groups(span, |drawn, feature| drawn.contains(feature), visitor);
@@ -248,6 +248,7 @@ impl Partitioner for SortedEntries<'_> {
         if !any && let Some(earliest) = self.earliest(span, lottery) {
             self.visit_groups(span, |_, feature| feature == earliest, visitor);
         }
+        Ok(())
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
@@ -258,10 +259,10 @@ impl Partitioner for SortedEntries<'_> {
 
     const CARRIES_COLUMNS: bool = true;
 
-    fn split_columns(&mut self, span: &Span, mid: u32, searched: [bool; 2]) -> [Span; 2] {
+    fn split_columns(&mut self, span: &Span, mid: u32, searched: [bool; 2]) -> Result<[Span; 2]> {
         let sides = [span.samples.start..mid, mid..span.samples.end];
         let right = sides[1].clone();
-        let mut marked = std::mem::replace(&mut self.goes_right, BitSet::new(0));
+        let mut marked = std::mem::take(&mut self.goes_right);
         self.samples.rows(right.clone()).iter().for_each(|&row| marked.insert(row));
         let spans = match searched {
             // The entries of a leaf are not needed any more: they are overwritten.
@@ -273,7 +274,7 @@ impl Partitioner for SortedEntries<'_> {
                 if stays_left { [kept, gone] } else { [gone, kept] }
             }
             _ => {
-                let n_left = self.separate(span, &marked, mid);
+                let n_left = self.separate(span, &marked, mid)?;
                 let cut = span.entries.start + n_left;
                 [span.entries.start..cut, cut..span.entries.end]
             }
@@ -282,6 +283,6 @@ impl Partitioner for SortedEntries<'_> {
         self.goes_right = marked;
         let [left, right] = spans;
         let [left_samples, right_samples] = sides;
-        [Span { samples: left_samples, entries: left }, Span { samples: right_samples, entries: right }]
+        Ok([Span { samples: left_samples, entries: left }, Span { samples: right_samples, entries: right }])
     }
 }

@@ -14,7 +14,7 @@ use super::nested::NestedColumns;
 use super::permutation::Permutation;
 use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
 use crate::data::SparseColumns;
-use crate::error;
+use crate::error::{self, try_extend, try_grow, try_with_capacity};
 use crate::split::features::Lottery;
 
 /// Costs in nanoseconds, set by hand so that they reproduce what `benches/rust/extraction.rs` measures. They decide speed
@@ -39,6 +39,8 @@ mod cost {
     /// An entry found in a row, taken and sorted by feature and value.
     pub(super) const FOUND_IN_ROW: f64 = 40.0;
 }
+
+const WHAT: &str = "the entries of a node";
 
 /// Columns asked for at once.
 const BATCH: usize = 32;
@@ -167,6 +169,7 @@ pub(crate) struct Columns<'a> {
     spare: Vec<BitSet>,
     /// Features that the node visited last drew.
     n_drawn: u32,
+    /// Entries of one column in one node: there is room for all rows.
     buffer: Vec<Entry>,
     /// Features drawn at the node under way; empty between nodes.
     drawn: BitSet,
@@ -193,16 +196,16 @@ impl<'a> Columns<'a> {
             x,
             samples: Permutation::new(rows, n_samples)?,
             n: rows.len() as u32,
-            constants: KnownConstants::new(n_features),
+            constants: KnownConstants::new(n_features)?,
             columns: NestedColumns::new(x),
             presence: Vec::new(),
             spare: Vec::new(),
             n_drawn: 0,
-            buffer: Vec::new(),
-            drawn: BitSet::new(n_features),
+            buffer: try_with_capacity("a column of X", rows.len())?,
+            drawn: BitSet::new(n_features)?,
             found: Vec::new(),
             places: Vec::new(),
-            goes_right: BitSet::new(n_samples),
+            goes_right: BitSet::new(n_samples)?,
             #[cfg(any(test, feature = "bench-internals"))]
             forced: Forced::default(),
         })
@@ -210,10 +213,11 @@ impl<'a> Columns<'a> {
 
     /// As if no node had been visited yet.
     #[cfg(feature = "bench-internals")]
-    pub(crate) fn forget_constants(&mut self) {
-        self.constants = KnownConstants::new(self.x.by_column.n_major());
+    pub(crate) fn forget_constants(&mut self) -> error::Result<()> {
+        self.constants = KnownConstants::new(self.x.by_column.n_major())?;
         self.columns.clear();
         self.presence.clear();
+        Ok(())
     }
 
     /// Moves the rows for which `goes_right` holds behind the others.
@@ -281,7 +285,13 @@ impl<'a> Columns<'a> {
         rows.next().is_none_or(|first| rows.all(|row| row == first))
     }
 
-    fn visit_columns(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
+    fn visit_columns(
+        &mut self,
+        span: &Span,
+        lottery: &Lottery,
+        n_drawn: u32,
+        visitor: &mut impl Visitor,
+    ) -> error::Result<()> {
         if self.columns.are_whole() {
             self.find_presence(span);
         }
@@ -290,25 +300,27 @@ impl<'a> Columns<'a> {
             let end = n_drawn.min(start + BATCH as u32);
             found |= self.visit_batch(span, lottery, start..end, false, visitor);
             if visitor.is_over() {
-                return;
+                return Ok(());
             }
         }
         if found {
-            return;
+            return Ok(());
         }
         let stored = f64::from(span.n_samples()) * self.columns.per_row();
         if stored < f64::from(lottery.n_features() - n_drawn) {
-            self.find_places(span, lottery);
-            return self.visit_first_place(span, lottery, n_drawn, visitor);
+            self.find_places(span, lottery)?;
+            self.visit_first_place(span, lottery, n_drawn, visitor);
+            return Ok(());
         }
         let mut start = n_drawn;
         while start < lottery.n_positions() && !visitor.is_over() {
             let end = lottery.n_positions().min(start + BATCH as u32);
             if self.visit_batch(span, lottery, start..end, true, visitor) {
-                return;
+                break;
             }
             start = end;
         }
+        Ok(())
     }
 
     /// Shows the columns drawn at `positions`, or only the `first` that varies; returns whether one varies.
@@ -362,7 +374,9 @@ impl<'a> Columns<'a> {
         if n * self.columns.per_row() >= n_features as f64 || 4.0 * n > n_last {
             return;
         }
-        let mut features = self.spare.pop().unwrap_or_else(|| BitSet::new(n_features));
+        // Only speed hangs on it: where memory is short there is none.
+        let spare = self.spare.pop().map_or_else(|| BitSet::new(n_features), Ok);
+        let Ok(mut features) = spare else { return };
         features.clear();
         for &row in self.samples.rows(span.samples.clone()) {
             self.x.by_row.slice(row as usize).0.iter().for_each(|&feature| features.insert(feature));
@@ -399,11 +413,18 @@ impl<'a> Columns<'a> {
 
     /// Shows the drawn features of the node's rows: their entries are found by looking every stored feature up in the set
     /// of drawn ones.
-    fn visit_rows_by_set(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
+    fn visit_rows_by_set(
+        &mut self,
+        span: &Span,
+        lottery: &Lottery,
+        n_drawn: u32,
+        visitor: &mut impl Visitor,
+    ) -> error::Result<()> {
         (0..n_drawn).filter_map(|i| lottery.feature(i)).for_each(|feature| self.drawn.insert(feature));
         self.found.clear();
         for &row in self.samples.rows(span.samples.clone()) {
             let (features, values) = self.x.by_row.slice(row as usize);
+            try_grow(WHAT, &mut self.found, features.len())?;
             for (i, &feature) in features.iter().enumerate() {
                 if self.drawn.contains(feature) && values[i] != 0.0 {
                     self.found.push((feature, Entry::new(values[i], row)));
@@ -411,21 +432,28 @@ impl<'a> Columns<'a> {
             }
         }
         self.drawn.clear();
-        if self.visit_found(span, visitor) {
-            return;
+        if !self.visit_found(span, visitor) {
+            self.find_places(span, lottery)?;
+            self.visit_first_place(span, lottery, n_drawn, visitor);
         }
-        self.find_places(span, lottery);
-        self.visit_first_place(span, lottery, n_drawn, visitor);
+        Ok(())
     }
 
     /// The same by the place in the lottery of every stored feature. Also tells who comes next if none of the drawn varies,
     /// which is frequent in small nodes.
-    fn visit_rows_by_place(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
-        self.find_places(span, lottery);
+    fn visit_rows_by_place(
+        &mut self,
+        span: &Span,
+        lottery: &Lottery,
+        n_drawn: u32,
+        visitor: &mut impl Visitor,
+    ) -> error::Result<()> {
+        self.find_places(span, lottery)?;
         self.found.clear();
         let mut places = self.places.iter();
         for &row in self.samples.rows(span.samples.clone()) {
             let (features, values) = self.x.by_row.slice(row as usize);
+            try_grow(WHAT, &mut self.found, features.len())?;
             for ((&feature, &value), &place) in features.iter().zip(values).zip(places.by_ref().take(features.len())) {
                 if place < n_drawn && value != 0.0 {
                     self.found.push((feature, Entry::new(value, row)));
@@ -435,15 +463,17 @@ impl<'a> Columns<'a> {
         if !self.visit_found(span, visitor) {
             self.visit_first_place(span, lottery, n_drawn, visitor);
         }
+        Ok(())
     }
 
     /// Places in the lottery of all features stored in the node's rows, row after row.
-    fn find_places(&mut self, span: &Span, lottery: &Lottery) {
+    fn find_places(&mut self, span: &Span, lottery: &Lottery) -> error::Result<()> {
         self.places.clear();
         for &row in self.samples.rows(span.samples.clone()) {
             let features = self.x.by_row.slice(row as usize).0;
-            self.places.extend(features.iter().map(|&feature| lottery.position(feature)));
+            try_extend(WHAT, &mut self.places, features.iter().map(|&feature| lottery.position(feature)))?;
         }
+        Ok(())
     }
 
     /// Shows the columns of the entries found; returns whether one varies.
@@ -491,9 +521,9 @@ impl Partitioner for Columns<'_> {
         self.samples.rows(span.samples.clone())
     }
 
-    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
+    fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> error::Result<()> {
         if self.is_one_row_repeated(span) {
-            return;
+            return Ok(());
         }
         self.n_drawn = n_drawn;
         self.columns.leave(span);
@@ -581,7 +611,7 @@ mod tests {
         let lottery = Lottery::new(Key::from_seed(0), p, p as u32);
         let visit = |columns: &mut Columns<'_>, samples: Range<u32>| {
             let mut seen = Seen::default();
-            columns.visit(&Span { samples, entries: 0..0 }, &lottery, p as u32, &mut seen);
+            columns.visit(&Span { samples, entries: 0..0 }, &lottery, p as u32, &mut seen).unwrap();
             seen.0.sort_unstable();
             seen.0
         };

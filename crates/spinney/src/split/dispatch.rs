@@ -94,14 +94,14 @@ impl<'a> SearchData<'a> {
         let exact = self.exact_weights;
         match (self.y, self.criterion) {
             (SplitY::Slots(y), Tag::Gini | Tag::Variance) if y.n_class_outputs == Some(1) => {
-                self.with_criterion(Gini::new(counts::One::new(y, units), y))
+                self.with_criterion(Gini::new(counts::One::new(y, units)?, y)?)
             }
             (SplitY::Slots(y), Tag::Gini | Tag::Variance) => {
-                self.with_criterion(Gini::new(counts::Many::new(y, units), y))
+                self.with_criterion(Gini::new(counts::Many::new(y, units), y)?)
             }
             (SplitY::Slots(y), Tag::Entropy) => {
                 let total = self.rules.total_weight;
-                self.with_criterion(Entropy::new(y, units, total))
+                self.with_criterion(Entropy::new(y, units, total)?)
             }
             (SplitY::Real(y), _) if y.n_outputs == 1 => {
                 self.with_variance(Variance::new(y, units, exact, variance::One)?)
@@ -134,16 +134,16 @@ impl<'a> SearchData<'a> {
             p: P,
             c: C,
             (rules, control): (Rules, Control),
-        ) -> Box<dyn SplitSearch + 'a> {
-            Box::new(NodeSearch::new(p, c, rules, control))
+        ) -> Result<Box<dyn SplitSearch + 'a>> {
+            Ok(Box::new(NodeSearch::new(p, c, rules, control)?))
         }
         let (rows, rules) = (self.rows, (self.rules, self.control.clone()));
-        Ok(match self.x {
+        match self.x {
             TrainX::Dense(x) => boxed(dense::Columns::new(x, rows)?, criterion, rules),
             TrainX::Binned(..) | TrainX::SparseBinned(..) => unreachable!("see `Grower::binned`"),
             TrainX::DenseSorted(x, order) => boxed(dense::SortedColumns::new(x, order, rows)?, criterion, rules),
             TrainX::Sparse(x) => boxed(sparse::Columns::new(x, rows)?, criterion, rules),
             TrainX::SparseSorted(x, order) => boxed(SortedEntries::new(x, order, rows)?, criterion, rules),
-        })
+        }
     }
 }

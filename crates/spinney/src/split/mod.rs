@@ -21,6 +21,7 @@ use std::ops::Range;
 use crate::config::Splitter;
 use crate::control::Control;
 use crate::criterion::{Criterion, NodeStats};
+use crate::error::{Result, try_push, try_with_capacity};
 use crate::partition::{Column, Entry, Partitioner, PlainColumn, Span, Visitor};
 use crate::rng::Key;
 use features::Lottery;
@@ -100,10 +101,10 @@ impl Task {
 
 /// All that growth asks of a search; called a few times a node, so behind one virtual call.
 pub(crate) trait SplitSearch {
-    fn root(&mut self, key: Key) -> Task;
+    fn root(&mut self, key: Key) -> Result<Task>;
 
     /// Splits a node that has a split: moves its samples and, if `search`, searches both children; else they are leaves.
-    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> [Task; 2];
+    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]>;
 
     /// Samples of a node, rising.
     fn rows(&self, span: &Span) -> &[u32];
@@ -124,20 +125,22 @@ pub(crate) struct NodeSearch<P, C: Criterion> {
 }
 
 impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
-    pub(crate) fn new(partitioner: P, criterion: C, rules: Rules, control: Control) -> Self {
-        NodeSearch {
+    pub(crate) fn new(partitioner: P, criterion: C, rules: Rules, control: Control) -> Result<Self> {
+        // A scan picks no more rows than the root has.
+        let n_picked = if rules.splitter == Splitter::Random { partitioner.root().n_samples() } else { 0 };
+        Ok(NodeSearch {
             lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn),
             partitioner,
             criterion,
             rules,
             control,
-            picked: Vec::new(),
+            picked: try_with_capacity("a column of X", n_picked as usize)?,
             memories: Vec::new(),
             free: Vec::new(),
-        }
+        })
     }
 
-    fn enter(&mut self, span: &Span) -> NodeStats {
+    fn enter(&mut self, span: &Span) -> Result<NodeStats> {
         self.criterion.enter(self.partitioner.rows(span))
     }
 
@@ -146,29 +149,30 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
     }
 
     /// Searches the node that the criterion has entered, if it may be split, and remembers it if it will be.
-    fn find_split(&mut self, task: &mut Task) {
+    fn find_split(&mut self, task: &mut Task) -> Result<()> {
         if self.may_split(task) {
-            task.split = self.search(task);
+            task.split = self.search(task)?;
         }
         if task.split.is_some() {
-            let place = self.free.pop().unwrap_or_else(|| {
-                self.memories.push(C::Memory::default());
-                self.memories.len() - 1
-            });
-            if self.criterion.remember(&mut self.memories[place]) {
+            if self.free.is_empty() {
+                try_push(WAITING, &mut self.free, self.memories.len())?;
+                try_push(WAITING, &mut self.memories, C::Memory::default())?;
+            }
+            let place = self.free[self.free.len() - 1];
+            if self.criterion.remember(&mut self.memories[place])? {
+                self.free.pop();
                 task.memory = Some(place);
-            } else {
-                self.free.push(place);
             }
         }
+        Ok(())
     }
 
     /// Enters the child that is left of `parent` when the node entered last is taken away.
-    fn enter_rest(&mut self, parent: &Task, span: &Span) -> NodeStats {
+    fn enter_rest(&mut self, parent: &Task, span: &Span) -> Result<NodeStats> {
         let rows = self.partitioner.rows(span);
         match parent.memory {
             Some(place) => {
-                self.free.push(place);
+                try_push(WAITING, &mut self.free, place)?;
                 self.criterion.enter_rest(&self.memories[place], rows)
             }
             None => self.criterion.enter(rows),
@@ -176,14 +180,17 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
     }
 
     /// Best split of the node that the criterion has entered.
-    fn search(&mut self, task: &Task) -> Option<Split> {
+    fn search(&mut self, task: &Task) -> Result<Option<Split>> {
         self.lottery.restart(task.key.child(LOTTERY));
         let (lottery, rules) = (&self.lottery, &self.rules);
         let mut scan = Scan::new(&mut self.criterion, rules, lottery, &self.control, task, &mut self.picked);
-        self.partitioner.visit(&task.span, lottery, rules.n_drawn, &mut scan);
-        scan.outcome(rules, task)
+        self.partitioner.visit(&task.span, lottery, rules.n_drawn, &mut scan)?;
+        Ok(scan.outcome(rules, task))
     }
 }
+
+/// What memory for waiting nodes is for.
+const WAITING: &str = "the waiting nodes of a tree";
 
 /// Which child has fewer samples (the right one if they have as many), and the other.
 fn by_size(children: &[Task; 2]) -> (usize, usize) {
@@ -198,40 +205,40 @@ const LEFT: u64 = 2;
 const RIGHT: u64 = 3;
 
 impl<P: Partitioner, C: Criterion> SplitSearch for NodeSearch<P, C> {
-    fn root(&mut self, key: Key) -> Task {
+    fn root(&mut self, key: Key) -> Result<Task> {
         let span = self.partitioner.root();
-        let stats = self.enter(&span);
+        let stats = self.enter(&span)?;
         let mut task = Task::new(span, 0, key, stats, None);
-        self.find_split(&mut task);
-        task
+        self.find_split(&mut task)?;
+        Ok(task)
     }
 
-    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> [Task; 2] {
+    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]> {
         let mid = self.partitioner.split_samples(&parent.span, split.feature, split.threshold);
         let samples = [parent.span.samples.start..mid, mid..parent.span.samples.end];
         let mut children = parent.children(samples);
         let (smaller, larger) = by_size(&children);
-        children[smaller].stats = self.enter(&children[smaller].span);
+        children[smaller].stats = self.enter(&children[smaller].span)?;
         if search && !P::CARRIES_COLUMNS {
-            self.find_split(&mut children[smaller]);
+            self.find_split(&mut children[smaller])?;
         }
-        children[larger].stats = self.enter_rest(parent, &children[larger].span);
+        children[larger].stats = self.enter_rest(parent, &children[larger].span)?;
         let searched = [0, 1].map(|side: usize| search && self.may_split(&children[side]));
         // Not worth it for two leaves; so it waits until both children are known, and the smaller one is entered again.
         if P::CARRIES_COLUMNS && (searched[0] || searched[1]) {
-            let spans = self.partitioner.split_columns(&parent.span, mid, searched);
+            let spans = self.partitioner.split_columns(&parent.span, mid, searched)?;
             for (child, span) in children.iter_mut().zip(spans) {
                 child.span = span;
             }
         }
         if search {
-            self.find_split(&mut children[larger]);
+            self.find_split(&mut children[larger])?;
         }
         if P::CARRIES_COLUMNS && searched[smaller] {
-            self.enter(&children[smaller].span);
-            self.find_split(&mut children[smaller]);
+            self.enter(&children[smaller].span)?;
+            self.find_split(&mut children[smaller])?;
         }
-        children
+        Ok(children)
     }
 
     fn rows(&self, span: &Span) -> &[u32] {

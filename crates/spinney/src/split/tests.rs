@@ -165,11 +165,12 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
         match Slots::new(targets).unwrap() {
             Some(slots) => {
                 let slots: &'static Slots<'static> = Box::leak(Box::new(slots));
-                body("gini", &mut || boxed(Gini::new(Many::new(slots, units), slots)));
+                body("gini", &mut || boxed(Gini::new(Many::new(slots, units), slots).unwrap()));
                 if slots.n_class_outputs == Some(1) {
-                    body("gini of one", &mut || boxed(Gini::new(counts::One::new(slots, units), slots)));
+                    let one = || counts::One::new(slots, units).unwrap();
+                    body("gini of one", &mut || boxed(Gini::new(one(), slots).unwrap()));
                 }
-                body("entropy", &mut || boxed(Entropy::new(slots, units, total)));
+                body("entropy", &mut || boxed(Entropy::new(slots, units, total).unwrap()));
             }
             None => {
                 let Targets::Real(y) = targets else { unreachable!() };
@@ -192,9 +193,9 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
 
 /// A criterion behind a pointer, sample by sample.
 trait AnyCriterion {
-    fn remember(&self, place: &mut usize) -> bool;
-    fn enter_rest(&mut self, place: usize, rows: &[u32]) -> NodeStats;
-    fn enter(&mut self, rows: &[u32]) -> NodeStats;
+    fn remember(&self, place: &mut usize) -> Result<bool>;
+    fn enter_rest(&mut self, place: usize, rows: &[u32]) -> Result<NodeStats>;
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats>;
     fn reset(&mut self);
     fn add(&mut self, row: u32);
     fn move_one(&mut self, row: u32);
@@ -208,17 +209,17 @@ trait AnyCriterion {
 struct Scanned<C: Criterion>(C, C::Moved, RefCell<Vec<C::Memory>>);
 
 impl<C: Criterion> AnyCriterion for Scanned<C> {
-    fn remember(&self, place: &mut usize) -> bool {
+    fn remember(&self, place: &mut usize) -> Result<bool> {
         let mut memory = C::Memory::default();
         let worthwhile = self.0.remember(&mut memory);
         *place = self.2.borrow().len();
         self.2.borrow_mut().push(memory);
         worthwhile
     }
-    fn enter_rest(&mut self, place: usize, rows: &[u32]) -> NodeStats {
+    fn enter_rest(&mut self, place: usize, rows: &[u32]) -> Result<NodeStats> {
         self.0.enter_rest(&self.2.borrow()[place], rows)
     }
-    fn enter(&mut self, rows: &[u32]) -> NodeStats {
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         self.0.enter(rows)
     }
     fn reset(&mut self) {
@@ -256,14 +257,14 @@ impl Criterion for Box<dyn AnyCriterion> {
     type Memory = usize;
     type Moved = ();
 
-    fn remember(&self, memory: &mut usize) -> bool {
+    fn remember(&self, memory: &mut usize) -> Result<bool> {
         (**self).remember(memory)
     }
-    fn enter_rest(&mut self, whole: &usize, rows: &[u32]) -> NodeStats {
+    fn enter_rest(&mut self, whole: &usize, rows: &[u32]) -> Result<NodeStats> {
         (**self).enter_rest(*whole, rows)
     }
 
-    fn enter(&mut self, rows: &[u32]) -> NodeStats {
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         (**self).enter(rows)
     }
     fn reset(&mut self) {
@@ -293,7 +294,7 @@ impl Criterion for Box<dyn AnyCriterion> {
 }
 
 fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, rules: &Rules, seed: u64) -> Structure {
-    let mut search = NodeSearch::new(partitioner, criterion, rules.clone(), Control::default());
+    let mut search = NodeSearch::new(partitioner, criterion, rules.clone(), Control::default()).unwrap();
     grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
@@ -301,10 +302,10 @@ fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, ru
 struct Eager<S>(S);
 
 impl<S: SplitSearch> SplitSearch for Eager<S> {
-    fn root(&mut self, key: Key) -> Task {
+    fn root(&mut self, key: Key) -> Result<Task> {
         self.0.root(key)
     }
-    fn expand(&mut self, parent: &Task, split: &Split, _: bool) -> [Task; 2] {
+    fn expand(&mut self, parent: &Task, split: &Split, _: bool) -> Result<[Task; 2]> {
         self.0.expand(parent, split, true)
     }
     fn rows(&self, span: &Span) -> &[u32] {
@@ -558,10 +559,13 @@ proptest! {
         for_each_criterion(&data, |name, make| {
             let (rules, rows) = (&data.rules, &data.rows[..]);
             let grown = |search: &mut dyn SplitSearch| fingerprint(&grow(search, key, Some(max_leaves), &control).unwrap());
-            let found = |c| NodeSearch::new(dense::Columns::new(&dense_x, rows).unwrap(), c, rules.clone(), Control::default());
+            let found = |c| {
+                let columns = dense::Columns::new(&dense_x, rows).unwrap();
+                NodeSearch::new(columns, c, rules.clone(), Control::default()).unwrap()
+            };
             let carried = |c| {
                 let entries = SortedEntries::new(&data.by_column, &sparse_order, rows).unwrap();
-                NodeSearch::new(entries, c, rules.clone(), Control::default())
+                NodeSearch::new(entries, c, rules.clone(), Control::default()).unwrap()
             };
             let eager = grown(&mut Eager(found(make())));
             assert_eq!(eager, grown(&mut found(make())), "{name}");

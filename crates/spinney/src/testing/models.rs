@@ -102,7 +102,7 @@ fn push_leaf(rng: &mut Stream, outputs: &Outputs, leaves: &mut LeafTableBuilder)
     match outputs {
         Outputs::Real { n_outputs } => {
             let mut mean = || if rng.below(3) == 0 { 0.0 } else { (rng.next_u64() as f64 / 2f64.powi(64)) * 8.0 - 4.0 };
-            leaves.push_means(&(0..*n_outputs).map(|_| mean()).collect::<Vec<_>>());
+            leaves.push_means(&(0..*n_outputs).map(|_| mean()).collect::<Vec<_>>()).unwrap();
         }
         Outputs::Labels { n_labels } => {
             let mut cells = Vec::new();
@@ -111,7 +111,7 @@ fn push_leaf(rng: &mut Stream, outputs: &Outputs, leaves: &mut LeafTableBuilder)
                     cells.push((label, 1 + rng.below(total)));
                 }
             }
-            leaves.push_counts(&cells, total);
+            leaves.push_counts(&cells, total).unwrap();
         }
         Outputs::Classes { n_classes } => {
             let (mut cells, mut start) = (Vec::new(), 0);
@@ -123,7 +123,7 @@ fn push_leaf(rng: &mut Stream, outputs: &Outputs, leaves: &mut LeafTableBuilder)
                 cells.extend((start..).zip(counts).filter(|(_, units)| *units > 0));
                 start += k;
             }
-            leaves.push_counts(&cells, total);
+            leaves.push_counts(&cells, total).unwrap();
         }
     }
     total
@@ -160,7 +160,7 @@ pub(crate) fn chain(depth: usize) -> Tree {
     for leaf in 0..=depth {
         nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: leaf as u32 });
         impurity.push(0.0);
-        leaves.push_counts(&[(leaf as u32 % 2, 1)], 1);
+        leaves.push_counts(&[(leaf as u32 % 2, 1)], 1).unwrap();
     }
     let mut tree = Tree {
         n_features: 1,

@@ -42,7 +42,7 @@ impl Tree {
             i = if is_leaf(i) { ends[i] as usize } else { i + 1 };
         }
         if kept.len() == self.n_nodes() {
-            return Ok(self.clone());
+            return self.try_clone();
         }
         let mut nodes = try_with_capacity(WHAT, kept.len())?;
         let mut leaves = LeafSums::new(self)?;
@@ -122,15 +122,15 @@ impl LeafSums {
     /// The next leaf, in place of `nodes` of `tree` with its `leaves`. Returns the number of steps.
     fn push(&mut self, tree: &Tree, nodes: Range<usize>, leaves: Range<usize>) -> Result<usize> {
         let n_steps = if tree.holds_counts() {
-            self.push_counts(tree, leaves)
+            self.push_counts(tree, leaves)?
         } else {
-            self.push_means(tree, nodes, leaves.len())
+            self.push_means(tree, nodes, leaves.len())?
         };
         self.n_leaves += 1;
         Ok(n_steps)
     }
 
-    fn push_counts(&mut self, tree: &Tree, leaves: Range<usize>) -> usize {
+    fn push_counts(&mut self, tree: &Tree, leaves: Range<usize>) -> Result<usize> {
         let (mut total, mut n_steps) = (0, 1);
         for leaf in leaves {
             total += tree.leaves.total(leaf).map_or(0, |total| total as u64);
@@ -146,11 +146,11 @@ impl LeafSums {
         self.touched.sort_unstable();
         self.cells.clear();
         self.cells.extend(self.touched.drain(..).map(|c| (c, std::mem::take(&mut self.counts[c as usize]))));
-        self.table.push_counts(&self.cells, total);
-        n_steps
+        self.table.push_counts(&self.cells, total)?;
+        Ok(n_steps)
     }
 
-    fn push_means(&mut self, tree: &Tree, nodes: Range<usize>, n_leaves: usize) -> usize {
+    fn push_means(&mut self, tree: &Tree, nodes: Range<usize>, n_leaves: usize) -> Result<usize> {
         let total: f64 =
             nodes.clone().filter(|&i| tree.nodes[i].is_leaf()).map(|i| tree.weighted_n_node_samples[i]).sum();
         let mut n_steps = self.means.len();
@@ -173,9 +173,9 @@ impl LeafSums {
             let mean = &mut self.means[column as usize];
             *mean = mean.clamp(seen.low.min(zero), seen.high.max(zero));
         }
-        self.table.push_means(&self.means);
+        self.table.push_means(&self.means)?;
         self.touched.drain(..).for_each(|column| self.means[column as usize] = 0.0);
-        n_steps
+        Ok(n_steps)
     }
 }
 
@@ -225,7 +225,7 @@ mod tests {
         let mut builder = LeafTableBuilder::new(300);
         let mut means = vec![0.0; 300];
         means[7] = 0.1;
-        (0..7).for_each(|_| builder.push_means(&means));
+        (0..7).for_each(|_| builder.push_means(&means).unwrap());
         tree.leaves = builder.finish().unwrap();
         let stump = tree.collapsed(|i| i == 0, &Control::default()).unwrap();
         assert!(stump.leaves.is_sparse());

@@ -5,7 +5,7 @@ use super::leaves::{LeafTable, LeafTableBuilder};
 use crate::criterion::slots::Slots;
 use crate::criterion::variance::RealTargets;
 use crate::data::weights::exponent_above;
-use crate::error::Result;
+use crate::error::{Result, try_filled, try_with_capacity};
 use crate::split::dispatch::{RowUnits, SplitY};
 
 /// One pass over the samples, leaf by leaf: O(stored labels) or O(samples × outputs).
@@ -18,14 +18,20 @@ pub(crate) fn leaf_values(structure: &Structure, y: &SplitY<'_>, units: &RowUnit
     match y {
         SplitY::Slots(y) => fill_counts(structure, y, units, &mut table),
         SplitY::Real(y) => fill_means(structure, y, units, &mut table),
-    }
+    }?;
     table.finish()
 }
 
-fn fill_counts(structure: &Structure, y: &Slots<'_>, units: impl Fn(u32) -> u64, table: &mut LeafTableBuilder) {
-    let mut counts = vec![0u64; y.width];
-    let mut touched: Vec<u32> = Vec::new();
-    let mut cells: Vec<(u32, u64)> = Vec::new();
+fn fill_counts(
+    structure: &Structure,
+    y: &Slots<'_>,
+    units: impl Fn(u32) -> u64,
+    table: &mut LeafTableBuilder,
+) -> Result<()> {
+    const WHAT: &str = "the counts of a leaf";
+    let mut counts = try_filled(WHAT, 0u64, y.width)?;
+    let mut touched: Vec<u32> = try_with_capacity(WHAT, y.width)?;
+    let mut cells: Vec<(u32, u64)> = try_with_capacity(WHAT, y.width)?;
     for leaf in 0..structure.leaf_samples.len() {
         let rows = structure.leaf_rows(leaf);
         cells.clear();
@@ -33,7 +39,7 @@ fn fill_counts(structure: &Structure, y: &Slots<'_>, units: impl Fn(u32) -> u64,
             // Most leaves of a full tree hold one row, whose slots rise already.
             let w = units(row);
             cells.extend(y.of(row).iter().map(|&slot| (slot, w)));
-            table.push_counts(&cells, w);
+            table.push_counts(&cells, w)?;
             continue;
         }
         let mut total = 0;
@@ -49,19 +55,26 @@ fn fill_counts(structure: &Structure, y: &Slots<'_>, units: impl Fn(u32) -> u64,
         }
         touched.sort_unstable();
         cells.extend(touched.drain(..).map(|slot| (slot, std::mem::take(&mut counts[slot as usize]))));
-        table.push_counts(&cells, total);
+        table.push_counts(&cells, total)?;
     }
+    Ok(())
 }
 
-fn fill_means(structure: &Structure, y: &RealTargets<'_>, units: impl Fn(u32) -> u64, table: &mut LeafTableBuilder) {
+fn fill_means(
+    structure: &Structure,
+    y: &RealTargets<'_>,
+    units: impl Fn(u32) -> u64,
+    table: &mut LeafTableBuilder,
+) -> Result<()> {
     let mut means = vec![0.0; y.n_outputs];
     for leaf in 0..structure.leaf_samples.len() {
         let rows = structure.leaf_rows(leaf);
         for (output, mean) in means.iter_mut().enumerate() {
             *mean = exact_mean(rows.iter().map(|&row| (y.of(row)[output], units(row))));
         }
-        table.push_means(&means);
+        table.push_means(&means)?;
     }
+    Ok(())
 }
 
 /// Weighted mean of values of positive weight, the same for every order: deviations from the middle of the range are

@@ -3,7 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use crate::error::{Result, out_of_memory, try_push};
 use crate::split::{Split, Task};
+
+const WHAT: &str = "the waiting nodes of a tree";
 
 /// A node with a split, and its place in the growing tree.
 #[derive(Debug)]
@@ -21,10 +24,16 @@ pub(crate) enum Frontier {
 }
 
 impl Frontier {
-    pub(crate) fn push(&mut self, candidate: Candidate) {
+    pub(crate) fn push(&mut self, candidate: Candidate) -> Result<()> {
         match self {
-            Frontier::DepthFirst(stack) => stack.push(candidate),
-            Frontier::BestFirst(heap) => heap.push(Ranked(candidate)),
+            Frontier::DepthFirst(stack) => try_push(WHAT, stack, candidate),
+            Frontier::BestFirst(heap) => {
+                if heap.len() == heap.capacity() {
+                    heap.try_reserve(1).map_err(|_| out_of_memory::<Ranked>(WHAT, heap.len() + 1))?;
+                }
+                heap.push(Ranked(candidate));
+                Ok(())
+            }
         }
     }
 

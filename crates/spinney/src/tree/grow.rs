@@ -8,10 +8,12 @@ use super::{Node, Tree};
 use crate::config::Criterion;
 use crate::control::Control;
 use crate::data::{Bins, Outputs};
-use crate::error::{ErrorKind, Result, try_collected};
+use crate::error::{ErrorKind, Result, try_copied, try_extend, try_push, try_with_capacity};
 use crate::rng::Key;
 use crate::split::best::{codes_around, threshold_between};
 use crate::split::{SplitSearch, Task};
+
+const WHAT: &str = "the nodes of a tree";
 
 /// A tree without leaf values.
 #[derive(Debug, Default)]
@@ -49,13 +51,13 @@ pub(crate) fn grow(
     let add = |task: Task, nodes: &mut Vec<Growing>, frontier: &mut Frontier| {
         let node = nodes.len() as u32;
         if let Some(split) = task.split {
-            frontier.push(Candidate { node, task: task.clone(), split });
+            frontier.push(Candidate { node, task: task.clone(), split })?;
         }
-        nodes.push(Growing { task, left: None });
+        try_push(WHAT, nodes, Growing { task, left: None })
     };
-    let root = search.root(key);
+    let root = search.root(key)?;
     let whole = root.span.clone();
-    add(root, &mut nodes, &mut frontier);
+    add(root, &mut nodes, &mut frontier)?;
     let mut n_leaves = 1;
     while let Some(Candidate { node, task, split }) = frontier.pop() {
         control.check()?;
@@ -64,10 +66,10 @@ pub(crate) fn grow(
         }
         // The children of the last expansion stay leaves, so nobody asks how they would be split.
         let is_last = max_leaves.is_some_and(|m| n_leaves + 1 >= m);
-        let [left, right] = search.expand(&task, &split, !is_last);
+        let [left, right] = search.expand(&task, &split, !is_last)?;
         nodes[node as usize].left = Some(nodes.len() as u32);
-        add(left, &mut nodes, &mut frontier);
-        add(right, &mut nodes, &mut frontier);
+        add(left, &mut nodes, &mut frontier)?;
+        add(right, &mut nodes, &mut frontier)?;
         n_leaves += 1;
         if nodes.len() > (u32::MAX - 2) as usize {
             return Err(ErrorKind::TooMany { what: "nodes in a tree", limit: u32::MAX as usize - 2 }.into());
@@ -75,19 +77,27 @@ pub(crate) fn grow(
     }
     // A search that was stopped half way tells nothing, and may have left nothing to wait for.
     control.check()?;
-    let mut structure = in_pre_order(&nodes);
-    structure.order = try_collected("the order of samples", search.rows(&whole).iter().copied())?;
+    let mut structure = in_pre_order(&nodes)?;
+    structure.order = try_copied("the order of samples", search.rows(&whole))?;
     Ok(structure)
 }
 
 /// Renumbers nodes in pre-order, so that a left child always follows its parent.
-fn in_pre_order(grown: &[Growing]) -> Structure {
+fn in_pre_order(grown: &[Growing]) -> Result<Structure> {
     enum Visit {
         Node(u32),
         /// The right child of this (renumbered) node comes next.
         RightOf(u32),
     }
-    let mut out = Structure::default();
+    let n_nodes = grown.len();
+    let mut out = Structure {
+        nodes: try_with_capacity(WHAT, n_nodes)?,
+        impurity: try_with_capacity(WHAT, n_nodes)?,
+        n_node_samples: try_with_capacity(WHAT, n_nodes)?,
+        weight: try_with_capacity(WHAT, n_nodes)?,
+        leaf_samples: try_with_capacity(WHAT, n_nodes.div_ceil(2))?,
+        order: Vec::new(),
+    };
     let mut stack = vec![Visit::Node(0)];
     while let Some(visit) = stack.pop() {
         let old = match visit {
@@ -102,7 +112,7 @@ fn in_pre_order(grown: &[Growing]) -> Structure {
         match (left, &task.split) {
             (Some(left), Some(split)) => {
                 out.nodes.push(Node { feature: split.feature, threshold: split.threshold, right: 0 });
-                stack.extend([Visit::Node(left + 1), Visit::RightOf(new), Visit::Node(*left)]);
+                try_extend(WHAT, &mut stack, [Visit::Node(left + 1), Visit::RightOf(new), Visit::Node(*left)])?;
             }
             _ => {
                 let leaf = out.leaf_samples.len() as u32;
@@ -114,7 +124,7 @@ fn in_pre_order(grown: &[Growing]) -> Structure {
         out.n_node_samples.push(task.span.n_samples());
         out.weight.push(task.stats.weight);
     }
-    out
+    Ok(out)
 }
 
 impl Structure {
@@ -134,13 +144,14 @@ impl Structure {
 
     /// The finished tree. `unit` is the weight of one unit.
     pub(crate) fn into_tree(
-        self,
+        mut self,
         leaves: LeafTable,
         unit: f64,
         n_features: usize,
         outputs: Outputs,
         criterion: Criterion,
     ) -> Tree {
+        self.weight.iter_mut().for_each(|w| *w *= unit);
         Tree {
             n_features,
             outputs,
@@ -148,7 +159,7 @@ impl Structure {
             nodes: self.nodes,
             impurity: self.impurity,
             n_node_samples: self.n_node_samples,
-            weighted_n_node_samples: self.weight.into_iter().map(|w| w * unit).collect(),
+            weighted_n_node_samples: self.weight,
             leaves,
         }
     }
@@ -179,15 +190,15 @@ mod tests {
     }
 
     impl SplitSearch for Peel {
-        fn root(&mut self, _: Key) -> Task {
-            self.task(0..self.rows.len() as u32, 0)
+        fn root(&mut self, _: Key) -> Result<Task> {
+            Ok(self.task(0..self.rows.len() as u32, 0))
         }
 
-        fn expand(&mut self, parent: &Task, _: &Split, search: bool) -> [Task; 2] {
+        fn expand(&mut self, parent: &Task, _: &Split, search: bool) -> Result<[Task; 2]> {
             self.n_searched += usize::from(search);
             let samples = parent.span.samples.clone();
             let mid = if self.left { samples.start + 1 } else { samples.end - 1 };
-            [samples.start..mid, mid..samples.end].map(|samples| self.task(samples, parent.depth + 1))
+            Ok([samples.start..mid, mid..samples.end].map(|samples| self.task(samples, parent.depth + 1)))
         }
 
         fn rows(&self, span: &Span) -> &[u32] {

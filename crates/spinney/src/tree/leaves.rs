@@ -22,13 +22,15 @@ mod rows;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::{ErrorKind, Result, try_filled};
+use crate::error::{ErrorKind, Result, try_copied, try_filled, try_push};
 
 pub use compact::Precision;
 
 pub(crate) use amounts::{Amounts, Indices};
 pub(crate) use half::Half;
 pub(crate) use rows::{StoredRows, StoredValues};
+
+const WHAT: &str = "the table of leaf values";
 
 /// Where the amounts of a leaf lie.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +58,21 @@ pub struct LeafTable {
 }
 
 impl LeafTable {
+    pub(crate) fn try_clone(&self) -> Result<LeafTable> {
+        let copied = |floats: &Option<Vec<f64>>| floats.as_ref().map(|floats| try_copied(WHAT, floats)).transpose();
+        let layout = match &self.layout {
+            Layout::Dense => Layout::Dense,
+            Layout::Sparse { ptr, columns } => {
+                Layout::Sparse { ptr: try_copied(WHAT, ptr)?, columns: columns.try_clone()? }
+            }
+            Layout::Rows { ptr, ids, stored } => {
+                Layout::Rows { ptr: try_copied(WHAT, ptr)?, ids: ids.try_clone()?, stored: Arc::clone(stored) }
+            }
+        };
+        let (amounts, totals, scales) = (self.amounts.try_clone()?, copied(&self.totals)?, copied(&self.scales)?);
+        Ok(LeafTable { n_leaves: self.n_leaves, width: self.width, layout, amounts, totals, scales })
+    }
+
     /// Number of leaves: rows of the table.
     pub fn n_leaves(&self) -> usize {
         self.n_leaves
@@ -277,38 +294,43 @@ impl LeafTableBuilder {
     }
 
     /// The next leaf, as numbers of some columns, which rise strictly; for a builder [`LeafTableBuilder::of_floats`].
-    fn push_rounded(&mut self, cells: impl Iterator<Item = (u32, f64)>) {
+    fn push_rounded(&mut self, cells: impl Iterator<Item = (u32, f64)>) -> Result<()> {
         for (column, value) in cells {
-            self.columns.push(column);
-            self.amounts.push_rounded(self.scales.as_ref().map_or(value, |scales| value / scales[column as usize]));
+            self.columns.push(column)?;
+            self.amounts.push_rounded(self.scales.as_ref().map_or(value, |scales| value / scales[column as usize]))?;
         }
-        self.ptr.push(self.amounts.len() as u32);
+        self.push_end()
     }
 
     /// The next leaf, as counts: strictly rising columns with their positive units, and the units of the whole leaf.
-    pub(crate) fn push_counts(&mut self, cells: &[(u32, u64)], total_units: u64) {
+    pub(crate) fn push_counts(&mut self, cells: &[(u32, u64)], total_units: u64) -> Result<()> {
         debug_assert!(cells.windows(2).all(|w| w[0].0 < w[1].0));
         debug_assert!(cells.iter().all(|&(c, units)| (c as usize) < self.width && units > 0));
         for &(column, units) in cells {
-            self.columns.push(column);
-            self.amounts.push(units);
+            self.columns.push(column)?;
+            self.amounts.push(units)?;
         }
-        self.ptr.push(self.amounts.len() as u32);
-        self.totals.push(total_units as f64);
+        try_push(WHAT, &mut self.totals, total_units as f64)?;
+        self.push_end()
     }
 
     /// The next leaf, as means of all columns. A table holds counts or means, not both.
-    pub(crate) fn push_means(&mut self, means: &[f64]) {
+    pub(crate) fn push_means(&mut self, means: &[f64]) -> Result<()> {
         debug_assert!(means.len() == self.width && self.totals.is_empty());
         if self.ptr.len() == 1 {
             self.amounts = Amounts::F64(Vec::new());
         }
         let Amounts::F64(amounts) = &mut self.amounts else { unreachable!("set to F64 by the first leaf of means") };
         for (column, &mean) in means.iter().enumerate().filter(|(_, mean)| **mean != 0.0) {
-            self.columns.push(column as u32);
-            amounts.push(mean);
+            self.columns.push(column as u32)?;
+            try_push(WHAT, amounts, mean)?;
         }
-        self.ptr.push(self.amounts.len() as u32);
+        self.push_end()
+    }
+
+    /// The leaf under way has all its cells.
+    fn push_end(&mut self) -> Result<()> {
+        try_push(WHAT, &mut self.ptr, self.amounts.len() as u32)
     }
 
     /// The table, in the layout that takes fewer bytes.
@@ -334,7 +356,7 @@ impl LeafTableBuilder {
             let layout = Layout::Sparse { ptr: self.ptr, columns: self.columns };
             return Ok(LeafTable { n_leaves, width: self.width, layout, amounts: self.amounts, totals, scales });
         }
-        let mut leaf_of = try_filled("the table of leaf values", 0u32, n_stored)?;
+        let mut leaf_of = try_filled(WHAT, 0u32, n_stored)?;
         for (leaf, ends) in self.ptr.windows(2).enumerate() {
             leaf_of[ends[0] as usize..ends[1] as usize].fill(leaf as u32);
         }
@@ -364,16 +386,16 @@ mod tests {
     #[test]
     fn counts_are_exact_quotients_in_both_layouts() {
         let mut dense = LeafTableBuilder::new(3);
-        dense.push_counts(&[(0, 1), (2, 2)], 3);
-        dense.push_counts(&[(1, 7)], 7);
+        dense.push_counts(&[(0, 1), (2, 2)], 3).unwrap();
+        dense.push_counts(&[(1, 7)], 7).unwrap();
         let dense = dense.finish().unwrap();
         assert!(!dense.is_sparse());
         assert_eq!(dense_rows(&dense), [[1.0 / 3.0, 0.0, 2.0 / 3.0], [0.0, 1.0, 0.0]]);
 
         let mut sparse = LeafTableBuilder::new(1000);
-        sparse.push_counts(&[(0, 1), (999, 2)], 3);
-        sparse.push_counts(&[], 5);
-        sparse.push_counts(&[(500, 5)], 5);
+        sparse.push_counts(&[(0, 1), (999, 2)], 3).unwrap();
+        sparse.push_counts(&[], 5).unwrap();
+        sparse.push_counts(&[(500, 5)], 5).unwrap();
         let sparse = sparse.finish().unwrap();
         assert!(sparse.is_sparse());
         assert_eq!((sparse.n_stored(), sparse.n_bytes()), (3, 3 * 3 + 4 * 4 + 3 * 8));
@@ -386,8 +408,8 @@ mod tests {
     fn amounts_and_columns_are_as_narrow_as_they_can_be() {
         let narrow = |units: u64| {
             let mut b = LeafTableBuilder::new(1);
-            b.push_counts(&[(0, 1)], 1);
-            b.push_counts(&[(0, units)], units);
+            b.push_counts(&[(0, 1)], 1).unwrap();
+            b.push_counts(&[(0, units)], units).unwrap();
             let table = b.finish().unwrap();
             assert_eq!((table.amounts.at(0), table.amounts.at(1)), (1.0, units as f64));
             table.amounts.item_bytes()
@@ -396,7 +418,7 @@ mod tests {
         assert_eq!([narrow(u32::MAX.into()), narrow(1 << 32), narrow(1 << 51)], [4, 8, 8]);
         for (width, bytes) in [(65536, 2), (65537, 4)] {
             let mut b = LeafTableBuilder::new(width);
-            b.push_counts(&[(width as u32 - 1, 1)], 1);
+            b.push_counts(&[(width as u32 - 1, 1)], 1).unwrap();
             let table = b.finish().unwrap();
             let Layout::Sparse { columns, .. } = &table.layout else { panic!("sparse is smaller") };
             assert_eq!(columns.item_bytes(), bytes);
@@ -407,8 +429,8 @@ mod tests {
     #[test]
     fn means_are_kept_as_they_are() {
         let mut b = LeafTableBuilder::new(2);
-        b.push_means(&[0.1, -3.0]);
-        b.push_means(&[0.0, 1e-300]);
+        b.push_means(&[0.1, -3.0]).unwrap();
+        b.push_means(&[0.0, 1e-300]).unwrap();
         let table = b.finish().unwrap();
         assert!(table.totals.is_none());
         assert_eq!(dense_rows(&table), [[0.1, -3.0], [0.0, 1e-300]]);
@@ -416,7 +438,7 @@ mod tests {
         let mut b = LeafTableBuilder::new(100);
         let mut means = vec![0.0; 100];
         means[7] = -2.5;
-        b.push_means(&means);
+        b.push_means(&means).unwrap();
         let table = b.finish().unwrap();
         assert!(table.is_sparse());
         assert_eq!(dense_rows(&table), [means]);

@@ -36,7 +36,7 @@ use ndarray::Array3;
 
 use crate::config::Criterion;
 use crate::data::Outputs;
-use crate::error::{ErrorKind, Result, try_filled};
+use crate::error::{ErrorKind, Result, try_copied, try_filled};
 
 /// A node in 12 bytes, as prediction walks it. Nodes are in pre-order: the left child of node i is i + 1.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -118,6 +118,25 @@ impl Tree {
     /// Number of leaves.
     pub fn n_leaves(&self) -> usize {
         self.leaves.n_leaves
+    }
+
+    /// The same nodes with other leaves.
+    pub(crate) fn with_leaves(&self, leaves: LeafTable) -> Result<Tree> {
+        const WHAT: &str = "the nodes of a tree";
+        Ok(Tree {
+            n_features: self.n_features,
+            outputs: self.outputs.clone(),
+            criterion: self.criterion,
+            nodes: try_copied(WHAT, &self.nodes)?,
+            impurity: try_copied(WHAT, &self.impurity)?,
+            n_node_samples: try_copied(WHAT, &self.n_node_samples)?,
+            weighted_n_node_samples: try_copied(WHAT, &self.weighted_n_node_samples)?,
+            leaves,
+        })
+    }
+
+    pub(crate) fn try_clone(&self) -> Result<Tree> {
+        self.with_leaves(self.leaves.try_clone()?)
     }
 
     /// Number of splits on the longest path: 0 for a single leaf. O(n_nodes).

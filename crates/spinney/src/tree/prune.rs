@@ -78,7 +78,7 @@ impl Tree {
     pub fn pruned(&self, ccp_alpha: f64, control: &Control) -> Result<Tree> {
         check_alpha(ccp_alpha)?;
         if ccp_alpha == 0.0 {
-            return Ok(self.clone());
+            return self.try_clone();
         }
         let alpha = Links::new(self, control)?.alpha;
         self.collapsed(|i| alpha[i] <= ccp_alpha, control)
@@ -148,7 +148,7 @@ impl Links {
             children: try_filled(WHAT, [NONE; 2], n_nodes)?,
         };
         // Heaps of the subtrees seen whose parents are not: going backwards, a split finds its left child's on top.
-        let mut heaps: Vec<u32> = Vec::new();
+        let mut heaps: Vec<u32> = try_with_capacity(WHAT, tree.n_leaves())?;
         let mut pulse = control.pulse();
         for (i, node) in tree.nodes.iter().enumerate().rev() {
             let mut n_steps = 1;

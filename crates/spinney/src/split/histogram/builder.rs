@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use super::fill::{BinnedColumn, Bins, GROUP, Samples, count};
+use super::store::WHAT;
 use crate::control::Control;
 use crate::criterion::Units;
 use crate::criterion::variance::Variance;
 use crate::data::Codes;
+use crate::error::{Result, try_extend, try_filled};
 use crate::pool;
 use crate::split::Rules;
 
@@ -76,9 +78,10 @@ impl Builder<'_> {
         n_bins * (self.len * size_of::<f64>() + counts)
     }
 
-    pub(super) fn histogram(&self, n_bins: usize) -> Histogram {
+    pub(super) fn histogram(&self, n_bins: usize) -> Result<Histogram> {
         let n_counts = if let Counting::InBins = self.counting { n_bins } else { 0 };
-        Histogram { sums: vec![0.0; n_bins * self.len], counts: vec![0; n_counts], ..Histogram::default() }
+        let sums = try_filled(WHAT, 0.0, n_bins.saturating_mul(self.len))?;
+        Ok(Histogram { sums, counts: try_filled(WHAT, 0, n_counts)?, ..Histogram::default() })
     }
 
     /// Features of a batch.
@@ -88,7 +91,7 @@ impl Builder<'_> {
         u32::try_from(n).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Fills those of the `drawn` features that the histogram lacks; false if it was stopped.
+    /// Fills those of the `drawn` features that the histogram lacks.
     pub(super) fn fill_whole<U: Units, M: Bins>(
         &mut self,
         criterion: &Variance<'_, U, M>,
@@ -97,7 +100,7 @@ impl Builder<'_> {
         drawn: &[u32],
         histogram: &mut Histogram,
         control: &Control,
-    ) -> bool {
+    ) -> Result<()> {
         let mut missing: Vec<u32> = drawn.iter().copied().filter(|&f| !histogram.is_filled[f as usize]).collect();
         missing.sort_unstable();
         missing.iter().for_each(|&feature| histogram.is_filled[feature as usize] = true);
@@ -106,7 +109,7 @@ impl Builder<'_> {
         self.fill(criterion, rows, node, places, (sums, counts), control)
     }
 
-    /// Fills the batch with the `drawn` features; false if it was stopped.
+    /// Fills the batch with the `drawn` features.
     pub(super) fn fill_batch<U: Units, M: Bins>(
         &mut self,
         criterion: &Variance<'_, U, M>,
@@ -114,11 +117,11 @@ impl Builder<'_> {
         node: &Range<u32>,
         drawn: &[u32],
         control: &Control,
-    ) -> bool {
+    ) -> Result<()> {
         let n_bins = drawn.iter().map(|&feature| self.x.bins(feature).len()).sum();
         let mut batch = std::mem::take(&mut self.batch);
         if batch.sums.len() < n_bins * self.len {
-            batch = self.histogram(n_bins);
+            batch = self.histogram(n_bins)?;
         }
         let places = drawn.iter().scan(0, |start, &feature| {
             let place = *start..*start + self.x.bins(feature).len();
@@ -132,7 +135,7 @@ impl Builder<'_> {
         filled
     }
 
-    /// Fills features whose bins lie at rising places; false if it was stopped.
+    /// Fills features whose bins lie at rising places.
     pub(super) fn fill<U: Units, M: Bins>(
         &mut self,
         criterion: &Variance<'_, U, M>,
@@ -141,7 +144,7 @@ impl Builder<'_> {
         places: impl Iterator<Item = (u32, Range<usize>)>,
         (mut sums, mut counts): (&mut [f64], &mut [u32]),
         control: &Control,
-    ) -> bool {
+    ) -> Result<()> {
         let x = self.x;
         let mut columns = Vec::new();
         let mut done = 0;
@@ -160,7 +163,7 @@ impl Builder<'_> {
             done = bins.end;
         }
         if columns.is_empty() {
-            return true;
+            return Ok(());
         }
         let table = criterion.samples();
         let mut gathered = &self.gathered[..];
@@ -170,7 +173,7 @@ impl Builder<'_> {
                 gathered = pairs;
             } else if self.gathered_of != *node {
                 self.gathered.clear();
-                self.gathered.extend(rows.iter().map(|&row| pairs[row as usize]));
+                try_extend("the samples of a node", &mut self.gathered, rows.iter().map(|&row| pairs[row as usize]))?;
                 self.gathered_of = node.clone();
                 gathered = &self.gathered;
             }
@@ -178,7 +181,7 @@ impl Builder<'_> {
         let samples = Samples { len: self.len, table, rows, gathered };
         let n_threads = if rows.len() * self.len * columns.len() >= self.many_cells { self.n_threads } else { 1 };
         let jobs = columns.chunks_mut(GROUP);
-        let done = pool::for_each(
+        pool::for_each(
             n_threads,
             jobs,
             || Ok(()),
@@ -188,7 +191,6 @@ impl Builder<'_> {
                 columns.iter_mut().for_each(|column| count(rows, column));
                 Ok(())
             },
-        );
-        done.is_ok()
+        )
     }
 }

@@ -26,7 +26,7 @@ pub(crate) use cells::Cells;
 pub(crate) use fill::Bins;
 pub(crate) use sparse::SparseHistogramSearch;
 pub(crate) use store::Spare;
-use store::{MOST_BYTES, Store};
+use store::{MOST_BYTES, Store, WHAT};
 
 use super::best::codes_around;
 use super::features::Lottery;
@@ -35,7 +35,7 @@ use crate::control::Control;
 use crate::criterion::variance::Variance;
 use crate::criterion::{Criterion, Units};
 use crate::data::Codes;
-use crate::error::Result;
+use crate::error::{Result, try_reserve};
 use crate::partition::permutation::Permutation;
 use crate::partition::{Column, Entry, KnownConstants, Span, Visitor};
 use crate::rng::Key;
@@ -97,7 +97,7 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
             samples: Permutation::one_way(rows)?,
             criterion: criterion.without_distance(),
             lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn),
-            constants: KnownConstants::new(rules.n_features),
+            constants: KnownConstants::new(rules.n_features)?,
             rules,
             control,
             builder,
@@ -126,35 +126,37 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
     }
 
     /// A histogram in which nothing is filled, for a node that is worth one.
-    fn empty(&mut self, span: &Span) -> Option<Histogram> {
+    fn empty(&mut self, span: &Span) -> Result<Option<Histogram>> {
         if !self.is_whole || span.n_samples() < self.few_samples {
-            return None;
+            return Ok(None);
         }
-        Some(self.take_empty(self.frame(span)))
+        self.take_empty(self.frame(span)).map(Some)
     }
 
-    fn take_empty(&mut self, frame: u32) -> Histogram {
+    fn take_empty(&mut self, frame: u32) -> Result<Histogram> {
         let bytes = self.builder.bytes(self.x.n_bins());
         let used = self.store.unused();
         // An earlier tree may have had other outputs.
         let used = used.filter(|used| used.bytes() == bytes && used.sums.len() == self.x.n_bins() * self.builder.len);
-        let mut histogram = used.unwrap_or_else(|| self.builder.histogram(self.x.n_bins()));
+        let mut histogram = used.map_or_else(|| self.builder.histogram(self.x.n_bins()), Ok)?;
         histogram.is_filled.clear();
+        try_reserve(WHAT, &mut histogram.is_filled, self.x.n_features())?;
         histogram.is_filled.resize(self.x.n_features(), false);
         histogram.frame = frame;
-        histogram
+        Ok(histogram)
     }
 
     /// Searches the node that the criterion has entered; keeps what its children can use, if it will be split.
-    fn find_split(&mut self, task: &mut Task, histogram: &mut Option<Histogram>) {
-        task.split = self.search(task, histogram.as_mut());
+    fn find_split(&mut self, task: &mut Task, histogram: &mut Option<Histogram>) -> Result<()> {
+        task.split = self.search(task, histogram.as_mut())?;
         if task.split.is_some() {
-            task.memory = Some(self.store.wait(|memory| self.criterion.remember(memory)));
+            task.memory = Some(self.store.wait(|memory| self.criterion.remember(memory))?);
         }
+        Ok(())
     }
 
     /// Best split of the node that the criterion has entered. Bins that the histogram lacks are filled.
-    fn search(&mut self, task: &Task, mut histogram: Option<&mut Histogram>) -> Option<Split> {
+    fn search(&mut self, task: &Task, mut histogram: Option<&mut Histogram>) -> Result<Option<Split>> {
         self.lottery.restart(task.key.child(LOTTERY));
         let (lottery, rules, node) = (&self.lottery, &self.rules, &task.span.samples);
         let rows = self.samples.rows(node.clone());
@@ -171,15 +173,12 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
             drawn.retain(|&feature| !self.constants.contains(feature, node));
             next = end;
             if !is_small {
-                let filled = match &mut histogram {
+                match &mut histogram {
                     Some(histogram) => {
                         self.builder.fill_whole(scan.criterion, rows, node, &drawn, histogram, &self.control)
                     }
                     None => self.builder.fill_batch(scan.criterion, rows, node, &drawn, &self.control),
-                };
-                if !filled {
-                    return None;
-                }
+                }?;
             }
             let mut start = 0;
             for &feature in &drawn {
@@ -204,14 +203,20 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
                 }
             }
         }
-        scan.outcome(rules, task)
+        Ok(scan.outcome(rules, task))
     }
 
     /// The histogram of the larger child, as far as it is the parent's minus the smaller one's, for the features that its
     /// search draws. What the smaller one lacks is filled.
-    fn rest(&mut self, mut whole: Histogram, smaller: &Span, part: &mut Option<Histogram>, larger: &Task) -> Histogram {
+    fn rest(
+        &mut self,
+        mut whole: Histogram,
+        smaller: &Span,
+        part: &mut Option<Histogram>,
+        larger: &Task,
+    ) -> Result<Histogram> {
         if part.is_none() {
-            *part = Some(self.take_empty(whole.frame));
+            *part = Some(self.take_empty(whole.frame)?);
         }
         let part = part.as_mut().expect("made above");
         self.lottery.restart(larger.key.child(LOTTERY));
@@ -221,21 +226,19 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
         };
         let wanted: Vec<u32> = drawn.filter(is_wanted).collect();
         let rows = self.samples.rows(smaller.samples.clone());
-        let filled = self.builder.fill_whole(&self.criterion, rows, &smaller.samples, &wanted, part, &self.control);
+        self.builder.fill_whole(&self.criterion, rows, &smaller.samples, &wanted, part, &self.control)?;
         whole.is_filled.fill(false);
-        if filled {
-            for feature in wanted {
-                let bins = self.x.bins(feature);
-                let sums = bins.start * self.builder.len..bins.end * self.builder.len;
-                M::take_away(&mut whole.sums[sums.clone()], &part.sums[sums], self.builder.len);
-                if let Counting::InBins = self.builder.counting {
-                    let pairs = whole.counts[bins.clone()].iter_mut().zip(&part.counts[bins]);
-                    pairs.for_each(|(whole, part)| *whole -= part);
-                }
-                whole.is_filled[feature as usize] = true;
+        for feature in wanted {
+            let bins = self.x.bins(feature);
+            let sums = bins.start * self.builder.len..bins.end * self.builder.len;
+            M::take_away(&mut whole.sums[sums.clone()], &part.sums[sums], self.builder.len);
+            if let Counting::InBins = self.builder.counting {
+                let pairs = whole.counts[bins.clone()].iter_mut().zip(&part.counts[bins]);
+                pairs.for_each(|(whole, part)| *whole -= part);
             }
+            whole.is_filled[feature as usize] = true;
         }
-        whole
+        Ok(whole)
     }
 }
 
@@ -247,19 +250,19 @@ fn gather(entries: &mut Vec<Entry>, codes: &[u8], rows: &[u32]) {
 }
 
 impl<U: Units, M: Bins> SplitSearch for HistogramSearch<'_, U, M> {
-    fn root(&mut self, key: Key) -> Task {
+    fn root(&mut self, key: Key) -> Result<Task> {
         let span = Span { samples: 0..self.n, entries: 0..0 };
-        let stats = self.criterion.enter(self.samples.rows(span.samples.clone()));
+        let stats = self.criterion.enter(self.samples.rows(span.samples.clone()))?;
         let mut task = Task::new(span, 0, key, stats, None);
         if self.may_split(&task) {
-            let mut histogram = self.empty(&task.span);
-            self.find_split(&mut task, &mut histogram);
-            self.store.keep(&task, self.rules.max_depth, histogram);
+            let mut histogram = self.empty(&task.span)?;
+            self.find_split(&mut task, &mut histogram)?;
+            self.store.keep(&task, self.rules.max_depth, histogram)?;
         }
-        task
+        Ok(task)
     }
 
-    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> [Task; 2] {
+    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]> {
         let (column, last) = (self.x.column(split.feature), codes_around(split.threshold).0 as u8);
         let mid = self.samples.split(parent.span.samples.clone(), |row| column[row as usize] > last);
         let mut children = parent.children([parent.span.samples.start..mid, mid..parent.span.samples.end]);
@@ -268,37 +271,37 @@ impl<U: Units, M: Bins> SplitSearch for HistogramSearch<'_, U, M> {
         let whole = self.store.take(place);
 
         let rows = self.samples.rows(children[smaller].span.samples.clone());
-        children[smaller].stats = self.criterion.enter(rows);
+        children[smaller].stats = self.criterion.enter(rows)?;
         let mut part = None;
         if search && self.may_split(&children[smaller]) {
-            part = self.empty(&children[smaller].span);
-            self.find_split(&mut children[smaller], &mut part);
+            part = self.empty(&children[smaller].span)?;
+            self.find_split(&mut children[smaller], &mut part)?;
         }
         let rows = self.samples.rows(children[larger].span.samples.clone());
         children[larger].stats = match self.store.memory(place) {
             Some(memory) => self.criterion.enter_rest(memory, rows),
             None => self.criterion.enter(rows),
-        };
-        self.store.free(place);
+        }?;
+        self.store.free(place)?;
         if search && self.may_split(&children[larger]) {
             let frames = [0, 1].map(|side: usize| self.frame(&children[side].span));
             let is_small = children[larger].span.n_samples() < self.few_samples;
             let mut histogram = match whole {
                 Some(whole) if frames == [whole.frame; 2] && !is_small => {
-                    Some(self.rest(whole, &children[smaller].span, &mut part, &children[larger]))
+                    Some(self.rest(whole, &children[smaller].span, &mut part, &children[larger])?)
                 }
                 whole => {
-                    self.store.spare.extend(whole);
-                    self.empty(&children[larger].span)
+                    whole.map_or(Ok(()), |whole| self.store.give_back(whole))?;
+                    self.empty(&children[larger].span)?
                 }
             };
-            self.find_split(&mut children[larger], &mut histogram);
-            self.store.keep(&children[larger], self.rules.max_depth, histogram);
-        } else {
-            self.store.spare.extend(whole);
+            self.find_split(&mut children[larger], &mut histogram)?;
+            self.store.keep(&children[larger], self.rules.max_depth, histogram)?;
+        } else if let Some(whole) = whole {
+            self.store.give_back(whole)?;
         }
-        self.store.keep(&children[smaller], self.rules.max_depth, part);
-        children
+        self.store.keep(&children[smaller], self.rules.max_depth, part)?;
+        Ok(children)
     }
 
     fn rows(&self, span: &Span) -> &[u32] {

@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use super::builder::{Counting, Histogram};
 use super::cells::Cells;
-use super::store::{MOST_BYTES, Spare, Store};
+use super::store::{MOST_BYTES, Spare, Store, WHAT};
 use super::{Bins, FEW_SAMPLES, LOTTERY, Lottery, Rules, Scan, Split, SplitSearch, Task, by_size};
 use crate::control::Control;
 use crate::criterion::variance::Variance;
 use crate::criterion::{Criterion, Units};
-use crate::error::Result;
+use crate::error::{Result, try_extend, try_reserve};
 use crate::partition::permutation::Permutation;
 use crate::partition::sparse::{StoredColumn, split_by_column};
 use crate::partition::{BitSet, Column, Entry, Span, Visitor};
@@ -21,6 +21,8 @@ use crate::rng::Key;
 
 /// Sorting an entry costs as much as looking at so many cells; set by hand.
 const CELLS_PER_ENTRY: f64 = 8.0;
+
+const ENTRIES: &str = "the entries of a node";
 
 /// Rows, or columns, between two looks at the control.
 const PULSE: usize = 256;
@@ -61,7 +63,7 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
             x,
             n: rows.len() as u32,
             samples: Permutation::new(rows, x.by_column.n_minor())?,
-            goes_right: BitSet::new(x.by_column.n_minor()),
+            goes_right: BitSet::new(x.by_column.n_minor())?,
             counting: Counting::of(&criterion, rows, &rules),
             criterion: criterion.without_distance(),
             lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn),
@@ -107,21 +109,23 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
     }
 
     /// The histogram of a node that is worth one.
-    fn filled(&mut self, span: &Span) -> Option<Histogram> {
+    fn filled(&mut self, span: &Span) -> Result<Option<Histogram>> {
         if self.is_small(span) {
-            return None;
+            return Ok(None);
         }
         let (n_sums, n_counts) = (self.n_sums(), self.n_counts());
         let used = self.store.unused();
         let used = used.filter(|used| used.sums.len() == n_sums && used.counts.len() == n_counts);
         let mut histogram = used.unwrap_or_default();
         histogram.sums.clear();
+        try_reserve(WHAT, &mut histogram.sums, n_sums)?;
         histogram.sums.resize(n_sums, 0.0);
         histogram.counts.clear();
+        try_reserve(WHAT, &mut histogram.counts, n_counts)?;
         histogram.counts.resize(n_counts, 0);
         histogram.frame = self.frame(span);
         self.move_rows::<true>(&mut histogram, span);
-        Some(histogram)
+        Ok(Some(histogram))
     }
 
     /// Adds the rows of a node, or takes them away.
@@ -166,30 +170,32 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
     }
 
     /// Searches the node that the criterion has entered; remembers it if it will be split.
-    fn find_split(&mut self, task: &mut Task, histogram: Option<&Histogram>) {
-        task.split = self.search(task, histogram);
+    fn find_split(&mut self, task: &mut Task, histogram: Option<&Histogram>) -> Result<()> {
+        task.split = self.search(task, histogram)?;
         if task.split.is_some() {
-            task.memory = Some(self.store.wait(|memory| self.criterion.remember(memory)));
+            task.memory = Some(self.store.wait(|memory| self.criterion.remember(memory))?);
         }
+        Ok(())
     }
 
     /// Best split of the node that the criterion has entered; of its sorted entries where there is no histogram.
-    fn search(&mut self, task: &Task, histogram: Option<&Histogram>) -> Option<Split> {
+    fn search(&mut self, task: &Task, histogram: Option<&Histogram>) -> Result<Option<Split>> {
         self.lottery.restart(task.key.child(LOTTERY));
         let (lottery, rules, x) = (&self.lottery, &self.rules, self.x);
         let mut scan = Scan::new(&mut self.criterion, rules, lottery, &self.control, task, &mut self.picked);
         if let Some(histogram) = histogram {
             for (i, (feature, cells)) in x.columns().enumerate() {
                 if i.is_multiple_of(PULSE) && self.control.is_stopped() {
-                    return None;
+                    return Ok(None);
                 }
                 scan.best_cell(feature, x.values(cells.clone()), histogram, cells, self.counting);
             }
-            return scan.outcome(rules, task);
+            return Ok(scan.outcome(rules, task));
         }
         self.found.clear();
         for &row in self.samples.rows(task.span.samples.clone()) {
-            self.found.extend(x.of_row(row).iter().map(|&cell| u64::from(cell) << 32 | u64::from(row)));
+            let cells = x.of_row(row).iter().map(|&cell| u64::from(cell) << 32 | u64::from(row));
+            try_extend(ENTRIES, &mut self.found, cells)?;
         }
         self.found.sort_unstable();
         let column_of = |found: u64| x.cell((found >> 32) as u32).0;
@@ -199,31 +205,31 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
             }
             self.entries.clear();
             let entry = |&found: &u64| Entry::new(x.cell((found >> 32) as u32).1, found as u32);
-            self.entries.extend(group.iter().map(entry));
+            try_extend(ENTRIES, &mut self.entries, group.iter().map(entry))?;
             let n_zeros = task.span.n_samples() - group.len() as u32;
             let feature = x.feature(column_of(group[0]));
             if let Some(column) = Column::varying(feature, &mut self.entries, true, n_zeros) {
                 scan.column(column);
             }
         }
-        scan.outcome(rules, task)
+        Ok(scan.outcome(rules, task))
     }
 }
 
 impl<U: Units, M: Bins> SplitSearch for SparseHistogramSearch<'_, U, M> {
-    fn root(&mut self, key: Key) -> Task {
+    fn root(&mut self, key: Key) -> Result<Task> {
         let span = Span { samples: 0..self.n, entries: 0..0 };
-        let stats = self.criterion.enter(self.samples.rows(span.samples.clone()));
+        let stats = self.criterion.enter(self.samples.rows(span.samples.clone()))?;
         let mut task = Task::new(span, 0, key, stats, None);
         if self.may_split(&task) {
-            let histogram = self.filled(&task.span);
-            self.find_split(&mut task, histogram.as_ref());
-            self.store.keep(&task, self.rules.max_depth, histogram);
+            let histogram = self.filled(&task.span)?;
+            self.find_split(&mut task, histogram.as_ref())?;
+            self.store.keep(&task, self.rules.max_depth, histogram)?;
         }
-        task
+        Ok(task)
     }
 
-    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> [Task; 2] {
+    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]> {
         let (rows, values) = self.x.by_column.slice(split.feature as usize);
         let column = StoredColumn::Whole(rows, values);
         let mid = split_by_column(column, &mut self.samples, &parent.span, split.threshold, &mut self.goes_right);
@@ -233,18 +239,18 @@ impl<U: Units, M: Bins> SplitSearch for SparseHistogramSearch<'_, U, M> {
         let whole = self.store.take(place);
 
         let rows = self.samples.rows(children[smaller].span.samples.clone());
-        children[smaller].stats = self.criterion.enter(rows);
+        children[smaller].stats = self.criterion.enter(rows)?;
         let mut part = None;
         if search && self.may_split(&children[smaller]) {
-            part = self.filled(&children[smaller].span);
-            self.find_split(&mut children[smaller], part.as_ref());
+            part = self.filled(&children[smaller].span)?;
+            self.find_split(&mut children[smaller], part.as_ref())?;
         }
         let rows = self.samples.rows(children[larger].span.samples.clone());
         children[larger].stats = match self.store.memory(place) {
             Some(memory) => self.criterion.enter_rest(memory, rows),
             None => self.criterion.enter(rows),
-        };
-        self.store.free(place);
+        }?;
+        self.store.free(place)?;
         if search && self.may_split(&children[larger]) {
             let frames = [0, 1].map(|side: usize| self.frame(&children[side].span));
             let is_small = self.is_small(&children[larger].span);
@@ -254,17 +260,17 @@ impl<U: Units, M: Bins> SplitSearch for SparseHistogramSearch<'_, U, M> {
                     Some(whole)
                 }
                 whole => {
-                    self.store.spare.extend(whole);
-                    self.filled(&children[larger].span)
+                    whole.map_or(Ok(()), |whole| self.store.give_back(whole))?;
+                    self.filled(&children[larger].span)?
                 }
             };
-            self.find_split(&mut children[larger], histogram.as_ref());
-            self.store.keep(&children[larger], self.rules.max_depth, histogram);
-        } else {
-            self.store.spare.extend(whole);
+            self.find_split(&mut children[larger], histogram.as_ref())?;
+            self.store.keep(&children[larger], self.rules.max_depth, histogram)?;
+        } else if let Some(whole) = whole {
+            self.store.give_back(whole)?;
         }
-        self.store.keep(&children[smaller], self.rules.max_depth, part);
-        children
+        self.store.keep(&children[smaller], self.rules.max_depth, part)?;
+        Ok(children)
     }
 
     fn rows(&self, span: &Span) -> &[u32] {

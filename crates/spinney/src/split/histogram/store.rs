@@ -4,10 +4,15 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::builder::Histogram;
 use crate::criterion::variance::Memory;
+use crate::error::{Result, try_push};
 use crate::split::Task;
 
 /// Bytes that the histograms of waiting nodes may take.
 pub(super) const MOST_BYTES: usize = 256 << 20;
+
+/// What memory is for.
+pub(super) const WHAT: &str = "the histograms of a tree";
+pub(super) const WAITING: &str = "the waiting nodes of a tree";
 
 /// Histograms that no tree uses at the moment, for the next one: writing to memory for the first time takes longer than
 /// filling them.
@@ -35,7 +40,7 @@ pub(super) struct Store<'a> {
     /// Of all trees.
     shared: &'a Spare,
     /// Not in use.
-    pub(super) spare: Vec<Histogram>,
+    spare: Vec<Histogram>,
     waiting: Vec<Waiting>,
     /// Places in `waiting` that are free.
     free: Vec<usize>,
@@ -55,25 +60,34 @@ impl<'a> Store<'a> {
     }
 
     /// A place for a node that will be split; `remember` says whether it has written anything.
-    pub(super) fn wait(&mut self, remember: impl FnOnce(&mut Memory) -> bool) -> usize {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.waiting.push(Waiting::default());
-            self.waiting.len() - 1
-        });
-        self.waiting[place].is_remembered = remember(&mut self.waiting[place].memory);
-        place
+    pub(super) fn wait(&mut self, remember: impl FnOnce(&mut Memory) -> Result<bool>) -> Result<usize> {
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => {
+                try_push(WAITING, &mut self.waiting, Waiting::default())?;
+                self.waiting.len() - 1
+            }
+        };
+        self.waiting[place].is_remembered = remember(&mut self.waiting[place].memory)?;
+        Ok(place)
     }
 
     /// Keeps the histogram of a searched node that will be split, if its children may be searched and there is room.
-    pub(super) fn keep(&mut self, task: &Task, max_depth: usize, histogram: Option<Histogram>) {
-        let Some(histogram) = histogram else { return };
+    pub(super) fn keep(&mut self, task: &Task, max_depth: usize, histogram: Option<Histogram>) -> Result<()> {
+        let Some(histogram) = histogram else { return Ok(()) };
         match task.memory {
             Some(place) if self.n_places > 0 && task.depth + 1 < max_depth => {
                 self.n_places -= 1;
                 self.waiting[place].histogram = Some(histogram);
             }
-            _ => self.spare.push(histogram),
+            _ => self.give_back(histogram)?,
         }
+        Ok(())
+    }
+
+    /// Nobody uses the histogram any more.
+    pub(super) fn give_back(&mut self, histogram: Histogram) -> Result<()> {
+        try_push(WHAT, &mut self.spare, histogram)
     }
 
     /// The histogram that was kept of a node.
@@ -90,8 +104,8 @@ impl<'a> Store<'a> {
     }
 
     /// The node waits no more.
-    pub(super) fn free(&mut self, place: usize) {
-        self.free.push(place);
+    pub(super) fn free(&mut self, place: usize) -> Result<()> {
+        try_push(WAITING, &mut self.free, place)
     }
 
     /// Whether no histogram is kept.
@@ -104,6 +118,10 @@ impl<'a> Store<'a> {
 impl Drop for Store<'_> {
     fn drop(&mut self) {
         let mut shared = self.shared.lock();
+        // Only speed hangs on them: where memory is short they go.
+        if shared.try_reserve(self.spare.len() + self.waiting.len()).is_err() {
+            return;
+        }
         shared.extend(self.spare.drain(..).chain(self.waiting.drain(..).filter_map(|waiting| waiting.histogram)));
         let bytes = shared.last().map_or(0, Histogram::bytes);
         shared.truncate(MOST_BYTES / bytes.max(1));

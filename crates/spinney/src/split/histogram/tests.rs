@@ -182,7 +182,7 @@ proptest! {
         let values = Array2::from_shape_fn(problem.x.dim(), |(i, j)| f32::from(codes.column(j as u32)[i]));
         let columns = DenseColumns::new(values.view()).unwrap();
         let columns = dense::Columns::new(&columns, &data.rows).unwrap();
-        let expected = problem.grown(&mut NodeSearch::new(columns, variance(), rules.clone(), control.clone()));
+        let expected = problem.grown(&mut NodeSearch::new(columns, variance(), rules.clone(), control.clone()).unwrap());
         let expected = fingerprint(expected, Some(&bins));
 
         check_histograms(&problem, (&data, &data.units), || variance::Many::new(q), (&bins, &codes), &expected)?;
@@ -217,11 +217,11 @@ proptest! {
 
         let order = SortedOrder::new(&by_column, &control).unwrap();
         let carried = SortedEntries::new(&by_column, &order, &data.rows).unwrap();
-        let carried = problem.grown(&mut NodeSearch::new(carried, variance(), rules.clone(), control.clone()));
+        let carried = problem.grown(&mut NodeSearch::new(carried, variance(), rules.clone(), control.clone()).unwrap());
         prop_assert_eq!(&expected, &fingerprint(carried, Some(&sparse_bins)));
         let both = SparseColumns { by_row: by_column.transposed().unwrap(), by_column };
         let found = sparse::Columns::new(&both, &data.rows).unwrap();
-        let found = problem.grown(&mut NodeSearch::new(found, variance(), rules, control.clone()));
+        let found = problem.grown(&mut NodeSearch::new(found, variance(), rules, control.clone()).unwrap());
         prop_assert_eq!(&expected, &fingerprint(found, Some(&sparse_bins)));
 
         let is_exact = (0..problem.x.ncols() as u32).all(|j| {
@@ -233,7 +233,7 @@ proptest! {
         if is_exact {
             let rules = problem.rules(&data, threshold_between);
             let columns = dense::Columns::new(&raw, &data.rows).unwrap();
-            let exact = problem.grown(&mut NodeSearch::new(columns, variance(), rules, control));
+            let exact = problem.grown(&mut NodeSearch::new(columns, variance(), rules, control).unwrap());
             prop_assert_eq!(&expected, &fingerprint(exact, None));
         }
         prop_assert!(n >= data.rows.len());
@@ -310,7 +310,8 @@ fn subtracting_and_new_frames_change_nothing() {
             variance(),
             rules.clone(),
             control.clone(),
-        );
+        )
+        .unwrap();
         let exact = problem.grown(&mut exact);
         assert!(exact.nodes.len() > 20);
         let expected = fingerprint(exact, Some(&bins));

@@ -1,7 +1,9 @@
 //! Arrays of columns and of amounts, each of the narrowest type that holds what is in it.
 
 use super::half::Half;
-use crate::error::{ErrorKind, Result, try_filled};
+use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_push};
+
+const WHAT: &str = "the table of leaf values";
 
 /// Column indices of a sparse table, as narrow as its width allows.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,11 +28,18 @@ impl Indices {
         reserved.map_err(|_| ErrorKind::OutOfMemory { what, bytes }.into())
     }
 
-    pub(crate) fn push(&mut self, column: u32) {
+    pub(crate) fn push(&mut self, column: u32) -> Result<()> {
         match self {
-            Indices::U16(v) => v.push(column as u16),
-            Indices::U32(v) => v.push(column),
+            Indices::U16(v) => try_push(WHAT, v, column as u16),
+            Indices::U32(v) => try_push(WHAT, v, column),
         }
+    }
+
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        Ok(match self {
+            Indices::U16(v) => Indices::U16(try_copied(WHAT, v)?),
+            Indices::U32(v) => Indices::U32(try_copied(WHAT, v)?),
+        })
     }
 
     pub(crate) fn at(&self, i: usize) -> u32 {
@@ -68,37 +77,41 @@ pub(crate) enum Amounts {
 
 impl Amounts {
     /// Adds a count; all amounts are widened when it does not fit.
-    pub(crate) fn push(&mut self, amount: u64) {
+    pub(crate) fn push(&mut self, amount: u64) -> Result<()> {
+        fn widened<A: Copy, B: From<A>>(v: &[A]) -> Result<Vec<B>> {
+            try_collected(WHAT, v.iter().map(|&a| a.into()))
+        }
         loop {
-            match self {
-                Amounts::U8(v) if amount <= u64::from(u8::MAX) => v.push(amount as u8),
-                Amounts::U16(v) if amount <= u64::from(u16::MAX) => v.push(amount as u16),
-                Amounts::U32(v) if amount <= u64::from(u32::MAX) => v.push(amount as u32),
-                Amounts::F64(v) => v.push(amount as f64),
+            *self = match self {
+                Amounts::U8(v) if amount <= u64::from(u8::MAX) => return try_push(WHAT, v, amount as u8),
+                Amounts::U16(v) if amount <= u64::from(u16::MAX) => return try_push(WHAT, v, amount as u16),
+                Amounts::U32(v) if amount <= u64::from(u32::MAX) => return try_push(WHAT, v, amount as u32),
+                Amounts::F64(v) => return try_push(WHAT, v, amount as f64),
                 Amounts::F16(_) | Amounts::F32(_) => unreachable!("counts are not rounded"),
-                Amounts::U8(v) => {
-                    *self = Amounts::U16(v.iter().map(|&a| a.into()).collect());
-                    continue;
-                }
-                Amounts::U16(v) => {
-                    *self = Amounts::U32(v.iter().map(|&a| a.into()).collect());
-                    continue;
-                }
-                Amounts::U32(v) => {
-                    *self = Amounts::F64(v.iter().map(|&a| a.into()).collect());
-                    continue;
-                }
-            }
-            return;
+                Amounts::U8(v) => Amounts::U16(widened(v)?),
+                Amounts::U16(v) => Amounts::U32(widened(v)?),
+                Amounts::U32(v) => Amounts::F64(widened(v)?),
+            };
         }
     }
 
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        Ok(match self {
+            Amounts::U8(v) => Amounts::U8(try_copied(WHAT, v)?),
+            Amounts::U16(v) => Amounts::U16(try_copied(WHAT, v)?),
+            Amounts::U32(v) => Amounts::U32(try_copied(WHAT, v)?),
+            Amounts::F16(v) => Amounts::F16(try_copied(WHAT, v)?),
+            Amounts::F32(v) => Amounts::F32(try_copied(WHAT, v)?),
+            Amounts::F64(v) => Amounts::F64(try_copied(WHAT, v)?),
+        })
+    }
+
     /// Adds a number, rounded to the type, which must be one of floats. What becomes zero has no sign.
-    pub(super) fn push_rounded(&mut self, value: f64) {
+    pub(super) fn push_rounded(&mut self, value: f64) -> Result<()> {
         match self {
-            Amounts::F16(v) => v.push(Half::nearest(f64::from(Half::nearest(value)) + 0.0)),
-            Amounts::F32(v) => v.push(value as f32 + 0.0),
-            Amounts::F64(v) => v.push(value),
+            Amounts::F16(v) => try_push(WHAT, v, Half::nearest(f64::from(Half::nearest(value)) + 0.0)),
+            Amounts::F32(v) => try_push(WHAT, v, value as f32 + 0.0),
+            Amounts::F64(v) => try_push(WHAT, v, value),
             _ => unreachable!("means are floats"),
         }
     }
@@ -139,7 +152,7 @@ impl Amounts {
     /// The same amounts at `place(cell)` of a vector of `len`, zeros elsewhere.
     pub(super) fn spread(&self, len: usize, place: impl Fn(usize) -> usize) -> Result<Self> {
         fn spread<T: Copy + Default>(from: &[T], len: usize, place: impl Fn(usize) -> usize) -> Result<Vec<T>> {
-            let mut to = try_filled("the table of leaf values", T::default(), len)?;
+            let mut to = try_filled(WHAT, T::default(), len)?;
             for (cell, &amount) in from.iter().enumerate() {
                 to[place(cell)] = amount;
             }

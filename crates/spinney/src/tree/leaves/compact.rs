@@ -4,11 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::rows::{StoredRows, StoredValues};
-use super::{Amounts, Half, Indices, Layout, LeafTable, LeafTableBuilder};
+use super::{Amounts, Half, Indices, Layout, LeafTable, LeafTableBuilder, WHAT};
 use crate::data::weights::exponent_above;
 use crate::error::{Result, try_filled, try_with_capacity};
-
-const WHAT: &str = "the table of leaf values";
 
 /// Types of fewer bits for what leaves hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,15 +76,15 @@ impl LeafTable {
     /// are rows.
     pub(crate) fn narrowed(&self, to: Precision) -> Result<LeafTable> {
         if self.has_rows() || self.amounts.item_bytes() <= to.n_bytes() {
-            return Ok(self.clone());
+            return self.try_clone();
         }
         let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
         for (column, value) in (0..self.n_leaves).flat_map(|leaf| self.value(leaf)) {
             largest[column as usize] = largest[column as usize].max(value.abs());
         }
-        let Some(scales) = to.scales(&largest) else { return Ok(self.clone()) };
+        let Some(scales) = to.scales(&largest) else { return self.try_clone() };
         let mut builder = LeafTableBuilder::of_floats(self.width, to.amounts(), scales);
-        (0..self.n_leaves).for_each(|leaf| builder.push_rounded(self.value(leaf)));
+        (0..self.n_leaves).try_for_each(|leaf| builder.push_rounded(self.value(leaf)))?;
         builder.finish()
     }
 
@@ -116,9 +114,9 @@ impl LeafTable {
             kept.sort_unstable_by_key(|cell| cell.0);
             if let Some(total) = self.total(leaf) {
                 let cells: Vec<(u32, u64)> = kept.iter().map(|&(column, units)| (column, units as u64)).collect();
-                builder.push_counts(&cells, total as u64);
+                builder.push_counts(&cells, total as u64)?;
             } else {
-                builder.push_rounded(kept.iter().copied());
+                builder.push_rounded(kept.iter().copied())?;
             }
         }
         builder.finish()
@@ -158,16 +156,16 @@ impl LeafTable {
 impl StoredRows {
     /// Numbers with fewer bits; slots as they are.
     pub(crate) fn narrowed(&self, to: Precision) -> Result<StoredRows> {
-        let StoredValues::Numbers { values, scales: None } = &self.values else { return Ok(self.clone()) };
+        let StoredValues::Numbers { values, scales: None } = &self.values else { return self.try_clone() };
         let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
         let columns = || (0..self.n_rows).flat_map(|_| 0..self.width).enumerate();
         for (i, column) in columns() {
             largest[column] = largest[column].max(values.at(i).abs());
         }
-        let Some(scales) = to.scales(&largest) else { return Ok(self.clone()) };
+        let Some(scales) = to.scales(&largest) else { return self.try_clone() };
         let mut narrow = to.amounts();
         for (i, column) in columns() {
-            narrow.push_rounded(scales.as_ref().map_or(values.at(i), |scales| values.at(i) / scales[column]));
+            narrow.push_rounded(scales.as_ref().map_or(values.at(i), |scales| values.at(i) / scales[column]))?;
         }
         narrow.shrink();
         let values = StoredValues::Numbers { values: narrow, scales };

@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::{Amounts, Indices};
-use crate::error::{ErrorKind, Result, try_with_capacity};
+use crate::error::{ErrorKind, Result, try_copied, try_with_capacity};
 use crate::split::dispatch::SplitY;
 use crate::tree::fill::exact_mean;
 
@@ -70,7 +70,7 @@ impl StoredRows {
                 let mut end = 0;
                 ptr.push(end);
                 for &row in rows {
-                    y.of(row).iter().for_each(|&slot| slots.push(slot));
+                    y.of(row).iter().try_for_each(|&slot| slots.push(slot))?;
                     end += y.of(row).len() as u32;
                     ptr.push(end);
                 }
@@ -83,6 +83,19 @@ impl StoredRows {
             }
         };
         Ok(StoredRows { n_rows: rows.len(), width, values })
+    }
+
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        let values = match &self.values {
+            StoredValues::Slots { ptr, slots } => {
+                StoredValues::Slots { ptr: try_copied(WHAT, ptr)?, slots: slots.try_clone()? }
+            }
+            StoredValues::Numbers { values, scales } => {
+                let scales = scales.as_ref().map(|scales| try_copied(WHAT, scales)).transpose()?;
+                StoredValues::Numbers { values: values.try_clone()?, scales }
+            }
+        };
+        Ok(StoredRows { n_rows: self.n_rows, width: self.width, values })
     }
 
     /// Columns that `row` occupies; those of numbers are all.

@@ -175,7 +175,7 @@ fn chains_and_wide_numbers_are_decided_in_chunks() {
         let mut builder = crate::tree::leaves::LeafTableBuilder::new(30);
         for leaf in 0..=100_000u32 {
             let means: Vec<f64> = (0..30).map(|j| f64::from((leaf + j) % 7)).collect();
-            builder.push_means(&means);
+            builder.push_means(&means).unwrap();
         }
         builder.finish().unwrap()
     };

@@ -69,9 +69,9 @@ fn values_are_named_ordered_and_cut() {
         "always: y0 0.7 and 1 more (3 samples in 3 leaves)\n"
     );
     let mut builder = crate::tree::leaves::LeafTableBuilder::new(5);
-    builder.push_counts(&[(0, 1), (1, 3), (4, 4)], 4);
-    builder.push_counts(&[(1, 4), (2, 2), (3, 2)], 4);
-    builder.push_counts(&[(0, 4), (3, 4)], 4);
+    builder.push_counts(&[(0, 1), (1, 3), (4, 4)], 4).unwrap();
+    builder.push_counts(&[(1, 4), (2, 2), (3, 2)], 4).unwrap();
+    builder.push_counts(&[(0, 4), (3, 4)], 4).unwrap();
     tree.leaves = builder.finish().unwrap();
     tree.outputs = Outputs::Classes { n_classes: vec![2, 3] };
     let of_leaves: Vec<String> =
