@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_with_capacity};
 
 struct Entry {
     process: u32,
@@ -115,7 +115,7 @@ pub(crate) fn map<T: Send>(n_threads: usize, n: usize, f: impl Fn(usize) -> Resu
             Ok(())
         },
     )?;
-    Ok(slots.into_iter().map(|slot| slot.expect("every job was done: no error above")).collect())
+    try_collected("results", slots.into_iter().map(|slot| slot.expect("every job was done: no error above")))
 }
 
 #[cfg(test)]

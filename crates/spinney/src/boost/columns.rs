@@ -13,7 +13,7 @@ use super::state::{Data, Leaves};
 use super::tile::Tile;
 use super::vector::{Score, vectorised};
 use crate::control::Control;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_copied, try_filled, try_push, try_with_capacity};
 use crate::pool;
 
 /// Columns that are copied at once, at most: a few lines of the cache out of every row.
@@ -79,7 +79,7 @@ impl<'c, T: Score> Columns<'c, T> {
             rows.extend_from_slice(leaves.rows(leaf));
             while start < rows.len() {
                 let end = (start + IN_A_SUM).min(rows.len());
-                pieces.push((leaf, start..end));
+                try_push(WHAT, &mut pieces, (leaf, start..end))?;
                 start = end;
             }
         }
@@ -91,7 +91,7 @@ impl<'c, T: Score> Columns<'c, T> {
         rows.iter().for_each(|&row| on_of(row).iter().for_each(|&j| on_ptr[j as usize + 1] += 1));
         (0..data.width).for_each(|j| on_ptr[j + 1] += on_ptr[j]);
         let mut on = try_filled(WHAT, 0u32, on_ptr[data.width])?;
-        let mut next = on_ptr.clone();
+        let mut next = try_copied(WHAT, &on_ptr)?;
         for (position, &row) in (0..).zip(&rows) {
             for &j in on_of(row) {
                 on[next[j as usize]] = position;

@@ -15,7 +15,7 @@ use super::state::{Data, Leaves};
 use super::vector::{Score, dot, vectorised};
 use crate::control::Control;
 use crate::criterion::slots::Slots;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
 use crate::split::dispatch::SplitY;
 
 /// A stage's part.
@@ -27,6 +27,8 @@ struct Term {
     /// v: learning rate times steps.
     direction: Vec<f64>,
 }
+
+const TERMS: &str = "the stages of a model";
 
 /// Residuals of some rows.
 #[derive(Debug)]
@@ -86,11 +88,11 @@ impl LowRank {
         projector.write_row(0, &mut phi);
         let along = |v: &[f64]| vectorised(|| dot(v, &phi));
         let constant = along(&self.start);
-        let mut of_leaves = Vec::with_capacity(self.terms.len());
+        let mut of_leaves = try_with_capacity(TERMS, self.terms.len())?;
         for term in &self.terms {
             control.check()?;
             let factor = along(&term.direction);
-            of_leaves.push(term.values.iter().map(|g| g * factor).collect::<Vec<f64>>());
+            of_leaves.push(try_collected(TERMS, term.values.iter().map(|g| g * factor))?);
         }
         let mut pulse = control.pulse();
         for &row in &self.rows {
@@ -179,7 +181,7 @@ impl LowRank {
         control: &Control,
     ) -> Result<()> {
         let (order, ranges) = by_leaf(&self.rows, &leaf_of, values.len())?;
-        let leaves = Leaves::new(&order, ranges, &data.weights);
+        let leaves = Leaves::new(&order, ranges, &data.weights)?;
         let computed;
         let products = match products {
             Some(products) => products,
@@ -191,8 +193,8 @@ impl LowRank {
         let square = square(&leaves, values);
         let change = products.iter().zip(direction).map(|(r, v)| v * (v * square - 2.0 * r));
         self.square += change.sum::<f64>();
-        self.terms.push(Term { leaf_of, values: values.to_vec(), direction: direction.to_vec() });
-        Ok(())
+        let (values, direction) = (try_copied(TERMS, values)?, try_copied(TERMS, direction)?);
+        try_push(TERMS, &mut self.terms, Term { leaf_of, values, direction })
     }
 }
 
@@ -279,7 +281,7 @@ mod tests {
                     let rows: Vec<u32> = inside.iter().copied().filter(|&row| leaf_of[row as usize] == leaf as u32).collect();
                     prop_assert_eq!(&order[range.start as usize..range.end as usize], &rows);
                 }
-                let leaves = Leaves::new(&order, ranges, &data.weights);
+                let leaves = Leaves::new(&order, ranges, &data.weights)?;
                 let (steps, products) = low_rank.steps(&data, &leaves, &values, &control).unwrap();
                 for (j, &step) in steps.iter().enumerate() {
                     let (mut product, mut square) = (0.0, 0.0);

@@ -8,7 +8,7 @@ use super::loss::log_loss::probability;
 use super::loss::{LossKind, softmax};
 use super::problem::{Problem, is_binary, n_scores, starts};
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_filled};
+use crate::error::{Error, Result, try_collected, try_copied, try_filled};
 use crate::forest::Forest;
 use crate::tree::Tree;
 
@@ -174,19 +174,21 @@ impl Boosted {
     /// The model after its first `n_stages` stages.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] when there are fewer.
+    /// [`crate::ErrorKind::Invalid`] when there are fewer, [`crate::ErrorKind::OutOfMemory`].
     pub fn truncated(&self, n_stages: usize) -> Result<Boosted> {
         if n_stages > self.n_stages() {
             return Err(Error::invalid("n_stages", n_stages, "at most the number of stages of the model"));
         }
         let per_stage = if self.combine == Combine::Columns { self.width } else { 1 };
-        let first = |scores: &[f64]| scores[..n_stages.min(scores.len())].to_vec();
+        const WHAT: &str = "the stages of a model";
+        let first = |scores: &[f64]| try_copied(WHAT, &scores[..n_stages.min(scores.len())]);
+        let trees = &self.trees[..(n_stages * per_stage).min(self.trees.len())];
         Ok(Boosted {
-            trees: self.trees[..(n_stages * per_stage).min(self.trees.len())].to_vec(),
-            step_sizes: self.step_sizes[..n_stages * self.width].to_vec(),
-            train_score: first(&self.train_score),
-            validation_score: first(&self.validation_score),
-            start: self.start.clone(),
+            trees: try_collected(WHAT, trees.iter().cloned())?,
+            step_sizes: try_copied(WHAT, &self.step_sizes[..n_stages * self.width])?,
+            train_score: first(&self.train_score)?,
+            validation_score: first(&self.validation_score)?,
+            start: try_copied(WHAT, &self.start)?,
             outputs: self.outputs.clone(),
             ..*self
         })

@@ -9,7 +9,7 @@ use super::model::{Boosted, Combine, Link};
 use super::steps::Method;
 use super::vector::Score;
 use crate::data::{LabelView, Matrix, Outputs, Targets};
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Result, try_filled, try_with_capacity};
 
 /// What loss, outputs and strategy make together.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ pub(crate) fn in_columns<'a>(y: &'a Targets<'_>) -> Result<Targets<'a>> {
                 n_on += code as usize;
                 n_on
             }));
-            Ok(Targets::Labels(LabelView::try_new(ptr, vec![0; n_on], 1)?))
+            Ok(Targets::Labels(LabelView::try_new(ptr, try_filled("a label", 0, n_on)?, 1)?))
         }
         other => Ok(other.view()),
     }
@@ -138,7 +138,7 @@ fn indicator<'a>(n: usize, on: impl Fn(usize) -> bool) -> Result<Targets<'a>> {
         n_on += usize::from(on(row));
         n_on
     }));
-    Ok(Targets::Labels(LabelView::try_new(ptr, vec![0; n_on], 1)?))
+    Ok(Targets::Labels(LabelView::try_new(ptr, try_filled("a label", 0, n_on)?, 1)?))
 }
 
 /// First column of each output, and the number of columns at the end.

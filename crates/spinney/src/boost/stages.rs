@@ -24,7 +24,7 @@ use crate::config::{Criterion, Sampling, TreeConfig};
 use crate::control::Control;
 use crate::criterion::variance::RealTargets;
 use crate::data::{Matrix, Outputs, Targets, Weights};
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
 use crate::forest::bootstrap::{Urn, tree_key};
 use crate::forest::rows::Rows;
 use crate::pool;
@@ -101,8 +101,8 @@ impl Fitting<'_> {
             let data = self.data::<T>(y, shared.weights.clone())?;
             tracks.push(self.track(data, validation, &shared)?);
         }
-        let mut grown =
-            model.cloned().unwrap_or_else(|| Boosted::empty(&self.problem, self.x.n_features(), config.learning_rate));
+        let empty = || Boosted::empty(&self.problem, self.x.n_features(), config.learning_rate);
+        let mut grown = model.map_or_else(|| Ok(empty()), |model| model.truncated(model.n_stages()))?;
         grown.start = tracks.iter().flat_map(|track| track.start.iter().copied()).collect();
         if let Some(model) = model {
             for stage in 0..model.n_stages() {
@@ -145,7 +145,7 @@ impl Fitting<'_> {
                 let turn = Turn { rows, key, control };
                 vec![self.stage(&mut tracks[0], turn, &mut targets, next.as_ref(), &shared)?]
             };
-            self.record(&mut grown, fitted);
+            self.record(&mut grown, fitted)?;
             control.one_more_done();
             if is_over(config, &grown.validation_score) {
                 break;
@@ -250,11 +250,11 @@ impl Fitting<'_> {
         let sample = Sample::new(rows, shared.n_samples, units, shared.weights.exact, &y)?;
         let structure =
             shared.grower.structure(&shared.tree, &y, Criterion::Variance, &sample, key.child(GROWTH), control)?;
-        let leaves = Leaves::of_tree(&structure, &shared.weights);
-        let values = (self.problem.combine == Combine::RankOne).then(|| {
-            let mean = |leaf| exact_mean(leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize))));
-            (0..leaves.len()).map(mean).collect::<Vec<f64>>()
-        });
+        let leaves = Leaves::of_tree(&structure, &shared.weights)?;
+        let mean = |leaf| exact_mean(leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize))));
+        let is_rank_one = self.problem.combine == Combine::RankOne;
+        let values = is_rank_one.then(|| try_collected("the leaves of a stage", (0..leaves.len()).map(mean)));
+        let values = values.transpose()?;
         let Fitted { weak, steps, products } = track.fit_leaves(self, &leaves, values, control)?;
         let mu = self.config.learning_rate;
         let width = track.train.data.width;
@@ -313,7 +313,7 @@ impl Fitting<'_> {
             let (weak, table) = if self.problem.combine == Combine::RankOne {
                 (Weak::Scalars(values), Vec::new())
             } else {
-                let table = values.iter().map(|&value| T::from_f64(value)).collect();
+                let table = try_collected("the leaves of a stage", values.iter().map(|&value| T::from_f64(value)))?;
                 (Weak::Table(values), table)
             };
             let contribution = Contribution { weak: &weak, table: &table, direction: &direction, products: None };
@@ -324,23 +324,33 @@ impl Fitting<'_> {
         Ok(())
     }
 
-    fn record(&self, grown: &mut Boosted, fitted: Vec<Finished>) {
+    fn record(&self, grown: &mut Boosted, fitted: Vec<Finished>) -> Result<()> {
+        const WHAT: &str = "the stages of a model";
         let n_tracks = fitted.len() as f64;
         grown.train_score.push(fitted.iter().map(|f| f.loss).sum::<f64>() / n_tracks);
         let validation: Option<f64> = fitted.iter().map(|f| f.validation_loss).sum();
         grown.validation_score.extend(validation.map(|sum| sum / n_tracks));
         for Finished { tree, steps, .. } in fitted {
-            grown.trees.push(Arc::new(tree));
-            grown.step_sizes.extend(steps);
+            try_push(WHAT, &mut grown.trees, Arc::new(tree))?;
+            try_extend(WHAT, &mut grown.step_sizes, steps)?;
         }
+        Ok(())
     }
+}
+
+/// Those of `rows` that are drawn.
+pub(super) fn drawn(rows: &[u32], counts: &[u32]) -> Result<Vec<u32>> {
+    let is_drawn = |row: &u32| counts[*row as usize] > 0;
+    let mut drawn = try_with_capacity("the rows of a stage", rows.iter().filter(|row| is_drawn(row)).count())?;
+    drawn.extend(rows.iter().copied().filter(is_drawn));
+    Ok(drawn)
 }
 
 impl Shared<'_> {
     /// Rows of a stage; `None` for all.
     fn draw(&self, key: Key) -> Result<Option<Vec<u32>>> {
         let counts = self.urn.draw(self.sampling, self.n_samples, key)?;
-        Ok(counts.map(|counts| self.rows.iter().copied().filter(|&row| counts[row as usize] > 0).collect()))
+        counts.map(|counts| drawn(&self.rows, &counts)).transpose()
     }
 
     /// Updates the scores of validation rows and returns their loss, if there are any.

@@ -3,7 +3,7 @@
 use super::loss::{LossKind, softmax};
 use super::state::Data;
 use super::vector::Score;
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_collected, try_filled};
 use crate::split::dispatch::SplitY;
 use crate::tree::fill::exact_mean;
 
@@ -19,12 +19,12 @@ pub(crate) fn start<T: Score>(
     let loss = kind.as_loss();
     match &data.y {
         SplitY::Real(y) => {
-            let weights: Vec<f64> = rows.iter().map(|&row| units(row) as f64 * data.weights.unit).collect();
+            let weights = try_collected(WHAT, rows.iter().map(|&row| units(row) as f64 * data.weights.unit))?;
             let constant = |j: usize| match kind {
-                LossKind::SquaredError => exact_mean(rows.iter().map(|&row| (y.of(row)[j], units(row)))),
-                _ => loss.start(&rows.iter().map(|&row| y.of(row)[j]).collect::<Vec<f64>>(), &weights),
+                LossKind::SquaredError => Ok(exact_mean(rows.iter().map(|&row| (y.of(row)[j], units(row))))),
+                _ => Ok(loss.start(&try_collected(WHAT, rows.iter().map(|&row| y.of(row)[j]))?, &weights)),
             };
-            Ok((0..data.width).map(constant).collect())
+            (0..data.width).map(constant).collect()
         }
         SplitY::Slots(y) => {
             let mut on = try_filled(WHAT, 0u64, data.width)?;

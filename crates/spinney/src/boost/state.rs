@@ -15,7 +15,7 @@ use super::projector::Projector;
 use super::vector::{Score, TILE_ROWS, add, add_rounded, add_scaled, take_largest, vectorised};
 use crate::control::Control;
 use crate::data::Weights;
-use crate::error::{ErrorKind, Result, try_filled};
+use crate::error::{ErrorKind, Result, try_collected, try_filled, try_push};
 use crate::pool;
 use crate::split::dispatch::SplitY;
 use crate::tree::fill::exact_mean;
@@ -107,19 +107,14 @@ impl<T: Score> State<T> {
         let scratch = || try_filled("rows of gradients", zero, at_once * width);
         let mut targets = targets.chunks_mut((n_rows * n_targets).max(1));
         let mut bounds = largest.chunks_mut(width);
-        let jobs: Vec<_> = self
-            .scores
-            .chunks_mut(n_rows * width)
-            .zip(losses.chunks_mut(n_rows))
-            .enumerate()
-            .map(|(chunk, (scores, losses))| {
-                let targets = if n_targets > 0 { targets.next() } else { None };
-                (chunk * n_rows, scores, losses, targets.unwrap_or_default(), bounds.next())
-            })
-            .collect();
+        let chunks = self.scores.chunks_mut(n_rows * width).zip(losses.chunks_mut(n_rows)).enumerate();
+        let jobs = chunks.map(|(chunk, (scores, losses))| {
+            let targets = if n_targets > 0 { targets.next() } else { None };
+            (chunk * n_rows, scores, losses, targets.unwrap_or_default(), bounds.next())
+        });
         pool::for_each(
             control.n_threads(),
-            jobs.into_iter(),
+            jobs,
             scratch,
             |r, (first, scores, losses, targets, bounds)| {
                 control.check()?;
@@ -187,6 +182,8 @@ impl<T: Score> Update<'_, T> {
     }
 }
 
+const LEAVES: &str = "the leaves of a stage";
+
 /// The rows on which a stage is fitted, by leaf: rows for which its weak model predicts the same.
 #[derive(Debug)]
 pub(crate) struct Leaves<'s> {
@@ -197,20 +194,20 @@ pub(crate) struct Leaves<'s> {
 }
 
 impl<'s> Leaves<'s> {
-    pub(crate) fn of_tree(structure: &'s Structure, weights: &Weights) -> Self {
-        Leaves::new(&structure.order, structure.leaf_samples.clone(), weights)
+    pub(crate) fn of_tree(structure: &'s Structure, weights: &Weights) -> Result<Self> {
+        Leaves::new(&structure.order, try_collected(LEAVES, structure.leaf_samples.iter().cloned())?, weights)
     }
 
     /// Each row is a leaf of its own.
-    pub(crate) fn single_rows(rows: &'s [u32], weights: &Weights) -> Self {
-        Leaves::new(rows, (0..rows.len() as u32).map(|i| i..i + 1).collect(), weights)
+    pub(crate) fn single_rows(rows: &'s [u32], weights: &Weights) -> Result<Self> {
+        Leaves::new(rows, try_collected(LEAVES, (0..rows.len() as u32).map(|i| i..i + 1))?, weights)
     }
 
-    pub(crate) fn new(order: &'s [u32], ranges: Vec<Range<u32>>, weights: &Weights) -> Self {
+    pub(crate) fn new(order: &'s [u32], ranges: Vec<Range<u32>>, weights: &Weights) -> Result<Self> {
         let mut leaves = Leaves { order, ranges, weights: Vec::new() };
         let total = |leaf| leaves.rows(leaf).iter().map(|&row| weights.units(row as usize)).sum::<u64>() as f64;
-        leaves.weights = (0..leaves.ranges.len()).map(total).collect();
-        leaves
+        leaves.weights = try_collected(LEAVES, (0..leaves.ranges.len()).map(total))?;
+        Ok(leaves)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -251,8 +248,10 @@ impl<T: Score> State<T> {
         let (size, width) = (chunk_rows(data.width), data.width);
         let total: f64 = leaves.weights.iter().sum();
         let grids: Vec<T> = bounds.iter().map(|&bound| T::magic(bound.to_f64(), total)).collect();
-        let chunks: Vec<(usize, &[u32])> =
-            (0..leaves.len()).flat_map(|leaf| leaves.rows(leaf).chunks(size).map(move |rows| (leaf, rows))).collect();
+        let mut chunks: Vec<(usize, &[u32])> = Vec::new();
+        for leaf in 0..leaves.len() {
+            leaves.rows(leaf).chunks(size).try_for_each(|rows| try_push(WHAT, &mut chunks, (leaf, rows)))?;
+        }
         // A few chunks at a time: their sums are all that is held.
         let at_once = 4 * control.n_threads();
         let mut sums = try_filled(WHAT, 0.0, at_once.min(chunks.len()) * width)?;

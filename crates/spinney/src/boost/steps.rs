@@ -140,7 +140,9 @@ impl<T: Score> Stage<'_, T> {
             self.control.check()?;
             const WHAT: &str = "a column of scores";
             let mut y = try_filled(WHAT, 0.0, n)?;
-            let (mut scores, mut direction, mut weights) = (y.clone(), y.clone(), y.clone());
+            let mut scores = try_filled(WHAT, 0.0, n)?;
+            let mut direction = try_filled(WHAT, 0.0, n)?;
+            let mut weights = try_filled(WHAT, 0.0, n)?;
             for (at, (leaf, row)) in self.rows().enumerate() {
                 let row = row as usize;
                 y[at] = match self.data.row(row) {
@@ -199,7 +201,7 @@ impl<T: Score> Stage<'_, T> {
             };
             let problem =
                 SoftmaxProblem { n_classes: k, classes: &classes, scores: &scores, directions, weights: &weights };
-            Ok(problem.step())
+            problem.step()
         })?;
         Ok(of_outputs.concat())
     }

@@ -7,7 +7,7 @@ use super::state::{Data, Leaves, State, Swept, Update};
 use super::steps::{Stage, Weak};
 use super::vector::Score;
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Result, try_collected};
 
 /// Scores that are boosted together: all of them, or one.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl<T: Score> Side<'_, T> {
                 return self.sweep(None, next, targets, control);
             }
             (Weak::Scalars(values), Scores::Dense(_)) => {
-                of_rows = leaf_of.iter().map(|&leaf| values[leaf as usize]).collect();
+                of_rows = try_collected("the predictions of a stage", leaf_of.iter().map(|&leaf| values[leaf as usize]))?;
                 direction = contribution.direction.iter().map(|&v| T::from_f64(v)).collect();
                 Update::RankOne { values: &of_rows, direction: &direction }
             }

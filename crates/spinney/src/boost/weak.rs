@@ -7,6 +7,7 @@ use super::fit::{is_over, least};
 use super::model::{Boosted, Combine};
 use super::problem::{Problem, in_columns, n_scores};
 use super::projector::Projector;
+use super::stages::drawn;
 use super::start::start;
 use super::state::{Data, Leaves, State, Update};
 use super::steps::{Method, Stage, Weak};
@@ -14,7 +15,7 @@ use super::vector::Score;
 use crate::config::Sampling;
 use crate::control::Control;
 use crate::data::{Matrix, Targets, Weights};
-use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_with_capacity};
 use crate::forest::bootstrap::{Urn, tree_key};
 use crate::split::dispatch::SplitY;
 
@@ -129,7 +130,8 @@ impl Fitting<'_> {
         // Rows are drawn by their places: what is in them is not known here.
         let places = try_filled("the places of rows", 0.0f32, n)?;
         let places = ArrayView2::from_shape((n, 1), &places).expect("a place for each row");
-        let all: Vec<u32> = (0..n as u32).filter(|&row| data.weights.units(row as usize) > 0).collect();
+        let mut all: Vec<u32> = try_with_capacity("the places of rows", n)?;
+        all.extend((0..n as u32).filter(|&row| data.weights.units(row as usize) > 0));
         let sampling = match self.config.subsample {
             share if share < 1.0 => Sampling::WithoutReplacement(((share * all.len() as f64) as usize).max(1)),
             _ => Sampling::All,
@@ -143,8 +145,8 @@ impl Fitting<'_> {
             self.control.check()?;
             let key = tree_key(self.config.seed, stage);
             let counts = urn.draw(sampling, n, key)?;
-            let is_drawn = |row: &u32| counts.as_ref().is_none_or(|counts| counts[*row as usize] > 0);
-            let rows: Vec<u32> = all.iter().copied().filter(is_drawn).collect();
+            let of_stage = counts.map(|counts| drawn(&all, &counts)).transpose()?;
+            let rows = of_stage.as_deref().unwrap_or(&all);
             let projector = match self.problem.combine {
                 Combine::OtherEach => Projector::Identity(width),
                 _ => self.config.projector(stage, width, None, self.control)?,
@@ -157,9 +159,9 @@ impl Fitting<'_> {
             let weight = |&row: &u32| data.weights.units(row as usize) as f64 * data.weights.unit;
             let weights = try_collected("the weights of a stage", rows.iter().map(weight))?;
             let view = ArrayView2::from_shape((rows.len(), q), &of_rows).expect("q targets for each row");
-            let predictions = self.weak.fit_predict(stage, &rows, view, &weights)?;
+            let predictions = self.weak.fit_predict(stage, rows, view, &weights)?;
             let train = checked(&predictions.train, n, q)?;
-            let leaves = Leaves::single_rows(&rows, &data.weights);
+            let leaves = Leaves::single_rows(rows, &data.weights)?;
             let mut of_rows = try_with_capacity("predictions of the weak model", rows.len() * q)?;
             rows.iter().for_each(|&row| of_rows.extend_from_slice(&train[row as usize * q..][..q]));
             let weak = if q == width { Weak::Table(of_rows) } else { Weak::Scalars(of_rows) };
@@ -190,7 +192,7 @@ impl Fitting<'_> {
                 let swept = state.sweep(data, Some(&update(&values)), None, &mut [], self.control)?;
                 model.validation_score.push(swept.loss);
             }
-            model.step_sizes.extend(steps);
+            try_extend("the stages of a model", &mut model.step_sizes, steps)?;
             self.control.one_more_done();
             if is_over(self.config, &model.validation_score) {
                 break;

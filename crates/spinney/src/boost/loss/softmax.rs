@@ -7,6 +7,7 @@
 use super::rows::Score;
 use super::sums::{Rounding, bits_left, weighted_sum};
 use super::{LARGEST_STEP, weight_of_absent};
+use crate::error::{Result, try_filled};
 
 /// Of more classes than these the Hessian is not written out: it costs K² a row.
 const MOST_WHOLE: usize = 32;
@@ -137,15 +138,14 @@ impl SoftmaxProblem<'_> {
         self.weights.iter().copied().enumerate().filter(|(_, w)| *w > 0.0)
     }
 
-    /// Σ w ℓ at ρ.
-    pub(crate) fn loss(&self, steps: &[f64]) -> f64 {
+    /// Σ w ℓ at ρ. `terms` has room for one number a row.
+    fn loss(&self, steps: &[f64], terms: &mut [f64]) -> f64 {
         let mut scores = vec![0.0; self.n_classes];
-        let mut terms = vec![0.0; self.weights.len()];
         for (row, _) in self.rows() {
             self.moved(row, steps, &mut scores);
             terms[row] = loss(self.classes[row] as usize, &scores);
         }
-        weighted_sum(self.weights, &terms)
+        weighted_sum(self.weights, terms)
     }
 
     fn derivatives(&self, steps: &[f64], grid: Grid) -> Derivatives {
@@ -244,13 +244,14 @@ impl SoftmaxProblem<'_> {
     }
 
     /// arg min_ρ of the loss, |ρ| ≤ 1000. Each point on the way has a lower loss than the one before, and the first is 0.
-    pub(crate) fn step(&self) -> Vec<f64> {
+    pub(crate) fn step(&self) -> Result<Vec<f64>> {
         let k = self.n_classes;
+        let mut terms = try_filled("the losses of rows", 0.0, self.weights.len())?;
         let mut steps = vec![0.0; k];
         let directions = self.rows().flat_map(|(row, _)| (0..k).map(move |class| self.direction(row, class).abs()));
         let largest = directions.fold(0.0, f64::max);
         let grid = Grid { largest, bits: bits_left(self.weights) };
-        let mut value = self.loss(&steps);
+        let mut value = self.loss(&steps, &mut terms);
         let mut least = 0.0;
         for round in 0..MOST_ROUNDS {
             let mut here = self.derivatives(&steps, grid);
@@ -277,7 +278,7 @@ impl SoftmaxProblem<'_> {
             if whole <= LOST * value {
                 // The root of what a value can tell is what a step can: the last one doubles the digits.
                 let last = moved(1.0);
-                if self.loss(&last) <= value {
+                if self.loss(&last, &mut terms) <= value {
                     steps = last;
                 }
                 break;
@@ -286,13 +287,13 @@ impl SoftmaxProblem<'_> {
                 let next = moved(0.5f64.powi(halvings));
                 let promised: f64 =
                     (here.gradient.iter().zip(next.iter().zip(&steps))).map(|(g, (n, s))| g * (n - s)).sum();
-                let next_value = self.loss(&next);
+                let next_value = self.loss(&next, &mut terms);
                 (next_value < value && next_value <= value + GAIN * promised).then_some((next, next_value))
             });
             let Some((next, next_value)) = lower else { break };
             (steps, value) = (next, next_value);
         }
-        steps
+        Ok(steps)
     }
 }
 
@@ -410,10 +411,11 @@ mod tests {
                 let weights: Vec<f64> = rows.iter().map(|r| r.3).collect();
                 let directions = if one { Directions::OneARow(&single) } else { Directions::OneAClass(&many) };
                 let problem = SoftmaxProblem { n_classes: k, classes: &classes, scores: &scores, directions, weights: &weights };
-                let step = problem.step();
-                let probe = |at: usize, by: f64| { let mut s = step.clone(); s[at] = (s[at] + by).clamp(-1000.0, 1000.0); problem.loss(&s) };
+                let step = problem.step().unwrap();
+                let loss = |steps: &[f64]| problem.loss(steps, &mut vec![0.0; weights.len()]);
+                let probe = |at: usize, by: f64| { let mut s = step.clone(); s[at] = (s[at] + by).clamp(-1000.0, 1000.0); loss(&s) };
                 let lowest = (0..4).flat_map(|at| [-1.0, -1e-2, 1e-2, 1.0].map(|by| probe(at, by))).fold(f64::INFINITY, f64::min);
-                (problem.loss(&vec![0.0; k]), problem.loss(&step), lowest, step)
+                (loss(&vec![0.0; k]), loss(&step), lowest, step)
             };
             let whole: Vec<_> = rows.iter().map(|r| (r.0, r.1, r.2, f64::from(r.3))).collect();
             let (before, after, lowest, step) = build(&whole);
@@ -445,9 +447,10 @@ mod tests {
             let logistic = LineProblem { y: &y, scores: &s, direction: &d, weights: &weights }.loss(&LogLoss, step);
             // A logarithm of a sum less a score: rounded in units of the scores, not of what is left.
             let rounding = 1e-12 * (logistic + step.abs().max(1.0));
-            prop_assert!((problem.loss(&[step, step]) - logistic).abs() <= rounding);
-            let found = problem.step();
-            prop_assert!(problem.loss(&found) <= problem.loss(&[0.0, 0.0]));
+            let loss = |steps: &[f64]| problem.loss(steps, &mut vec![0.0; weights.len()]);
+            prop_assert!((loss(&[step, step]) - logistic).abs() <= rounding);
+            let found = problem.step().unwrap();
+            prop_assert!(loss(&found) <= loss(&[0.0, 0.0]));
             // Only the sum of both steps counts. Where labels are separable the minimum is at infinity and has no place: the
             // search ends where the gradient has shrunk to its share.
             if step.abs() < 5.0 {
