@@ -140,7 +140,8 @@ impl<T: Score> Side<'_, T> {
                 return self.sweep(None, next, targets, control);
             }
             (Weak::Scalars(values), Scores::Dense(_)) => {
-                of_rows = try_collected("the predictions of a stage", leaf_of.iter().map(|&leaf| values[leaf as usize]))?;
+                of_rows =
+                    try_collected("the predictions of a stage", leaf_of.iter().map(|&leaf| values[leaf as usize]))?;
                 direction = contribution.direction.iter().map(|&v| T::from_f64(v)).collect();
                 Update::RankOne { values: &of_rows, direction: &direction }
             }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_filled, try_with_capacity};
 
 /// Scores of nodes, and the largest of each block of them.
 ///
@@ -28,7 +28,8 @@ impl Best {
         Ok(Best {
             scores: try_filled(WHAT, NEVER, n)?,
             largest: try_filled(WHAT, NEVER, n_blocks)?,
-            changed: Vec::new(),
+            // Each block once.
+            changed: try_with_capacity(WHAT, n_blocks)?,
             is_changed: try_filled(WHAT, false, n_blocks)?,
         })
     }

@@ -23,7 +23,7 @@ use super::indicators::{Indicators, Scratch};
 use super::mass::NodeMass;
 use super::rows::{FitRows, Kind};
 use crate::control::Control;
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_filled, try_with_capacity};
 use labels::Fitted;
 pub(crate) use moves::dot;
 
@@ -76,6 +76,8 @@ pub(crate) struct Engine<'a> {
     /// Of one score: the sign of each coefficient, 0 without.
     sign: Vec<f32>,
     scratch: Scratch,
+    /// Nodes of one tree: there is room for all of the largest.
+    passed: Vec<u32>,
     n_moves: usize,
     /// Where residuals are not kept.
     fitted: Option<Fitted>,
@@ -114,7 +116,7 @@ impl<'a> Engine<'a> {
                 Scoring::Gain => 1.0 / mass.weight[k].sqrt(),
             };
         }
-        let train = (0..rows.n_rows() as u32).filter(|&i| rows.weight[i as usize] > 0.0).collect();
+        let train = rows.of_training()?;
         let mut engine = Engine {
             nodes,
             mass,
@@ -130,8 +132,12 @@ impl<'a> Engine<'a> {
             factor,
             sign: try_filled(WHAT, 0.0, if width == 1 { n } else { 0 })?,
             scratch: Scratch::default(),
+            passed: try_with_capacity(
+                WHAT,
+                (0..nodes.n_trees()).map(|tree| nodes.nodes(tree).len()).max().unwrap_or(0),
+            )?,
             n_moves: 0,
-            fitted: rows.implicit.then(|| Fitted::new(nodes.n_trees())),
+            fitted: rows.implicit.then(|| Fitted::new(nodes.n_trees())).transpose()?,
             rows,
         };
         engine.refresh(control)?;
@@ -149,12 +155,13 @@ impl<'a> Engine<'a> {
         }
         match &mut self.keeper {
             Keeper::Sums(sums) => {
-                let values: Vec<f64> = self.train.iter().flat_map(|&i| weighted(rows, i as usize)).collect();
+                let mut values = try_with_capacity(WHAT, self.train.len() * width)?;
+                self.train.iter().for_each(|&i| values.extend(weighted(rows, i as usize)));
                 for tree in 0..self.nodes.n_trees() {
                     control.check()?;
                     self.nodes.touched(tree, &self.train, &values, width, &mut self.scratch, |k, c| {
                         sums[k * width..(k + 1) * width].copy_from_slice(c);
-                    });
+                    })?;
                 }
             }
             Keeper::Squares(squares) => {

@@ -11,7 +11,7 @@ use super::engine::Engine;
 use super::path::Track;
 use super::stagewise::{length, round_direction};
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Result, try_push};
 use crate::forest::Forest;
 use crate::rng::{Key, Stream};
 
@@ -35,20 +35,21 @@ pub(crate) fn grow(
 ) -> Result<()> {
     let mut rng = Stream::new(Key::from_seed(growth.seed));
     let mut candidates: Vec<u32> = Vec::new();
-    let add_children = |node: usize, engine: &mut Engine<'_>, candidates: &mut Vec<u32>| {
+    let add_children = |node: usize, engine: &mut Engine<'_>, candidates: &mut Vec<u32>| -> Result<()> {
         let (tree, at) = engine.nodes.place(node);
         let split = &forest.trees[tree].nodes[at];
         if !split.is_leaf() {
             for child in [node + 1, engine.nodes.offsets[tree] + split.right as usize] {
                 if engine.mass.weight[child] > 0.0 {
-                    candidates.push(child as u32);
+                    try_push("the candidates of a forest that grows", candidates, child as u32)?;
                     engine.open(child);
                 }
             }
         }
+        Ok(())
     };
     for tree in 0..forest.n_trees() {
-        add_children(engine.nodes.offsets[tree], engine, &mut candidates);
+        add_children(engine.nodes.offsets[tree], engine, &mut candidates)?;
     }
     let mut direction = vec![0.0; engine.rows.width];
     let mut largest = 0.0f64;
@@ -81,7 +82,7 @@ pub(crate) fn grow(
         if growth.window.is_some() {
             candidates.retain(|&k| k as usize != node);
         }
-        add_children(node, engine, &mut candidates);
+        add_children(node, engine, &mut candidates)?;
         control.one_more_done();
     }
     Ok(())

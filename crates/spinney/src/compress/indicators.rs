@@ -6,11 +6,12 @@
 //!
 //! Nodes of all trees have one numbering: that of tree t begins at `offsets[t]`.
 
+use std::iter::repeat_n;
 use std::ops::Range;
 
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{ErrorKind, Result, try_filled, try_with_capacity};
+use crate::error::{ErrorKind, Result, try_extend, try_filled, try_reserve, try_with_capacity};
 use crate::forest::Forest;
 use crate::forest::rows::Rows;
 
@@ -154,18 +155,21 @@ impl Indicators {
         width: usize,
         scratch: &mut Scratch,
         mut visit: impl FnMut(usize, &[f64]),
-    ) {
+    ) -> Result<()> {
         let (first, n_nodes) = (self.offsets[tree], self.nodes(tree).len());
         let leaf = &self.leaf[tree * self.n_rows..(tree + 1) * self.n_rows];
         let parent = &self.parent[self.nodes(tree)];
         if scratch.pending.len() < n_nodes {
-            scratch.pending.resize(n_nodes, 0);
+            let more = n_nodes - scratch.pending.len();
+            try_extend(WHAT, &mut scratch.pending, repeat_n(0, more))?;
         }
         if scratch.sums.len() < n_nodes * width {
-            scratch.sums.resize(n_nodes * width, 0.0);
+            let more = n_nodes * width - scratch.sums.len();
+            try_extend(WHAT, &mut scratch.sums, repeat_n(0.0, more))?;
         }
         let Scratch { sums, pending, leaves } = scratch;
         leaves.clear();
+        try_reserve(WHAT, leaves, n_nodes.div_ceil(2))?;
         for (&row, values) in rows.iter().zip(values.chunks_exact(width)) {
             let node = leaf[row as usize];
             let at = node as usize;
@@ -196,7 +200,7 @@ impl Indicators {
                     }
                 }
             }
-            return;
+            return Ok(());
         }
         // Up from each leaf: how many children of a node are on the way. Then again, each node when its children are done.
         for &node in &*leaves {
@@ -224,6 +228,7 @@ impl Indicators {
                 }
             }
         }
+        Ok(())
     }
 
     /// Sums over all rows in every node of a tree: `add` adds what a row has to sums of `width` numbers, `visit` sees the node
@@ -258,6 +263,7 @@ impl Indicators {
             if right[i] == 0 {
                 let mut sums = spare.pop().unwrap_or_default();
                 sums.clear();
+                try_reserve(WHAT, &mut sums, width)?;
                 sums.resize(width, 0.0);
                 let rows = &order[self.start[first + i] as usize..self.end[first + i] as usize];
                 rows.iter().for_each(|&row| add(row as usize, &mut sums));

@@ -23,7 +23,7 @@ use super::path::{Records, Solution, Steps};
 use super::rows::{FitRows, Kind};
 use super::stagewise::length;
 use crate::control::Control;
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_extend, try_filled, try_push, try_reserve};
 
 /// The sequence of penalties.
 #[derive(Clone, Copy, Debug)]
@@ -190,9 +190,10 @@ impl<'a> Solver<'a> {
                 slopes[k] = length(c) / (rows.total * penalty);
             }
         };
-        let train: Vec<u32> = (0..rows.n_rows() as u32).filter(|&i| rows.weight[i as usize] > 0.0).collect();
+        let train = rows.of_training()?;
         let mut values = Vec::new();
         if width <= NARROW {
+            try_reserve(WHAT, &mut values, train.len() * width)?;
             for &i in &train {
                 let w = rows.weight[i as usize];
                 values.extend(rows.gradient(i as usize).iter().map(|g| w * g));
@@ -202,7 +203,7 @@ impl<'a> Solver<'a> {
         for tree in 0..nodes.n_trees() {
             control.check()?;
             if width <= NARROW {
-                nodes.touched(tree, &train, &values, width, &mut self.scratch, &mut see);
+                nodes.touched(tree, &train, &values, width, &mut self.scratch, &mut see)?;
                 continue;
             }
             let add = |row: usize, sums: &mut [f64]| {
@@ -220,7 +221,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Lets all nodes have coefficients whose slope is above `least`, but for those that may already.
-    fn admit(&mut self, least: f64) -> bool {
+    fn admit(&mut self, least: f64) -> Result<bool> {
         let mut known = self.coordinates.iter().map(|c| c.node as usize).peekable();
         let mut new = Vec::new();
         for (node, &slope) in self.slopes.iter().enumerate() {
@@ -229,13 +230,13 @@ impl<'a> Solver<'a> {
             }
             let share = self.mass.share[node];
             let curvature = share * (1.0 - share);
-            let (penalty, beta) = (self.penalty(node), vec![0.0; self.rows.width]);
-            new.push(Coordinate { node: node as u32, share, curvature, penalty, beta });
+            let (penalty, beta) = (self.penalty(node), try_filled(WHAT, 0.0, self.rows.width)?);
+            try_push(WHAT, &mut new, Coordinate { node: node as u32, share, curvature, penalty, beta })?;
         }
         let some = !new.is_empty();
-        self.coordinates.append(&mut new);
+        try_extend(WHAT, &mut self.coordinates, new)?;
         self.coordinates.sort_unstable_by_key(|c| c.node);
-        some
+        Ok(some)
     }
 
     /// One sweep of the squared error: the largest violation of optimality that it met, as a penalty. Losses follow later.
@@ -298,7 +299,7 @@ impl<'a> Solver<'a> {
     /// Solves for a penalty from where things are; `before` is the penalty that they were solved for.
     fn solve(&mut self, lambda: f64, before: f64, control: &Control) -> Result<()> {
         let tolerance = self.penalties.tol * lambda;
-        self.admit(2.0 * lambda - before);
+        self.admit(2.0 * lambda - before)?;
         let mut left = self.penalties.max_iter;
         loop {
             match self.rows.kind {
@@ -307,7 +308,7 @@ impl<'a> Solver<'a> {
             }
             self.settle(STEPS);
             self.look(control)?;
-            if left == 0 || !self.admit(lambda + tolerance) {
+            if left == 0 || !self.admit(lambda + tolerance)? {
                 break;
             }
         }
@@ -320,9 +321,8 @@ impl<'a> Solver<'a> {
         self.coordinates.iter().map(|c| c.penalty * length(&c.beta)).sum()
     }
 
-    fn solution(&self) -> Solution {
-        let betas = self.coordinates.iter().map(|c| (c.node, c.beta.clone()));
-        Solution { start: self.intercept.clone(), betas: betas.collect() }
+    fn solution(&self) -> Result<Solution> {
+        Solution::copied(&self.intercept, self.coordinates.iter().map(|c| (c.node, &c.beta[..])))
     }
 
     /// Puts a solution in place of where things are.
@@ -343,7 +343,7 @@ impl<'a> Solver<'a> {
         self.slopes.iter_mut().for_each(|s| *s = -s.abs() - 1.0);
         solution.betas.keys().for_each(|&node| self.slopes[node as usize] = 0.0);
         self.coordinates.clear();
-        self.admit(-0.5);
+        self.admit(-0.5)?;
         for (coordinate, beta) in self.coordinates.iter_mut().zip(solution.betas.values()) {
             coordinate.beta.clone_from(beta);
         }
@@ -359,12 +359,12 @@ pub(crate) fn path(
     config: &CompressConfig,
     control: &Control,
 ) -> Result<(Records, Steps)> {
-    let mut solver = Solver::new(&nodes, mass, rows.clone(), config.standardize, penalties, control)?;
+    let mut solver = Solver::new(&nodes, mass, rows.try_clone()?, config.standardize, penalties, control)?;
     let mut records = Records::default();
     let at_first = solver.rows.losses().0;
-    records.push(0.0, solver.rows.losses(), rows.has_held_out(), 0, 0);
+    records.push(0.0, solver.rows.losses(), rows.has_held_out(), 0, 0)?;
     let (mut lambdas, mut norms) = (vec![solver.lambda_max], vec![0.0]);
-    let mut knots = vec![solver.solution()];
+    let mut knots = vec![solver.solution()?];
     let mut kept = Ancestors { stamp: try_filled(WHAT, 0, nodes.n_nodes())?, now: 0 };
     if solver.lambda_max > 0.0 {
         for k in 1..penalties.n {
@@ -374,10 +374,10 @@ pub(crate) fn path(
             let norm = solver.norm().max(norms[k - 1]);
             let n_test_nodes = kept.count(&nodes, solver.coordinates.iter().map(|c| c.node));
             let losses = solver.rows.losses();
-            records.push(norm, losses, rows.has_held_out(), n_test_nodes, solver.coordinates.len());
+            records.push(norm, losses, rows.has_held_out(), n_test_nodes, solver.coordinates.len())?;
             lambdas.push(lambda);
             norms.push(norm);
-            knots.push(solver.solution());
+            knots.push(solver.solution()?);
             control.one_more_done();
             if solver.rows.fits_all(at_first) || config.max_test_nodes.is_some_and(|max| n_test_nodes > max) {
                 break;
@@ -385,7 +385,7 @@ pub(crate) fn path(
         }
     }
     drop(solver);
-    let (mass, standardize) = (mass.clone(), config.standardize);
+    let (mass, standardize) = (mass.try_clone()?, config.standardize);
     let lasso = Lasso { nodes, rows, mass, standardize, penalties, lambdas, norms, knots };
     Ok((records, Steps::Knots(Box::new(lasso))))
 }
@@ -416,8 +416,9 @@ impl Ancestors {
 
 impl Lasso {
     /// The solution for penalty `step`.
-    pub(crate) fn knot(&self, step: usize) -> Solution {
-        self.knots[step].clone()
+    pub(crate) fn knot(&self, step: usize) -> Result<Solution> {
+        let Solution { start, betas } = &self.knots[step];
+        Solution::copied(start, betas.iter().map(|(&node, beta)| (node, &beta[..])))
     }
 
     /// The solution of a norm between those of penalties `step` and `step + 1`: by false position on the penalty, each guess
@@ -425,7 +426,7 @@ impl Lasso {
     pub(crate) fn solve_norm(&self, norm: f64, step: usize) -> Result<Solution> {
         let control = Control::default();
         let mut solver =
-            Solver::new(&self.nodes, &self.mass, self.rows.clone(), self.standardize, self.penalties, &control)?;
+            Solver::new(&self.nodes, &self.mass, self.rows.try_clone()?, self.standardize, self.penalties, &control)?;
         solver.restore(&self.knots[step], &control)?;
         let (mut high, mut low) = (self.lambdas[step], self.lambdas[step + 1]);
         let (mut of_high, mut of_low) = (self.norms[step] - norm, self.norms[step + 1] - norm);
@@ -453,6 +454,6 @@ impl Lasso {
                 side = 1;
             }
         }
-        Ok(solver.solution())
+        solver.solution()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::indicators::{Indicators, Scratch};
 use super::rows::FitRows;
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_copied, try_filled, try_with_capacity};
 
 const WHAT: &str = "weights of nodes";
 
@@ -16,8 +16,9 @@ pub(crate) struct NodeMass {
 
 impl NodeMass {
     pub(crate) fn new(nodes: &Indicators, rows: &FitRows) -> Result<Self> {
-        let train: Vec<u32> = (0..rows.n_rows() as u32).filter(|&i| rows.weight[i as usize] > 0.0).collect();
-        let values: Vec<f64> = train.iter().flat_map(|&i| [rows.weight[i as usize], 1.0]).collect();
+        let train = rows.of_training()?;
+        let mut values = try_with_capacity(WHAT, 2 * train.len())?;
+        train.iter().for_each(|&i| values.extend([rows.weight[i as usize], 1.0]));
         let mut weight = try_filled(WHAT, 0.0, nodes.n_nodes())?;
         let mut share = try_filled(WHAT, 0.0, nodes.n_nodes())?;
         let mut scratch = Scratch::default();
@@ -25,9 +26,13 @@ impl NodeMass {
             nodes.touched(tree, &train, &values, 2, &mut scratch, |k, sums| {
                 weight[k] = sums[0];
                 share[k] = if sums[1] == train.len() as f64 { 1.0 } else { (sums[0] / rows.total).min(1.0) };
-            });
+            })?;
         }
         Ok(NodeMass { weight, share })
+    }
+
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        Ok(NodeMass { weight: try_copied(WHAT, &self.weight)?, share: try_copied(WHAT, &self.share)? })
     }
 
     /// Standard deviation of a node's indicator.

@@ -130,7 +130,7 @@ impl CompressConfig {
             Keep::All => f64::NAN,
             Keep::Records => {
                 let predictions = forest.predict(x, control)?;
-                rows.clone().loss_of_predictions(predictions.view())?
+                rows.try_clone()?.loss_of_predictions(predictions.view())?
             }
         };
         let nodes = Indicators::new(forest, x, &rows.ids, control)?;
@@ -158,7 +158,7 @@ impl CompressConfig {
             CompressMethod::Lasso { n_alphas, eps, tol, max_iter } => {
                 drop(track);
                 let penalties = lasso::Penalties { n: n_alphas, eps, tol, max_iter };
-                lasso::path(nodes.clone(), rows, &mass, penalties, self, control)?
+                lasso::path(nodes, rows, &mass, penalties, self, control)?
             }
         };
         let path = CompressionPath {

@@ -1,6 +1,7 @@
 //! The path of a compression: what was moved, what that cost and gained, and the model at any point of it.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::engine::Engine;
 use super::indicators::Indicators;
@@ -10,7 +11,7 @@ use super::model::{Compressed, Link};
 use super::rebuild::{Linear, rebuild};
 use super::rows::FitRows;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_filled, try_reserve};
+use crate::error::{Error, Result, try_copied, try_extend, try_filled, try_push, try_with_capacity};
 use crate::forest::Forest;
 
 const WHAT: &str = "the path";
@@ -29,14 +30,21 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    pub(crate) fn push(&mut self, l1_norm: f64, losses: (f64, f64), has_test: bool, n_test_nodes: usize, n: usize) {
-        self.l1_norm.push(l1_norm);
-        self.train_loss.push(losses.0);
+    pub(crate) fn push(
+        &mut self,
+        l1_norm: f64,
+        losses: (f64, f64),
+        has_test: bool,
+        n_test_nodes: usize,
+        n: usize,
+    ) -> Result<()> {
+        try_push(WHAT, &mut self.l1_norm, l1_norm)?;
+        try_push(WHAT, &mut self.train_loss, losses.0)?;
         if has_test {
-            self.test_loss.push(losses.1);
+            try_push(WHAT, &mut self.test_loss, losses.1)?;
         }
-        self.n_test_nodes.push(n_test_nodes);
-        self.n_nonzero.push(n);
+        try_push(WHAT, &mut self.n_test_nodes, n_test_nodes)?;
+        try_push(WHAT, &mut self.n_nonzero, n)
     }
 }
 
@@ -87,7 +95,7 @@ impl<'a> Track<'a> {
         keep: bool,
     ) -> Result<Self> {
         let mut records = Records::default();
-        records.push(0.0, rows.losses(), rows.has_held_out(), 0, 0);
+        records.push(0.0, rows.losses(), rows.has_held_out(), 0, 0)?;
         Ok(Track {
             nodes,
             is_kept: try_filled(WHAT, false, nodes.n_nodes())?,
@@ -113,12 +121,9 @@ impl<'a> Track<'a> {
     pub(crate) fn push(&mut self, node: usize, length: f64, direction: &[f64], engine: &Engine<'_>) -> Result<()> {
         if self.keep_moves {
             let (nodes, lengths, directions) = &mut self.moves;
-            if directions.len() + direction.len() > directions.capacity() {
-                try_reserve(WHAT, directions, directions.len().max(direction.len()))?;
-            }
-            nodes.push(node as u32);
-            lengths.push(length);
-            directions.extend(direction.iter().map(|&u| u as f32));
+            try_push(WHAT, nodes, node as u32)?;
+            try_push(WHAT, lengths, length)?;
+            try_extend(WHAT, directions, direction.iter().map(|&u| u as f32))?;
         }
         let mut at = self.nodes.parent(node);
         while let Some(up) = at
@@ -132,8 +137,7 @@ impl<'a> Track<'a> {
         let even = self.l1_norm == length * (n - 1) as f64;
         self.l1_norm = if even { length * n as f64 } else { self.l1_norm + length };
         let rows = &engine.rows;
-        self.records.push(self.l1_norm, rows.losses(), rows.has_held_out(), self.n_kept, engine.n_nonzero());
-        Ok(())
+        self.records.push(self.l1_norm, rows.losses(), rows.has_held_out(), self.n_kept, engine.n_nonzero())
     }
 
     pub(crate) fn into_steps(self) -> (Records, Steps) {
@@ -208,7 +212,7 @@ impl CompressionPath {
         match &self.steps {
             Steps::Knots(lasso) if step < self.n_steps() && l1_norm > self.records.l1_norm[step] => {
                 let nodes = lasso.solve_norm(l1_norm, step)?;
-                self.model(&self.linear(nodes), l1_norm)
+                self.model(&self.linear(nodes)?, l1_norm)
             }
             _ => self.at_step(step),
         }
@@ -219,7 +223,7 @@ impl CompressionPath {
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] when there are fewer; [`crate::ErrorKind::OutOfMemory`].
     pub fn at_step(&self, step: usize) -> Result<Compressed> {
-        let linear = self.linear(self.nodes_of(step)?);
+        let linear = self.linear(self.nodes_of(step)?)?;
         self.model(&linear, self.records.l1_norm[step])
     }
 
@@ -234,7 +238,7 @@ impl CompressionPath {
     /// # Errors
     /// As [`CompressionPath::at_step`].
     pub fn coefficients(&self, step: usize) -> Result<Vec<Coefficient>> {
-        Ok(self.linear(self.nodes_of(step)?).coefficients)
+        Ok(self.linear(self.nodes_of(step)?)?.coefficients)
     }
 
     /// The constant of scores after `step` steps, in the units of y.
@@ -242,7 +246,7 @@ impl CompressionPath {
     /// # Errors
     /// As [`CompressionPath::at_step`].
     pub fn intercept(&self, step: usize) -> Result<Vec<f64>> {
-        Ok(self.linear(self.nodes_of(step)?).intercept)
+        Ok(self.linear(self.nodes_of(step)?)?.intercept)
     }
 
     /// Bytes of the model file after `step` steps.
@@ -263,17 +267,20 @@ impl CompressionPath {
                 let mut betas: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
                 let moves = nodes.iter().zip(lengths).zip(directions.chunks_exact(self.width));
                 for ((&node, length), direction) in moves.take(step) {
-                    let beta = betas.entry(node).or_insert_with(|| vec![0.0; self.width]);
+                    let beta = match betas.entry(node) {
+                        Entry::Occupied(beta) => beta.into_mut(),
+                        Entry::Vacant(place) => place.insert(try_filled(WHAT, 0.0, self.width)?),
+                    };
                     beta.iter_mut().zip(direction).for_each(|(b, &u)| *b += length * f64::from(u));
                 }
                 Solution { start: self.start.clone(), betas }
             }
-            Steps::Knots(lasso) => lasso.knot(step),
+            Steps::Knots(lasso) => lasso.knot(step)?,
         })
     }
 
     /// In the units of y, of indicators that are 0 and 1.
-    fn linear(&self, solution: Solution) -> Linear {
+    fn linear(&self, solution: Solution) -> Result<Linear> {
         let mut intercept: Vec<f64> = solution.start.iter().zip(&self.scale).map(|(b, s)| b * s).collect();
         let offsets = self.forest.trees.iter().scan(0usize, |first, tree| {
             let this = *first;
@@ -281,7 +288,7 @@ impl CompressionPath {
             Some(this)
         });
         let offsets: Vec<usize> = offsets.collect();
-        let mut coefficients = Vec::with_capacity(solution.betas.len());
+        let mut coefficients = try_with_capacity(WHAT, solution.betas.len())?;
         for (node, mut beta) in solution.betas {
             let node = node as usize;
             let tree = offsets.partition_point(|&offset| offset <= node) - 1;
@@ -293,7 +300,7 @@ impl CompressionPath {
             }
             coefficients.push((tree as u32, (node - offsets[tree]) as u32, beta));
         }
-        Linear { intercept, coefficients }
+        Ok(Linear { intercept, coefficients })
     }
 }
 
@@ -302,4 +309,12 @@ impl CompressionPath {
 pub(crate) struct Solution {
     pub(crate) start: Vec<f64>,
     pub(crate) betas: BTreeMap<u32, Vec<f64>>,
+}
+
+impl Solution {
+    /// `betas` come by node.
+    pub(crate) fn copied<'b>(start: &[f64], betas: impl Iterator<Item = (u32, &'b [f64])>) -> Result<Self> {
+        let betas = betas.map(|(node, beta)| Ok((node, try_copied(WHAT, beta)?))).collect::<Result<_>>()?;
+        Ok(Solution { start: try_copied(WHAT, start)?, betas })
+    }
 }

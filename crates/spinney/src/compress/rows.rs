@@ -12,7 +12,7 @@ use crate::compress::engine::NARROW;
 use crate::compress::{CompressConfig, CompressLoss, CompressMethod};
 use crate::control::Control;
 use crate::data::{Outputs, Targets, Weights};
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_with_capacity};
 use crate::forest::try_matrix;
 use crate::split::dispatch::SplitY;
 
@@ -104,8 +104,8 @@ impl FitRows {
         let width = n_scores(&outputs);
         let mut ids = try_with_capacity(WHAT, n)?;
         ids.extend((0..n as u32).filter(|&i| weight_of(i) > 0.0 || held_of(i) > 0.0));
-        let weight: Vec<f64> = ids.iter().map(|&i| weight_of(i)).collect();
-        let held: Vec<f64> = ids.iter().map(|&i| held_of(i)).collect();
+        let weight = try_collected(WHAT, ids.iter().map(|&i| weight_of(i)))?;
+        let held = try_collected(WHAT, ids.iter().map(|&i| held_of(i)))?;
         let binary = matches!(&outputs, Outputs::Classes { n_classes } if is_binary(n_classes));
         let kind = match (&outputs, config.loss) {
             (_, CompressLoss::SquaredError) => Kind::Squared,
@@ -230,8 +230,33 @@ impl FitRows {
         }
     }
 
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        Ok(FitRows {
+            ids: try_copied(WHAT, &self.ids)?,
+            weight: try_copied(WHAT, &self.weight)?,
+            kind: self.kind.clone(),
+            scale: try_copied(WHAT, &self.scale)?,
+            start: try_copied(WHAT, &self.start)?,
+            values: try_copied(WHAT, &self.values)?,
+            gradients: try_copied(WHAT, &self.gradients)?,
+            ptr: try_copied(WHAT, &self.ptr)?,
+            on: try_copied(WHAT, &self.on)?,
+            held: try_copied(WHAT, &self.held)?,
+            judge: self.judge.clone(),
+            losses: try_copied(WHAT, &self.losses)?,
+            ..*self
+        })
+    }
+
     pub(crate) fn n_rows(&self) -> usize {
         self.ids.len()
+    }
+
+    /// Rows of positive training weight.
+    pub(crate) fn of_training(&self) -> Result<Vec<u32>> {
+        let mut train = try_with_capacity(WHAT, self.n_rows())?;
+        train.extend((0..self.n_rows() as u32).filter(|&i| self.weight[i as usize] > 0.0));
+        Ok(train)
     }
 
     /// Columns that are 1 in a row of labels or classes.

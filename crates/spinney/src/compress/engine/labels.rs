@@ -8,7 +8,7 @@
 use super::super::indicators::Indicators;
 use super::super::rows::FitRows;
 use super::{WHAT, dot};
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_filled, try_push};
 
 /// Nodes with coefficients, by tree.
 #[derive(Debug)]
@@ -18,13 +18,13 @@ pub(super) struct Fitted {
 }
 
 impl Fitted {
-    pub(super) fn new(n_trees: usize) -> Self {
-        Fitted { of_tree: vec![Vec::new(); n_trees] }
+    pub(super) fn new(n_trees: usize) -> Result<Self> {
+        Ok(Fitted { of_tree: try_filled(WHAT, Vec::new(), n_trees)? })
     }
 
     /// A node of a tree that has coefficients from now on.
-    pub(super) fn push(&mut self, tree: usize, node: usize, slot: u32) {
-        self.of_tree[tree].push((node as u32, slot));
+    pub(super) fn push(&mut self, tree: usize, node: usize, slot: u32) -> Result<()> {
+        try_push(WHAT, &mut self.of_tree[tree], (node as u32, slot))
     }
 
     fn trees(&self) -> impl Iterator<Item = (usize, &[(u32, u32)])> {

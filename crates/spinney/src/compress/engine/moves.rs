@@ -4,7 +4,7 @@ use super::super::best::NEVER;
 use super::super::rows::FitRows;
 use super::{Engine, Keeper, NONE, Scoring, WHAT};
 use crate::control::Control;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_filled, try_grow, try_with_capacity};
 use crate::pool;
 
 /// Moves after which ‖c_k‖² is summed anew, against rounding.
@@ -23,10 +23,11 @@ impl Engine<'_> {
             None => Vec::new(),
         };
         if self.slot[node] == NONE {
+            try_grow(WHAT, &mut self.coefficients, width)?;
             self.slot[node] = (self.coefficients.len() / width) as u32;
             self.coefficients.resize(self.coefficients.len() + width, 0.0);
             if let Some(fitted) = &mut self.fitted {
-                fitted.push(nodes.place(node).0, node, self.slot[node]);
+                fitted.push(nodes.place(node).0, node, self.slot[node])?;
             }
         }
         let slot = self.slot[node] as usize * width;
@@ -45,13 +46,18 @@ impl Engine<'_> {
             return self.apply_to_labels(inside, length, direction, &of_labels, control);
         }
         let squares = matches!(self.keeper, Keeper::Squares(_));
-        let products = if squares { self.products(inside, within, without, direction) } else { Vec::new() };
-        let mut moved = Vec::new();
-        let mut values = Vec::new();
+        let products = if squares { self.products(inside, within, without, direction)? } else { Vec::new() };
+        let by_sum = matches!(self.keeper, Keeper::Sums(_));
+        let n_moved = match squares {
+            true => 0,
+            false if without == 0.0 => inside.len(),
+            false => self.rows.n_rows(),
+        };
+        let mut moved = try_with_capacity(WHAT, n_moved)?;
+        let mut values = try_with_capacity(WHAT, n_moved * if by_sum { width } else { 1 })?;
         let mut change = vec![0.0; width];
         let mut overall = vec![0.0; width];
         let mut rise = 0.0;
-        let by_sum = matches!(self.keeper, Keeper::Sums(_));
         let mut shift = |rows: &mut FitRows, i: u32, by: f64| {
             let w = rows.weight[i as usize];
             let added = rows.shift(i as usize, length * by, direction, &mut change);
@@ -83,7 +89,7 @@ impl Engine<'_> {
         if width == 1 {
             self.sign[node] = self.coefficients[slot].signum() as f32;
             if moved.len() * FEW * nodes.n_trees() >= nodes.n_rows * nodes.n_trees() + nodes.n_nodes() {
-                self.add_in_ranges(&moved, &values);
+                self.add_in_ranges(&moved, &values)?;
                 return Ok(rise);
             }
         }
@@ -94,7 +100,7 @@ impl Engine<'_> {
             }
             return Ok(rise);
         }
-        let mut passed = Vec::new();
+        let mut passed = std::mem::take(&mut self.passed);
         for tree in 0..nodes.n_trees() {
             let scratch = &mut self.scratch;
             let passed = &mut passed;
@@ -112,9 +118,10 @@ impl Engine<'_> {
                     exact[k] = false;
                     passed.push(k as u32);
                 }),
-            }
+            }?;
             passed.drain(..).for_each(|k| self.score(k as usize));
         }
+        self.passed = passed;
         Ok(rise)
     }
 
@@ -146,12 +153,12 @@ impl Engine<'_> {
 
     /// Adds one number for each of some rows to the sums of all nodes that hold them, and scores all nodes: a node's rows are
     /// a range, so its sum is the difference of two sums over all rows before. Nodes without such rows stay as they are.
-    fn add_in_ranges(&mut self, moved: &[u32], values: &[f64]) {
+    fn add_in_ranges(&mut self, moved: &[u32], values: &[f64]) -> Result<()> {
         let Keeper::Sums(sums) = &mut self.keeper else { unreachable!("one score is narrow") };
         let nodes = self.nodes;
-        let mut by_row = vec![0.0; nodes.n_rows];
+        let mut by_row = try_filled(WHAT, 0.0, nodes.n_rows)?;
         moved.iter().zip(values).for_each(|(&i, v)| by_row[i as usize] = *v);
-        let mut before = vec![0.0; nodes.n_rows + 1];
+        let mut before = try_filled(WHAT, 0.0, nodes.n_rows + 1)?;
         let all = if self.scoring == Scoring::Standardized { self.overall[0] } else { 0.0 };
         for tree in 0..nodes.n_trees() {
             let (order, start, end) = nodes.ranges(tree);
@@ -172,11 +179,12 @@ impl Engine<'_> {
                 scores[k] = if may_move { (c.abs() * factor[k]) as f32 } else { NEVER };
             }
         }
+        Ok(())
     }
 
     /// For each row, weight × ⟨gradient, u⟩ and weight × what its score moves by.
-    fn products(&mut self, inside: &[u32], within: f64, without: f64, direction: &[f64]) -> Vec<[f64; 2]> {
-        let mut products = vec![[0.0; 2]; self.rows.n_rows()];
+    fn products(&mut self, inside: &[u32], within: f64, without: f64, direction: &[f64]) -> Result<Vec<[f64; 2]>> {
+        let mut products = try_filled(WHAT, [0.0; 2], self.rows.n_rows())?;
         inside.iter().for_each(|&i| self.is_moved[i as usize] = true);
         for &i in &self.train {
             let i = i as usize;
@@ -185,7 +193,7 @@ impl Engine<'_> {
             products[i] = [w * dot(self.rows.gradient(i), direction), w * by];
         }
         inside.iter().for_each(|&i| self.is_moved[i as usize] = false);
-        products
+        Ok(products)
     }
 
     /// Adds to the squares of all nodes with rows that move; sums as in [`Engine::add_in_ranges`]. Trees on several threads.

@@ -5,10 +5,10 @@
 //! the constant solved for in every step. The way to its solution is then taken, or half of it as often as the objective
 //! would rise.
 
-use super::{Solver, length};
+use super::{Coordinate, Solver, length};
 use crate::compress::rows::FitRows;
 use crate::control::Control;
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_copied, try_filled, try_with_capacity};
 
 /// Least curvature of a row, of 1 at most: rows far out bend no line, and a step would have no end.
 const FLAT: f64 = 1e-5;
@@ -37,7 +37,7 @@ impl Solver<'_> {
     pub(super) fn newton(&mut self, lambda: f64, tolerance: f64, left: &mut usize, control: &Control) -> Result<()> {
         while *left > 0 {
             let mut model = self.model()?;
-            let before: Vec<Vec<f64>> = self.coordinates.iter().map(|c| c.beta.clone()).collect();
+            let before = betas(&self.coordinates)?;
             let mut first = None;
             let mut only_active = false;
             while *left > 0 {
@@ -51,7 +51,7 @@ impl Solver<'_> {
                 }
                 only_active = !settled;
             }
-            if !self.go(&model, &before, lambda) || first.is_none_or(|worst| worst <= tolerance) {
+            if !self.go(&model, &before, lambda)? || first.is_none_or(|worst| worst <= tolerance) {
                 break;
             }
         }
@@ -121,7 +121,7 @@ impl Solver<'_> {
 
     /// Goes the way of a model, from coefficients `before` to those that are there, or as much of it as lowers the
     /// objective. False where none does: everything is as before.
-    fn go(&mut self, model: &Model, before: &[Vec<f64>], lambda: f64) -> bool {
+    fn go(&mut self, model: &Model, before: &[Vec<f64>], lambda: f64) -> Result<bool> {
         let Solver { rows, coordinates, intercept, .. } = self;
         let mut change = vec![0.0; model.width];
         let constant: Vec<f64> = model.overall.iter().zip(&model.total).map(|(all, h)| all / h).collect();
@@ -134,7 +134,7 @@ impl Solver<'_> {
             }
             loss
         };
-        let after: Vec<Vec<f64>> = coordinates.iter().map(|c| c.beta.clone()).collect();
+        let after = betas(coordinates)?;
         let norm_before: f64 = coordinates.iter().zip(before).map(|(c, beta)| c.penalty * length(beta)).sum();
         let (mut share, mut gone) = (1.0, 0.0);
         let mut loss = 0.0;
@@ -144,7 +144,7 @@ impl Solver<'_> {
             let norm: f64 = coordinates.iter().map(|c| c.penalty * length(&c.beta)).sum();
             if loss + lambda * (norm - norm_before) <= 0.0 {
                 intercept.iter_mut().zip(&constant).for_each(|(b, s)| *b += share * s);
-                return true;
+                return Ok(true);
             }
             share /= 2.0;
             for ((coordinate, before), after) in coordinates.iter_mut().zip(before).zip(&after) {
@@ -154,7 +154,7 @@ impl Solver<'_> {
         }
         go_on(rows, -gone);
         coordinates.iter_mut().zip(before).for_each(|(coordinate, beta)| coordinate.beta.clone_from(beta));
-        false
+        Ok(false)
     }
 }
 
@@ -166,6 +166,15 @@ impl Model {
         let bent = self.slopes[range.clone()].iter_mut().zip(&self.curvatures[range]);
         bent.zip(step).for_each(|((r, h), s)| *r -= h * s);
     }
+}
+
+/// A copy of the coefficients of each.
+fn betas(coordinates: &[Coordinate]) -> Result<Vec<Vec<f64>>> {
+    let mut betas = try_with_capacity(super::WHAT, coordinates.len())?;
+    for coordinate in coordinates {
+        betas.push(try_copied(super::WHAT, &coordinate.beta)?);
+    }
+    Ok(betas)
 }
 
 /// Adds weight × values to sums.
