@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ndarray::{Array2, ArrayView2};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -28,6 +28,8 @@ type PyValidation<'py> = (PyMatrix<'py>, PyTargets<'py>, Option<PyReadonlyArray1
 
 /// The same without X: weak models look at it themselves.
 type PyValidationTargets<'py> = (PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>);
+
+const STAGES: &str = "the stages of a model";
 
 /// A fitted boosting model. Immutable: any number of threads may use it at once.
 #[pyclass(frozen, eq, module = "spinney._spinney", name = "Boosted")]
@@ -132,6 +134,8 @@ struct Callback {
     raised: Option<PyErr>,
 }
 
+const PREDICTIONS: &str = "predictions of the weak model";
+
 impl Callback {
     fn call(
         &self,
@@ -144,12 +148,14 @@ impl Callback {
         if let Some(progress) = &self.progress {
             progress.call1(py, (stage,))?;
         }
-        let arguments = (stage, rows.to_pyarray(py), targets.to_pyarray(py), weights.to_pyarray(py));
+        const WHAT: &str = "the targets of a stage";
+        let targets = output::copied_rows(py, WHAT, targets)?;
+        let arguments = (stage, output::copied(py, WHAT, rows)?, targets, output::copied(py, WHAT, weights)?);
         let found = self.fit_predict.bind(py).call1(arguments)?;
         let (train, validation): (PyReadonlyArray2<'_, f64>, Option<PyReadonlyArray2<'_, f64>>) = found.extract()?;
         Ok(WeakPredictions {
-            train: train.as_array().to_owned(),
-            validation: validation.map(|predictions| predictions.as_array().to_owned()),
+            train: output::owned(PREDICTIONS, train.as_array())?,
+            validation: validation.map(|values| output::owned(PREDICTIONS, values.as_array())).transpose()?,
         })
     }
 }
@@ -241,23 +247,23 @@ impl PyBoosted {
     }
 
     /// (width,): the constant scores that the first stage adds to.
-    fn start<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.0.start().to_pyarray(py)
+    fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, STAGES, self.0.start())
     }
 
     /// (n_stages, width): without the learning rate.
-    fn step_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
-        self.0.step_sizes().to_pyarray(py)
+    fn step_sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        output::copied_rows(py, STAGES, self.0.step_sizes())
     }
 
     /// (n_stages,): loss on the training rows after each stage.
-    fn train_score<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.0.train_score().to_pyarray(py)
+    fn train_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, STAGES, self.0.train_score())
     }
 
     /// (n_stages,): loss on the rows held out, or nothing.
-    fn validation_score<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.0.validation_score().to_pyarray(py)
+    fn validation_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, STAGES, self.0.validation_score())
     }
 
     /// (n_samples, width) float64.
@@ -317,7 +323,7 @@ impl PyBoosted {
 
     /// The model as bytes: the same bytes whenever the model is the same.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+        output::bytes(py, &self.0.to_bytes().map_err(raise)?)
     }
 
     /// The model that `to_bytes` wrote; every tree is proven before use.

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, ToPyArray};
-use pyo3::exceptions::PyValueError;
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use spinney::{
@@ -14,7 +13,7 @@ use crate::config::PyForestConfig;
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights, n_stored};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights, n_stored};
 use crate::names::{kind_of, n_classes};
 use crate::output;
 use crate::projection::n_columns;
@@ -118,8 +117,10 @@ pub(crate) fn cross_validate_compression<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
     let (weights, grow, config) = (weights.view()?, grow.into_config()?, config.into_config()?);
-    let rows = |rows: &PyReadonlyArray1<'_, u32>| rows.as_array().to_vec();
-    let folds: Vec<Fold> = folds.iter().map(|(train, test)| Fold { train: rows(train), test: rows(test) }).collect();
+    let rows =
+        |rows: &PyReadonlyArray1<'_, u32>| collected("the rows of a fold", rows.as_array().iter().copied().map(Ok));
+    let fold = |(train, test): &(_, _)| Ok(Fold { train: rows(train)?, test: rows(test)? });
+    let folds: Vec<Fold> = folds.iter().map(fold).collect::<PyResult<_>>()?;
     let cost = cost_of_path(&x, &y, grow.n_trees).saturating_mul(folds.len());
     let entry = Entry { n_threads, cost, progress };
     let found = entry.run(py, |control| config.cross_validate(&grow, &x, &y, weights, &folds, control))?;
@@ -127,6 +128,8 @@ pub(crate) fn cross_validate_compression<'py>(
     (output::vector(py, found.l1_norms), losses.0, losses.1, output::vector(py, found.full_forest_loss))
         .into_pyobject(py)
 }
+
+const PATH: &str = "the path";
 
 /// A path of compression. Immutable: any number of threads may use it at once.
 #[pyclass(frozen, module = "spinney._spinney", name = "CompressionPath")]
@@ -147,25 +150,25 @@ impl PyCompressionPath {
         self.0.width()
     }
 
-    fn l1_norm<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.0.l1_norm().to_pyarray(py)
+    fn l1_norm<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, PATH, self.0.l1_norm())
     }
 
-    fn train_loss<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.0.train_loss().to_pyarray(py)
+    fn train_loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, PATH, self.0.train_loss())
     }
 
     /// Empty without rows held out.
-    fn test_loss<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.0.test_loss().to_pyarray(py)
+    fn test_loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, PATH, self.0.test_loss())
     }
 
-    fn n_test_nodes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        output::vector(py, self.0.n_test_nodes().iter().map(|&n| n as i64).collect())
+    fn n_test_nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(output::vector(py, collected(PATH, self.0.n_test_nodes().iter().map(|&n| Ok(n as i64)))?))
     }
 
-    fn n_nonzero<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        output::vector(py, self.0.n_nonzero().iter().map(|&n| n as i64).collect())
+    fn n_nonzero<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(output::vector(py, collected(PATH, self.0.n_nonzero().iter().map(|&n| Ok(n as i64)))?))
     }
 
     /// The last step whose norm is at most that.
@@ -191,12 +194,15 @@ impl PyCompressionPath {
     /// Trees, nodes (uint32) and coefficients, (n_nonzero, width): of 0/1 indicators, in the units of y.
     fn coefficients<'py>(&self, py: Python<'py>, step: usize) -> PyResult<Bound<'py, PyTuple>> {
         let found = self.run(py, |path| path.coefficients(step))?;
-        let (trees, nodes) = (found.iter().map(|c| c.0).collect(), found.iter().map(|c| c.1).collect());
-        let (n, width) = (found.len(), self.0.width());
-        let values = found.into_iter().flat_map(|(_, _, beta)| beta).collect();
-        let values = ndarray::Array2::from_shape_vec((n, width), values)
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        (output::vector(py, trees), output::vector(py, nodes), output::array(py, values)).into_pyobject(py)
+        let trees = collected(PATH, found.iter().map(|c| Ok(c.0)))?;
+        let nodes = collected(PATH, found.iter().map(|c| Ok(c.1)))?;
+        let values = output::zeros(py, found.len(), self.0.width())?;
+        let mut rows = values.try_readwrite()?;
+        for (mut row, (_, _, beta)) in rows.as_array_mut().rows_mut().into_iter().zip(found) {
+            row.iter_mut().zip(beta).for_each(|(to, b)| *to = b);
+        }
+        drop(rows);
+        (output::vector(py, trees), output::vector(py, nodes), values).into_pyobject(py)
     }
 
     /// (width,): the constant of scores after so many steps.
@@ -355,7 +361,7 @@ impl PyCompressed {
 
     /// The model as bytes: the same bytes whenever the model is the same.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+        output::bytes(py, &self.0.to_bytes().map_err(raise)?)
     }
 
     /// The model that `to_bytes` wrote; every tree is proven before use.

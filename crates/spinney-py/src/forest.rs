@@ -300,7 +300,7 @@ impl PyForest {
 
     /// The model as bytes: the same bytes whenever the model is the same.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+        output::bytes(py, &self.0.to_bytes().map_err(raise)?)
     }
 
     /// The model that `to_bytes` wrote; every tree is proven before use.

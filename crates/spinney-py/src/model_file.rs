@@ -16,6 +16,7 @@ use crate::compress::PyCompressed;
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::PyForest;
+use crate::input::collected;
 use crate::names::{kind_of, name_of};
 use crate::output;
 
@@ -126,7 +127,8 @@ fn array_of(array: &Bound<'_, PyAny>) -> PyResult<Array> {
     ) -> Option<PyResult<Array>> {
         let array: PyReadonlyArrayDyn<'py, T> = array.extract().ok()?;
         let view = array.as_array();
-        Some(Array::try_new(view.shape().to_vec(), values(view.iter().copied().collect())).map_err(raise))
+        let copy = collected("an array of the model", view.iter().copied().map(Ok));
+        Some(copy.and_then(|copy| Array::try_new(view.shape().to_vec(), values(copy)).map_err(raise)))
     }
     let found = read(array, Values::Bool)
         .or_else(|| read(array, Values::U8))

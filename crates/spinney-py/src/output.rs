@@ -1,8 +1,11 @@
 //! The engine's arrays as numpy arrays: memory changes hands, nothing is copied.
 
-use ndarray::{Array, Dimension};
+use ndarray::{Array, Array2, ArrayView2, Dimension};
 use numpy::{Element, IntoPyArray, PyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::input::collected;
 
 /// A new array of zeros in C order, in numpy's memory. numpy asks the system for large pages where an array is large: far
 /// fewer page faults when it is first written.
@@ -19,4 +22,48 @@ pub(crate) fn array<T: Element, D: Dimension>(py: Python<'_>, array: Array<T, D>
 /// A numpy array that owns `vector`'s memory.
 pub(crate) fn vector<T: Element>(py: Python<'_>, vector: Vec<T>) -> Bound<'_, PyArray1<T>> {
     vector.into_pyarray(py)
+}
+
+/// A numpy array with a copy of some values, whose memory may be refused.
+///
+/// # Errors
+/// `MemoryError`.
+pub(crate) fn copied<'py, T: Element + Copy>(
+    py: Python<'py>,
+    what: &'static str,
+    values: &[T],
+) -> PyResult<Bound<'py, PyArray1<T>>> {
+    Ok(vector(py, collected(what, values.iter().copied().map(Ok))?))
+}
+
+/// The same of a matrix, in C order.
+///
+/// # Errors
+/// `MemoryError`.
+pub(crate) fn copied_rows<'py>(
+    py: Python<'py>,
+    what: &'static str,
+    rows: ArrayView2<'_, f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    Ok(array(py, owned(what, rows)?))
+}
+
+/// A copy of a matrix, in C order, whose memory may be refused.
+///
+/// # Errors
+/// `MemoryError`.
+pub(crate) fn owned(what: &'static str, rows: ArrayView2<'_, f64>) -> PyResult<Array2<f64>> {
+    let values = collected(what, rows.iter().copied().map(Ok))?;
+    Ok(Array2::from_shape_vec(rows.dim(), values).expect("as many values as the matrix has"))
+}
+
+/// A copy of some bytes.
+///
+/// # Errors
+/// `MemoryError`.
+pub(crate) fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, bytes.len(), |copy| {
+        copy.copy_from_slice(bytes);
+        Ok(())
+    })
 }

@@ -11,6 +11,8 @@ use crate::enter::Entry;
 use crate::error::raise;
 use crate::output;
 
+const WHAT: &str = "the nodes of a tree";
+
 /// A fitted tree. Each array is made anew when asked for, O(nodes); `value` is O(nodes × outputs × classes).
 #[pyclass(frozen, module = "spinney._spinney", name = "Tree")]
 #[derive(Debug)]
@@ -33,32 +35,32 @@ impl PyTree {
         self.0.max_depth()
     }
 
-    fn children_left<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        output::vector(py, self.0.children_left())
+    fn children_left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(output::vector(py, self.0.children_left().map_err(raise)?))
     }
 
-    fn children_right<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        output::vector(py, self.0.children_right())
+    fn children_right<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(output::vector(py, self.0.children_right().map_err(raise)?))
     }
 
-    fn feature<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        output::vector(py, self.0.feature())
+    fn feature<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(output::vector(py, self.0.feature().map_err(raise)?))
     }
 
-    fn threshold<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        output::vector(py, self.0.threshold())
+    fn threshold<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(output::vector(py, self.0.threshold().map_err(raise)?))
     }
 
-    fn impurity<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        output::vector(py, self.0.impurity().to_vec())
+    fn impurity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, WHAT, self.0.impurity())
     }
 
-    fn n_node_samples<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        output::vector(py, self.0.n_node_samples().to_vec())
+    fn n_node_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        output::copied(py, WHAT, self.0.n_node_samples())
     }
 
-    fn weighted_n_node_samples<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        output::vector(py, self.0.weighted_n_node_samples().to_vec())
+    fn weighted_n_node_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, WHAT, self.0.weighted_n_node_samples())
     }
 
     /// (n_nodes, n_outputs, max_n_classes): means of numbers, frequencies of classes.

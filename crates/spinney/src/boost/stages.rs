@@ -98,7 +98,7 @@ impl Fitting<'_> {
                 (Some(v), Some(y)) => Some(self.data::<T>(&y[t], Weights::of_rows(v.sample_weight, v.x.n_samples())?)?),
                 _ => None,
             };
-            let data = self.data::<T>(y, shared.weights.clone())?;
+            let data = self.data::<T>(y, shared.weights.try_clone()?)?;
             tracks.push(self.track(data, validation, &shared)?);
         }
         let empty = || Boosted::empty(&self.problem, self.x.n_features(), config.learning_rate);

@@ -10,7 +10,7 @@
 
 use super::{DenseColumns, SparseView};
 use crate::control::Control;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_copied, try_filled, try_grow, try_push, try_with_capacity};
 use crate::partition::Entry;
 use crate::partition::sort::sort_by_value;
 use crate::pool;
@@ -36,12 +36,15 @@ pub(crate) struct Bins {
 }
 
 impl Bins {
-    fn new(of_features: Vec<Vec<Bin>>, zero: Vec<u8>) -> Self {
-        let ends = of_features.iter().scan(0, |end, bins| {
-            *end += bins.len();
-            Some(*end)
-        });
-        Bins { start: std::iter::once(0).chain(ends).collect(), bins: of_features.concat(), zero }
+    fn new(of_features: Vec<Vec<Bin>>, zero: Vec<u8>) -> Result<Self> {
+        let mut start = try_with_capacity(WHAT, of_features.len() + 1)?;
+        let mut bins = try_with_capacity(WHAT, of_features.iter().map(Vec::len).sum())?;
+        start.push(0);
+        for of_feature in of_features {
+            bins.extend(of_feature);
+            start.push(bins.len());
+        }
+        Ok(Bins { bins, start, zero })
     }
 
     pub(crate) fn of(&self, feature: u32) -> &[Bin] {
@@ -105,8 +108,8 @@ pub(crate) fn bin_dense(
         let values = x.column(feature as u32).iter().enumerate().filter(|&(row, _)| units(row) > 0);
         entries.extend(values.map(|(row, &value)| Entry::new(value, row as u32)));
         sort_by_value(entries);
-        find_runs(entries, &units, 0, runs);
-        *bins = find_bins(runs, max_bins);
+        find_runs(entries, &units, 0, runs)?;
+        *bins = find_bins(runs, max_bins)?;
         let mut code = 0;
         for entry in entries {
             while entry.value() > bins[code].high {
@@ -116,8 +119,8 @@ pub(crate) fn bin_dense(
         }
         Ok(())
     })?;
-    let bins = Bins::new(of_features, try_filled(WHAT, 0, p)?);
-    let codes = Codes { codes, n_samples: n, start: bins.start.clone() };
+    let bins = Bins::new(of_features, try_filled(WHAT, 0, p)?)?;
+    let codes = Codes { codes, n_samples: n, start: try_copied(WHAT, &bins.start)? };
     Ok((bins, codes))
 }
 
@@ -142,11 +145,12 @@ pub(crate) fn bin_sparse(
         let (rows, values) = x.slice(feature);
         let stored = || rows.iter().zip(values).filter(|&(&row, &value)| value != 0.0 && units(row as usize) > 0);
         entries.clear();
+        try_grow(WHAT, &mut entries, rows.len())?;
         entries.extend(stored().map(|(&row, &value)| Entry::new(value, row)));
         sort_by_value(&mut entries);
         let n_zeros = total - entries.iter().map(|e| units(e.row() as usize)).sum::<u64>();
-        find_runs(&entries, &units, n_zeros, &mut runs);
-        let bins = find_bins(&runs, max_bins);
+        find_runs(&entries, &units, n_zeros, &mut runs)?;
+        let bins = find_bins(&runs, max_bins)?;
         // Where no row is zero the code of zero is that of the rows that are not kept below, as everywhere.
         let zero = code_of(&bins, 0.0);
         for (&row, &value) in stored() {
@@ -160,7 +164,7 @@ pub(crate) fn bin_sparse(
         zeros.push(zero);
         of_features.push(bins);
     }
-    Ok((Bins::new(of_features, zeros), SparseView::try_new(ptr, indices, codes, n)?))
+    Ok((Bins::new(of_features, zeros)?, SparseView::try_new(ptr, indices, codes, n)?))
 }
 
 /// The bin of a value; of one outside all bins, the nearest above or the last.
@@ -169,23 +173,24 @@ fn code_of(bins: &[Bin], value: f32) -> u8 {
 }
 
 /// Distinct values in rising order with the units of each, from sorted entries and zeros that are not among them.
-fn find_runs(entries: &[Entry], units: impl Fn(usize) -> u64, n_zeros: u64, runs: &mut Vec<(f32, u64)>) {
+fn find_runs(entries: &[Entry], units: impl Fn(usize) -> u64, n_zeros: u64, runs: &mut Vec<(f32, u64)>) -> Result<()> {
     runs.clear();
-    runs.extend(entries.chunk_by(|a, b| a.key() == b.key()).map(|run| {
-        let units = run.iter().map(|e| units(e.row() as usize)).sum();
-        (run[0].value(), units)
-    }));
+    for run in entries.chunk_by(|a, b| a.key() == b.key()) {
+        try_push(WHAT, runs, (run[0].value(), run.iter().map(|e| units(e.row() as usize)).sum()))?;
+    }
     if n_zeros > 0 {
         let place = runs.partition_point(|run| run.0 < 0.0);
+        try_grow(WHAT, runs, 1)?;
         runs.insert(place, (0.0, n_zeros));
     }
+    Ok(())
 }
 
 /// Bins of about equal weight. Each takes values until the next one would carry it further beyond an equal share of what
 /// is left than it lacks without; so a heavy value is alone, and those after it share the rest.
-fn find_bins(runs: &[(f32, u64)], max_bins: usize) -> Vec<Bin> {
+fn find_bins(runs: &[(f32, u64)], max_bins: usize) -> Result<Vec<Bin>> {
     debug_assert!((1..=MOST_BINS).contains(&max_bins) && !runs.is_empty());
-    let mut bins = Vec::with_capacity(runs.len().min(max_bins));
+    let mut bins = try_with_capacity(WHAT, runs.len().min(max_bins))?;
     // Units are below 2⁵², so that products with a number of bins fit 64 bits.
     let mut units_left: u64 = runs.iter().map(|run| run.1).sum();
     let mut rest = runs;
@@ -206,7 +211,7 @@ fn find_bins(runs: &[(f32, u64)], max_bins: usize) -> Vec<Bin> {
         bins.push(Bin { low: *low, high: rest[n - 1].0 });
         rest = &rest[n..];
     }
-    bins
+    Ok(bins)
 }
 
 #[cfg(test)]
@@ -225,7 +230,7 @@ mod tests {
     proptest! {
         #[test]
         fn bins_cover_all_values_in_order(runs in runs(), max_bins in 2usize..=255) {
-            let bins = find_bins(&runs, max_bins);
+            let bins = find_bins(&runs, max_bins).unwrap();
             prop_assert!(bins.len() <= max_bins);
             if runs.len() <= max_bins {
                 prop_assert_eq!(bins.len(), runs.len());
@@ -235,13 +240,13 @@ mod tests {
             prop_assert!(bins.windows(2).all(|w| w[1].low == w[0].high + 1.0));
             // Scale of the weights does not matter: rows written k times are rows of k times the weight.
             let scaled: Vec<_> = runs.iter().map(|&(v, u)| (v, 7 * u)).collect();
-            prop_assert_eq!(&bins, &find_bins(&scaled, max_bins));
+            prop_assert_eq!(&bins, &find_bins(&scaled, max_bins).unwrap());
         }
 
         #[test]
         fn equal_weights_give_equal_bins(n in 256usize..5000, max_bins in 2usize..=255) {
             let runs: Vec<_> = (0..n).map(|i| (i as f32, 3)).collect();
-            let bins = find_bins(&runs, max_bins);
+            let bins = find_bins(&runs, max_bins).unwrap();
             let sizes: Vec<usize> = bins.iter().map(|b| (b.high - b.low) as usize + 1).collect();
             prop_assert_eq!(bins.len(), max_bins);
             prop_assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1, "{:?}", sizes);
@@ -298,7 +303,7 @@ mod tests {
     #[test]
     fn a_heavy_value_is_alone() {
         let runs: Vec<_> = (0..100).map(|i| (i as f32, if i == 40 { 1000 } else { 1 })).collect();
-        let bins = find_bins(&runs, 10);
+        let bins = find_bins(&runs, 10).unwrap();
         assert!(bins.contains(&Bin { low: 40.0, high: 40.0 }), "{bins:?}");
         assert_eq!(bins.len(), 10);
     }

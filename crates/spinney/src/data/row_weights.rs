@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::targets::Targets;
 use super::weights::Weights;
-use crate::error::{Error, Result, try_filled};
+use crate::error::{Error, Result, try_collected, try_filled};
 
 /// Weights of rows and of their classes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +46,7 @@ impl<'a> RowWeights<'a> {
                 return Err(Error::invalid("class_weight", bad, "finite numbers, none negative"));
             }
         }
-        Ok(product(self.sample_weight, by_class))
+        product(self.sample_weight, by_class)
     }
 }
 
@@ -118,12 +118,14 @@ fn rounded(x: f64) -> f64 {
 }
 
 /// The product of two optional weights.
-pub(crate) fn product<'a>(a: Option<&'a [f64]>, b: Option<Cow<'a, [f64]>>) -> Option<Cow<'a, [f64]>> {
-    match (a, b) {
+pub(crate) fn product<'a>(a: Option<&'a [f64]>, b: Option<Cow<'a, [f64]>>) -> Result<Option<Cow<'a, [f64]>>> {
+    Ok(match (a, b) {
         (None, b) => b,
         (Some(a), None) => Some(Cow::Borrowed(a)),
-        (Some(a), Some(b)) => Some(a.iter().zip(b.iter()).map(|(a, b)| a * b).collect()),
-    }
+        (Some(a), Some(b)) => {
+            Some(Cow::Owned(try_collected("sample weights", a.iter().zip(b.iter()).map(|(a, b)| a * b))?))
+        }
+    })
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 //! and of class counts are exact, whatever the order: the same for every layout and number of threads; a row of weight 2 is
 //! exactly two rows, and a row of weight 0 is no row.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_collected, try_copied};
 
 /// Weights of all rows, in units.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Weights {
     /// Units of each row; `None` when every row weighs one unit.
     units: Option<Vec<u64>>,
@@ -26,7 +26,14 @@ const MAX_FRACTION_BITS: i32 = 6;
 /// The least positive float64 is 2⁻¹⁰⁷⁴: a finer unit has no weight of its own.
 const MOST_BITS: i32 = 1074;
 
+const WHAT: &str = "sample weights";
+
 impl Weights {
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        let units = self.units.as_ref().map(|units| try_copied(WHAT, units)).transpose()?;
+        Ok(Weights { units, ..*self })
+    }
+
     /// `draws` is the largest total number of times that rows are drawn for one tree (the number of rows without
     /// bootstrap).
     pub(crate) fn new(weights: Option<&[f64]>, n_samples: usize, draws: usize) -> Result<Self> {
@@ -40,7 +47,7 @@ impl Weights {
         for bits in 0..=MAX_FRACTION_BITS {
             let scale = f64::from(1u32 << bits);
             if largest * scale * draws < EXACT_TOTAL && w.iter().all(|w| (w * scale).fract() == 0.0) {
-                let units = w.iter().map(|w| (w * scale) as u64).collect();
+                let units = try_collected(WHAT, w.iter().map(|w| (w * scale) as u64))?;
                 return Ok(Weights { units: Some(units), unit: 1.0 / scale, exact: true });
             }
         }
@@ -49,7 +56,8 @@ impl Weights {
         let exponent = ((ROUNDED_TOTAL / draws).log2().floor() as i32 - exponent_above(largest)).min(MOST_BITS);
         let (half, rest) = (exponent / 2, exponent - exponent / 2);
         let scaled = |w: f64| w * 2f64.powi(half) * 2f64.powi(rest);
-        let units = w.iter().map(|&w| if w == 0.0 { 0 } else { (scaled(w).round() as u64).max(1) }).collect();
+        let to_units = |&w: &f64| if w == 0.0 { 0 } else { (scaled(w).round() as u64).max(1) };
+        let units = try_collected(WHAT, w.iter().map(to_units))?;
         // In two factors as well: the power itself may pass the largest float64.
         Ok(Weights { units: Some(units), unit: 2f64.powi(-half) * 2f64.powi(-rest), exact: false })
     }

@@ -6,7 +6,7 @@ use super::bootstrap::Urn;
 use crate::config::Sampling;
 use crate::data::row_weights::{balanced, product};
 use crate::data::{ClassWeight, Matrix, RowWeights, Targets, Weights};
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Result, try_copied, try_with_capacity};
 use crate::rng::Key;
 
 /// What the trees of a forest draw from.
@@ -57,10 +57,13 @@ impl<'a, 't> Draws<'a, 't> {
                 (Some(Cow::Owned(balanced(y, |row| sample_weight.map_or(1.0, |w| w[row]))?)), false)
             }
         };
-        let overall = product(sample_weight, by_class.clone());
-        let base = product(once, by_class);
+        let overall = product(sample_weight, by_class.as_ref().map(copied).transpose()?)?;
+        let base = product(once, by_class)?;
         let weights = Weights::new(base.as_deref(), n_samples, n_draws)?;
-        let rebalance = rebalance.then(|| Rebalance { y, base: once.map(<[f64]>::to_vec), n_draws });
+        let rebalance = match rebalance {
+            true => Some(Rebalance { y, base: once.map(|w| try_copied(WHAT, w)).transpose()?, n_draws }),
+            false => None,
+        };
         let rows = urn.rows_rising()?;
         Ok((Draws { sampling, weights, rebalance, urn, rows, n_samples }, overall))
     }
@@ -72,6 +75,16 @@ impl<'a, 't> Draws<'a, 't> {
         let own = self.rebalance.as_ref().map(|rebalance| rebalance.weights(count)).transpose()?;
         Ok(Draw { draws: self, counts, own })
     }
+}
+
+const WHAT: &str = "sample weights";
+
+/// A copy of what is not lent.
+fn copied<'w>(weights: &Cow<'w, [f64]>) -> Result<Cow<'w, [f64]>> {
+    Ok(match weights {
+        Cow::Borrowed(weights) => Cow::Borrowed(weights),
+        Cow::Owned(weights) => Cow::Owned(try_copied(WHAT, weights)?),
+    })
 }
 
 impl Draw<'_, '_, '_> {
@@ -120,7 +133,7 @@ impl Rebalance<'_, '_> {
     fn weights(&self, count: impl Fn(usize) -> f64) -> Result<Weights> {
         let base = |row: usize| self.base.as_ref().map_or(1.0, |w| w[row]);
         let factors = balanced(self.y, |row| base(row) * count(row))?;
-        let weights = product(self.base.as_deref(), Some(factors.into()));
+        let weights = product(self.base.as_deref(), Some(factors.into()))?;
         Weights::new(weights.as_deref(), self.y.n_samples(), self.n_draws)
     }
 }

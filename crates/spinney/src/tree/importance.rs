@@ -11,11 +11,13 @@
 use super::Tree;
 use crate::config::Criterion;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_filled};
+use crate::error::{Error, Result, try_collected, try_filled, try_grow, try_push};
 use crate::forest::Forest;
 
 /// Columns whose statistics go through the tree together.
 const CHUNK: usize = 64;
+
+const WHAT: &str = "decreases of impurity";
 
 impl Tree {
     /// Decrease of impurity by the splits on each feature, as shares that sum to 1 (or zeros when nothing decreased).
@@ -36,7 +38,7 @@ impl Tree {
     /// As [`Tree::feature_importances`].
     pub fn unnormalized_feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
         let decreases = match outputs {
-            None => self.stored_decreases(),
+            None => self.stored_decreases()?,
             Some(outputs) => self.decreases_of(outputs)?,
         };
         let mut importances = try_filled("feature importances", 0.0, self.n_features)?;
@@ -47,19 +49,19 @@ impl Tree {
     }
 
     /// Decrease of the stored impurity by each split.
-    fn stored_decreases(&self) -> Vec<f64> {
+    fn stored_decreases(&self) -> Result<Vec<f64>> {
         let weighted = |i: usize| self.weighted_n_node_samples[i] * self.impurity[i];
         let root = self.weighted_n_node_samples[0];
         let decrease = |(i, node): (usize, &super::Node)| {
             if node.is_leaf() { 0.0 } else { (weighted(i) - weighted(i + 1) - weighted(node.right as usize)) / root }
         };
-        self.nodes.iter().enumerate().map(decrease).collect()
+        try_collected(WHAT, self.nodes.iter().enumerate().map(decrease))
     }
 
     /// Decrease of the mean impurity of `outputs` by each split.
     fn decreases_of(&self, outputs: &[usize]) -> Result<Vec<f64>> {
         let groups = self.columns_of(outputs)?;
-        let mut decreases = try_filled("decreases of impurity", 0.0, self.n_nodes())?;
+        let mut decreases = try_filled(WHAT, 0.0, self.n_nodes())?;
         let mut first = 0;
         while first < groups.len() {
             // As many whole outputs as fit the chunk, at least one.
@@ -118,13 +120,14 @@ impl Tree {
             if node.is_leaf() {
                 let (scale, total) = self.leaf_scale(i);
                 let at = stack.len();
+                try_grow(WHAT, &mut stack, n_columns)?;
                 stack.resize(at + n_columns, 0.0);
                 for (column, amount) in self.leaves.cells(node.right as usize) {
                     if let Some(sum) = stack[at..].get_mut(place[column as usize] as usize) {
                         *sum = amount * scale;
                     }
                 }
-                totals.push(total);
+                try_push(WHAT, &mut totals, total)?;
                 continue;
             }
             let left_at = stack.len() - n_columns;

@@ -36,7 +36,7 @@ use ndarray::Array3;
 
 use crate::config::Criterion;
 use crate::data::Outputs;
-use crate::error::{ErrorKind, Result, try_copied, try_filled};
+use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled};
 
 /// A node in 12 bytes, as prediction walks it. Nodes are in pre-order: the left child of node i is i + 1.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -141,37 +141,55 @@ impl Tree {
 
     /// Number of splits on the longest path: 0 for a single leaf. O(n_nodes).
     pub fn max_depth(&self) -> usize {
-        self.depths().into_iter().max().unwrap_or(0) as usize
+        self.depths().max().unwrap_or(0)
     }
 
     /// Number of splits above each node.
-    fn depths(&self) -> Vec<u32> {
-        let mut depth = vec![0u32; self.nodes.len()];
-        // Parents come before their children, so a node's depth is known when it is reached.
-        for (i, node) in self.nodes.iter().enumerate().filter(|(_, node)| !node.is_leaf()) {
-            depth[i + 1] = depth[i] + 1;
-            depth[node.right as usize] = depth[i] + 1;
-        }
-        depth
+    fn depths(&self) -> impl Iterator<Item = usize> {
+        // Of the right children to come: in pre-order the last of them is next after a leaf.
+        let mut to_come = Vec::new();
+        let mut next = 0;
+        self.nodes.iter().map(move |node| {
+            let depth = next;
+            if node.is_leaf() {
+                next = to_come.pop().unwrap_or(0);
+            } else {
+                next = depth + 1;
+                to_come.push(next);
+            }
+            depth
+        })
     }
 
     /// Left child of each node, −1 in leaves.
-    pub fn children_left(&self) -> Vec<i64> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn children_left(&self) -> Result<Vec<i64>> {
         self.per_node(NO_CHILD, |i, _| i as i64 + 1)
     }
 
     /// Right child of each node, −1 in leaves.
-    pub fn children_right(&self) -> Vec<i64> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn children_right(&self) -> Result<Vec<i64>> {
         self.per_node(NO_CHILD, |_, node| node.right.into())
     }
 
     /// Feature that each node tests, −2 in leaves.
-    pub fn feature(&self) -> Vec<i64> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn feature(&self) -> Result<Vec<i64>> {
         self.per_node(NO_FEATURE, |_, node| node.feature.into())
     }
 
     /// Threshold of each node, −2 in leaves: `x[feature] <= threshold` goes left.
-    pub fn threshold(&self) -> Vec<f64> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn threshold(&self) -> Result<Vec<f64>> {
         self.per_node(NO_THRESHOLD, |_, node| node.threshold.into())
     }
 
@@ -190,8 +208,9 @@ impl Tree {
         &self.weighted_n_node_samples
     }
 
-    fn per_node<T: Copy>(&self, in_leaves: T, split: impl Fn(usize, &Node) -> T) -> Vec<T> {
-        self.nodes.iter().enumerate().map(|(i, node)| if node.is_leaf() { in_leaves } else { split(i, node) }).collect()
+    fn per_node<T: Copy>(&self, in_leaves: T, split: impl Fn(usize, &Node) -> T) -> Result<Vec<T>> {
+        let of_node = |(i, node): (usize, &Node)| if node.is_leaf() { in_leaves } else { split(i, node) };
+        try_collected("the nodes of a tree", self.nodes.iter().enumerate().map(of_node))
     }
 
     /// What each node would predict as a leaf, of shape (n_nodes, n_outputs, max_n_classes): means of numbers (one
@@ -273,10 +292,10 @@ mod tests {
     fn arrays_are_those_of_scikit_learn() {
         let tree = models::chain(2);
         assert_eq!((tree.n_nodes(), tree.n_leaves(), tree.max_depth()), (5, 3, 2));
-        assert_eq!(tree.children_left(), [1, 2, -1, -1, -1]);
-        assert_eq!(tree.children_right(), [4, 3, -1, -1, -1]);
-        assert_eq!(tree.feature(), [0, 0, -2, -2, -2]);
-        assert_eq!(tree.threshold(), [0.0, -1.0, -2.0, -2.0, -2.0]);
+        assert_eq!(tree.children_left().unwrap(), [1, 2, -1, -1, -1]);
+        assert_eq!(tree.children_right().unwrap(), [4, 3, -1, -1, -1]);
+        assert_eq!(tree.feature().unwrap(), [0, 0, -2, -2, -2]);
+        assert_eq!(tree.threshold().unwrap(), [0.0, -1.0, -2.0, -2.0, -2.0]);
         assert_eq!(tree.n_node_samples(), [3, 2, 1, 1, 1]);
         assert_eq!(tree.weighted_n_node_samples(), [3.0, 2.0, 1.0, 1.0, 1.0]);
         let value = tree.value().unwrap();

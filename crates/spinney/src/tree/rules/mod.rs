@@ -15,7 +15,7 @@ use std::fmt::{Display, Write};
 use super::{Node, Tree};
 use crate::control::Control;
 use crate::data::Outputs;
-use crate::error::{Error, ErrorKind, Result, try_collected, try_filled};
+use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_with_capacity};
 
 const WHAT: &str = "the rules of a tree";
 
@@ -77,12 +77,13 @@ impl Tree {
             return Err(Error::invalid("top_k", 0, "at least 1"));
         }
         let Some(max_depth) = style.max_depth else { return Writer::new(self, style)?.write(None, control) };
-        let depth = self.depths();
-        let is_cut = |i: usize| depth[i] as usize >= max_depth;
+        let mut cut = try_with_capacity(WHAT, self.n_nodes())?;
+        cut.extend(self.depths().map(|depth| depth >= max_depth));
+        let is_cut = |i: usize| cut[i];
         let tree = self.collapsed(is_cut, control)?;
         // Leaves below each leaf that is written.
         let ends = self.subtree_ends()?;
-        let (mut n_below, mut i) = (Vec::new(), 0);
+        let (mut n_below, mut i) = (try_with_capacity(WHAT, tree.n_leaves())?, 0);
         while i < self.n_nodes() {
             if !self.nodes[i].is_leaf() && !is_cut(i) {
                 i += 1;
