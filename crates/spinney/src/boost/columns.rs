@@ -167,7 +167,7 @@ impl<'c, T: Score> Columns<'c, T> {
             tile: Tile::new(self.block_size(), self.rows.len(), self.leaves.len())?,
             scores: try_filled("columns of scores", 0.0, self.rows.len() * self.block_size().min(LANES))?,
             sums: LeafDerivatives { gradients: of_leaves()?, curvatures: of_leaves()? },
-            model: Model::default(),
+            model: Model::with_leaves(self.leaves.len())?,
         })
     }
 

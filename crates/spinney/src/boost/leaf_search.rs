@@ -24,6 +24,7 @@
 use super::loss::LARGEST_STEP;
 use super::loss::rows::exp;
 use super::vector::vectorised;
+use crate::error::{Result, try_with_capacity};
 
 /// A step of this relative error is done: its loss exceeds the least by 10⁻⁸ of what the step gains, far less than what
 /// the learning rate gives away.
@@ -186,6 +187,12 @@ fn omega(t: f64) -> f64 {
 }
 
 impl Model {
+    /// With room for so many leaves.
+    pub(crate) fn with_leaves(n: usize) -> Result<Self> {
+        let room = || try_with_capacity("the leaves of a stage", n.next_multiple_of(LANES));
+        Ok(Model { rates: room()?, sizes: room()?, bends: room()? })
+    }
+
     fn take(&mut self, line: &LeafLine<'_>, scale: f64, sums: &LeafDerivatives) {
         let n = line.directions.len().next_multiple_of(LANES);
         for of_leaves in [&mut self.rates, &mut self.sizes, &mut self.bends] {

@@ -6,7 +6,7 @@
 
 use crate::control::Control;
 use crate::data::SparseView;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_filled, try_push, try_with_capacity};
 
 /// Histograms are worth it where cells have at least so many entries on average.
 const ENTRIES_PER_CELL: usize = 4;
@@ -67,14 +67,14 @@ impl Cells {
             }
             stored.iter().for_each(|&code| present[place(code)] = true);
             for (i, present) in present.iter_mut().enumerate().filter(|(_, present)| **present) {
-                values.push(i as f32 - MOST_CODE as f32);
-                column_of.push(features.len() as u32);
+                try_push(WHAT, &mut values, i as f32 - MOST_CODE as f32)?;
+                try_push(WHAT, &mut column_of, features.len() as u32)?;
                 *present = false;
             }
             rows.iter().for_each(|&row| row_start[row as usize + 1] += 1);
             n_entries += stored.len();
-            features.push(feature as u32);
-            start.push(values.len() as u32);
+            try_push(WHAT, &mut features, feature as u32)?;
+            try_push(WHAT, &mut start, values.len() as u32)?;
         }
         if values.len() * per_cell > n_entries || u32::try_from(values.len()).is_err() {
             return Ok(Err(codes));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{HeldOut, RowsOfLeaves, WHAT};
 use crate::control::Control;
 use crate::data::{Outputs, Targets};
-use crate::error::{Error, ErrorKind, Result, try_filled, try_with_capacity};
+use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_push, try_with_capacity};
 use crate::tree::Tree;
 
 /// Weighted number of wrong classes or labels of each node as a leaf, in units.
@@ -29,7 +29,7 @@ pub(super) fn mistakes(
             Counts::merged(stack.pop().expect(PROOF), stack.pop().expect(PROOF), &columns)?
         };
         losses[i] = counts.mistakes(&columns);
-        stack.push(counts);
+        try_push(WHAT, &mut stack, counts)?;
         pulse.after(1 + n_steps)?;
     }
     Ok(losses)
@@ -113,7 +113,7 @@ impl Counts {
                 _ => unreachable!("y was compared with the tree's outputs"),
             }
         }
-        let all: Vec<u32> = counts.columns.keys().copied().collect();
+        let all = try_collected(WHAT, counts.columns.keys().copied())?;
         counts.predicted = match columns {
             Columns::Labels => counts.of_majority(all),
             Columns::Classes { starts, .. } => counts.largest(starts.clone(), &all, columns),
@@ -130,7 +130,7 @@ impl Counts {
     fn merged(a: Counts, b: Counts, columns: &Columns) -> Result<(Counts, usize)> {
         let (mut large, small) = if a.columns.len() >= b.columns.len() { (a, b) } else { (b, a) };
         reserve(&mut large.columns, small.columns.len())?;
-        let mut updated: Vec<u32> = Vec::new();
+        let mut updated: Vec<u32> = try_with_capacity(WHAT, small.columns.len())?;
         for (column, count) in small.columns {
             let sum = large.columns.entry(column).or_default();
             *sum = Count { grown: sum.grown + count.grown, held_out: sum.held_out + count.held_out };
