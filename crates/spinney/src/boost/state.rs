@@ -112,47 +112,42 @@ impl<T: Score> State<T> {
             let targets = if n_targets > 0 { targets.next() } else { None };
             (chunk * n_rows, scores, losses, targets.unwrap_or_default(), bounds.next())
         });
-        pool::for_each(
-            control.n_threads(),
-            jobs,
-            scratch,
-            |r, (first, scores, losses, targets, bounds)| {
-                control.check()?;
-                let (mut bounds, mut targets) = (bounds, targets.chunks_mut((at_once * n_targets).max(1)));
-                let tiles = scores.chunks_mut(at_once * width).zip(losses.chunks_mut(at_once));
-                for (tile, (scores, losses)) in tiles.enumerate() {
-                    let r = &mut r[..scores.len()];
-                    let rows = scores.chunks_exact_mut(width).zip(r.chunks_exact_mut(width)).zip(losses);
-                    for (row, ((scores, r), loss)) in (first + tile * at_once..).zip(rows) {
-                        if data.weights.units(row) == 0 {
-                            r.fill(zero);
-                            continue;
-                        }
-                        if let Some(update) = update {
-                            vectorised(
-                                #[inline(always)]
-                                || update.add_to(row, scores),
-                            );
-                        }
-                        *loss = match projector {
-                            None => data.loss.loss(data.row(row), scores),
-                            Some(_) => data.loss.negative_gradients(data.row(row), scores, r),
-                        };
-                        if let Some(bounds) = &mut bounds {
-                            take_largest(bounds, r);
-                        }
+        pool::for_each(control.n_threads(), jobs, scratch, |r, (first, scores, losses, targets, bounds)| {
+            control.check()?;
+            let (mut bounds, mut targets) = (bounds, targets.chunks_mut((at_once * n_targets).max(1)));
+            let tiles = scores.chunks_mut(at_once * width).zip(losses.chunks_mut(at_once));
+            for (tile, (scores, losses)) in tiles.enumerate() {
+                let r = &mut r[..scores.len()];
+                let rows = scores.chunks_exact_mut(width).zip(r.chunks_exact_mut(width)).zip(losses);
+                for (row, ((scores, r), loss)) in (first + tile * at_once..).zip(rows) {
+                    if data.weights.units(row) == 0 {
+                        r.fill(zero);
+                        continue;
                     }
-                    if let Some(projector) = projector {
-                        let targets = targets.next().unwrap_or_default();
+                    if let Some(update) = update {
                         vectorised(
                             #[inline(always)]
-                            || projector.project(r, width, targets),
+                            || update.add_to(row, scores),
                         );
                     }
+                    *loss = match projector {
+                        None => data.loss.loss(data.row(row), scores),
+                        Some(_) => data.loss.negative_gradients(data.row(row), scores, r),
+                    };
+                    if let Some(bounds) = &mut bounds {
+                        take_largest(bounds, r);
+                    }
                 }
-                Ok(())
-            },
-        )?;
+                if let Some(projector) = projector {
+                    let targets = targets.next().unwrap_or_default();
+                    vectorised(
+                        #[inline(always)]
+                        || projector.project(r, width, targets),
+                    );
+                }
+            }
+            Ok(())
+        })?;
         let bounds = match known {
             Some((gradient, _)) => try_filled("the bounds of gradients", T::from_f64(gradient), width)?,
             None => {
