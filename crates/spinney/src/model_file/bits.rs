@@ -2,7 +2,7 @@
 
 use safetensors::Dtype;
 
-use super::read::Numbers;
+use super::read::Whole;
 use super::write::{Tensor, WHAT};
 use crate::error::{Error, Result};
 
@@ -47,17 +47,16 @@ pub(super) fn packed(name: &'static str, width: u32, mut values: impl Iterator<I
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits<'a> {
     name: &'static str,
-    bytes: &'a [[u8; 1]],
+    bytes: &'a [u8],
     /// The next bit.
     at: usize,
 }
 
 impl<'a> Bits<'a> {
-    pub(super) fn new(name: &'static str, numbers: Numbers<'a>) -> Result<Self> {
-        match numbers {
-            Numbers::U8(bytes) => Ok(Bits { name, bytes, at: 0 }),
-            _ => Err(Error::corrupt(format!("`{name}` is not of bytes"))),
-        }
+    pub(super) fn new(whole: &'a Whole<'_>) -> Result<Self> {
+        let name = whole.name();
+        let bytes = whole.bytes().ok_or_else(|| Error::corrupt(format!("`{name}` is not of bytes")))?;
+        Ok(Bits { name, bytes, at: 0 })
     }
 
     /// The next `n` numbers of `width` bits, at most 32.
@@ -68,7 +67,7 @@ impl<'a> Bits<'a> {
         Ok((0..n).map(move |i| {
             let bit = start + i * width as usize;
             // 32 bits that begin inside a byte lie in five of them.
-            let five = bytes[bit / 8..].iter().take(5).rev().fold(0u64, |all, byte| all << 8 | u64::from(byte[0]));
+            let five = bytes[bit / 8..].iter().take(5).rev().fold(0u64, |all, byte| all << 8 | u64::from(*byte));
             (five >> (bit % 8) & ((1 << width) - 1)) as u32
         }))
     }
@@ -77,7 +76,7 @@ impl<'a> Bits<'a> {
     pub(super) fn zeros(&mut self) -> Result<u64> {
         let mut n_zeros = 0;
         loop {
-            let byte = self.bytes.get(self.at / 8).ok_or_else(|| self.too_short())?[0] >> (self.at % 8);
+            let byte = self.bytes.get(self.at / 8).ok_or_else(|| self.too_short())? >> (self.at % 8);
             let left = 8 - self.at % 8;
             let here = (byte.trailing_zeros() as usize).min(left);
             n_zeros += here as u64;
@@ -111,8 +110,12 @@ mod tests {
 
     use super::*;
 
-    fn cells(tensor: &Tensor) -> Vec<[u8; 1]> {
-        tensor.contents().iter().map(|&byte| [byte]).collect()
+    fn cells(tensor: &Tensor) -> Vec<u8> {
+        tensor.contents().to_vec()
+    }
+
+    fn all(bytes: &[u8]) -> Bits<'_> {
+        Bits { name: "n", bytes, at: 0 }
     }
 
     proptest! {
@@ -122,7 +125,7 @@ mod tests {
             let tensor = packed("n", width, values.iter().map(|&v| v.into())).unwrap();
             let bytes = cells(&tensor);
             prop_assert_eq!(bytes.len(), (values.len() * width as usize).div_ceil(8));
-            let mut bits = Bits::new("n", Numbers::U8(&bytes)).unwrap();
+            let mut bits = all(&bytes);
             let split = split.min(values.len());
             let mut found: Vec<u32> = bits.take(split, width).unwrap().collect();
             prop_assert!(bits.take(values.len() - split + 8, width).is_err());
@@ -135,14 +138,14 @@ mod tests {
         fn runs_of_zeros_come_back(runs in prop::collection::vec(0u64..30, 1..40)) {
             let stream = runs.iter().flat_map(|&n| (0..=n).map(move |i| u64::from(i == n)));
             let bytes = cells(&packed("n", 1, stream).unwrap());
-            let mut bits = Bits::new("n", Numbers::U8(&bytes)).unwrap();
+            let mut bits = all(&bytes);
             for &n in &runs {
                 prop_assert_eq!(bits.zeros().unwrap(), n);
             }
             prop_assert!(bits.finish().is_ok());
             prop_assert!(bits.zeros().is_err());
-            let longer = [&bytes[..], &[[0]]].concat();
-            let mut bits = Bits::new("n", Numbers::U8(&longer)).unwrap();
+            let longer = [&bytes[..], &[0]].concat();
+            let mut bits = all(&longer);
             runs.iter().for_each(|_| { bits.zeros().unwrap(); });
             prop_assert!(bits.finish().is_err());
         }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use super::Kind;
 use super::extra::Extra;
 use super::header::{Header, Sizes, decode_outputs, encode_outputs};
-use super::read::{File, Numbers};
+use super::read::File;
 use super::validate::{check_sum, largest_values, trees};
 use super::write::{Parts, Tensor, bytes, narrowest, tensors};
 use crate::boost::Boosted;
@@ -140,8 +140,8 @@ impl Boosted {
         let BoostHeader { outputs, combine, link } = boosting.clone();
         let width = n_scores(&outputs);
         let finite = |name: &'static str| -> Result<Vec<f64>> {
-            let numbers: Numbers<'_> = file.required(name)?;
-            let values = numbers.collect("the model", |v| v)?;
+            let mut numbers = file.required(name)?;
+            let values = numbers.collect("the model", numbers.len(), |v| v)?;
             if values.iter().all(|v| v.is_finite()) {
                 Ok(values)
             } else {

@@ -97,8 +97,9 @@ impl Compressed {
         let header = &file.head.header;
         let compression = header.compression.as_ref().ok_or_else(|| file.is_not(Kind::Compressed))?;
         let CompressHeader { outputs, link } = compression.clone();
-        let norms = file.required("l1_norm")?;
-        if norms.len() != 1 || !(norms.at(0) >= 0.0 && norms.at(0).is_finite()) {
+        let mut norms = file.required("l1_norm")?;
+        let l1_norm = if norms.len() == 1 { norms.one()? } else { f64::NAN };
+        if !(l1_norm >= 0.0 && l1_norm.is_finite()) {
             return Err(Error::corrupt("`l1_norm` is not one number of 0 or more"));
         }
         let trees = trees(file)?;
@@ -108,7 +109,7 @@ impl Compressed {
         }
         check_sum(largest_values(&trees))?;
         let forest = Forest { n_features: header.n_features, outputs: scores, trees };
-        Ok(Compressed { forest, outputs, link, l1_norm: norms.at(0) })
+        Ok(Compressed { forest, outputs, link, l1_norm })
     }
 }
 

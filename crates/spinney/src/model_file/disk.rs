@@ -1,7 +1,7 @@
 //! Files: written beside the old one and put in its place, read after a look at the header.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -84,12 +84,19 @@ pub(super) fn write<'p>(path: &Path, parts: impl Iterator<Item = &'p [u8]>) -> R
 
 /// A file of which the header was read and proven.
 pub(super) struct Opened {
-    file: File,
-    /// Length of the header and the header itself.
-    start: Vec<u8>,
     /// Bytes of the file.
     pub(super) length: u64,
     pub(super) head: Head,
+    pub(super) disk: Disk,
+}
+
+/// The arrays of a file.
+#[derive(Debug)]
+pub(super) struct Disk {
+    path: PathBuf,
+    file: File,
+    /// Bytes before the arrays.
+    n_before: u64,
 }
 
 /// Reads the header of the file at `path`.
@@ -108,19 +115,33 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     start.try_reserve_exact(n_header).map_err(|_| out_of_memory(n_header))?;
     (&mut file).take(n_header as u64).read_to_end(&mut start).map_err(in_file)?;
     if start.len() != 8 + n_header {
-        return Err(Error::corrupt("the file is cut short"));
+        return Err(cut_short());
     }
-    let head = Head::parse(&start[8..], length - start.len() as u64)?;
-    Ok(Opened { file, start, length, head })
+    let n_before = start.len() as u64;
+    let head = Head::parse(&start[8..], length - n_before)?;
+    Ok(Opened { length, head, disk: Disk { path: path.to_path_buf(), file, n_before } })
 }
 
-/// All bytes of the file at `path`, whose header is proven before the arrays are read.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    let Opened { mut file, start: mut bytes, length, .. } = open(path)?;
-    let n_data = usize::try_from(length - bytes.len() as u64).map_err(|_| out_of_memory(usize::MAX))?;
-    bytes.try_reserve_exact(n_data).map_err(|_| out_of_memory(n_data))?;
-    (&mut file).take(n_data as u64).read_to_end(&mut bytes).map_err(|error| failed(path, &error))?;
-    Ok(bytes)
+impl Disk {
+    /// Place in the file of a byte of the arrays.
+    pub(super) fn place(&self, byte: usize) -> u64 {
+        self.n_before + byte as u64
+    }
+
+    /// Fills `bytes` with those of the file that begin at `place`.
+    pub(super) fn read(&self, place: u64, bytes: &mut [u8]) -> Result<()> {
+        let mut file = &self.file;
+        let read = file.seek(SeekFrom::Start(place)).and_then(|_| file.read_exact(bytes));
+        read.map_err(|error| match error.kind() {
+            // It was as long as the header tells when it was opened.
+            io::ErrorKind::UnexpectedEof => cut_short(),
+            _ => failed(&self.path, &error),
+        })
+    }
+}
+
+fn cut_short() -> Error {
+    Error::corrupt("the file is cut short")
 }
 
 fn out_of_memory(bytes: usize) -> Error {
@@ -129,13 +150,12 @@ fn out_of_memory(bytes: usize) -> Error {
 
 /// Length of the header of a file of `length` bytes that begins with `start`.
 pub(super) fn header_bytes(start: &[u8], length: u64) -> Result<usize> {
-    let short = || Error::corrupt("the file is cut short");
-    let n_header = u64::from_le_bytes(*start.first_chunk::<8>().ok_or_else(short)?);
+    let n_header = u64::from_le_bytes(*start.first_chunk::<8>().ok_or_else(cut_short)?);
     if n_header > MOST_HEADER_BYTES {
         return Err(Error::corrupt(format!("the header is {n_header} bytes long, more than {MOST_HEADER_BYTES}")));
     }
     if length < 8 + n_header {
-        return Err(short());
+        return Err(cut_short());
     }
-    usize::try_from(n_header).map_err(|_| short())
+    usize::try_from(n_header).map_err(|_| cut_short())
 }

@@ -1,5 +1,6 @@
 //! What travels with a model and means nothing to this crate: a text, and named arrays.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use safetensors::Dtype;
@@ -181,13 +182,12 @@ impl Extra {
     }
 
     /// What a file holds beside its model.
-    pub(super) fn read(head: &Head, data: &[u8]) -> Result<Self> {
+    pub(super) fn read<'a>(head: &Head, bytes_at: impl Fn((usize, usize)) -> Result<Cow<'a, [u8]>>) -> Result<Self> {
         let mut arrays = BTreeMap::new();
         for name in head.metadata.offset_keys() {
             if let (Some(info), Some(short)) = (head.metadata.info(&name), name.strip_prefix(PREFIX)) {
-                let (start, end) = info.data_offsets;
-                let bytes = data.get(start..end).ok_or_else(|| Error::corrupt("an array is out of bounds"))?;
-                arrays.insert(short.to_owned(), Array::decode(info.dtype, &info.shape, bytes)?);
+                let bytes = bytes_at(info.data_offsets)?;
+                arrays.insert(short.to_owned(), Array::decode(info.dtype, &info.shape, &bytes)?);
             }
         }
         Ok(Extra { estimator: head.estimator.clone(), arrays })

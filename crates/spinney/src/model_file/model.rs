@@ -94,7 +94,7 @@ impl Model {
     /// # Errors
     /// As [`Forest::load`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        Model::from_bytes(&disk::read(path.as_ref())?)
+        Model::read(&File::on_disk(disk::open(path.as_ref())?))
     }
 
     fn parts(&self, extra: &Extra) -> Result<Parts> {
@@ -129,8 +129,11 @@ impl ModelFile {
     /// # Errors
     /// As [`Forest::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let file = File::parse(bytes)?;
-        Ok(ModelFile { model: Model::read(&file)?, extra: file.extra()? })
+        ModelFile::read(&File::parse(bytes)?)
+    }
+
+    fn read(file: &File<'_>) -> Result<Self> {
+        Ok(ModelFile { model: Model::read(file)?, extra: file.extra()? })
     }
 
     /// Writes both to a file, as [`Forest::save`].
@@ -146,7 +149,7 @@ impl ModelFile {
     /// # Errors
     /// As [`Forest::load`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        ModelFile::from_bytes(&disk::read(path.as_ref())?)
+        ModelFile::read(&File::on_disk(disk::open(path.as_ref())?))
     }
 }
 
@@ -169,7 +172,7 @@ macro_rules! files {
             /// # Errors
             /// Those of `from_bytes`, and [`crate::ErrorKind::File`] with the path and what the system says.
             pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-                Self::from_bytes(&disk::read(path.as_ref())?)
+                Self::read(&File::on_disk(disk::open(path.as_ref())?))
             }
         }
     };

@@ -1,19 +1,65 @@
-//! Reading: the header and views of the tensors, lengths proven against the bytes before anything is allocated.
+//! Reading: the header, and tensors piece by piece, lengths proven against the bytes before anything is allocated.
+
+use std::borrow::Cow;
 
 use safetensors::Dtype;
 use safetensors::tensor::TensorInfo;
 
+use super::disk::Disk;
 use super::extra::Extra;
 use super::header::Head;
 use super::{Kind, disk};
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Result, try_filled, try_with_capacity};
 use crate::tree::leaves::Half;
 
-/// A parsed file; tensors are lent from its bytes.
+/// Most bytes of a piece: the pieces of all tensors of trees lie in the cache of a core together.
+const PIECE_BYTES: usize = 1 << 16;
+
+/// A file whose header is proven.
 #[derive(Debug)]
 pub(super) struct File<'a> {
     pub(super) head: Head,
-    data: &'a [u8],
+    arrays: Arrays<'a>,
+}
+
+/// Where the arrays are.
+#[derive(Debug)]
+enum Arrays<'a> {
+    Memory(&'a [u8]),
+    Disk(Disk),
+}
+
+/// A tensor that is read from its beginning to its end, in pieces that are used before the next is read: of a file on the
+/// disk no more is in memory.
+#[derive(Debug)]
+pub(super) struct Stream<'f> {
+    name: &'static str,
+    dtype: Dtype,
+    /// Numbers that are left.
+    left: usize,
+    bytes: Bytes<'f>,
+}
+
+/// The bytes that are left of a tensor.
+#[derive(Debug)]
+enum Bytes<'f> {
+    Memory(&'f [u8]),
+    Disk {
+        disk: &'f Disk,
+        /// Place in the file of the first byte that is not in `piece`.
+        at: u64,
+        /// Bytes before it that are not used yet are `piece[used..]`, whole numbers.
+        piece: Vec<u8>,
+        used: usize,
+    },
+}
+
+/// All bytes of a tensor.
+#[derive(Debug)]
+pub(super) struct Whole<'f> {
+    name: &'static str,
+    dtype: Dtype,
+    bytes: Cow<'f, [u8]>,
 }
 
 /// An array of numbers, each exact as float64.
@@ -30,25 +76,52 @@ pub(super) enum Numbers<'a> {
 /// Evaluates `$body` with an iterator over `$numbers` as float64: code of its own for each type, so that no number asks
 /// again of which type it is.
 macro_rules! with_numbers {
-    ($numbers:expr, |$($iter:ident)+| $body:expr) => {
+    ($numbers:expr, |$iter:ident| $body:expr) => {
         match $numbers {
-            Numbers::U8(v) => { let $($iter)+ = v.iter().map(|b| f64::from(b[0])); $body }
-            Numbers::U16(v) => { let $($iter)+ = v.iter().map(|b| f64::from(u16::from_le_bytes(*b))); $body }
-            Numbers::U32(v) => { let $($iter)+ = v.iter().map(|b| f64::from(u32::from_le_bytes(*b))); $body }
-            Numbers::F16(v) => { let $($iter)+ = v.iter().map(|b| Half::decode(u16::from_le_bytes(*b))); $body }
-            Numbers::F32(v) => { let $($iter)+ = v.iter().map(|b| f64::from(f32::from_le_bytes(*b))); $body }
-            Numbers::F64(v) => { let $($iter)+ = v.iter().map(|b| f64::from_le_bytes(*b)); $body }
+            Numbers::U8(v) => {
+                let $iter = v.iter().map(|b| f64::from(b[0]));
+                $body
+            }
+            Numbers::U16(v) => {
+                let $iter = v.iter().map(|b| f64::from(u16::from_le_bytes(*b)));
+                $body
+            }
+            Numbers::U32(v) => {
+                let $iter = v.iter().map(|b| f64::from(u32::from_le_bytes(*b)));
+                $body
+            }
+            Numbers::F16(v) => {
+                let $iter = v.iter().map(|b| Half::decode(u16::from_le_bytes(*b)));
+                $body
+            }
+            Numbers::F32(v) => {
+                let $iter = v.iter().map(|b| f64::from(f32::from_le_bytes(*b)));
+                $body
+            }
+            Numbers::F64(v) => {
+                let $iter = v.iter().map(|b| f64::from_le_bytes(*b));
+                $body
+            }
         }
     };
 }
 
 /// The same with an iterator over whole numbers as u32; an error where they are floats.
 macro_rules! with_whole {
-    ($numbers:expr, $name:expr, |$($iter:ident)+| $body:expr) => {
+    ($numbers:expr, $name:expr, |$iter:ident| $body:expr) => {
         match $numbers {
-            Numbers::U8(v) => { let $($iter)+ = v.iter().map(|b| u32::from(b[0])); $body }
-            Numbers::U16(v) => { let $($iter)+ = v.iter().map(|b| u32::from(u16::from_le_bytes(*b))); $body }
-            Numbers::U32(v) => { let $($iter)+ = v.iter().map(|b| u32::from_le_bytes(*b)); $body }
+            Numbers::U8(v) => {
+                let $iter = v.iter().map(|b| u32::from(b[0]));
+                $body
+            }
+            Numbers::U16(v) => {
+                let $iter = v.iter().map(|b| u32::from(u16::from_le_bytes(*b)));
+                $body
+            }
+            Numbers::U32(v) => {
+                let $iter = v.iter().map(|b| u32::from_le_bytes(*b));
+                $body
+            }
             _ => Err(Error::corrupt(format!("`{}` is not of whole numbers", $name))),
         }
     };
@@ -57,15 +130,21 @@ macro_rules! with_whole {
 pub(super) use {with_numbers, with_whole};
 
 impl<'a> File<'a> {
+    /// A file in memory.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self> {
         let n_header = disk::header_bytes(bytes, bytes.len() as u64)?;
         let (text, data) = bytes[8..].split_at(n_header);
-        Ok(File { head: Head::parse(text, data.len() as u64)?, data })
+        Ok(File { head: Head::parse(text, data.len() as u64)?, arrays: Arrays::Memory(data) })
+    }
+
+    /// A file on the disk, of which the header alone was read.
+    pub(super) fn on_disk(opened: disk::Opened) -> Self {
+        File { head: opened.head, arrays: Arrays::Disk(opened.disk) }
     }
 
     /// What travels with the model.
     pub(super) fn extra(&self) -> Result<Extra> {
-        Extra::read(&self.head, self.data)
+        Extra::read(&self.head, |place| self.bytes(place))
     }
 
     /// The error that the model is not of the kind that was asked for.
@@ -79,30 +158,177 @@ impl<'a> File<'a> {
     }
 
     /// Tensor `name`, if there is one.
-    pub(super) fn optional(&self, name: &str) -> Result<Option<Numbers<'a>>> {
-        let Some(TensorInfo { dtype, data_offsets: (start, end), .. }) = self.head.metadata.info(name) else {
-            return Ok(None);
+    pub(super) fn optional(&self, name: &'static str) -> Result<Option<Stream<'_>>> {
+        let Some((dtype, place)) = self.place(name)? else { return Ok(None) };
+        let left = (place.1 - place.0) / (dtype.bitsize() / 8);
+        let bytes = match &self.arrays {
+            Arrays::Memory(data) => Bytes::Memory(lent(data, name, place)?),
+            Arrays::Disk(disk) => Bytes::Disk { disk, at: disk.place(place.0), piece: Vec::new(), used: 0 },
         };
+        Ok(Some(Stream { name, dtype, left, bytes }))
+    }
+
+    /// Tensor `name`.
+    pub(super) fn required(&self, name: &'static str) -> Result<Stream<'_>> {
+        self.optional(name)?.ok_or_else(|| Error::corrupt(format!("there is no `{name}`")))
+    }
+
+    /// All bytes of tensor `name`, if there is one: for those that are not of whole bytes a number.
+    pub(super) fn whole(&self, name: &'static str) -> Result<Option<Whole<'_>>> {
+        let Some((dtype, place)) = self.place(name)? else { return Ok(None) };
+        Ok(Some(Whole { name, dtype, bytes: self.bytes(place)? }))
+    }
+
+    /// Type of tensor `name`, one of those of [`Numbers`], and its place among the arrays.
+    fn place(&self, name: &str) -> Result<Option<(Dtype, (usize, usize))>> {
         // The offsets were proven by the parser: inside the data, and as long as shape and type ask.
-        let bytes = self.data.get(*start..*end).ok_or_else(|| Error::corrupt(format!("`{name}` is out of bounds")))?;
-        Ok(Some(match dtype {
+        match self.head.metadata.info(name) {
+            Some(TensorInfo { dtype, data_offsets, .. }) => {
+                Numbers::new(*dtype, &[]).ok_or_else(|| Error::corrupt(format!("`{name}` is of type {dtype:?}")))?;
+                Ok(Some((*dtype, *data_offsets)))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The bytes of a tensor.
+    fn bytes(&self, (start, end): (usize, usize)) -> Result<Cow<'_, [u8]>> {
+        match &self.arrays {
+            Arrays::Memory(data) => lent(data, "an array", (start, end)).map(Cow::Borrowed),
+            Arrays::Disk(disk) => {
+                let mut bytes = try_filled("an array of the model", 0, end - start)?;
+                disk.read(disk.place(start), &mut bytes)?;
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
+}
+
+fn lent<'a>(data: &'a [u8], name: &str, (start, end): (usize, usize)) -> Result<&'a [u8]> {
+    data.get(start..end).ok_or_else(|| Error::corrupt(format!("`{name}` is out of bounds")))
+}
+
+impl<'f> Whole<'f> {
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The bytes, where they are those of a tensor of bytes.
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        (self.dtype == Dtype::U8).then_some(&self.bytes)
+    }
+}
+
+impl Stream<'_> {
+    /// How many numbers are left.
+    pub(super) fn len(&self) -> usize {
+        self.left
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(super) fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// Proves that `n` numbers are left: before anything is allocated for them.
+    pub(super) fn check(&self, n: usize) -> Result<()> {
+        if n <= self.left { Ok(()) } else { Err(Error::corrupt(format!("`{}` is too short", self.name))) }
+    }
+
+    /// Hands the next `n` numbers to `each`, piece by piece.
+    pub(super) fn pieces(&mut self, n: usize, mut each: impl FnMut(Numbers<'_>) -> Result<()>) -> Result<()> {
+        self.check(n)?;
+        let item = self.dtype.bitsize() / 8;
+        let mut wanted = n;
+        while wanted > 0 {
+            let piece = match &mut self.bytes {
+                Bytes::Memory(bytes) => {
+                    let (piece, rest) = bytes.split_at(wanted.min(PIECE_BYTES / item) * item);
+                    *bytes = rest;
+                    piece
+                }
+                Bytes::Disk { disk, at, piece, used } => {
+                    if *used == piece.len() {
+                        let n_bytes = PIECE_BYTES.min(self.left * item);
+                        if n_bytes > piece.capacity() {
+                            *piece = try_with_capacity("a piece of the file", n_bytes)?;
+                        }
+                        piece.resize(n_bytes, 0);
+                        disk.read(*at, piece)?;
+                        *at += n_bytes as u64;
+                        *used = 0;
+                    }
+                    let end = piece.len().min(*used + wanted * item);
+                    let found = &piece[*used..end];
+                    *used = end;
+                    found
+                }
+            };
+            wanted -= piece.len() / item;
+            self.left -= piece.len() / item;
+            each(Numbers::new(self.dtype, piece).expect("the type was looked at when the tensor was found"))?;
+        }
+        Ok(())
+    }
+
+    /// The next number.
+    pub(super) fn one(&mut self) -> Result<f64> {
+        let mut found = 0.0;
+        self.pieces(1, |numbers| {
+            found = numbers.at(0);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The next `n` numbers, each as `cast` has it.
+    pub(super) fn collect<T>(&mut self, what: &'static str, n: usize, cast: impl Fn(f64) -> T) -> Result<Vec<T>> {
+        self.check(n)?;
+        let mut v = try_with_capacity(what, n)?;
+        self.pieces(n, |piece| {
+            with_numbers!(piece, |numbers| v.extend(numbers.map(&cast)));
+            Ok(())
+        })?;
+        Ok(v)
+    }
+
+    /// The next `n` numbers where they are whole and below 2³².
+    pub(super) fn whole(&mut self, what: &'static str, n: usize) -> Result<Vec<u32>> {
+        self.check(n)?;
+        let mut v = try_with_capacity(what, n)?;
+        let name = self.name;
+        self.pieces(n, |piece| {
+            with_whole!(piece, name, |numbers| {
+                v.extend(numbers);
+                Ok(())
+            })
+        })?;
+        Ok(v)
+    }
+
+    /// Proves that all is read.
+    pub(super) fn finish(&self) -> Result<()> {
+        if self.left == 0 { Ok(()) } else { Err(Error::corrupt(format!("`{}` is too long", self.name))) }
+    }
+}
+
+impl<'a> Numbers<'a> {
+    /// The numbers in `bytes`, if it is a type of numbers.
+    fn new(dtype: Dtype, bytes: &'a [u8]) -> Option<Self> {
+        Some(match dtype {
             Dtype::U8 => Numbers::U8(bytes.as_chunks().0),
             Dtype::U16 => Numbers::U16(bytes.as_chunks().0),
             Dtype::U32 => Numbers::U32(bytes.as_chunks().0),
             Dtype::F16 => Numbers::F16(bytes.as_chunks().0),
             Dtype::F32 => Numbers::F32(bytes.as_chunks().0),
             Dtype::F64 => Numbers::F64(bytes.as_chunks().0),
-            other => return Err(Error::corrupt(format!("`{name}` is of type {other:?}"))),
-        }))
+            _ => return None,
+        })
     }
 
-    /// Tensor `name`.
-    pub(super) fn required(&self, name: &str) -> Result<Numbers<'a>> {
-        self.optional(name)?.ok_or_else(|| Error::corrupt(format!("there is no `{name}`")))
-    }
-}
-
-impl<'a> Numbers<'a> {
     pub(super) fn len(&self) -> usize {
         match self {
             Numbers::U8(v) => v.len(),
@@ -123,46 +349,8 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// All numbers, each as `cast` has it.
-    pub(super) fn collect<T>(self, what: &'static str, cast: impl Fn(f64) -> T) -> Result<Vec<T>> {
-        let mut v = try_with_capacity(what, self.len())?;
-        with_numbers!(self, |numbers| v.extend(numbers.map(cast)));
-        Ok(v)
-    }
-
-    /// Whether `is_right` of all numbers.
+    /// Whether `is_right` of all numbers: of each, without an end before the last, which is how the compiler sees through it.
     pub(super) fn all(self, is_right: impl Fn(f64) -> bool) -> bool {
-        with_numbers!(self, |mut numbers| numbers.all(is_right))
-    }
-
-    /// The first `n` numbers; `self` keeps the others.
-    pub(super) fn take(&mut self, n: usize, name: &str) -> Result<Numbers<'a>> {
-        fn cut<'a, T>(v: &mut &'a [T], n: usize) -> Option<&'a [T]> {
-            let (head, rest) = v.split_at_checked(n)?;
-            *v = rest;
-            Some(head)
-        }
-        let head = match self {
-            Numbers::U8(v) => cut(v, n).map(Numbers::U8),
-            Numbers::U16(v) => cut(v, n).map(Numbers::U16),
-            Numbers::U32(v) => cut(v, n).map(Numbers::U32),
-            Numbers::F16(v) => cut(v, n).map(Numbers::F16),
-            Numbers::F32(v) => cut(v, n).map(Numbers::F32),
-            Numbers::F64(v) => cut(v, n).map(Numbers::F64),
-        };
-        head.ok_or_else(|| Error::corrupt(format!("`{name}` is too short")))
-    }
-
-    /// Proves that `take` has used all.
-    pub(super) fn finish(&self, name: &str) -> Result<()> {
-        if self.len() == 0 { Ok(()) } else { Err(Error::corrupt(format!("`{name}` is too long"))) }
-    }
-
-    /// The numbers where they are whole and below 2³².
-    pub(super) fn whole(self, name: &str) -> Result<impl ExactSizeIterator<Item = u32> + 'a> {
-        match self {
-            Numbers::U8(_) | Numbers::U16(_) | Numbers::U32(_) => Ok((0..self.len()).map(move |i| self.at(i) as u32)),
-            _ => Err(Error::corrupt(format!("`{name}` is not of whole numbers"))),
-        }
+        with_numbers!(self, |numbers| numbers.fold(true, |all, number| all & is_right(number)))
     }
 }

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use super::bits::{Bits, packed, width_below};
-use super::read::{File, Numbers};
-use super::validate::{counts, means, scales, sum_up};
+use super::read::{File, Numbers, Stream, Whole, with_whole};
+use super::validate::{Places, counts, means, scales, sum_up};
 use super::write::{Tensor, narrowest, type_bits};
 use super::{COUNTS, HALF, SCALED, SINGLE};
 use crate::data::Outputs;
@@ -125,14 +125,27 @@ fn id_bits(n_rows: impl Iterator<Item = usize>) -> u32 {
     width_below(n_rows.max().unwrap_or(0))
 }
 
+/// The tensors of numbers of a few bits each, as they are.
+#[derive(Debug)]
+pub(super) struct Packed<'f> {
+    ids: Option<Whole<'f>>,
+    ends: Option<Whole<'f>>,
+}
+
+impl<'f> Packed<'f> {
+    pub(super) fn new(file: &'f File<'_>) -> Result<Self> {
+        Ok(Packed { ids: file.whole("row_ids")?, ends: file.whole("row_ends")? })
+    }
+}
+
 /// What is left of each tensor of rows for the trees to come, and the sets.
 #[derive(Debug)]
-pub(super) struct RowTensors<'a> {
-    ids: Option<Bits<'a>>,
+pub(super) struct RowTensors<'f> {
+    ids: Option<Bits<'f>>,
     id_bits: u32,
-    ends: Option<Bits<'a>>,
-    units: Option<Numbers<'a>>,
-    set: Option<Numbers<'a>>,
+    ends: Option<Bits<'f>>,
+    units: Option<Stream<'f>>,
+    set: Option<Stream<'f>>,
     sets: Vec<Arc<StoredRows>>,
 }
 
@@ -145,16 +158,13 @@ pub(super) struct RowLists {
     pub(super) stored: Arc<StoredRows>,
 }
 
-impl<'a> RowTensors<'a> {
-    pub(super) fn new(file: &File<'a>) -> Result<Self> {
-        let bits = |name| -> Result<Option<Bits<'a>>> {
-            file.optional(name)?.map(|numbers| Bits::new(name, numbers)).transpose()
-        };
+impl<'f> RowTensors<'f> {
+    pub(super) fn new(file: &'f File<'_>, packed: &'f Packed<'_>) -> Result<Self> {
         let sets = sets(file)?;
         Ok(RowTensors {
-            ids: bits("row_ids")?,
+            ids: packed.ids.as_ref().map(Bits::new).transpose()?,
             id_bits: id_bits(sets.iter().map(|set| set.n_rows)),
-            ends: bits("row_ends")?,
+            ends: packed.ends.as_ref().map(Bits::new).transpose()?,
             units: file.optional("row_units")?,
             set: file.optional("row_set")?,
             sets,
@@ -163,22 +173,21 @@ impl<'a> RowTensors<'a> {
 
     pub(super) fn finish(&self) -> Result<()> {
         [self.ids, self.ends].into_iter().flatten().try_for_each(Bits::finish)?;
-        let all = [("row_units", self.units), ("row_set", self.set)];
-        all.iter().try_for_each(|(name, numbers)| numbers.map_or(Ok(()), |numbers| numbers.finish(name)))
+        [&self.units, &self.set].into_iter().flatten().try_for_each(Stream::finish)
     }
 
     /// Rows of the next tree that has some.
-    pub(super) fn next(&mut self, nodes: &[Node], n_node_samples: &[u32]) -> Result<RowLists> {
+    pub(super) fn next(&mut self, places: &Places, n_node_samples: &[u32]) -> Result<RowLists> {
         let set = match &mut self.set {
-            Some(set) => set.take(1, "row_set")?.at(0),
+            Some(set) => set.one()?,
             None => 0.0,
         };
         let set = if set.fract() == 0.0 && set >= 0.0 { self.sets.get(set as usize) } else { None };
         let stored = Arc::clone(set.ok_or_else(|| Error::corrupt("a tree refers to rows that are not there"))?);
-        let mut ptr = try_with_capacity(WHAT, nodes.len().div_ceil(2) + 1)?;
+        let mut ptr = try_with_capacity(WHAT, places.leaves.len() + 1)?;
         let mut end = 0u32;
         ptr.push(end);
-        for (_, &n) in nodes.iter().zip(n_node_samples).filter(|(node, _)| node.is_leaf()) {
+        for n in places.leaves.iter().map(|&leaf| n_node_samples[leaf as usize]) {
             // Rows of a leaf rise, and there are no more than the set has: else packed bits could ask for far more memory
             // than the file has bytes.
             if n as usize > stored.n_rows {
@@ -202,7 +211,7 @@ impl<'a> RowTensors<'a> {
             }
         }
         let units = match (&mut self.units, &mut self.ends) {
-            (Some(units), _) => counts(units.take(end as usize, "row_units")?)?,
+            (Some(units), _) => counts(units, end as usize)?,
             (None, Some(ends)) => {
                 let mut units = Amounts::U8(try_with_capacity(WHAT, end as usize)?);
                 for _ in 0..end {
@@ -222,38 +231,39 @@ impl<'a> RowTensors<'a> {
 
 impl RowLists {
     /// Weights of all nodes, where they are the units of rows.
-    pub(super) fn weights(&self, nodes: &[Node]) -> Result<Vec<f64>> {
+    pub(super) fn weights(&self, nodes: &[Node], places: &Places) -> Result<Vec<f64>> {
         let mut weights = try_filled(WHAT, 0.0, nodes.len())?;
-        for (node, weight) in nodes.iter().zip(&mut weights).filter(|(node, _)| node.is_leaf()) {
-            let leaf = node.right as usize;
-            *weight = (self.ptr[leaf]..self.ptr[leaf + 1]).map(|row| self.units.at(row as usize)).sum();
+        for (&place, ends) in places.leaves.iter().zip(self.ptr.windows(2)) {
+            weights[place as usize] = (ends[0]..ends[1]).map(|row| self.units.at(row as usize)).sum();
         }
-        sum_up(nodes, &mut weights);
+        sum_up(nodes, places, &mut weights);
         Ok(weights)
     }
 }
 
 /// All sets of rows of a file.
 fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
+    let slots = file.whole("set_slots")?;
+    let mut slots = slots.as_ref().map(Bits::new).transpose()?;
     let mut layouts = file.optional("set_layout")?;
-    let slots = file.optional("set_slots")?.map(|slots| Bits::new("set_slots", slots));
-    let (mut sizes, mut slots) = (file.optional("set_sizes")?, slots.transpose()?);
+    let mut sizes = file.optional("set_sizes")?;
     let (mut values, mut factors) = (file.optional("set_values")?, file.optional("set_scales")?);
     let mut sets = Vec::new();
-    if let Some(set_rows) = file.optional("set_rows")? {
+    if let Some(mut set_rows) = file.optional("set_rows")? {
         try_reserve(WHAT, &mut sets, set_rows.len())?;
         let width = file.head.header.outputs.width();
         let is_real = matches!(file.head.header.outputs, Outputs::Real { .. });
-        for n_rows in set_rows.whole("set_rows")? {
+        let n_sets = set_rows.len();
+        for n_rows in set_rows.whole(WHAT, n_sets)? {
             let n_rows = n_rows as usize;
-            let layout = take(&mut layouts, 1, "set_layout")?.at(0);
+            let layout = there(&mut layouts, "set_layout")?.one()?;
             let known = if is_real { [0, SINGLE, HALF, SINGLE | SCALED, HALF | SCALED].as_slice() } else { &[COUNTS] };
             let layout = known.iter().copied().find(|&known| f64::from(known) == layout);
             let layout = layout.ok_or_else(|| Error::corrupt("the layout of a set of rows is unknown"))?;
             let values = if is_real {
                 let n_values = n_rows.checked_mul(width);
                 let n_values = n_values.ok_or_else(|| Error::corrupt("`set_values` is too short"))?;
-                let values = means(take(&mut values, n_values, "set_values")?, layout)?;
+                let values = means(there(&mut values, "set_values")?, n_values, layout)?;
                 let scales = if layout & SCALED == 0 { None } else { Some(scales(&mut factors, width)?) };
                 let value = |i: usize| scales.as_ref().map_or(1.0, |scales| scales[i % width]) * values.at(i);
                 if !(0..values.len()).all(|i| value(i).is_finite()) {
@@ -261,32 +271,42 @@ fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
                 }
                 StoredValues::Numbers { values, scales }
             } else {
-                slots_of(take(&mut sizes, n_rows, "set_sizes")?, &mut slots, width)?
+                slots_of(there(&mut sizes, "set_sizes")?, n_rows, &mut slots, width)?
             };
             sets.push(Arc::new(StoredRows { n_rows, width, values }));
         }
     }
-    let all = [("set_layout", layouts), ("set_sizes", sizes), ("set_values", values), ("set_scales", factors)];
-    all.iter().try_for_each(|(name, numbers)| numbers.map_or(Ok(()), |numbers| numbers.finish(name)))?;
+    [layouts, sizes, values, factors].iter().flatten().try_for_each(Stream::finish)?;
     slots.map_or(Ok(()), Bits::finish)?;
     Ok(sets)
 }
 
-fn take<'a>(numbers: &mut Option<Numbers<'a>>, n: usize, name: &str) -> Result<Numbers<'a>> {
-    numbers.as_mut().ok_or_else(|| Error::corrupt(format!("there is no `{name}`")))?.take(n, name)
+fn there<'s, 'f>(stream: &'s mut Option<Stream<'f>>, name: &str) -> Result<&'s mut Stream<'f>> {
+    stream.as_mut().ok_or_else(|| Error::corrupt(format!("there is no `{name}`")))
 }
 
-fn slots_of(sizes: Numbers<'_>, stored: &mut Option<Bits<'_>>, width: usize) -> Result<StoredValues> {
-    let mut ptr = try_with_capacity(WHAT, sizes.len() + 1)?;
+fn slots_of(
+    sizes: &mut Stream<'_>,
+    n_rows: usize,
+    stored: &mut Option<Bits<'_>>,
+    width: usize,
+) -> Result<StoredValues> {
+    sizes.check(n_rows)?;
+    let mut ptr = try_with_capacity(WHAT, n_rows + 1)?;
     let mut end = 0u32;
     ptr.push(end);
-    for size in sizes.whole("set_sizes")? {
-        if size as usize > width {
-            return Err(Error::corrupt("a stored row has more slots than there are columns"));
-        }
-        end = end.checked_add(size).ok_or_else(|| Error::corrupt("the stored rows have 2^32 slots or more"))?;
-        ptr.push(end);
-    }
+    sizes.pieces(n_rows, |sizes| {
+        with_whole!(sizes, "set_sizes", |sizes| {
+            for size in sizes {
+                if size as usize > width {
+                    return Err(Error::corrupt("a stored row has more slots than there are columns"));
+                }
+                end = end.checked_add(size).ok_or_else(|| Error::corrupt("the stored rows have 2^32 slots or more"))?;
+                ptr.push(end);
+            }
+            Ok(())
+        })
+    })?;
     let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there is no `set_slots`"))?;
     let mut stored = stored.take(end as usize, width_below(width))?;
     let mut slots = Indices::for_width(width);

@@ -3,11 +3,14 @@
 //! Structure is not trusted but built: children follow from the leaf marks in pre-order, so each node has one parent and
 //! comes after it, or the marks do not close the tree where it must end.
 
+use std::ops::Add;
 use std::sync::Arc;
 
+use safetensors::Dtype;
+
 use super::Kind;
-use super::read::{File, Numbers, with_numbers, with_whole};
-use super::rows::{RowLists, RowTensors};
+use super::read::{File, Numbers, Stream, with_numbers, with_whole};
+use super::rows::{Packed, RowLists, RowTensors};
 use super::{COUNTS, HALF, ROWS, SCALED, SINGLE, SPARSE};
 use crate::error::{Error, Result, try_collected, try_filled, try_reserve, try_with_capacity};
 use crate::forest::Forest;
@@ -42,11 +45,13 @@ impl Forest {
 
 /// The trees of a file.
 pub(super) fn trees(file: &File<'_>) -> Result<Vec<Arc<Tree>>> {
-    let mut tensors = Tensors::new(file)?;
-    let n_nodes = file.required("n_nodes")?;
+    let packed = Packed::new(file)?;
+    let mut tensors = Tensors::new(file, &packed)?;
+    let mut n_nodes = file.required("n_nodes")?;
+    let n_trees = n_nodes.len();
     // As many as layouts of leaves, a byte each, and at least as many nodes: `Head` has proven it.
-    let mut trees = try_with_capacity(WHAT, n_nodes.len())?;
-    for n_nodes in n_nodes.whole("n_nodes")? {
+    let mut trees = try_with_capacity(WHAT, n_trees)?;
+    for n_nodes in n_nodes.whole(WHAT, n_trees)? {
         trees.push(Arc::new(tensors.next_tree(file, n_nodes as usize)?));
     }
     tensors.finish()?;
@@ -102,100 +107,107 @@ pub(super) fn check_sum(magnitudes: impl Iterator<Item = f64>) -> Result<()> {
 
 /// What is left of each tensor for the trees to come.
 #[derive(Debug)]
-struct Tensors<'a> {
-    features: Numbers<'a>,
-    thresholds: &'a [[u8; 4]],
-    split_impurity: Numbers<'a>,
-    leaf_impurity: Option<Numbers<'a>>,
-    n_node_samples: Statistic<'a>,
-    weights: Option<Statistic<'a>>,
-    leaf_layout: Numbers<'a>,
-    leaf_sizes: Numbers<'a>,
-    leaf_columns: Numbers<'a>,
-    leaf_amounts: Numbers<'a>,
-    leaf_scales: Option<Numbers<'a>>,
-    leaf_totals: Option<Numbers<'a>>,
-    rows: RowTensors<'a>,
-    /// Splits that have no right child yet; empty between two trees.
-    open: Vec<u32>,
+struct Tensors<'f> {
+    features: Stream<'f>,
+    thresholds: Stream<'f>,
+    split_impurity: Stream<'f>,
+    leaf_impurity: Option<Stream<'f>>,
+    n_node_samples: Statistic<'f>,
+    weights: Option<Statistic<'f>>,
+    leaf_layout: Stream<'f>,
+    leaf_sizes: Stream<'f>,
+    leaf_columns: Stream<'f>,
+    leaf_amounts: Stream<'f>,
+    leaf_scales: Option<Stream<'f>>,
+    leaf_totals: Option<Stream<'f>>,
+    rows: RowTensors<'f>,
+    places: Places,
 }
 
 /// A number of each node, stored for all nodes or for leaves only.
 #[derive(Debug)]
-struct Statistic<'a> {
-    name: &'static str,
-    numbers: Numbers<'a>,
+struct Statistic<'f> {
+    stream: Stream<'f>,
     of_all_nodes: bool,
 }
 
-impl<'a> Tensors<'a> {
-    fn new(file: &File<'a>) -> Result<Self> {
+/// Which nodes of a tree are leaves and which are splits. The loops over them have no branch for either, which no
+/// processor could foretell.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// Nodes that are leaves, rising. While a tree grows, the first `n_leaves`.
+    pub(super) leaves: Vec<u32>,
+    /// Nodes that are splits, rising. While a tree grows, the first `n_splits`.
+    splits: Vec<u32>,
+    /// Splits that have no right child yet: as many as `n_splits` is above `n_leaves`.
+    open: Vec<u32>,
+    n_leaves: usize,
+    n_splits: usize,
+}
+
+impl<'f> Tensors<'f> {
+    fn new(file: &'f File<'_>, packed: &'f Packed<'_>) -> Result<Self> {
         let features = file.required("features")?;
-        let Numbers::F32(thresholds) = file.required("thresholds")? else {
+        let thresholds = file.required("thresholds")?;
+        if thresholds.dtype() != Dtype::F32 {
             return Err(Error::corrupt("`thresholds` are not float32"));
-        };
-        let statistic =
-            |name, numbers: Numbers<'a>| Statistic { name, numbers, of_all_nodes: numbers.len() == features.len() };
+        }
+        let n_nodes = features.len();
+        let statistic = |stream: Stream<'f>| Statistic { of_all_nodes: stream.len() == n_nodes, stream };
         Ok(Tensors {
             features,
             thresholds,
             split_impurity: file.required("split_impurity")?,
             leaf_impurity: file.optional("leaf_impurity")?,
-            n_node_samples: statistic("n_node_samples", file.required("n_node_samples")?),
-            weights: file.optional("weights")?.map(|weights| statistic("weights", weights)),
+            n_node_samples: statistic(file.required("n_node_samples")?),
+            weights: file.optional("weights")?.map(statistic),
             leaf_layout: file.required("leaf_layout")?,
             leaf_sizes: file.required("leaf_sizes")?,
             leaf_columns: file.required("leaf_columns")?,
             leaf_amounts: file.required("leaf_amounts")?,
             leaf_scales: file.optional("leaf_scales")?,
             leaf_totals: file.optional("leaf_totals")?,
-            rows: RowTensors::new(file)?,
-            open: Vec::new(),
+            rows: RowTensors::new(file, packed)?,
+            places: Places::default(),
         })
     }
 
     fn finish(&self) -> Result<()> {
-        let all = [
-            ("features", Some(self.features)),
-            ("thresholds", Some(Numbers::F32(self.thresholds))),
-            ("split_impurity", Some(self.split_impurity)),
-            ("leaf_impurity", self.leaf_impurity),
-            ("n_node_samples", Some(self.n_node_samples.numbers)),
-            ("weights", self.weights.as_ref().map(|weights| weights.numbers)),
-            ("leaf_layout", Some(self.leaf_layout)),
-            ("leaf_sizes", Some(self.leaf_sizes)),
-            ("leaf_columns", Some(self.leaf_columns)),
-            ("leaf_amounts", Some(self.leaf_amounts)),
-            ("leaf_scales", self.leaf_scales),
-            ("leaf_totals", self.leaf_totals),
+        let required = [
+            &self.features,
+            &self.thresholds,
+            &self.split_impurity,
+            &self.n_node_samples.stream,
+            &self.leaf_layout,
+            &self.leaf_sizes,
+            &self.leaf_columns,
+            &self.leaf_amounts,
         ];
+        let optional = [&self.leaf_impurity, &self.leaf_scales, &self.leaf_totals].into_iter().flatten();
+        let weights = self.weights.as_ref().map(|weights| &weights.stream);
         self.rows.finish()?;
-        all.iter().try_for_each(|(name, numbers)| numbers.map_or(Ok(()), |numbers| numbers.finish(name)))
+        required.into_iter().chain(optional).chain(weights).try_for_each(Stream::finish)
     }
 
-    fn next_tree(&mut self, file: &File<'a>, n_nodes: usize) -> Result<Tree> {
+    fn next_tree(&mut self, file: &File<'_>, n_nodes: usize) -> Result<Tree> {
         let header = &file.head.header;
         let nodes = self.nodes(n_nodes, header.n_features)?;
-        let impurity = self.impurity(&nodes)?;
-        let samples = self.n_node_samples.next(&nodes)?;
-        if samples.iter().any(|n| n.fract() != 0.0 || *n > u32::MAX.into()) {
-            return Err(Error::corrupt("`n_node_samples` are not whole numbers below 2^32"));
-        }
-        let n_node_samples: Vec<u32> = try_collected(WHAT, samples.iter().map(|n| *n as u32))?;
-        let layout = self.leaf_layout.take(1, "leaf_layout")?.at(0);
+        let impurity = self.impurity(n_nodes)?;
+        let n_node_samples = self.n_node_samples.whole(&nodes, &self.places)?;
+        let layout = self.leaf_layout.one()?;
         if layout.fract() != 0.0 || !(0.0..=f64::from(u8::MAX)).contains(&layout) || !is_known(layout as u8) {
             return Err(Error::corrupt(format!("leaf layout {layout} is unknown")));
         }
         let layout = layout as u8;
-        let lists = if layout & ROWS == 0 { None } else { Some(self.rows.next(&nodes, &n_node_samples)?) };
+        let lists = if layout & ROWS == 0 { None } else { Some(self.rows.next(&self.places, &n_node_samples)?) };
         let weighted_n_node_samples = match (&mut self.weights, &lists) {
-            (Some(weights), _) => weights.next(&nodes)?,
-            (None, Some(lists)) => lists.weights(&nodes)?,
-            (None, None) => samples,
+            (Some(weights), _) => weights.numbers(&nodes, &self.places)?,
+            (None, Some(lists)) => lists.weights(&nodes, &self.places)?,
+            (None, None) => try_collected(WHAT, n_node_samples.iter().map(|&n| f64::from(n)))?,
         };
         let leaves = match lists {
             Some(lists) => rows_table(lists, layout)?,
-            None => self.leaves(&nodes, &weighted_n_node_samples, header.outputs.width(), layout)?,
+            None => self.leaves(&weighted_n_node_samples, header.outputs.width(), layout)?,
         };
         Ok(Tree {
             n_features: header.n_features,
@@ -212,51 +224,57 @@ impl<'a> Tensors<'a> {
     /// Nodes with their children: the node after a split is its left child, the node after a leaf is the right child of the
     /// last split that has none.
     fn nodes(&mut self, n_nodes: usize, n_features: usize) -> Result<Vec<Node>> {
-        let features = self.features.take(n_nodes, "features")?;
-        let mut nodes = try_with_capacity(WHAT, n_nodes)?;
         let n_splits = n_nodes / 2;
-        let (thresholds, rest) =
-            self.thresholds.split_at_checked(n_splits).ok_or_else(|| Error::corrupt("`thresholds` is too short"))?;
-        self.thresholds = rest;
-        let thresholds = thresholds.iter().map(|bytes| f32::from_le_bytes(*bytes));
-        self.open.clear();
-        let leaf_mark = if matches!(features, Numbers::U16(_)) { u16::MAX.into() } else { u32::MAX };
-        with_whole!(features, "features", |features| {
-            close_tree(features, leaf_mark, n_features, thresholds, &mut self.open, &mut nodes)
+        self.features.check(n_nodes)?;
+        self.thresholds.check(n_splits)?;
+        let mut nodes = try_with_capacity(WHAT, n_nodes)?;
+        let places = &mut self.places;
+        places.begin(n_nodes)?;
+        let leaf_mark = if self.features.dtype() == Dtype::U16 { u16::MAX.into() } else { u32::MAX };
+        self.features.pieces(n_nodes, |features| {
+            with_whole!(features, "features", |features| places.grow(features, leaf_mark, n_features, &mut nodes))
+        })?;
+        places.end()?;
+        let mut splits = &places.splits[..];
+        self.thresholds.pieces(n_splits, |piece| {
+            let (places, later) = splits.split_at(piece.len());
+            splits = later;
+            let mut finite = true;
+            with_numbers!(piece, |thresholds| {
+                for (threshold, &split) in thresholds.zip(places) {
+                    finite &= threshold.is_finite();
+                    nodes[split as usize].threshold = threshold as f32;
+                }
+            });
+            if finite { Ok(()) } else { Err(Error::corrupt("a threshold is not finite")) }
         })?;
         Ok(nodes)
     }
 
-    fn impurity(&mut self, nodes: &[Node]) -> Result<Vec<f64>> {
-        let mut impurity = try_filled(WHAT, 0.0, nodes.len())?;
-        place(
-            self.split_impurity.take(nodes.len() / 2, "split_impurity")?,
-            nodes,
-            |node| !node.is_leaf(),
-            &mut impurity,
-        );
+    fn impurity(&mut self, n_nodes: usize) -> Result<Vec<f64>> {
+        let Places { leaves, splits, .. } = &self.places;
+        let is_impurity = |v: f64| (v >= 0.0) & (v < f64::INFINITY);
+        let negative = || Error::corrupt("an impurity is negative or not finite");
+        self.split_impurity.check(splits.len())?;
+        let mut impurity = try_filled(WHAT, 0.0, n_nodes)?;
+        place(&mut self.split_impurity, splits, &mut impurity, |v| v, is_impurity, negative)?;
         if let Some(leaf_impurity) = &mut self.leaf_impurity {
-            let n_leaves = nodes.len().div_ceil(2);
-            place(leaf_impurity.take(n_leaves, "leaf_impurity")?, nodes, Node::is_leaf, &mut impurity);
+            place(leaf_impurity, leaves, &mut impurity, |v| v, is_impurity, negative)?;
         }
-        if impurity.iter().all(|impurity| impurity.is_finite() && *impurity >= 0.0) {
-            Ok(impurity)
-        } else {
-            Err(Error::corrupt("an impurity is negative or not finite"))
-        }
+        Ok(impurity)
     }
 
-    fn leaves(&mut self, nodes: &[Node], weights: &[f64], width: usize, bits: u8) -> Result<LeafTable> {
-        let n_leaves = nodes.len().div_ceil(2);
-        let totals = if bits & COUNTS == 0 { None } else { Some(self.totals(nodes, weights, n_leaves)?) };
+    fn leaves(&mut self, weights: &[f64], width: usize, bits: u8) -> Result<LeafTable> {
+        let n_leaves = self.places.leaves.len();
+        let totals = if bits & COUNTS == 0 { None } else { Some(self.totals(weights)?) };
         let (layout, n_cells) = if bits & SPARSE == 0 {
             let n_cells = n_leaves.checked_mul(width);
             (Layout::Dense, n_cells.ok_or_else(|| Error::corrupt("`leaf_amounts` is too short"))?)
         } else {
             self.sparse_layout(n_leaves, width)?
         };
-        let amounts = self.leaf_amounts.take(n_cells, "leaf_amounts")?;
-        let amounts = if totals.is_some() { counts(amounts)? } else { means(amounts, bits)? };
+        let amounts = &mut self.leaf_amounts;
+        let amounts = if totals.is_some() { counts(amounts, n_cells)? } else { means(amounts, n_cells, bits)? };
         let scales = if bits & SCALED == 0 { None } else { Some(scales(&mut self.leaf_scales, width)?) };
         let table = LeafTable { n_leaves, width, layout, amounts, totals, scales };
         if table.scales.is_some() && !(0..n_leaves).flat_map(|leaf| table.cells(leaf)).all(|(_, v)| v.is_finite()) {
@@ -268,13 +286,13 @@ impl<'a> Tensors<'a> {
         Ok(table)
     }
 
-    fn totals(&mut self, nodes: &[Node], weights: &[f64], n_leaves: usize) -> Result<Vec<f64>> {
-        let mut totals = try_with_capacity(WHAT, n_leaves)?;
-        match &mut self.leaf_totals {
-            Some(stored) => with_numbers!(stored.take(n_leaves, "leaf_totals")?, |stored| totals.extend(stored)),
-            None => totals.extend(nodes.iter().zip(weights).filter(|(node, _)| node.is_leaf()).map(|(_, w)| w)),
-        }
-        if totals.iter().all(|total| total.is_finite() && *total > 0.0) {
+    fn totals(&mut self, weights: &[f64]) -> Result<Vec<f64>> {
+        let leaves = &self.places.leaves;
+        let totals = match &mut self.leaf_totals {
+            Some(stored) => stored.collect(WHAT, leaves.len(), |total| total)?,
+            None => try_collected(WHAT, leaves.iter().map(|&leaf| weights[leaf as usize]))?,
+        };
+        if totals.iter().fold(true, |all, &total| all & (total > 0.0) & (total < f64::INFINITY)) {
             Ok(totals)
         } else {
             Err(Error::corrupt("the total of a leaf is not positive and finite"))
@@ -282,85 +300,134 @@ impl<'a> Tensors<'a> {
     }
 
     fn sparse_layout(&mut self, n_leaves: usize, width: usize) -> Result<(Layout, usize)> {
+        self.leaf_sizes.check(n_leaves)?;
         let mut ptr = try_with_capacity(WHAT, n_leaves + 1)?;
         let mut end = 0u32;
         ptr.push(end);
-        with_whole!(self.leaf_sizes.take(n_leaves, "leaf_sizes")?, "leaf_sizes", |sizes| {
-            for size in sizes {
-                let next = end.checked_add(size);
-                end = next.ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 cells or more"))?;
-                ptr.push(end);
-            }
-            Ok(())
+        self.leaf_sizes.pieces(n_leaves, |sizes| {
+            with_whole!(sizes, "leaf_sizes", |sizes| {
+                for size in sizes {
+                    let next = end.checked_add(size);
+                    end = next.ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 cells or more"))?;
+                    ptr.push(end);
+                }
+                Ok(())
+            })
         })?;
-        let stored = self.leaf_columns.take(end as usize, "leaf_columns")?;
-        let most = with_whole!(stored, "leaf_columns", |columns| Ok(columns.fold(0, u32::max)))?;
+        let n_cells = end as usize;
+        self.leaf_columns.check(n_cells)?;
         let mut columns = Indices::for_width(width);
-        columns.try_reserve(WHAT, stored.len())?;
-        with_whole!(stored, "leaf_columns", |stored| {
-            match &mut columns {
-                Indices::U16(v) => v.extend(stored.map(|column| column as u16)),
-                Indices::U32(v) => v.extend(stored),
-            }
-            Ok(())
+        columns.try_reserve(WHAT, n_cells)?;
+        let mut most = 0;
+        self.leaf_columns.pieces(n_cells, |piece| {
+            most = most.max(with_whole!(piece, "leaf_columns", |columns| Ok(columns.fold(0, u32::max)))?);
+            with_whole!(piece, "leaf_columns", |stored| {
+                match &mut columns {
+                    Indices::U16(v) => v.extend(stored.map(|column| column as u16)),
+                    Indices::U32(v) => v.extend(stored),
+                }
+                Ok(())
+            })
         })?;
         let rise = match &columns {
             Indices::U16(v) => rise(v, &ptr),
             Indices::U32(v) => rise(v, &ptr),
         };
-        if !rise || (stored.len() > 0 && most as usize >= width) {
+        if !rise || (n_cells > 0 && most as usize >= width) {
             return Err(Error::corrupt("the columns of a leaf do not rise, or pass the width"));
         }
-        Ok((Layout::Sparse { ptr, columns }, end as usize))
+        Ok((Layout::Sparse { ptr, columns }, n_cells))
     }
 }
 
-/// Builds the nodes of one tree out of the features of nodes in pre-order: see `Tensors::nodes`.
-fn close_tree(
-    features: impl Iterator<Item = u32>,
-    leaf_mark: u32,
-    n_features: usize,
-    mut thresholds: impl Iterator<Item = f32>,
-    open: &mut Vec<u32>,
-    nodes: &mut Vec<Node>,
+fn not_one_tree() -> Error {
+    Error::corrupt("`features` are not the nodes of one tree in pre-order")
+}
+
+impl Places {
+    /// Room for a tree of `n_nodes`, of which none is known.
+    fn begin(&mut self, n_nodes: usize) -> Result<()> {
+        // Room for one more than there may be: `grow` writes before it knows which kind a node is of.
+        let n = n_nodes / 2 + 1;
+        for places in [&mut self.leaves, &mut self.splits, &mut self.open] {
+            try_reserve(WHAT, places, n.saturating_sub(places.len()))?;
+            places.resize(n, 0);
+        }
+        (self.n_leaves, self.n_splits) = (0, 0);
+        Ok(())
+    }
+
+    /// More nodes, of these features in pre-order.
+    fn grow(
+        &mut self,
+        features: impl Iterator<Item = u32>,
+        leaf_mark: u32,
+        n_features: usize,
+        nodes: &mut Vec<Node>,
+    ) -> Result<()> {
+        let Places { leaves, splits, open, n_leaves, n_splits } = self;
+        let most_splits = splits.len() - 1;
+        for feature in features {
+            // Leaves close splits: as many are open as there are more splits, and one leaf more closes the tree.
+            if *n_leaves > *n_splits {
+                return Err(not_one_tree());
+            }
+            let n_open = *n_splits - *n_leaves;
+            let is_leaf = feature == leaf_mark;
+            if !is_leaf & ((feature as usize >= n_features) | (*n_splits == most_splits)) {
+                return Err(if feature as usize >= n_features {
+                    Error::corrupt(format!("feature {feature} of {n_features}"))
+                } else {
+                    // More splits than leaves: the marks do not close the tree.
+                    not_one_tree()
+                });
+            }
+            let here = nodes.len() as u32;
+            leaves[*n_leaves] = here;
+            splits[*n_splits] = here;
+            open[n_open] = here;
+            let right = if is_leaf { *n_leaves as u32 } else { 0 };
+            nodes.push(Node { feature: if is_leaf { Node::LEAF } else { feature }, threshold: 0.0, right });
+            if !(is_leaf & (n_open == 0)) {
+                // After a leaf, the last open split has its left children. A split writes to itself, for the time being.
+                nodes[open[n_open - usize::from(is_leaf)] as usize].right = here + 1;
+            }
+            *n_leaves += usize::from(is_leaf);
+            *n_splits += usize::from(!is_leaf);
+        }
+        Ok(())
+    }
+
+    /// Proves that the tree is closed.
+    fn end(&mut self) -> Result<()> {
+        self.leaves.truncate(self.n_leaves);
+        self.splits.truncate(self.n_splits);
+        if self.n_leaves == self.n_splits + 1 { Ok(()) } else { Err(not_one_tree()) }
+    }
+}
+
+/// Puts the next numbers of `stream`, one after the other, to those `places` among `values`.
+fn place<T>(
+    stream: &mut Stream<'_>,
+    places: &[u32],
+    values: &mut [T],
+    cast: impl Fn(f64) -> T,
+    is_right: impl Fn(f64) -> bool,
+    wrong: impl Fn() -> Error,
 ) -> Result<()> {
-    let not_one_tree = || Error::corrupt("`features` are not the nodes of one tree in pre-order");
-    let mut n_leaves = 0;
-    let mut closed = false;
-    for feature in features {
-        if closed {
-            return Err(not_one_tree());
-        }
-        if feature == leaf_mark {
-            nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: n_leaves });
-            n_leaves += 1;
-            match open.pop() {
-                Some(parent) => nodes[parent as usize].right = nodes.len() as u32,
-                None => closed = true,
+    let mut rest = places;
+    stream.pieces(places.len(), |numbers| {
+        let (places, later) = rest.split_at(numbers.len());
+        rest = later;
+        let mut all_right = true;
+        with_numbers!(numbers, |numbers| {
+            for (number, &place) in numbers.zip(places) {
+                all_right &= is_right(number);
+                values[place as usize] = cast(number);
             }
-        } else {
-            if feature as usize >= n_features {
-                return Err(Error::corrupt(format!("feature {feature} of {n_features}")));
-            }
-            // More splits than leaves: the marks do not close the tree.
-            let threshold = thresholds.next().ok_or_else(not_one_tree)?;
-            if !threshold.is_finite() {
-                return Err(Error::corrupt("a threshold is not finite"));
-            }
-            if open.len() == open.capacity() {
-                try_reserve(WHAT, open, open.len().max(64))?;
-            }
-            open.push(nodes.len() as u32);
-            nodes.push(Node { feature, threshold, right: 0 });
-        }
-    }
-    if closed { Ok(()) } else { Err(not_one_tree()) }
-}
-
-/// Puts `numbers`, one after the other, to the nodes that `belong`.
-fn place(numbers: Numbers<'_>, nodes: &[Node], belong: impl Fn(&Node) -> bool, values: &mut [f64]) {
-    let places = nodes.iter().zip(values).filter(|(node, _)| belong(node)).map(|(_, value)| value);
-    with_numbers!(numbers, |numbers| places.zip(numbers).for_each(|(value, number)| *value = number));
+        });
+        if all_right { Ok(()) } else { Err(wrong()) }
+    })
 }
 
 /// Whether the columns of each leaf rise strictly: where they do not, a leaf ends.
@@ -399,26 +466,49 @@ fn within(table: &LeafTable, totals: &[f64]) -> bool {
 
 impl Statistic<'_> {
     /// Positive finite numbers of all `nodes` of the next tree; where only leaves are stored, sums of the children elsewhere.
-    fn next(&mut self, nodes: &[Node]) -> Result<Vec<f64>> {
-        let mut values = try_filled(WHAT, 0.0, nodes.len())?;
+    fn numbers(&mut self, nodes: &[Node], places: &Places) -> Result<Vec<f64>> {
+        let name = self.stream.name();
+        let wrong = || Error::corrupt(format!("`{name}` are not positive and finite"));
         if self.of_all_nodes {
-            place(self.numbers.take(nodes.len(), self.name)?, nodes, |_| true, &mut values);
-        } else {
-            place(self.numbers.take(nodes.len().div_ceil(2), self.name)?, nodes, Node::is_leaf, &mut values);
-            sum_up(nodes, &mut values);
+            let values = self.stream.collect(WHAT, nodes.len(), |v| v)?;
+            return if values.iter().fold(true, |all, &v| all & is_positive(v)) { Ok(values) } else { Err(wrong()) };
         }
-        if values.iter().all(|v| v.is_finite() && *v > 0.0) {
-            Ok(values)
-        } else {
-            Err(Error::corrupt(format!("`{}` are not positive and finite", self.name)))
+        self.stream.check(places.leaves.len())?;
+        let mut values = try_filled(WHAT, 0.0, nodes.len())?;
+        place(&mut self.stream, &places.leaves, &mut values, |v| v, is_positive, wrong)?;
+        sum_up(nodes, places, &mut values);
+        // No number is above the sum of all, which is that of the root.
+        if is_positive(values[0]) { Ok(values) } else { Err(wrong()) }
+    }
+
+    /// The same of numbers that are whole and below 2³².
+    fn whole(&mut self, nodes: &[Node], places: &Places) -> Result<Vec<u32>> {
+        let name = self.stream.name();
+        let wrong = || Error::corrupt(format!("`{name}` are not positive and finite"));
+        if self.of_all_nodes {
+            let values = self.stream.whole(WHAT, nodes.len())?;
+            return if values.iter().fold(true, |all, &v| all & (v > 0)) { Ok(values) } else { Err(wrong()) };
         }
+        self.stream.check(places.leaves.len())?;
+        let mut values = try_filled(WHAT, 0u32, nodes.len())?;
+        place(&mut self.stream, &places.leaves, &mut values, |v| v as u32, is_positive, wrong)?;
+        // Splits are still zero. No sum is above that of the root.
+        if values.iter().map(|&n| u64::from(n)).sum::<u64>() > u32::MAX.into() {
+            return Err(Error::corrupt(format!("`{name}` are not whole numbers below 2^32")));
+        }
+        sum_up(nodes, places, &mut values);
+        Ok(values)
     }
 }
 
+fn is_positive(number: f64) -> bool {
+    (number > 0.0) & (number < f64::INFINITY)
+}
+
 /// Fills the splits among `values` of all nodes with the sums of their children.
-pub(super) fn sum_up(nodes: &[Node], values: &mut [f64]) {
-    for (i, node) in nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
-        values[i] = values[i + 1] + values[node.right as usize];
+pub(super) fn sum_up<T: Copy + Add<Output = T>>(nodes: &[Node], places: &Places, values: &mut [T]) {
+    for i in places.splits.iter().rev().map(|&i| i as usize) {
+        values[i] = values[i + 1] + values[nodes[i].right as usize];
     }
 }
 
@@ -444,42 +534,89 @@ fn rows_table(lists: RowLists, layout: u8) -> Result<LeafTable> {
 }
 
 /// Scales of one tree or set: powers of two.
-pub(super) fn scales(stored: &mut Option<Numbers<'_>>, width: usize) -> Result<Vec<f64>> {
+pub(super) fn scales(stored: &mut Option<Stream<'_>>, width: usize) -> Result<Vec<f64>> {
     let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there are no scales"))?;
-    let scales = stored.take(width, "scales")?.collect(WHAT, |scale| scale)?;
+    let scales = stored.collect(WHAT, width, |scale| scale)?;
     let is_power = |scale: &f64| scale.is_normal() && *scale > 0.0 && scale.to_bits().trailing_zeros() >= 52;
     if scales.iter().all(is_power) { Ok(scales) } else { Err(Error::corrupt("a scale is no power of two")) }
 }
 
-/// Whole numbers in the narrowest type, as the tree that was saved had them.
-pub(super) fn counts(amounts: Numbers<'_>) -> Result<Amounts> {
-    if let Numbers::U8(bytes) = amounts {
-        let mut v: Vec<u8> = try_with_capacity(WHAT, bytes.len())?;
-        v.extend_from_slice(bytes.as_flattened());
-        return Ok(Amounts::U8(v));
+/// The next `n` whole numbers in the narrowest type, as the tree that was saved had them.
+pub(super) fn counts(stream: &mut Stream<'_>, n: usize) -> Result<Amounts> {
+    match stream.dtype() {
+        Dtype::U8 => {
+            stream.check(n)?;
+            let mut v: Vec<u8> = try_with_capacity(WHAT, n)?;
+            stream.pieces(n, |piece| {
+                if let Numbers::U8(bytes) = piece {
+                    v.extend_from_slice(bytes.as_flattened());
+                }
+                Ok(())
+            })?;
+            Ok(Amounts::U8(v))
+        }
+        Dtype::U16 => {
+            let v = stream.collect(WHAT, n, |amount| amount as u16)?;
+            Ok(match v.iter().fold(0, |most, &amount| most.max(amount)) {
+                most if most <= u8::MAX.into() => {
+                    Amounts::U8(try_collected(WHAT, v.iter().map(|&amount| amount as u8))?)
+                }
+                _ => Amounts::U16(v),
+            })
+        }
+        Dtype::U32 => {
+            let v = stream.whole(WHAT, n)?;
+            Ok(match v.iter().fold(0, |most, &amount| most.max(amount)) {
+                most if most <= u8::MAX.into() => {
+                    Amounts::U8(try_collected(WHAT, v.iter().map(|&amount| amount as u8))?)
+                }
+                most if most <= u16::MAX.into() => {
+                    Amounts::U16(try_collected(WHAT, v.iter().map(|&amount| amount as u16))?)
+                }
+                _ => Amounts::U32(v),
+            })
+        }
+        _ => {
+            let v = stream.collect(WHAT, n, |amount| amount)?;
+            if !v.iter().all(|&amount| amount.is_finite() && amount >= 0.0 && amount.fract() == 0.0) {
+                return Err(Error::corrupt("an amount of a leaf is not a whole number"));
+            }
+            Ok(match v.iter().copied().fold(0.0, f64::max) {
+                most if most <= u8::MAX.into() => Amounts::U8(try_collected(WHAT, v.iter().map(|&a| a as u8))?),
+                most if most <= u16::MAX.into() => Amounts::U16(try_collected(WHAT, v.iter().map(|&a| a as u16))?),
+                most if most <= u32::MAX.into() => Amounts::U32(try_collected(WHAT, v.iter().map(|&a| a as u32))?),
+                _ => Amounts::F64(v),
+            })
+        }
     }
-    if !amounts.all(|amount| amount.is_finite() && amount >= 0.0 && amount.fract() == 0.0) {
-        return Err(Error::corrupt("an amount of a leaf is not a whole number"));
-    }
-    Ok(match with_numbers!(amounts, |amounts| amounts.fold(0.0, f64::max)) {
-        l if l <= u8::MAX.into() => Amounts::U8(amounts.collect(WHAT, |a| a as u8)?),
-        l if l <= u16::MAX.into() => Amounts::U16(amounts.collect(WHAT, |a| a as u16)?),
-        l if l <= u32::MAX.into() => Amounts::U32(amounts.collect(WHAT, |a| a as u32)?),
-        _ => Amounts::F64(amounts.collect(WHAT, |a| a)?),
-    })
 }
 
-/// Finite numbers of the type that `layout` tells of.
-pub(super) fn means(amounts: Numbers<'_>, layout: u8) -> Result<Amounts> {
-    if !amounts.all(f64::is_finite) {
-        return Err(Error::corrupt("a value of a leaf is not finite"));
+/// The next `n` finite numbers, of the type that `layout` tells of.
+pub(super) fn means(stream: &mut Stream<'_>, n: usize, layout: u8) -> Result<Amounts> {
+    fn all<T>(
+        stream: &mut Stream<'_>,
+        n: usize,
+        is_exact: impl Fn(f64) -> bool,
+        cast: impl Fn(f64) -> T,
+    ) -> Result<Vec<T>> {
+        stream.check(n)?;
+        let mut v = try_with_capacity(WHAT, n)?;
+        stream.pieces(n, |piece| {
+            if !piece.all(f64::is_finite) {
+                return Err(Error::corrupt("a value of a leaf is not finite"));
+            }
+            if !piece.all(&is_exact) {
+                return Err(Error::corrupt("a value of a leaf has more bits than its type"));
+            }
+            with_numbers!(piece, |numbers| v.extend(numbers.map(&cast)));
+            Ok(())
+        })?;
+        Ok(v)
     }
-    let too_wide = Err(Error::corrupt("a value of a leaf has more bits than its type"));
+    let in_half = |v: f64| v.abs() <= Half::LARGEST && f64::from(Half::nearest(v)) == v;
     Ok(match layout & (SINGLE | HALF) {
-        SINGLE if !amounts.all(|v| f64::from(v as f32) == v) => return too_wide,
-        SINGLE => Amounts::F32(amounts.collect(WHAT, |v| v as f32)?),
-        HALF if !amounts.all(|v| v.abs() <= Half::LARGEST && f64::from(Half::nearest(v)) == v) => return too_wide,
-        HALF => Amounts::F16(amounts.collect(WHAT, Half::nearest)?),
-        _ => Amounts::F64(amounts.collect(WHAT, |v| v)?),
+        SINGLE => Amounts::F32(all(stream, n, |v| f64::from(v as f32) == v, |v| v as f32)?),
+        HALF => Amounts::F16(all(stream, n, in_half, Half::nearest)?),
+        _ => Amounts::F64(all(stream, n, |_| true, |v| v)?),
     })
 }
