@@ -145,7 +145,7 @@ impl Boosted {
     /// step sizes, is added.
     pub fn forest(&self) -> Option<Forest> {
         let first = self.trees.first()?;
-        Some(Forest { n_features: self.n_features, outputs: first.outputs.clone(), trees: self.trees.clone() })
+        Some(Forest { n_features: self.n_features, outputs: first.outputs().clone(), trees: self.trees.clone() })
     }
 
     /// Whether [`Boosted::predict`] gives probabilities or numbers, not scores.

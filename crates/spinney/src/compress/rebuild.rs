@@ -113,7 +113,7 @@ fn rebuild_tree(
     }
     Ok(Tree {
         n_features: tree.n_features,
-        outputs: outputs.clone(),
+        outputs: outputs.clone().into(),
         criterion: Criterion::Variance,
         nodes,
         impurity,

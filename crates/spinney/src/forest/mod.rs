@@ -53,7 +53,7 @@ impl From<Tree> for Forest {
 impl From<Arc<Tree>> for Forest {
     /// A forest of one tree, which is shared.
     fn from(tree: Arc<Tree>) -> Self {
-        Forest { n_features: tree.n_features, outputs: tree.outputs.clone(), trees: vec![tree] }
+        Forest { n_features: tree.n_features, outputs: tree.outputs().clone(), trees: vec![tree] }
     }
 }
 

@@ -590,7 +590,7 @@ mod tests {
     fn results_that_do_not_fit_memory_are_an_error() {
         let outputs = crate::Outputs::Labels { n_labels: usize::MAX / 4 };
         let mut tree = models::chain(1);
-        (tree.outputs, tree.leaves.width) = (outputs, usize::MAX / 4);
+        (tree.outputs, tree.leaves.width) = (outputs.into(), usize::MAX / 4);
         let x = Array2::zeros((9, 1));
         let error = Forest::from(tree).predict(&x.view().into(), &Control::default()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::OutOfMemory { .. }));

@@ -10,6 +10,8 @@ use crate::error::{Error, ErrorKind, Result, try_with_capacity};
 
 /// A name that some other process has left behind is passed over so many times.
 const ATTEMPTS: usize = 100;
+/// Most symbolic links from one to the next: Linux has 40.
+const MOST_LINKS: usize = 40;
 
 /// Counts the files that this process has written.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
@@ -64,8 +66,25 @@ fn create_beside(path: &Path) -> io::Result<(File, Temporary)> {
     }
 }
 
-/// Puts a file of these parts at `path`: whoever opens it sees the old file or the whole new one, also after a crash.
+/// The path itself, or what the symbolic link at `path` leads to, of however many links: there may be no file yet.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    let mut end = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&end) {
+            // What is relative is so to the folder of the link.
+            Ok(next) => end = folder(&end).join(next),
+            // No link. Where it cannot be looked at, neither can it be written, and the system says why.
+            Err(_) => return Ok(end),
+        }
+    }
+    // Links that lead to each other: the system has words for it.
+    fs::metadata(path).map(|_| end)
+}
+
+/// Puts a file of these parts at `path`: whoever opens it sees the old file or the whole new one, also after a crash. Of a
+/// symbolic link the file that it leads to is written, and the link stays.
 pub(super) fn write<'p>(path: &Path, parts: impl Iterator<Item = &'p [u8]>) -> Result<()> {
+    let path = &end_of_links(path).map_err(|error| failed(path, &error))?;
     let (mut file, temporary) = create_beside(path).map_err(|error| failed(path, &error))?;
     let written = (|| {
         for part in parts {

@@ -1,11 +1,12 @@
 //! What travels with a model and means nothing to this crate: a text, and named arrays.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use safetensors::Dtype;
+use safetensors::tensor::TensorInfo;
 
 use super::header::{Head, MOST_DIMENSIONS, MOST_TENSORS};
+use super::read::File;
 use super::write::Tensor;
 use crate::error::{Error, Result, try_with_capacity};
 
@@ -124,22 +125,30 @@ impl Array {
         Ok(Tensor { name: format!("{PREFIX}{name}").into(), dtype, shape: Some(self.shape.clone()), bytes })
     }
 
-    fn decode(dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<Self> {
-        let values = match dtype {
-            Dtype::BOOL if bytes.iter().any(|b| *b > 1) => {
-                return Err(Error::corrupt("a boolean of the estimator is neither 0 nor 1"));
+    fn read(file: &File<'_>, info: &TensorInfo) -> Result<Self> {
+        let place = info.data_offsets;
+        let values = match info.dtype {
+            Dtype::BOOL => {
+                let mut known = true;
+                let values = decoded(file, place, |[b]: [u8; 1]| {
+                    known &= b <= 1;
+                    b == 1
+                })?;
+                if !known {
+                    return Err(Error::corrupt("a boolean of the estimator is neither 0 nor 1"));
+                }
+                Values::Bool(values)
             }
-            Dtype::BOOL => Values::Bool(decoded(bytes, |[b]| b == 1)?),
-            Dtype::U8 => Values::U8(decoded(bytes, u8::from_le_bytes)?),
-            Dtype::I32 => Values::I32(decoded(bytes, i32::from_le_bytes)?),
-            Dtype::I64 => Values::I64(decoded(bytes, i64::from_le_bytes)?),
-            Dtype::U32 => Values::U32(decoded(bytes, u32::from_le_bytes)?),
-            Dtype::U64 => Values::U64(decoded(bytes, u64::from_le_bytes)?),
-            Dtype::F32 => Values::F32(decoded(bytes, f32::from_le_bytes)?),
-            Dtype::F64 => Values::F64(decoded(bytes, f64::from_le_bytes)?),
+            Dtype::U8 => Values::U8(decoded(file, place, u8::from_le_bytes)?),
+            Dtype::I32 => Values::I32(decoded(file, place, i32::from_le_bytes)?),
+            Dtype::I64 => Values::I64(decoded(file, place, i64::from_le_bytes)?),
+            Dtype::U32 => Values::U32(decoded(file, place, u32::from_le_bytes)?),
+            Dtype::U64 => Values::U64(decoded(file, place, u64::from_le_bytes)?),
+            Dtype::F32 => Values::F32(decoded(file, place, f32::from_le_bytes)?),
+            Dtype::F64 => Values::F64(decoded(file, place, f64::from_le_bytes)?),
             other => return Err(Error::corrupt(format!("an array of the estimator is of type {other:?}"))),
         };
-        Ok(Array { shape: shape.to_vec(), values })
+        Ok(Array { shape: info.shape.clone(), values })
     }
 }
 
@@ -149,10 +158,16 @@ fn encoded<T: Copy, const N: usize>(values: &[T], encode: impl Fn(T) -> [u8; N])
     Ok(bytes)
 }
 
-fn decoded<T, const N: usize>(bytes: &[u8], decode: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
-    let chunks = bytes.as_chunks().0;
-    let mut values = try_with_capacity(WHAT, chunks.len())?;
-    values.extend(chunks.iter().map(|&chunk| decode(chunk)));
+fn decoded<T, const N: usize>(
+    file: &File<'_>,
+    place: (usize, usize),
+    mut decode: impl FnMut([u8; N]) -> T,
+) -> Result<Vec<T>> {
+    let mut values = try_with_capacity(WHAT, (place.1 - place.0) / N)?;
+    file.pieces(place, |piece| {
+        values.extend(piece.as_chunks().0.iter().map(|&chunk| decode(chunk)));
+        Ok(())
+    })?;
     Ok(values)
 }
 
@@ -182,14 +197,14 @@ impl Extra {
     }
 
     /// What a file holds beside its model.
-    pub(super) fn read<'a>(head: &Head, bytes_at: impl Fn((usize, usize)) -> Result<Cow<'a, [u8]>>) -> Result<Self> {
+    pub(super) fn read(file: &File<'_>) -> Result<Self> {
+        let Head { metadata, estimator, .. } = &file.head;
         let mut arrays = BTreeMap::new();
-        for name in head.metadata.offset_keys() {
-            if let (Some(info), Some(short)) = (head.metadata.info(&name), name.strip_prefix(PREFIX)) {
-                let bytes = bytes_at(info.data_offsets)?;
-                arrays.insert(short.to_owned(), Array::decode(info.dtype, &info.shape, &bytes)?);
+        for name in metadata.offset_keys() {
+            if let (Some(info), Some(short)) = (metadata.info(&name), name.strip_prefix(PREFIX)) {
+                arrays.insert(short.to_owned(), Array::read(file, info)?);
             }
         }
-        Ok(Extra { estimator: head.estimator.clone(), arrays })
+        Ok(Extra { estimator: estimator.clone(), arrays })
     }
 }

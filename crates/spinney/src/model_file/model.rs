@@ -159,7 +159,7 @@ macro_rules! files {
             /// Writes the model to a file, in the format of [`crate::model_file`].
             ///
             /// The file is written beside the old one and takes its name when it is whole and on the disk: a crash or an
-            /// error leaves the old file as it was. A symbolic link is replaced.
+            /// error leaves the old file as it was. Of a symbolic link the file that it leads to is written.
             ///
             /// # Errors
             /// Those of `to_bytes`, and [`crate::ErrorKind::File`] with the path and what the system says.

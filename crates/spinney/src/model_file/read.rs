@@ -144,7 +144,7 @@ impl<'a> File<'a> {
 
     /// What travels with the model.
     pub(super) fn extra(&self) -> Result<Extra> {
-        Extra::read(&self.head, |place| self.bytes(place))
+        Extra::read(self)
     }
 
     /// The error that the model is not of the kind that was asked for.
@@ -188,6 +188,21 @@ impl<'a> File<'a> {
                 Ok(Some((*dtype, *data_offsets)))
             }
             None => Ok(None),
+        }
+    }
+
+    /// Hands the bytes of a tensor to `each` in pieces of whole numbers of any type.
+    pub(super) fn pieces(&self, (start, end): (usize, usize), mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match &self.arrays {
+            Arrays::Memory(data) => each(lent(data, "an array", (start, end))?),
+            Arrays::Disk(disk) => {
+                let mut piece = try_filled("a piece of the file", 0, PIECE_BYTES.min(end - start))?;
+                (start..end).step_by(PIECE_BYTES).try_for_each(|at| {
+                    let piece = &mut piece[..PIECE_BYTES.min(end - at)];
+                    disk.read(disk.place(at), piece)?;
+                    each(piece)
+                })
+            }
         }
     }
 

@@ -10,10 +10,10 @@ use safetensors::tensor::TensorInfo;
 use super::extra::Extra;
 use super::header::{self, Header};
 use super::{COUNTS, HALF, ROWS, SCALED, SINGLE, SPARSE, disk, rows};
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Result, try_filled, try_with_capacity};
 use crate::forest::Forest;
 use crate::tree::Tree;
-use crate::tree::leaves::{Amounts, Half, Layout};
+use crate::tree::leaves::{Amounts, Half, Indices, Layout};
 
 pub(super) const WHAT: &str = "the bytes of the model";
 
@@ -68,33 +68,55 @@ impl Tensor {
 /// The tensors of trees, in their order.
 pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor>> {
     let trees = || all.iter().map(|tree| &**tree);
+    let placed: Vec<Placed<'_>> = trees().map(Placed::new).collect::<Result<_>>()?;
+    let splits = || placed.iter().flat_map(Placed::splits);
+    let leaves = || placed.iter().flat_map(Placed::leaves);
     let sparse = || trees().filter(|tree| tree.leaves.is_sparse());
     let listed = || trees().filter(|tree| !tree.leaves.has_rows());
+    let columns = || {
+        sparse().filter_map(|tree| match &tree.leaves.layout {
+            Layout::Sparse { columns: Indices::U16(v), .. } => Some(Whole::U16(v)),
+            Layout::Sparse { columns: Indices::U32(v), .. } => Some(Whole::U32(v)),
+            Layout::Dense | Layout::Rows { .. } => None,
+        })
+    };
+    let counts = || {
+        listed().map(|tree| match &tree.leaves.amounts {
+            Amounts::U8(v) => Some(Whole::U8(v)),
+            Amounts::U16(v) => Some(Whole::U16(v)),
+            Amounts::U32(v) => Some(Whole::U32(v)),
+            Amounts::F16(_) | Amounts::F32(_) | Amounts::F64(_) => None,
+        })
+    };
     let mut tensors = vec![
         narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
         features(all, n_features)?,
-        floats("thresholds", || trees().flat_map(splits).map(|(tree, i)| tree.nodes[i].threshold))?,
-        narrowest("split_impurity", || trees().flat_map(splits).map(|(tree, i)| tree.impurity[i]))?,
+        floats("thresholds", || splits().map(|(tree, i)| tree.nodes[i].threshold))?,
+        narrowest("split_impurity", || splits().map(|(tree, i)| tree.impurity[i]))?,
         narrowest("leaf_layout", || trees().map(|tree| layout(tree).into()))?,
         narrowest("leaf_sizes", || {
             sparse().flat_map(|tree| (0..tree.n_leaves()).map(|leaf| tree.leaves.range(leaf).len() as f64))
         })?,
-        narrowest("leaf_columns", || sparse().flat_map(columns))?,
-        narrowest("leaf_amounts", || {
-            listed().flat_map(|tree| (0..tree.leaves.n_stored()).map(|cell| tree.leaves.amounts.at(cell)))
-        })?,
+        whole("leaf_columns", columns)?,
+        if counts().all(|counts| counts.is_some()) {
+            whole("leaf_amounts", || counts().flatten())?
+        } else {
+            narrowest("leaf_amounts", || {
+                listed().flat_map(|tree| (0..tree.leaves.n_stored()).map(|cell| tree.leaves.amounts.at(cell)))
+            })?
+        },
     ];
     if trees().any(|tree| tree.leaves.scales.is_some()) {
         tensors
             .push(narrowest("leaf_scales", || trees().flat_map(|tree| tree.leaves.scales.iter().flatten().copied()))?);
     }
     tensors.extend(rows::tensors(all)?);
-    if trees().flat_map(leaves).any(|(tree, i)| tree.impurity[i] != 0.0) {
-        tensors.push(narrowest("leaf_impurity", || trees().flat_map(leaves).map(|(tree, i)| tree.impurity[i]))?);
+    if leaves().any(|(tree, i)| tree.impurity[i] != 0.0) {
+        tensors.push(narrowest("leaf_impurity", || leaves().map(|(tree, i)| tree.impurity[i]))?);
     }
     let n_samples = |tree: &Tree, i: usize| f64::from(tree.n_node_samples[i]);
     let weight = |tree: &Tree, i: usize| tree.weighted_n_node_samples[i];
-    tensors.push(statistic(all, "n_node_samples", n_samples)?);
+    tensors.push(statistic(&placed, "n_node_samples", n_samples)?);
     let follows = |tree: &Tree| {
         if tree.leaves.has_rows() {
             rows::weights_follow(tree)
@@ -103,13 +125,13 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
         }
     };
     if !trees().all(follows) {
-        tensors.push(statistic(all, "weights", weight)?);
+        tensors.push(statistic(&placed, "weights", weight)?);
     }
     let totals = || {
         let with_total = |(tree, i): (&'_ Tree, usize)| {
             tree.leaves.total(tree.nodes[i].right as usize).map(|total| (total, weight(tree, i)))
         };
-        listed().flat_map(leaves).filter_map(with_total)
+        placed.iter().filter(|placed| !placed.tree.leaves.has_rows()).flat_map(Placed::leaves).filter_map(with_total)
     };
     if totals().any(|(total, weight)| total != weight) {
         tensors.push(narrowest("leaf_totals", || totals().map(|(total, _)| total))?);
@@ -118,28 +140,52 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
 }
 
 /// A number of each leaf, or of each node where splits are not the sums of their children.
-fn statistic(all: &[Arc<Tree>], name: &'static str, of: impl Fn(&Tree, usize) -> f64) -> Result<Tensor> {
-    let is_sum = |tree: &Tree| {
-        splits(tree).all(|(_, i)| of(tree, i + 1) + of(tree, tree.nodes[i].right as usize) == of(tree, i))
+fn statistic(all: &[Placed<'_>], name: &'static str, of: impl Fn(&Tree, usize) -> f64) -> Result<Tensor> {
+    let is_sum = |placed: &Placed<'_>| {
+        placed.splits().all(|(tree, i)| of(tree, i + 1) + of(tree, tree.nodes[i].right as usize) == of(tree, i))
     };
-    let trees = || all.iter().map(|tree| &**tree);
-    if trees().all(is_sum) {
-        narrowest(name, || trees().flat_map(leaves).map(|(tree, i)| of(tree, i)))
+    if all.iter().all(is_sum) {
+        narrowest(name, || all.iter().flat_map(Placed::leaves).map(|(tree, i)| of(tree, i)))
     } else {
-        narrowest(name, || {
-            trees().flat_map(|tree| (0..tree.n_nodes()).map(move |i| (tree, i))).map(|(tree, i)| of(tree, i))
-        })
+        let nodes = |placed: &Placed<'_>| placed.tree.n_nodes();
+        narrowest(name, || all.iter().flat_map(|placed| (0..nodes(placed)).map(|i| of(placed.tree, i))))
     }
 }
 
-/// Nodes of `tree` that are splits, in order.
-fn splits(tree: &Tree) -> impl Iterator<Item = (&Tree, usize)> {
-    (0..tree.n_nodes()).filter(|&i| !tree.nodes[i].is_leaf()).map(move |i| (tree, i))
+/// A tree and which of its nodes are splits and which are leaves, found once for all the tensors.
+struct Placed<'t> {
+    tree: &'t Tree,
+    splits: Vec<u32>,
+    leaves: Vec<u32>,
 }
 
-/// Nodes of `tree` that are leaves, in order.
-fn leaves(tree: &Tree) -> impl Iterator<Item = (&Tree, usize)> {
-    (0..tree.n_nodes()).filter(|&i| tree.nodes[i].is_leaf()).map(move |i| (tree, i))
+impl<'t> Placed<'t> {
+    fn new(tree: &'t Tree) -> Result<Self> {
+        // Each node is written to both lists, and stays in one: no branch, which no processor could foretell. There is
+        // one leaf more than splits, and the last node is a leaf.
+        let n_splits = tree.n_nodes() / 2;
+        let mut splits = try_filled(WHAT, 0, n_splits + 1)?;
+        let mut leaves = try_filled(WHAT, 0, n_splits + 1)?;
+        let mut ends = [0, 0];
+        for (i, node) in tree.nodes.iter().enumerate() {
+            splits[ends[0]] = i as u32;
+            leaves[ends[1]] = i as u32;
+            ends[0] += usize::from(!node.is_leaf());
+            ends[1] += usize::from(node.is_leaf());
+        }
+        splits.truncate(n_splits);
+        Ok(Placed { tree, splits, leaves })
+    }
+
+    /// Nodes that are splits, in order.
+    fn splits(&self) -> impl Iterator<Item = (&'t Tree, usize)> {
+        self.splits.iter().map(|&i| (self.tree, i as usize))
+    }
+
+    /// Nodes that are leaves, in order.
+    fn leaves(&self) -> impl Iterator<Item = (&'t Tree, usize)> {
+        self.leaves.iter().map(|&i| (self.tree, i as usize))
+    }
 }
 
 fn layout(tree: &Tree) -> u8 {
@@ -162,12 +208,63 @@ pub(super) fn type_bits(amounts: &Amounts, scales: Option<&[f64]>) -> u8 {
     precision | if scales.is_some() { SCALED } else { 0 }
 }
 
-fn columns(tree: &Tree) -> impl Iterator<Item = f64> {
-    let stored = 0..tree.leaves.n_stored();
-    stored.filter_map(|cell| match &tree.leaves.layout {
-        Layout::Dense | Layout::Rows { .. } => None,
-        Layout::Sparse { columns, .. } => Some(columns.at(cell).into()),
+/// Whole numbers, as a model has them.
+enum Whole<'t> {
+    U8(&'t [u8]),
+    U16(&'t [u16]),
+    U32(&'t [u32]),
+}
+
+/// Evaluates `$body` with the numbers of `$whole`, a slice of whichever type.
+macro_rules! with_slice {
+    ($whole:expr, |$slice:ident| $body:expr) => {
+        match $whole {
+            Whole::U8($slice) => $body,
+            Whole::U16($slice) => $body,
+            Whole::U32($slice) => $body,
+        }
+    };
+}
+
+/// What [`narrowest`] makes of the same numbers.
+fn whole<'t, I: Iterator<Item = Whole<'t>>>(name: &'static str, parts: impl Fn() -> I) -> Result<Tensor> {
+    let (mut n, mut largest) = (0, 0u32);
+    parts().for_each(|part| {
+        with_slice!(part, |slice| {
+            n += slice.len();
+            largest = largest.max(slice.iter().fold(0, |most, &v| most.max(v)).into());
+        });
+    });
+    Ok(match largest {
+        l if l <= u8::MAX.into() => {
+            let mut bytes: Vec<u8> = try_with_capacity(WHAT, n)?;
+            parts().for_each(|part| with_slice!(part, |slice| bytes.extend(slice.iter().map(|&v| v as u8))));
+            Tensor::new(name, Dtype::U8, bytes)
+        }
+        // Above 65 535 there are no whole numbers of 16 bits, float16 included.
+        l if l <= u16::MAX.into() => spread(name, Dtype::U16, n, parts(), |v| (v as u16).to_le_bytes())?,
+        _ => spread(name, Dtype::U32, n, parts(), u32::to_le_bytes)?,
     })
+}
+
+fn spread<'t, const N: usize>(
+    name: &'static str,
+    dtype: Dtype,
+    n: usize,
+    parts: impl Iterator<Item = Whole<'t>>,
+    encode: impl Fn(u32) -> [u8; N],
+) -> Result<Tensor> {
+    /// Numbers that stay in the cache between two looks.
+    const AT_ONCE: usize = 1 << 12;
+    let mut bytes: Vec<u8> = try_with_capacity(WHAT, n * N)?;
+    let mut encoded = [[0; N]; AT_ONCE];
+    parts.for_each(|part| {
+        with_slice!(part, |slice| for few in slice.chunks(AT_ONCE) {
+            encoded.iter_mut().zip(few).for_each(|(bytes, &v)| *bytes = encode(v.into()));
+            bytes.extend_from_slice(encoded[..few.len()].as_flattened());
+        });
+    });
+    Ok(Tensor::new(name, dtype, bytes))
 }
 
 /// Features of all nodes, the largest number of the type in leaves: 16 bits where that is no feature.

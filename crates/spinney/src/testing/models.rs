@@ -42,7 +42,7 @@ pub(crate) fn tree(rng: &mut Stream, shape: &Shape) -> Tree {
     let n_leaves = if shape.n_features == 0 { 1 } else { 1 + rng.below(shape.max_leaves as u64) as usize };
     let mut tree = Tree {
         n_features: shape.n_features,
-        outputs: shape.outputs.clone(),
+        outputs: shape.outputs.clone().into(),
         criterion: match shape.outputs {
             Outputs::Real { .. } => Criterion::Variance,
             _ => Criterion::Gini,
@@ -164,7 +164,7 @@ pub(crate) fn chain(depth: usize) -> Tree {
     }
     let mut tree = Tree {
         n_features: 1,
-        outputs: Outputs::Labels { n_labels: 2 },
+        outputs: Arc::new(Outputs::Labels { n_labels: 2 }),
         criterion: Criterion::Gini,
         n_node_samples: vec![1; nodes.len()],
         weighted_n_node_samples: vec![1.0; nodes.len()],

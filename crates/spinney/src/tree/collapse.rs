@@ -16,7 +16,7 @@ use crate::error::{Result, try_filled, try_with_capacity};
 impl Tree {
     /// Whether leaves hold whole numbers of units over a total, rather than means.
     fn holds_counts(&self) -> bool {
-        !matches!(self.outputs, Outputs::Real { .. }) && self.leaves.total(0).is_some()
+        !matches!(self.outputs(), Outputs::Real { .. }) && self.leaves.total(0).is_some()
     }
 
     /// One past the last node below each node: the subtree at node i is `i..ends[i]`.
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn leaves_that_agree_are_met_exactly_and_sparse_tables_stay_sparse() {
         let mut tree = models::chain(6);
-        tree.outputs = crate::data::Outputs::Real { n_outputs: 300 };
+        tree.outputs = crate::data::Outputs::Real { n_outputs: 300 }.into();
         tree.weighted_n_node_samples = (0..13).map(|i| 0.1 * f64::from(i) + 0.3).collect();
         let mut builder = LeafTableBuilder::new(300);
         let mut means = vec![0.0; 300];

@@ -154,7 +154,7 @@ impl Structure {
         self.weight.iter_mut().for_each(|w| *w *= unit);
         Tree {
             n_features,
-            outputs,
+            outputs: outputs.into(),
             criterion,
             nodes: self.nodes,
             impurity: self.impurity,

@@ -94,7 +94,7 @@ impl Tree {
         if let Some(twice) = chosen.windows(2).find(|w| w[0] == w[1]) {
             return Err(Error::invalid("outputs", format!("{} twice", twice[0]), ACCEPTED));
         }
-        Ok(match &self.outputs {
+        Ok(match self.outputs() {
             Outputs::Real { .. } | Outputs::Labels { .. } => chosen.into_iter().map(|o| o..o + 1).collect(),
             Outputs::Classes { n_classes } => {
                 let mut starts = vec![0];
@@ -163,7 +163,7 @@ impl Tree {
     /// Sum over outputs, `widths[o]` columns each, of the Gini index or the entropy of the frequencies `sums / total`.
     fn impurity_of(&self, sums: &[f64], widths: &[usize], total: f64) -> f64 {
         let entropy = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
-        let is_labels = matches!(self.outputs, Outputs::Labels { .. });
+        let is_labels = matches!(self.outputs(), Outputs::Labels { .. });
         let mut impurity = 0.0;
         let mut rest = sums;
         for &width in widths {
@@ -228,7 +228,7 @@ mod tests {
             Criterion::Variance => {
                 // Σ W (m − mean)² over the leaves below: the variance between leaves, which is all that splits change. Of labels
                 // the second column, of classes all of them.
-                let columns = match tree.outputs {
+                let columns = match tree.outputs() {
                     Outputs::Labels { .. } => 1..2,
                     _ => 0..value.dim().2,
                 };

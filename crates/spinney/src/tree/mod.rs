@@ -32,6 +32,8 @@ pub use leaves::{LeafTable, Precision};
 pub use prune::PruningPath;
 pub use rules::RuleStyle;
 
+use std::sync::Arc;
+
 use ndarray::Array3;
 
 use crate::config::Criterion;
@@ -64,7 +66,8 @@ impl Node {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     pub(crate) n_features: usize,
-    pub(crate) outputs: Outputs,
+    /// Shared: there may be as many trees and outputs as a file has bytes.
+    pub(crate) outputs: Arc<Outputs>,
     /// Impurity that the splits reduced.
     pub(crate) criterion: Criterion,
     pub(crate) nodes: Vec<Node>,
@@ -223,7 +226,7 @@ impl Tree {
     /// [`ErrorKind::OutOfMemory`].
     pub fn value(&self) -> Result<Array3<f64>> {
         const WHAT: &str = "the values of all nodes";
-        let max_n_classes = match &self.outputs {
+        let max_n_classes = match self.outputs() {
             Outputs::Real { .. } => 1,
             Outputs::Classes { n_classes } => n_classes.iter().copied().max().unwrap_or(0) as usize,
             Outputs::Labels { .. } => 2,
@@ -254,7 +257,7 @@ impl Tree {
         if stride > 0 {
             for (node, total) in value.chunks_exact_mut(stride).zip(&totals) {
                 node.iter_mut().for_each(|v| *v /= total);
-                if let Outputs::Labels { .. } = self.outputs {
+                if let Outputs::Labels { .. } = self.outputs() {
                     node.chunks_exact_mut(2).for_each(|v| v[0] = 1.0 - v[1]);
                 }
             }

@@ -48,7 +48,7 @@ enum Columns {
 
 impl Columns {
     fn new(tree: &Tree) -> Result<Self> {
-        let Outputs::Classes { n_classes } = &tree.outputs else { return Ok(Columns::Labels) };
+        let Outputs::Classes { n_classes } = tree.outputs() else { return Ok(Columns::Labels) };
         // The largest class is followed upwards: sums must not fall.
         let cells = (0..tree.n_leaves()).flat_map(|leaf| tree.leaves.cells(leaf));
         if let Some((_, bad)) = cells.into_iter().find(|(_, amount)| *amount < 0.0) {

@@ -170,7 +170,7 @@ fn chains_and_wide_numbers_are_decided_in_chunks() {
     assert!(pruned.n_nodes() < chain.n_nodes());
 
     let mut tree = chain;
-    tree.outputs = Outputs::Real { n_outputs: 30 };
+    tree.outputs = Outputs::Real { n_outputs: 30 }.into();
     tree.leaves = {
         let mut builder = crate::tree::leaves::LeafTableBuilder::new(30);
         for leaf in 0..=100_000u32 {

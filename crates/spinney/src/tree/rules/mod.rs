@@ -225,7 +225,7 @@ impl<'a> Writer<'a> {
 
     fn write_value(&mut self, leaf: usize) -> Result<()> {
         self.cells.clear();
-        match &self.tree.outputs {
+        match self.tree.outputs() {
             Outputs::Real { n_outputs } => {
                 self.cells = try_collected(WHAT, (0..*n_outputs as u32).map(|column| (column, 0.0)))?;
                 self.tree.leaves.value(leaf).for_each(|(column, v)| self.cells[column as usize].1 = v);
@@ -276,7 +276,7 @@ impl<'a> Writer<'a> {
 
     /// The name of a column and a space.
     fn write_name(&mut self, column: u32) {
-        match (self.style.column_names, &self.tree.outputs) {
+        match (self.style.column_names, self.tree.outputs()) {
             (Some(names), _) => self.line.push_str(&names[column as usize]),
             (None, Outputs::Real { n_outputs: 1 }) => return,
             (None, Outputs::Real { .. } | Outputs::Labels { .. }) => push(&mut self.line, format_args!("y{column}")),

@@ -73,17 +73,17 @@ fn values_are_named_ordered_and_cut() {
     builder.push_counts(&[(1, 4), (2, 2), (3, 2)], 4).unwrap();
     builder.push_counts(&[(0, 4), (3, 4)], 4).unwrap();
     tree.leaves = builder.finish().unwrap();
-    tree.outputs = Outputs::Classes { n_classes: vec![2, 3] };
+    tree.outputs = Outputs::Classes { n_classes: vec![2, 3] }.into();
     let of_leaves: Vec<String> =
         rules(&tree, &style).lines().map(|rule| rule.split(": ").nth(1).unwrap().to_owned()).collect();
     assert_eq!(
         of_leaves,
         ["y0=1 0.8, y1=2 1.0 (1 sample)", "y0=1 1.0, y1=0 0.5 (1 sample)", "y0=0 1.0, y1=1 1.0 (1 sample)"]
     );
-    tree.outputs = Outputs::Real { n_outputs: 5 };
+    tree.outputs = Outputs::Real { n_outputs: 5 }.into();
     let first = rules(&tree, &RuleStyle { top_k: 2, ..style }).lines().next().unwrap().to_owned();
     assert!(first.ends_with(": y0 0.2, y1 0.8 and 3 more (1 sample)"), "{first}");
-    tree.outputs = Outputs::Classes { n_classes: vec![5] };
+    tree.outputs = Outputs::Classes { n_classes: vec![5] }.into();
     let first = rules(&tree, &RuleStyle { top_k: 2, ..style }).lines().next().unwrap().to_owned();
     assert!(first.ends_with(": class 4 1.0, class 1 0.8 and 1 more (1 sample)"), "{first}");
 }
