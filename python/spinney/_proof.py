@@ -113,6 +113,8 @@ def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> Non
         found = sorted(known.keys() & state.keys() - {"n_features_in_", "feature_names_in_"})
         if found:
             raise ValueError(f"{name}: there is {found[0]}, but no model")
+        if "feature_names_in_" in state:
+            _Proof(name, kind, classifier, state).feature_names(state.get("n_features_in_"))
         return
     missing = [attribute for attribute, always in known.items() if always and attribute not in state]
     if missing:
@@ -182,14 +184,13 @@ class _Proof:
             value = self.state[attribute]
             self.need(type(value) is int and value == expected, attribute, f"is not {expected}, as the model has it")
         if "feature_names_in_" in self.state:
-            names = self.state["feature_names_in_"]
-            is_list = isinstance(names, np.ndarray) and names.dtype == object
-            self.need(
-                is_list and names.shape == (self.model.n_features,),
-                "feature_names_in_",
-                "has not a name for each feature",
-            )
-            self.need(all(isinstance(n, str) for n in names), "feature_names_in_", "has names that are no strings")
+            self.feature_names(self.model.n_features)
+
+    def feature_names(self, n_features: Any) -> None:
+        names = self.state["feature_names_in_"]
+        is_list = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (n_features,)
+        self.need(is_list, "feature_names_in_", "has not a name for each feature")
+        self.need(all(isinstance(n, str) for n in names), "feature_names_in_", "has names that are no strings")
 
     def drawn_features(self) -> None:
         self.integer("max_features_", 1, max(1, self.model.n_features))

@@ -70,14 +70,15 @@
 //! Of the header: at most 100 MB of UTF-8 and JSON, at most 4096 tensors, each name once, arrays that follow one another
 //! without gaps and fill the file, the type and the number of dimensions of each tensor, lengths that fit each other. Of
 //! the trees: one parent for each node, features in range, finite thresholds and values, positive totals, columns and rows
-//! that rise and are there. Lengths are compared with the bytes that are there before anything is allocated: no
-//! allocation is above a small multiple of the file. The largest is that of whole numbers which a file stores in one byte
-//! and a model in eight.
+//! that rise and are there. Lengths are compared with the bytes that are there before anything is allocated, and what the
+//! header tells of is asked of the system before the arrays are read. A model takes at most 8 bytes for each byte of its
+//! file, those of whole numbers which a file stores in one byte and a model in eight, and about a kilobyte for each tree.
 //!
 //! # Cost
 //!
-//! One pass over the model; memory is that of the bytes and of the model. Offsets have 64 bits: files may be larger than
-//! 4 GB, and tensors longer than 2³¹. A single tree has fewer than 2³² nodes, and so have its leaves cells.
+//! One pass over the model; files are read in pieces of 64 kilobytes, each proven while it is in the cache, so that no copy
+//! of the file is in memory. Offsets have 64 bits: files may be larger than 4 GB, and tensors longer than 2³¹. A single tree
+//! has fewer than 2³² nodes, and so have its leaves cells.
 
 mod bits;
 mod boosted;

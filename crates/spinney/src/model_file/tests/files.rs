@@ -1,7 +1,7 @@
 //! Files on the disk, and what travels with a model.
 
 use std::fs;
-use std::io;
+use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 
 use super::*;
@@ -231,4 +231,119 @@ fn headers_of_files_of_five_gigabytes_are_read_and_their_faults_are_found_before
     large(1);
     let error = Forest::load(&path).unwrap_err();
     assert!(error.to_string().contains("`leaf_amounts` is too long"), "{error}");
+}
+
+/// Arrays before those of the trees are holes of the file: the trees lie beyond 2³².
+#[cfg(target_os = "linux")]
+#[test]
+fn trees_beyond_four_gigabytes_are_read_and_no_more_of_the_file_than_they_take() {
+    let folder = Folder::new("beyond");
+    let path = folder.0.join("model");
+    let n_hole = 5_000_000_000u64;
+    let forest = models::some_forest(3);
+    let bytes = forest.to_bytes().unwrap();
+    let n_header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let mut header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + n_header]).unwrap();
+    for (_, info) in header.as_object_mut().unwrap().iter_mut().filter(|(name, _)| *name != "__metadata__") {
+        let moved = |i: usize| info["data_offsets"][i].as_u64().unwrap() + n_hole;
+        info["data_offsets"] = serde_json::json!([moved(0), moved(1)]);
+    }
+    header["estimator.hole"] = serde_json::json!({"dtype": "U8", "shape": [n_hole], "data_offsets": [0, n_hole]});
+    let text = header.to_string();
+    fs::write(&path, [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()).unwrap();
+    let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.seek(io::SeekFrom::Start(8 + text.len() as u64 + n_hole)).unwrap();
+    file.write_all(&bytes[8 + n_header..]).unwrap();
+    assert_eq!(inspect(&path).unwrap().tensors[0].n_bytes, n_hole);
+    assert_eq!(Forest::load(&path).unwrap(), forest);
+    assert_eq!(Model::load(&path).unwrap(), Model::Forest(forest));
+    // A byte less, or more: both ends are proven.
+    let length = file.metadata().unwrap().len();
+    for length in [length - 1, length + 1] {
+        file.set_len(length).unwrap();
+        assert!(Forest::load(&path).unwrap_err().to_string().contains("bytes of arrays"));
+    }
+}
+
+#[test]
+fn trees_that_are_longer_than_a_piece_come_back_from_the_disk_as_from_memory() {
+    let folder = Folder::new("pieces");
+    let path = folder.0.join("model");
+    let shape = |outputs, max_leaves| models::Shape { n_features: 9, outputs, max_leaves, unit: 0.5 };
+    let forests = [
+        models::forest(1, 3, &shape(Outputs::Labels { n_labels: 300 }, 4000)),
+        models::forest(2, 2, &shape(Outputs::Real { n_outputs: 40 }, 3000)),
+        Forest::from(models::chain(70_000)),
+    ];
+    for forest in forests {
+        let file = ModelFile { model: forest.clone().into(), extra: extra() };
+        file.save(&path).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        assert!(bytes.len() > 2 << 16, "{}", bytes.len());
+        assert_eq!(ModelFile::load(&path).unwrap(), file);
+        assert_eq!(ModelFile::from_bytes(&bytes).unwrap(), file);
+        assert_eq!(Forest::load(&path).unwrap(), forest);
+        // What is wrong in memory is wrong on the disk, and the same is said of it.
+        for at in (bytes.len() / 9..bytes.len()).step_by(bytes.len() / 40) {
+            let mut broken = bytes.clone();
+            broken[at] ^= 0xFF;
+            fs::write(&path, &broken).unwrap();
+            match (ModelFile::load(&path), ModelFile::from_bytes(&broken)) {
+                (Ok(one), Ok(other)) => assert_eq!(one, other),
+                (one, other) => assert_eq!(one.unwrap_err().to_string(), other.unwrap_err().to_string()),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tree_of_many_outputs_has_them_in_common_with_the_others() {
+    let shape = models::Shape {
+        n_features: 2,
+        outputs: Outputs::Classes { n_classes: vec![1; 1000] },
+        max_leaves: 2,
+        unit: 1.0,
+    };
+    let forest = Forest::from_bytes(&models::forest(1, 5, &shape).to_bytes().unwrap()).unwrap();
+    assert!(forest.trees.iter().all(|tree| std::sync::Arc::ptr_eq(&tree.outputs, &forest.trees[0].outputs)));
+}
+
+/// A model that no machine holds: the header tells of it, and is not believed before the system was asked.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_model_that_no_memory_holds_is_refused_before_its_arrays_are_read() {
+    let folder = Folder::new("memory");
+    let path = folder.0.join("model");
+    let shape = models::Shape { n_features: 3, outputs: Outputs::Labels { n_labels: 3 }, max_leaves: 2, unit: 1.0 };
+    let bytes = models::forest(1, 1, &shape).to_bytes().unwrap();
+    let n_header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let mut header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + n_header]).unwrap();
+    // 2⁴⁰ splits: terabytes of holes, of which ext4 files may have 16.
+    let n_splits = 1u64 << 40;
+    let mut end = 0;
+    for (name, info) in header.as_object_mut().unwrap().iter_mut().filter(|(name, _)| *name != "__metadata__") {
+        let (n, item, dtype) = match name.as_str() {
+            "features" => (2 * n_splits + 1, 2, "U16"),
+            "thresholds" => (n_splits, 4, "F32"),
+            "split_impurity" => (n_splits, 1, "U8"),
+            "n_node_samples" | "leaf_sizes" => (n_splits + 1, 1, "U8"),
+            "n_nodes" | "leaf_layout" => (1, 1, "U8"),
+            _ => (0, 1, "U8"),
+        };
+        let n_bytes = n * item;
+        *info = serde_json::json!({"dtype": dtype, "shape": [n], "data_offsets": [end, end + n_bytes]});
+        end += n_bytes;
+    }
+    let text = header.to_string();
+    fs::write(&path, [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    if file.set_len(8 + text.len() as u64 + end).is_err() {
+        eprintln!("skipped: this file system has no files of {end} bytes");
+        return;
+    }
+    assert_eq!(inspect(&path).unwrap().n_nodes, 2 * n_splits + 1);
+    let error = Forest::load(&path).unwrap_err();
+    // Where the system promises whatever it is asked for, what is wrong with the arrays is found first.
+    let promises_all = fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() == "1");
+    assert!(promises_all || matches!(error.kind(), ErrorKind::OutOfMemory { .. }), "{error}");
 }
