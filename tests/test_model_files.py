@@ -499,7 +499,7 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_
         whole.add(path.read_bytes())
     assert len(whole) == 2
     found, n_left, n_rounds, end = set(), 0, 0, time.monotonic() + 6.0
-    # Until both a file that was not finished and either model were found; at least ten times, and for six seconds at most.
+    # Until both models and a file that was not finished were found: ten times or more, for about six seconds at most.
     while n_rounds < 10 or ((n_left == 0 or len(found) < 2) and time.monotonic() < end):
         reader, writer = os.pipe()
         child = os.fork()

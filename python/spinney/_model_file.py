@@ -136,9 +136,9 @@ def load(path: Path, *, mmap_mode: Literal["r"] | None = None) -> Any:
 
     Notes
     -----
-    O(size of the file), which is read in pieces: beside the model there are a few hundred kilobytes of it in memory. The
-    model takes at most 8 bytes for each byte of the file, and about a kilobyte for each tree; most take 1.5. Whether
-    there is as much is asked before the arrays are read.
+    O(size of the file), which is read in pieces: beside the model, less than a megabyte of it is in memory. The model
+    takes at most 8 bytes for each byte of the file, and about a kilobyte for each tree; most take 1 to 2. Whether there
+    is as much is asked before the arrays are read.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
 
 
 def _prove_names(prefix: str, state: dict[str, Any]) -> None:
-    """Prove that no two features have the same name: fits take frames of such, but files are also read without them."""
+    """Prove that no two features have the same name."""
     names = state.get("feature_names_in_")
     if not isinstance(names, np.ndarray):
         return  # proven with the other attributes
@@ -253,8 +253,8 @@ def _prove_names(prefix: str, state: dict[str, Any]) -> None:
     for name in names.ravel().tolist():
         if isinstance(name, str) and name in seen:
             raise ValueError(
-                f"{prefix}feature_names_in_ has the name {name[:80]!r} twice, and model files hold none twice: name the "
-                "columns of X apart, or pickle the estimator"
+                f"{prefix}feature_names_in_ has the name {name[:80]!r} twice, and model files hold none twice: name "
+                "the columns of X apart, or pickle the estimator"
             )
         if isinstance(name, str):
             seen.add(name)
