@@ -276,7 +276,7 @@ impl<'f> Tensors<'f> {
 
     fn impurity(&mut self, n_nodes: usize) -> Result<Vec<f64>> {
         let Places { leaves, splits, .. } = &self.places;
-        let is_impurity = |v: f64| (v >= 0.0) & (v < f64::INFINITY);
+        let is_impurity = |v: f64| (0.0..f64::INFINITY).contains(&v);
         let negative = || Error::corrupt("an impurity is negative or not finite");
         self.split_impurity.check(splits.len())?;
         let mut impurity = try_filled(WHAT, 0.0, n_nodes)?;

@@ -227,6 +227,7 @@ macro_rules! with_slice {
 }
 
 /// What [`narrowest`] makes of the same numbers.
+#[expect(clippy::useless_conversion, clippy::unnecessary_cast, reason = "one code for slices of three types")]
 fn whole<'t, I: Iterator<Item = Whole<'t>>>(name: &'static str, parts: impl Fn() -> I) -> Result<Tensor> {
     let (mut n, mut largest) = (0, 0u32);
     parts().for_each(|part| {
@@ -247,6 +248,7 @@ fn whole<'t, I: Iterator<Item = Whole<'t>>>(name: &'static str, parts: impl Fn()
     })
 }
 
+#[expect(clippy::useless_conversion, reason = "one code for slices of three types")]
 fn spread<'t, const N: usize>(
     name: &'static str,
     dtype: Dtype,
