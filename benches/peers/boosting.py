@@ -180,16 +180,22 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     def add(name: str, make: Make, arrange: Callable[[Data], Data] = fortran) -> None:
         found[name] = Contender(Side(make, arrange), most, SEARCH_SECONDS, ours=name.startswith("spinney"))
 
+    # Ours: leaves, rate, rows of a leaf, share of the features; the last two as LightGBM's rows of a leaf.
+    shapes = ((32, 0.3, 1, None), (128, 0.3, 1, None), (16, 0.1, 20, None), (16, 0.1, 20, 0.3))
+    for leaves, rate, rows, features in shapes[: 1 if args.quick else None]:
+        shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
+        shape |= {"min_samples_leaf": rows, "max_features": features}
+        text = f"leaves {leaves} rate {rate}"
+        text += f" of {rows} rows features {features or 'all'}" if rows > 1 else ""
+        for q in (1, 5):
+            add(f"spinney q {q} {text}", ours(True, n_projections=q, **shape))
+        for strategy in ("joint", "single_target"):
+            add(f"spinney {strategy} {text}", ours(True, output_strategy=strategy, **shape))
+        add(f"spinney subsample {text}", ours(True, output_projection="subsample", **shape))
+        add(f"spinney not relabelled {text}", ours(True, relabel_leaves=False, **shape))
     for rate in (0.3,) if args.quick else (0.3, 0.1):
         for leaves in (32,) if args.quick else (32, 128):
-            shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
             text = f"leaves {leaves} rate {rate}"
-            for q in (1, 5):
-                add(f"spinney q {q} {text}", ours(True, n_projections=q, **shape))
-            for strategy in ("joint", "single_target"):
-                add(f"spinney {strategy} {text}", ours(True, output_strategy=strategy, **shape))
-            add(f"spinney subsample {text}", ours(True, output_projection="subsample", **shape))
-            add(f"spinney not relabelled {text}", ours(True, relabel_leaves=False, **shape))
             square = {"objective": "reg:squarederror", "learning_rate": rate, "max_leaves": leaves, "max_depth": 0}
             for name, extra in (
                 ("vector leaf", {}),
