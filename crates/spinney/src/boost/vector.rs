@@ -27,14 +27,15 @@ pub(crate) fn dot<T: Score>(r: &[T], phi: &[f64]) -> f64 {
     sums.total() + tail
 }
 
-/// A line of the cache.
+/// A line of the cache: numbers to multiply, or running sums.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Eight(pub(crate) [f64; LANES]);
 
 impl Eight {
+    /// The lanes added up, in an order that does not change.
     #[inline(always)]
-    fn total(self) -> f64 {
+    pub(crate) fn total(self) -> f64 {
         let [a, b, c, d, e, f, g, h] = self.0;
         ((a + b) + (c + d)) + ((e + f) + (g + h))
     }

@@ -1,9 +1,9 @@
 //! Losses of whole rows of scores, in float32 or float64: what a sweep over the data calls for every row.
 //!
 //! Any [`super::Loss`] serves through [`Cells`], one cell at a time; the square loss has [`SquareRows`]. The logistic loss of
-//! float32 scores has lanes of its own ([`LogLossRows`]): a row of labels is nearly all off, so every cell is computed as off, in loops without branches, and the
-//! few that are on are mended after. The loops are plain Rust, compiled once more for the wider registers that the machine
-//! may have; lanes are fixed and nothing is fused, so the bits are those of any machine.
+//! float32 scores has lanes of its own ([`LogLossRows`]): a row of labels is nearly all off, so every cell is computed as off,
+//! in loops without branches, and the few that are on are mended after. The loops are plain Rust, compiled once more for the
+//! wider registers that the machine may have; lanes are fixed and nothing is fused, so the bits are those of any machine.
 
 use std::fmt::Debug;
 use std::ops::{Add, Mul, Range};

@@ -4,7 +4,7 @@
 //! have fixed lanes and nothing is fused, so the bits are those of any machine, whichever way y is given.
 
 use super::rows::{RowLoss, RowTargets, Score};
-use crate::boost::vector::vectorised;
+use crate::boost::vector::{Eight, LANES, vectorised};
 
 /// Square loss of any scores.
 #[derive(Clone, Copy, Debug)]
@@ -12,15 +12,14 @@ pub(crate) struct SquareRows;
 
 /// Cells whose squares are summed while they are in the first cache.
 const BLOCK: usize = 256;
-/// Running sums of squares: cell j goes to lane j mod 8, but for those after the last whole eight.
-const LANES: usize = 8;
 
 /// A row, block by block.
 struct Row<'y> {
     y: RowTargets<'y>,
-    /// Of the cells so far.
+    /// So far.
     n_cells: usize,
-    squares: [f64; LANES],
+    /// Of cell j in lane j mod 8, but for cells after the last whole eight.
+    squares: Eight,
     of_last: f64,
     /// What the rounding of residuals to float32 has taken from their squares.
     rounded: f64,
@@ -29,7 +28,7 @@ struct Row<'y> {
 impl<'y> Row<'y> {
     #[inline(always)]
     fn new(y: RowTargets<'y>) -> Self {
-        Row { y, n_cells: 0, squares: [0.0; LANES], of_last: 0.0, rounded: 0.0 }
+        Row { y, n_cells: 0, squares: Eight::default(), of_last: 0.0, rounded: 0.0 }
     }
 
     /// Writes y − f of at most a block; all but the last are whole.
@@ -56,7 +55,7 @@ impl<'y> Row<'y> {
         }
         let (eights, last) = out.as_chunks::<LANES>();
         for eight in eights {
-            for (sum, r) in self.squares.iter_mut().zip(eight) {
+            for (sum, r) in self.squares.0.iter_mut().zip(eight) {
                 *sum += r.to_f64() * r.to_f64();
             }
         }
@@ -66,8 +65,7 @@ impl<'y> Row<'y> {
 
     #[inline(always)]
     fn loss(self) -> f64 {
-        let [a, b, c, d, e, f, g, h] = self.squares;
-        0.5 * ((((a + b) + (c + d)) + ((e + f) + (g + h))) + self.of_last + self.rounded)
+        0.5 * (self.squares.total() + self.of_last + self.rounded)
     }
 }
 
