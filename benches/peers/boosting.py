@@ -180,13 +180,12 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     def add(name: str, make: Make, arrange: Callable[[Data], Data] = fortran) -> None:
         found[name] = Contender(Side(make, arrange), most, SEARCH_SECONDS, ours=name.startswith("spinney"))
 
-    # Ours: leaves, rate, rows of a leaf, share of the features; the last two as LightGBM's rows of a leaf.
+    # Ours: leaves, rate, rows of a leaf (LightGBM has 20 unless told), share of the features.
     shapes = ((32, 0.3, 1, None), (128, 0.3, 1, None), (16, 0.1, 20, None), (16, 0.1, 20, 0.3))
     for leaves, rate, rows, features in shapes[: 1 if args.quick else None]:
         shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
         shape |= {"min_samples_leaf": rows, "max_features": features}
-        text = f"leaves {leaves} rate {rate}"
-        text += f" of {rows} rows features {features or 'all'}" if rows > 1 else ""
+        text = f"leaves {leaves} of {rows} rows rate {rate} features {features or 'all'}"
         for q in (1, 5):
             add(f"spinney q {q} {text}", ours(True, n_projections=q, **shape))
         for strategy in ("joint", "single_target"):
