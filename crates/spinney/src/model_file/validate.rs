@@ -604,40 +604,28 @@ pub(super) fn counts(stream: &mut Stream<'_>, n: usize) -> Result<Amounts> {
             })?;
             Ok(Amounts::U8(v))
         }
-        Dtype::U16 => {
-            let v = stream.collect(WHAT, n, |amount| amount as u16)?;
-            Ok(match v.iter().fold(0, |most, &amount| most.max(amount)) {
-                most if most <= u8::MAX.into() => {
-                    Amounts::U8(try_collected(WHAT, v.iter().map(|&amount| amount as u8))?)
-                }
-                _ => Amounts::U16(v),
-            })
-        }
-        Dtype::U32 => {
-            let v = stream.whole(WHAT, n)?;
-            Ok(match v.iter().fold(0, |most, &amount| most.max(amount)) {
-                most if most <= u8::MAX.into() => {
-                    Amounts::U8(try_collected(WHAT, v.iter().map(|&amount| amount as u8))?)
-                }
-                most if most <= u16::MAX.into() => {
-                    Amounts::U16(try_collected(WHAT, v.iter().map(|&amount| amount as u16))?)
-                }
-                _ => Amounts::U32(v),
-            })
-        }
+        Dtype::U16 => narrowed(stream.collect(WHAT, n, |amount| amount as u16)?, Amounts::U16),
+        Dtype::U32 => narrowed(stream.whole(WHAT, n)?, Amounts::U32),
         _ => {
             let v = stream.collect(WHAT, n, |amount| amount)?;
             if !v.iter().all(|&amount| amount.is_finite() && amount >= 0.0 && amount.fract() == 0.0) {
                 return Err(Error::corrupt("an amount of a leaf is not a whole number"));
             }
-            Ok(match v.iter().copied().fold(0.0, f64::max) {
-                most if most <= u8::MAX.into() => Amounts::U8(try_collected(WHAT, v.iter().map(|&a| a as u8))?),
-                most if most <= u16::MAX.into() => Amounts::U16(try_collected(WHAT, v.iter().map(|&a| a as u16))?),
-                most if most <= u32::MAX.into() => Amounts::U32(try_collected(WHAT, v.iter().map(|&a| a as u32))?),
-                _ => Amounts::F64(v),
-            })
+            narrowed(v, Amounts::F64)
         }
     }
+}
+
+/// Whole numbers in the narrowest type that holds them: as they are, in an array of type `same`, where there is none.
+fn narrowed<T: Copy + Default + PartialOrd + Into<f64>>(v: Vec<T>, same: fn(Vec<T>) -> Amounts) -> Result<Amounts> {
+    let most: f64 = v.iter().fold(T::default(), |most, &amount| if amount > most { amount } else { most }).into();
+    let numbers = v.iter().map(|&amount| -> f64 { amount.into() });
+    Ok(match size_of::<T>() {
+        _ if most <= u8::MAX.into() => Amounts::U8(try_collected(WHAT, numbers.map(|amount| amount as u8))?),
+        3.. if most <= u16::MAX.into() => Amounts::U16(try_collected(WHAT, numbers.map(|amount| amount as u16))?),
+        5.. if most <= u32::MAX.into() => Amounts::U32(try_collected(WHAT, numbers.map(|amount| amount as u32))?),
+        _ => same(v),
+    })
 }
 
 /// The next `n` finite numbers, of the type that `layout` tells of.
