@@ -6,18 +6,13 @@ import copy
 import json
 import os
 import pickle
-import re
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
 import spinney
 from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, make, make_data, model_bytes
+from model_files import again, assert_same, fitted, loads, put_together, taken_apart
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
@@ -27,36 +22,6 @@ from spinney import _spinney, projection
 EVERY = ALL + BOOSTING + COMPRESSED
 OUTPUTS = [(name, "single") for name in EVERY] + [(name, "several") for name in EVERY]
 OUTPUTS += [(name, "labels") for name in EVERY if name.endswith("Classifier")]
-
-
-def fitted(name, outputs="single", **params):
-    X, y = make_data(name, outputs=outputs)
-    return make(name, **params).fit(X, y), X
-
-
-def again(model, path, **options):
-    spinney.save(model, path)
-    return spinney.load(path, **options)
-
-
-def assert_same(one, other, X):
-    """The same estimator: parameters, fitted attributes, predictions."""
-    assert type(one) is type(other)
-    assert model_bytes(one) == model_bytes(other)
-    assert re.sub(" at 0x[0-9A-F]+", "", repr(one)) == re.sub(" at 0x[0-9A-F]+", "", repr(other))
-    found, expected = (model.predict(X) for model in (one, other))
-    assert type(found) is type(expected)
-    assert found.dtype == expected.dtype
-    if sparse.issparse(found):
-        found, expected = found.toarray(), expected.toarray()
-    np.testing.assert_array_equal(found, expected)
-    states = [model.__getstate__() for model in (one, other)]
-    assert states[0].keys() == states[1].keys()
-    for key in states[0]:
-        assert type(states[0][key]) is type(states[1][key]), key
-    for key in ("classes_", "n_classes_", "feature_names_in_", "path_", "oob_score_", "train_score_"):
-        if key in states[0]:
-            np.testing.assert_equal(states[0][key], states[1][key])
 
 
 # --- what is saved comes back -----------------------------------------------------------------------------------------
@@ -358,22 +323,6 @@ def test_errors_of_the_system_are_those_of_python(tmp_path):
         spinney.load(missing, mmap_mode="w")
 
 
-def loads(path):
-    return (
-        lambda: spinney.load(path),
-        lambda: spinney.load(path, mmap_mode="r"),
-        lambda: spinney.inspect_model(path),
-    )
-
-
-@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="root writes everywhere")
-def test_a_folder_that_must_not_be_written(tmp_path):
-    model, _ = fitted("DecisionTreeRegressor")
-    tmp_path.chmod(0o500)
-    with pytest.raises(PermissionError):
-        spinney.save(model, tmp_path / "model")
-
-
 def test_files_that_are_no_models(tmp_path):
     path = tmp_path / "model"
     model, _ = fitted("RandomForestRegressor")
@@ -391,224 +340,6 @@ def test_files_that_are_no_models(tmp_path):
         with pytest.raises(ValueError, match="and no estimator"):
             call()
     assert spinney.inspect_model(path)["estimator"] is None
-
-
-LIMITED = """
-import os, resource, signal, sys
-import numpy as np, spinney
-
-X = np.random.default_rng(0).normal(size=(3000, 5))
-path = sys.argv[1]
-small = spinney.RandomForestRegressor(n_estimators=1, random_state=0).fit(X[:20], X[:20, 0])
-spinney.save(small, path)
-before = open(path, "rb").read()
-large = spinney.RandomForestRegressor(n_estimators=20, random_state=0).fit(X, X[:, 0])
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-try:
-    spinney.save(large, path)
-except OSError as error:
-    print(type(error).__name__, error.errno == 27)
-assert open(path, "rb").read() == before
-assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
-assert (spinney.load(path).predict(X) == small.predict(X)).all()
-print("old file is whole")
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of files are POSIX")
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
-    command = [sys.executable, "-c", LIMITED, str(tmp_path / "model")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n")[:2] == ["OSError True", "old file is whole"]
-
-
-def test_a_map_can_be_closed_and_the_file_removed(tmp_path):
-    model, X = fitted("RandomForestClassifier")
-    path = tmp_path / "model"
-    loaded = again(model, path, mmap_mode="r")
-    path.write_bytes(bytes(path.stat().st_size))  # would break a model that still looked at the file
-    path.unlink()
-    assert_same(loaded, model, X)
-
-
-def test_links_stay_and_the_file_that_they_lead_to_is_written(tmp_path):
-    model, X = fitted("RandomForestClassifier")
-    (tmp_path / "far" / "below").mkdir(parents=True)
-    (tmp_path / "near").mkdir()
-    file = tmp_path / "far" / "below" / "model"
-    first, second = tmp_path / "near" / "first", tmp_path / "near" / "second"
-    try:
-        first.symlink_to("second")
-        second.symlink_to(os.path.join("..", "far", "below", "model"))
-    except (OSError, NotImplementedError) as error:
-        pytest.skip(f"no symbolic links here: {error}")
-    for old in (None, b"old"):  # a link to a file that is not there yet, too
-        if old is not None:
-            file.write_bytes(old)
-        spinney.save(model, first)
-        assert first.is_symlink()
-        assert second.is_symlink()
-        assert not file.is_symlink()
-        assert_same(spinney.load(file), model, X)
-        assert_same(spinney.load(first), model, X)
-        # The file that was not whole yet lay beside the one that it became.
-        assert os.listdir(file.parent) == ["model"]
-        assert sorted(os.listdir(first.parent)) == ["first", "second"]
-    # A link by name alone, from the folder that it is in.
-    here = os.getcwd()
-    try:
-        os.chdir(first.parent)
-        file.unlink()
-        spinney.save(model, "second")
-    finally:
-        os.chdir(here)
-    assert second.is_symlink()
-    assert_same(spinney.load(file), model, X)
-
-
-def test_links_that_lead_nowhere_are_told(tmp_path):
-    model, _ = fitted("RandomForestClassifier")
-    one, other, lost = (tmp_path / name for name in ("one", "other", "lost"))
-    try:
-        one.symlink_to("other")
-        other.symlink_to("one")
-        lost.symlink_to(os.path.join("missing", "model"))
-    except (OSError, NotImplementedError) as error:
-        pytest.skip(f"no symbolic links here: {error}")
-    with pytest.raises(OSError, match=re.escape(str(one))):
-        spinney.save(model, one)
-    with pytest.raises(FileNotFoundError):
-        spinney.save(model, lost)
-    assert sorted(os.listdir(tmp_path)) == ["lost", "one", "other"]
-    assert all(path.is_symlink() for path in (one, other, lost))
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed the POSIX way")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_one(tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 8)).astype(np.float32)
-    models = [
-        spinney.ExtraTreesRegressor(n_estimators=40, random_state=seed).fit(X, rng.normal(size=2000)) for seed in (0, 1)
-    ]
-    path, temporary = tmp_path / "model", re.compile(r"\.spinney-\d+-\d+\.tmp")
-    whole = set()
-    for model in models:
-        spinney.save(model, path)
-        whole.add(path.read_bytes())
-    assert len(whole) == 2
-    found, n_left, n_rounds, end = set(), 0, 0, time.monotonic() + 6.0
-    # Until both models and a file that was not finished were found: ten times or more, for about six seconds at most.
-    while n_rounds < 10 or ((n_left == 0 or len(found) < 2) and time.monotonic() < end):
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.write(writer, b"x")
-                while True:
-                    for model in models:
-                        spinney.save(model, path)
-            finally:
-                os._exit(1)
-        try:
-            os.close(writer)
-            assert os.read(reader, 1) == b"x"
-            time.sleep(rng.uniform(0.0, 0.08))
-        finally:
-            os.close(reader)
-            os.kill(child, signal.SIGKILL)
-            _, status = os.waitpid(child, 0)
-        assert os.WTERMSIG(status) == signal.SIGKILL
-        content = path.read_bytes()
-        assert content in whole
-        found.add(content)
-        others = [name for name in os.listdir(tmp_path) if name != "model"]
-        assert all(temporary.fullmatch(name) for name in others), others
-        n_left += len(others)
-        for name in others:
-            (tmp_path / name).unlink()
-        n_rounds += 1
-    kept = spinney.load(path).predict(X[:5])
-    assert any((kept == model.predict(X[:5])).all() for model in models)
-
-
-def with_array(path, name, n_bytes, *, first):
-    """Put an array of `n_bytes` zeros into a model file, before or after the others, as a hole of the file."""
-    header, estimator, data = taken_apart(path)
-    for info in header.values():
-        if "data_offsets" in info and first:
-            info["data_offsets"] = [place + n_bytes for place in info["data_offsets"]]
-    start = 0 if first else len(data)
-    header[name] = {"dtype": "U8", "shape": [n_bytes], "data_offsets": [start, start + n_bytes]}
-    put_together(path, header, estimator, b"")
-    n_header = path.stat().st_size
-    with open(path, "r+b") as file:
-        file.truncate(n_header + n_bytes + len(data))
-        file.seek(n_header + (n_bytes if first else 0))
-        file.write(data)
-    if not hasattr(os.stat_result, "st_blocks") or path.stat().st_blocks * 512 > n_bytes // 2:
-        path.unlink()
-        pytest.skip("this file system has no files with holes")
-
-
-SMALL = """
-import resource, sys
-import spinney
-
-spinney.inspect_model(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-try:
-    spinney.load(sys.argv[1])
-except MemoryError as error:
-    print("MemoryError")
-"""
-
-
-@pytest.mark.parametrize("first", [True, False])
-def test_files_of_more_than_four_gigabytes_open(first, tmp_path):
-    path, n_bytes = tmp_path / "model", 5_000_000_000
-    model, _ = fitted("RandomForestClassifier")
-    spinney.save(model, path)
-    before = spinney.inspect_model(path)
-    with_array(path, "estimator.more", n_bytes, first=first)
-    found = spinney.inspect_model(path)
-    assert found["n_bytes"] == path.stat().st_size > n_bytes
-    arrays = {tensor["name"]: tensor for tensor in found["tensors"]}
-    assert arrays["estimator.more"]["shape"] == (n_bytes,)
-    assert arrays["estimator.more"]["n_bytes"] == n_bytes
-    assert found["n_nodes"] == before["n_nodes"]
-    # Of less memory than the array takes, all that is wrong is said, and the process goes on.
-    if sys.platform == "linux":
-        command = [sys.executable, "-c", SMALL, str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        assert (done.returncode, done.stdout.strip()) == (0, "MemoryError"), done.stderr
-
-
-def test_arrays_beyond_four_gigabytes_that_no_tree_can_have_are_refused_unread(tmp_path):
-    path = tmp_path / "model"
-    spinney.save(fitted("RandomForestClassifier")[0], path)
-    with_array(path, "leaf_amounts_", 5_000_000_000, first=True)
-    for call in loads(path):
-        with pytest.raises(ValueError, match="`leaf_amounts_`, which is not known"):
-            call()
-
-
-# --- faults -----------------------------------------------------------------------------------------------------------
-
-
-def taken_apart(path):
-    data = Path(path).read_bytes()
-    end = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:end])
-    return header, json.loads(header["__metadata__"]["estimator"]), data[end:]
-
-
-def put_together(path, header, estimator, data):
-    text = estimator if isinstance(estimator, str) else json.dumps(estimator)
-    header["__metadata__"]["estimator"] = text
-    encoded = json.dumps(header).encode()
-    Path(path).write_bytes(len(encoded).to_bytes(8, "little") + encoded + data)
 
 
 def at(value, *keys):
@@ -947,41 +678,3 @@ def test_two_features_of_one_name_are_neither_written_nor_read(tmp_path):
         spinney.save(model, path)
     assert os.listdir(tmp_path) == []
     assert list(copy.deepcopy(model).feature_names_in_) == list(model.feature_names_in_)
-
-
-GROWTH = """
-import resource, sys
-import spinney
-
-def peak():
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-spinney.load(sys.argv[2])
-before = peak()
-model = spinney.load(sys.argv[1])
-print(peak() - before)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the largest memory of a process is told in other units elsewhere")
-@pytest.mark.parametrize("kind", ["bytes", "floats", "classes"])
-def test_memory_of_loading_is_a_small_multiple_of_the_file(kind, tmp_path):
-    # Whole numbers of one byte, which a model holds as eight: no array grows more.
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 4)).astype(np.float32)
-    if kind == "classes":
-        model = spinney.ExtraTreesClassifier(n_estimators=60, random_state=0).fit(X, rng.integers(2, size=4000))
-    else:
-        y = rng.integers(1, 200, size=(4000, 100)) if kind == "bytes" else rng.normal(size=(4000, 100))
-        model = spinney.ExtraTreesRegressor(n_estimators=10, random_state=0).fit(X, y.astype(float))
-    small = spinney.DecisionTreeRegressor(max_depth=1).fit(X, X[:, 0])
-    spinney.save(model, tmp_path / "model")
-    spinney.save(small, tmp_path / "small")
-    size = (tmp_path / "model").stat().st_size
-    dtypes = {tensor["name"]: tensor["dtype"] for tensor in spinney.inspect_model(tmp_path / "model")["tensors"]}
-    assert dtypes["leaf_amounts"] == ("F64" if kind == "floats" else "U8")
-    command = [sys.executable, "-c", GROWTH, str(tmp_path / "model"), str(tmp_path / "small")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    times = {"bytes": 8.0, "floats": 1.5, "classes": 8.0}[kind]
-    assert int(done.stdout) <= times * size + 4e6, (int(done.stdout), size)
