@@ -113,6 +113,17 @@ def grow(X: Array, R: Array, w: Array, limits: dict[str, Any]) -> DecisionTreeRe
     return trees[0]
 
 
+def float8(steps: Array) -> Array:
+    """Cut towards zero to numbers of four bits of exponent and three of significand, times a power of two."""
+    small = [s / 512 for s in range(8)]
+    values = np.array(small + [(1 + s / 8) * 2.0**e for e in range(-6, 8) for s in range(8)])
+    largest = np.abs(steps).max()
+    if largest == 0:
+        return steps
+    unit = 2.0 ** (np.floor(np.log2(largest)) - 7)
+    return np.array([np.sign(s) * unit * values[values * unit <= abs(s)].max() for s in steps])
+
+
 @dataclass(frozen=True)
 class Twin:
     """One boosting problem. `targets` are the columns that the loss sees, `groups` the columns of each softmax."""
@@ -171,6 +182,7 @@ class Twin:
         learning_rate: float = 0.1,
         phis: Any = None,
         relabel: bool = True,
+        step_dtype: str = "float64",
         **limits: Any,
     ) -> Iterator[tuple[Callable[[Array], Array], Array, Array]]:
         """After each stage: what it adds to the scores of given rows, its steps, the training scores."""
@@ -179,6 +191,7 @@ class Twin:
             R = self.negative_gradient(f)
             predict = self.direction(strategy, R, None if phis is None else phis[stage], relabel, limits)
             rho = self.steps(f, predict(self.X))
+            rho = float8(rho) if step_dtype == "float8" else rho
             f = f + learning_rate * rho * predict(self.X)
             yield (lambda X, rho=rho, predict=predict: learning_rate * rho * predict(X)), rho, f
 

@@ -71,6 +71,7 @@ def test_shapes(name, X, y, message):
         {"max_bins": 1},
         {"max_bins": 256},
         {"line_search": "golden"},
+        {"step_dtype": "float16"},
         {"relabel_leaves": 2},
         {"output_projection": "gauss"},
         {"output_projection": None},
@@ -100,6 +101,7 @@ def test_parameters(name, params):
         (CLASSIFIER, "loss", ["log_loss", "exponential", "hinge", "squared_error"]),
         (REGRESSOR, "output_strategy", ["projected", "joint", "single_target"]),
         (REGRESSOR, "line_search", ["newton", "brent"]),
+        (REGRESSOR, "step_dtype", ["float64", "float8"]),
     ],
 )
 def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
@@ -136,6 +138,8 @@ def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
         ),
         ({"estimator": SVR(), "output_strategy": "joint"}, "SVR, which predicts one output, .* fits it to 3"),
         ({"estimator": Ridge(), "output_strategy": "single_target"}, "'single_target'.*accepted: 'joint' and 'proj"),
+        ({"step_dtype": "float8"}, "step_dtype is 'float8', but leaves hold what they add.*relabel_leaves=False"),
+        ({"step_dtype": "float8", "output_strategy": "joint"}, "step_dtype is 'float8'.*accepted: 'float64'"),
         ({"estimator": Ridge()}, "relabel_leaves is True, but Ridge has no leaves.*pass relabel_leaves=False"),
     ],
 )
@@ -143,6 +147,15 @@ def test_parameters_that_contradict_each_other_or_y(name, params, message):
     X, y = make_data(name, outputs="labels" if name == CLASSIFIER else "several")
     model = make(name).fit(X, y)
     check_refused(model.set_params(**params), ValueError, message, X, y)
+
+
+@pytest.mark.parametrize("estimator", [None, Ridge()])
+def test_steps_of_classes_that_share_a_loss_are_not_cut(estimator):
+    X, y = make_data(CLASSIFIER, outputs="several")
+    params = {"step_dtype": "float8", "relabel_leaves": False, "estimator": estimator}
+    message = "step_dtype is Float8, accepted: Float64 for the log loss of three and more classes"
+    check_refused(make(CLASSIFIER).fit(X, y).set_params(**params), ValueError, message, X, y)
+    make(CLASSIFIER, loss="exponential", **params).fit(X, y)
 
 
 @pytest.mark.parametrize(

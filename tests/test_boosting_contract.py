@@ -57,6 +57,8 @@ def variations():
         # probabilities from being 1, where the checks could not tell the order of scores.
         params = {"learning_rate": 0.01} if name == CLASSIFIER else {}
         yield make(name, line_search="brent", n_estimators=50, **params)
+        if name == REGRESSOR:  # classes of the log loss take no such steps
+            yield make(name, step_dtype="float8", relabel_leaves=False)
         yield make(name, estimator=LinearRegression(), output_strategy="joint", **params)
         yield make(name, estimator=LinearRegression(), relabel_leaves=False, **params)
     yield make(REGRESSOR, loss="absolute_error", learning_rate=0.5, n_estimators=20)

@@ -25,6 +25,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "relabelled": {"n_projections": 2},
     "subsampled": {"output_projection": "subsample", "relabel_leaves": False, "subsample": 0.7},
     "signs": {"output_projection": "achlioptas", "n_projections": 2, "max_leaf_nodes": 5},
+    "float8": {"relabel_leaves": False, "step_dtype": "float8"},
     "principal": {"output_projection": "pca", "n_projections": 1, "max_features": 4},
 }
 LOSSES = {REGRESSOR: ["squared_error", "absolute_error"]}
@@ -44,9 +45,13 @@ def sparse_rows(Z):
     return Z.tocsr() if sparse.issparse(Z) else Z
 
 
-def one_projection_for_one_column(name, outputs, params):
-    """Fewer projections than columns, where a family has no more."""
-    return params | {"n_projections": 1} if (name, outputs) == (REGRESSOR, "single") else params
+def possible(name, loss, outputs, params):
+    """Fewer projections than columns, where a family has no more; steps of classes that share a loss are not cut."""
+    if (name, outputs) == (REGRESSOR, "single"):
+        params = params | {"n_projections": 1}
+    if (name, loss) == (CLASSIFIER, "log_loss") and outputs != "labels":
+        params = {key: value for key, value in params.items() if key != "step_dtype"}
+    return params
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -58,7 +63,7 @@ def test_one_model_for_every_layout(name, loss, outputs, params, max_bins, weigh
     forms = layouts(X)
     if max_bins is not None:  # sparse X has no bins
         forms = {form: Z for form, Z in forms.items() if not sparse.issparse(Z)}
-    params = one_projection_for_one_column(name, outputs, params) | {"loss": loss, "max_bins": max_bins}
+    params = possible(name, loss, outputs, params) | {"loss": loss, "max_bins": max_bins}
     # Weights that are no sums of powers of two: sums of them are rounded.
     w = np.random.default_rng(2).uniform(0.5, 2, len(X)) if weighted else None
     expected = make(name, **params).fit(X, y, sample_weight=w, X_val=X[:20], y_val=y[:20])
@@ -79,7 +84,7 @@ def test_bins_are_no_approximation_for_features_of_few_values(params):
 def test_one_model_for_any_number_of_threads(name, loss, outputs, params):
     X, y = make_data(name, n=150, outputs=outputs)
     w = np.random.default_rng(2).uniform(0.5, 2, len(X))
-    params = one_projection_for_one_column(name, outputs, params) | {"loss": loss}
+    params = possible(name, loss, outputs, params) | {"loss": loss}
     one, two, eight = (make(name, n_jobs=n, **params).fit(X, y, w, X_val=X, y_val=y) for n in (1, 2, 8))
     for other in (two, eight):
         assert model_bytes(other) == model_bytes(one)
@@ -94,7 +99,7 @@ def test_weight_zero_is_no_row(name, loss, outputs, params, whole):
     rng = np.random.default_rng(0)
     w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
     kept = w > 0
-    params = one_projection_for_one_column(name, outputs, params) | {"loss": loss, "min_samples_leaf": 0.02}
+    params = possible(name, loss, outputs, params) | {"loss": loss, "min_samples_leaf": 0.02}
     if name == CLASSIFIER:
         params["class_weight"] = "balanced"
     weighted = make(name, **params).fit(X, y, sample_weight=w)
@@ -109,7 +114,7 @@ def test_weight_two_is_the_row_twice(name, loss, outputs, params):
     X, y = make_data(name, outputs=outputs)
     w = np.random.default_rng(0).integers(0, 4, len(X))
     order = np.random.default_rng(1).permutation(w.sum())
-    params = one_projection_for_one_column(name, outputs, params) | {"loss": loss}
+    params = possible(name, loss, outputs, params) | {"loss": loss}
     weighted = make(name, **params).fit(X, y, sample_weight=w)
     repeated = make(name, **params).fit(X.repeat(w, axis=0)[order], y.repeat(w, axis=0)[order])
     np.testing.assert_array_equal(weighted.step_sizes_, repeated.step_sizes_)
@@ -120,7 +125,7 @@ def test_weight_two_is_the_row_twice(name, loss, outputs, params):
 @pytest.mark.parametrize("random_state", [3, None])
 def test_warm_start_is_the_model_grown_at_once(name, loss, outputs, params, random_state):
     X, y = make_data(name, outputs=outputs)
-    params = one_projection_for_one_column(name, outputs, params) | {"loss": loss, "random_state": random_state}
+    params = possible(name, loss, outputs, params) | {"loss": loss, "random_state": random_state}
     warm = make(name, n_estimators=4, warm_start=True, **params).fit(X, y, X_val=X, y_val=y)
     first = pickle.loads(pickle.dumps(warm))
     warm.set_params(n_estimators=9, n_jobs=2).fit(X, y, X_val=X, y_val=y)
@@ -130,6 +135,29 @@ def test_warm_start_is_the_model_grown_at_once(name, loss, outputs, params, rand
     if random_state is not None:
         whole = make(name, n_estimators=9, **params).fit(X, y, X_val=X, y_val=y)
         assert model_bytes(warm) == model_bytes(whole)
+
+
+@pytest.mark.parametrize("outputs", ["single", "several"])
+@pytest.mark.parametrize(("first", "then"), [(True, False), (False, True)])
+def test_the_validation_loss_of_a_warm_start_is_that_of_the_rows_held_out_last(outputs, first, then):
+    X, y = make_data(REGRESSOR, outputs=outputs)
+    held = {"X_val": X[:20] + 0.1, "y_val": y[:20]}
+    for strategy in ("single_target", "projected"):
+        warm = make(REGRESSOR, n_estimators=4, warm_start=True, **STRATEGIES[strategy])
+        warm.fit(X, y, **(held if first else {}))
+        warm.set_params(n_estimators=9).fit(X, y, **(held if then else {}))
+        whole = make(REGRESSOR, n_estimators=9, **STRATEGIES[strategy]).fit(X, y, **(held if then else {}))
+        assert hasattr(warm, "validation_score_") == then
+        assert model_bytes(pickle.loads(pickle.dumps(warm))) == model_bytes(whole)
+
+
+def test_step_dtype_of_a_warm_start_is_kept():
+    X, Y = make_data(REGRESSOR, outputs="several")
+    model = make(REGRESSOR, n_estimators=4, warm_start=True, relabel_leaves=False).fit(X, Y)
+    before = model_bytes(model)
+    with pytest.raises(ValueError, match="step_dtype is 'float8', but the stages grown before have 'float64'"):
+        model.set_params(n_estimators=6, step_dtype="float8").fit(X, Y)
+    assert model_bytes(model) == before
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(params):
@@ -235,6 +263,8 @@ def test_the_training_loss_never_rises(problem):
         y[:3] = np.arange(min(3, n))[:, None]
         sizes = [len(np.unique(column)) for column in y.T]
         model = make(CLASSIFIER, **{**params, "n_projections": 1})
+        if sizes != [2]:
+            model.set_params(step_dtype="float64")  # steps that share a loss are not cut
         ends = np.cumsum([0, *sizes])
         targets = np.column_stack([column == c for column in y.T for c in np.unique(column)]).astype(float)
         if sizes == [2]:

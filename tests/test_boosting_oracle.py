@@ -97,6 +97,22 @@ def test_numbers(strategy, loss, learning_rate):
     check(model, Twin(X, Y, loss, w), X_new, parameters, TOLERANCE["numbers"])
 
 
+@pytest.mark.parametrize("loss", [*NUMBERS, *LABELS])
+@pytest.mark.parametrize("strategy", ["projected", "subspace"])
+def test_steps_in_eight_bits(strategy, loss):
+    X, X_new, scores = make_problem(d=12)
+    params, parameters = setting(strategy, 12)
+    w = weights_for(len(X))
+    params["step_dtype"] = parameters["step_dtype"] = "float8"
+    if loss == "absolute_error" or (strategy, loss) == ("subspace", "squared_error"):
+        model, y, targets = make("Regressor", loss=loss, **params), scores, scores
+    else:
+        y = (scores > 0.4).astype(int)
+        targets = y - 0.5 if loss == "squared_error" else 2.0 * y - 1
+        model = make("Classifier", loss=loss, **params)
+    check(model.fit(X, y, sample_weight=w), Twin(X, targets, loss, w), X_new, parameters, TOLERANCE["labels"])
+
+
 @pytest.mark.parametrize("learning_rate", LEARNING_RATES)
 @pytest.mark.parametrize("loss", LABELS)
 @pytest.mark.parametrize("strategy", STRATEGIES)

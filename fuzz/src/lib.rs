@@ -7,7 +7,7 @@ use spinney::compress::{CompressConfig, Compressed};
 use spinney::{
     BoostConfig, Boosted, Control, Criterion, Error, ErrorKind, Forest, ForestConfig, LabelView, LossKind, Matrix,
     MaxFeatures, NProjections, OutputStrategy, Precision, Projection, Result, RowWeights, Sampling, SparseView,
-    Splitter, Targets, TreeConfig,
+    Splitter, StepDtype, Targets, TreeConfig,
 };
 
 /// Larger models are not asked for predictions: that costs time and finds nothing new.
@@ -292,6 +292,7 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
         ("single target", loss(LossKind::LogLoss, OutputStrategy::SingleTarget), &classes),
         ("projected", loss(LossKind::LogLoss, projected(true)), &labels),
         ("low rank", loss(LossKind::SquaredError, projected(false)), &numbers),
+        ("float8", BoostConfig { step_dtype: StepDtype::Float8, ..loss(LossKind::LogLoss, projected(false)) }, &labels),
     ] {
         models.push((name, config.fit(&fitted, y, None, None, &control)?.to_bytes()?));
     }

@@ -41,10 +41,6 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
         "_weak": True,
         "max_features_": True,
         "n_estimators_": True,
-        "start_": True,
-        "step_sizes_": True,
-        "train_score_": True,
-        "validation_score_": False,
     },
     "compressed": {
         "_loss": True,
@@ -158,11 +154,6 @@ class _Proof:
 
         self.need(any(map(fits, shapes)), attribute, f"has the shape {value.shape}, which does not fit the model")
 
-    def same(self, attribute: str, expected: Any) -> None:
-        self.numbers(attribute, [expected.shape])
-        same = np.array_equal(self.state[attribute], expected)
-        self.need(same, attribute, "has other values than the model")
-
     # --- what all have -----------------------------------------------------------------------------------------------
 
     def engine(self) -> None:
@@ -249,10 +240,6 @@ class _Proof:
         self.need(
             type(n) is int and n == model.n_stages, "n_estimators_", f"is not {model.n_stages}, as the model has it"
         )
-        for attribute in ("train_score_", "step_sizes_", "start_"):
-            self.same(attribute, getattr(model, attribute[:-1])())
-        if "validation_score_" in self.state:
-            self.same("validation_score_", model.validation_score())
         shared, weak = self.state["_shared"], self.state["_weak"]
         self.need(type(shared) is dict and shared.keys() == _SHARED, "_shared", "has other keys")
         rate, name = shared["learning_rate"], shared["estimator"]

@@ -95,6 +95,8 @@ class _BoostConfig(TypedDict):
     relabel: bool
     subsample: float
     line_search: str
+    # "float64" or "float8"
+    step_dtype: str
     max_bins: int | None
     n_iter_no_change: int | None
     tol: float
@@ -296,6 +298,8 @@ class Boosted:
     def n_outputs(self) -> int: ...
     @property
     def n_classes(self) -> NDArray[np.int64]: ...
+    @property
+    def step_dtype(self) -> str: ...
     @property
     def learning_rate(self) -> float: ...
     @property

@@ -73,6 +73,7 @@ class BaseBoosting(BaseEnsemble):
         "relabel_leaves": ["boolean"],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "line_search": [StrOptions({"newton", "brent"})],
+        "step_dtype": [StrOptions({"float64", "float8"})],
         "subsample": [Interval(Real, 0.0, 1.0, closed="right")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), None],
         "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
@@ -85,11 +86,6 @@ class BaseBoosting(BaseEnsemble):
 
     n_estimators_: int
     max_features_: int
-    train_score_: Float
-    validation_score_: Float
-    step_sizes_: Float
-    start_: Float
-
     _model: _spinney.Boosted
     _seed: int
     # Weak models that are no trees of the engine, one for each stage.
@@ -197,16 +193,14 @@ class BaseBoosting(BaseEnsemble):
                 model = self._fit_weak(X, target, weights, config, validation, progress, n_grown)
         self._model = model
         self.n_estimators_ = model.n_stages
-        self.train_score_ = model.train_score()
-        self.step_sizes_ = model.step_sizes()
-        self.start_ = model.start()
-        if validation is None:
-            self.__dict__.pop("validation_score_", None)
-        else:
-            self.validation_score_ = model.validation_score()
 
     def _check_parameters(self) -> None:
         """What no table can say: parameters that contradict each other."""
+        if self.step_dtype != "float64" and (self.output_strategy != "projected" or self.relabel_leaves):
+            raise ValueError(
+                f"step_dtype is {self.step_dtype!r}, but leaves hold what they add, and no steps; accepted: 'float64', "
+                "or output_strategy='projected' with relabel_leaves=False"
+            )
         if self.estimator is None:
             return
         name = type(self.estimator).__name__
@@ -245,6 +239,13 @@ class BaseBoosting(BaseEnsemble):
                     f"{name} is {value!r}, but the stages grown before have {old!r}; with warm_start=True it must be "
                     "the same"
                 )
+        # With one score all steps are in the leaves.
+        kept = before["_model"].step_dtype
+        if kept != self.step_dtype and before["_model"].width > 1:
+            raise ValueError(
+                f"step_dtype is {self.step_dtype!r}, but the stages grown before have {kept!r}; with warm_start=True it "
+                "must be the same"
+            )
         found = before.get("classes_"), getattr(self, "classes_", None)
         old, new = (part if isinstance(part, list) else [part] for part in found)
         if not all(map(np.array_equal, old, new)):
@@ -278,6 +279,7 @@ class BaseBoosting(BaseEnsemble):
             "relabel": bool(self.relabel_leaves),
             "subsample": float(self.subsample),
             "line_search": self.line_search,
+            "step_dtype": self.step_dtype,
             "max_bins": None if self.max_bins is None else int(self.max_bins),
             "n_iter_no_change": None if self.n_iter_no_change is None else int(self.n_iter_no_change),
             "tol": float(self.tol),
@@ -400,6 +402,38 @@ class BaseBoosting(BaseEnsemble):
             yield scores
 
     @property
+    def start_(self) -> Float:
+        """The constant scores that stages start from, (n_columns,): a copy."""
+        return self._fitted("start_").start()
+
+    @property
+    def step_sizes_(self) -> Float:
+        """What each stage's weak model was multiplied by for each column of scores, before `learning_rate`.
+
+        (n_estimators_, n_columns): a copy, in float64 whatever `step_dtype`.
+        """
+        return self._fitted("step_sizes_").step_sizes()
+
+    @property
+    def train_score_(self) -> Float:
+        """Loss on the training rows after each stage, (n_estimators_,): a copy."""
+        return self._fitted("train_score_").train_score()
+
+    @property
+    def validation_score_(self) -> Float:
+        """Loss on the rows held out or given after each stage, (n_estimators_,): a copy. Not there without such rows."""
+        losses = self._fitted("validation_score_").validation_score()
+        if not len(losses):
+            raise AttributeError(f"{type(self).__name__} was fitted without rows to validate on: no validation_score_")
+        return losses
+
+    def _fitted(self, attribute: str) -> _spinney.Boosted:
+        """The engine's model; without one, `attribute` is not there, as that of any estimator that is not fitted."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
+        return self._model
+
+    @property
     def feature_importances_(self) -> Float:
         """Share of the decrease of impurity that is due to each feature, over all trees.
 
@@ -475,6 +509,11 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         and `relabel_leaves=False`, which must be said. Limits of trees do not apply to it.
     line_search : {"newton", "brent"}, default="newton"
         How steps are found where the loss has no closed form: Newton's method kept within a bracket, or Brent's.
+    step_dtype : {"float64", "float8"}, default="float64"
+        Type in which the model keeps steps that leaves do not hold, with `relabel_leaves=False`, and which stages are
+        grown with. In "float8" (OCP E4M3, scaled by a power of two for each stage) a step takes one byte in place of
+        eight, in memory as in files. Steps are cut towards zero, by an eighth at most, so that losses still do not
+        rise; later stages make up for it. Not for classes whose steps depend on each other (log loss of three or more).
     subsample : float, default=1.0
         Share of the rows, drawn without replacement, that each stage is fitted to.
     max_bins : int, default=255
@@ -571,6 +610,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         relabel_leaves: bool = True,
         estimator: Any = None,
         line_search: str = "newton",
+        step_dtype: str = "float64",
         subsample: float = 1.0,
         max_bins: int | None = 255,
         max_depth: int | None = 3,
@@ -597,6 +637,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         self.relabel_leaves = relabel_leaves
         self.estimator = estimator
         self.line_search = line_search
+        self.step_dtype = step_dtype
         self.subsample = subsample
         self.max_bins = max_bins
         self.max_depth = max_depth
@@ -668,6 +709,11 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         and `relabel_leaves=False`, which must be said. Limits of trees do not apply to it.
     line_search : {"newton", "brent"}, default="newton"
         How steps are found where the loss has no closed form: Newton's method kept within a bracket, or Brent's.
+    step_dtype : {"float64", "float8"}, default="float64"
+        Type in which the model keeps steps that leaves do not hold, with `relabel_leaves=False`, and which stages are
+        grown with. In "float8" (OCP E4M3, scaled by a power of two for each stage) a step takes one byte in place of
+        eight, in memory as in files. Steps are cut towards zero, by an eighth at most, so that losses still do not
+        rise; later stages make up for it. Not for classes whose steps depend on each other (log loss of three or more).
     subsample : float, default=1.0
         Share of the rows, drawn without replacement, that each stage is fitted to.
     max_bins : int, default=255
@@ -777,6 +823,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         relabel_leaves: bool = True,
         estimator: Any = None,
         line_search: str = "newton",
+        step_dtype: str = "float64",
         subsample: float = 1.0,
         max_bins: int | None = 255,
         max_depth: int | None = 3,
@@ -804,6 +851,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         self.relabel_leaves = relabel_leaves
         self.estimator = estimator
         self.line_search = line_search
+        self.step_dtype = step_dtype
         self.subsample = subsample
         self.max_bins = max_bins
         self.max_depth = max_depth

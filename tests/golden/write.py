@@ -64,6 +64,7 @@ def models() -> dict[str, object]:
         "boosting_relabelled": regression(**small).fit(X, y["numbers"]),
         "boosting_softmax": boosting(output_strategy="joint", **small).fit(X, y["classes"]),
         "boosting_low_rank": boosting(relabel_leaves=False, **small).fit(X, y["labels"]),
+        "boosting_float8": boosting(relabel_leaves=False, step_dtype="float8", **small).fit(X, y["labels"]),
         "boosting_single_target": regression(output_strategy="single_target", **small).fit(X, y["numbers"][:, :2]),
         "compressed": spinney.CompressedForestRegressor(
             et(n_estimators=5), l1_norm=None, step_size=0.2, max_test_nodes=9

@@ -8,7 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use spinney::{
-    BoostConfig, Boosted, ErrorKind, Matrix, OutputStrategy, Result, Targets, Validation, WeakLearner, WeakPredictions,
+    BoostConfig, Boosted, ErrorKind, Matrix, OutputStrategy, Result, StepDtype, Targets, Validation, WeakLearner,
+    WeakPredictions,
 };
 
 use crate::config::PyBoostConfig;
@@ -240,6 +241,15 @@ impl PyBoosted {
         self.0.learning_rate()
     }
 
+    /// Type in which step sizes are kept: "float64" or "float8".
+    #[getter]
+    fn step_dtype(&self) -> &'static str {
+        match self.0.step_dtype() {
+            StepDtype::Float64 => "float64",
+            StepDtype::Float8 => "float8",
+        }
+    }
+
     /// Whether scores can become probabilities.
     #[getter]
     fn has_probabilities(&self) -> bool {
@@ -253,7 +263,7 @@ impl PyBoosted {
 
     /// (n_stages, width): without the learning rate.
     fn step_sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        output::copied_rows(py, STAGES, self.0.step_sizes())
+        Ok(output::array(py, self.0.step_sizes().map_err(raise)?))
     }
 
     /// (n_stages,): loss on the training rows after each stage.

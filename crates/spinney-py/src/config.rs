@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use spinney::{
     BoostConfig, Criterion, ForestConfig, LineSearch, LossKind, MaxFeatures, OutputProjection, OutputStrategy,
-    Sampling, Splitter, TreeConfig,
+    Sampling, Splitter, StepDtype, TreeConfig,
 };
 
 use crate::projection::PyOutputProjection;
@@ -118,6 +118,7 @@ pub(crate) struct PyBoostConfig {
     relabel: bool,
     subsample: f64,
     line_search: String,
+    step_dtype: String,
     /// `None` to look at every value.
     max_bins: Option<usize>,
     n_iter_no_change: Option<usize>,
@@ -152,6 +153,11 @@ impl PyBoostConfig {
                 "newton" => LineSearch::Newton,
                 "brent" => LineSearch::Brent,
                 other => return Err(unknown("line_search", other)),
+            },
+            step_dtype: match self.step_dtype.as_str() {
+                "float64" => StepDtype::Float64,
+                "float8" => StepDtype::Float8,
+                other => return Err(unknown("step_dtype", other)),
             },
             max_bins: self.max_bins,
             n_iter_no_change: self.n_iter_no_change,

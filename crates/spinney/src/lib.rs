@@ -84,7 +84,7 @@ pub(crate) mod testing;
 pub mod tree;
 
 pub use boost::{
-    BoostConfig, Boosted, LineProblem, LineSearch, Loss, LossKind, OutputStrategy, StagedScores, Validation,
+    BoostConfig, Boosted, LineProblem, LineSearch, Loss, LossKind, OutputStrategy, StagedScores, StepDtype, Validation,
     ValidationTargets, WeakLearner, WeakPredictions,
 };
 pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, CrossValidation, Fold};

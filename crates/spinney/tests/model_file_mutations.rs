@@ -10,7 +10,7 @@ use ndarray::Array2;
 use spinney::model_file::{Array, Extra, Values};
 use spinney::{
     BoostConfig, CompressConfig, Control, Criterion, ErrorKind, Forest, ForestConfig, LabelView, LossKind, Matrix,
-    Model, ModelFile, OutputStrategy, Precision, RowWeights, SparseView, Targets,
+    Model, ModelFile, NProjections, OutputStrategy, Precision, Projection, RowWeights, SparseView, StepDtype, Targets,
 };
 
 const N: usize = 24;
@@ -85,6 +85,14 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         config.fit(&x, y, None, None, &control).unwrap()
     };
     all.push(("boosting, joint", boost(LossKind::SquaredError, OutputStrategy::Joint, &of_numbers).into()));
+    let projected = OutputStrategy::Projected {
+        projection: Projection::Gaussian,
+        n_projections: NProjections::Count(1),
+        relabel: false,
+    };
+    let mut narrow = BoostConfig { n_estimators: 3, strategy: projected, ..BoostConfig::new(LossKind::LogLoss) };
+    (narrow.step_dtype, narrow.tree.max_leaf_nodes) = (StepDtype::Float8, Some(4));
+    all.push(("boosting, float8", narrow.fit(&x, &of_labels, None, None, &control).unwrap().into()));
     all.push(("boosting, softmax", boost(LossKind::LogLoss, OutputStrategy::SingleTarget, &classes()).into()));
     for (name, y, forest) in [("compressed labels", &of_labels, &sparse), ("compressed numbers", &of_numbers, &dense)] {
         let path = CompressConfig::stagewise(0.2).path(forest, &x, y, None, None, &control).unwrap();

@@ -2,6 +2,7 @@
 
 use super::line_search::LineSearch;
 use super::loss::LossKind;
+use super::step_sizes::StepDtype;
 use crate::config::{Criterion, Splitter, TreeConfig};
 use crate::data::Outputs;
 use crate::error::{Error, Result};
@@ -50,6 +51,9 @@ pub struct BoostConfig {
     pub subsample: f64,
     /// How steps without a closed form are found.
     pub line_search: LineSearch,
+    /// Type in which the model keeps its steps. Those of models without relabelled leaves alone may be float8: leaves of
+    /// others hold what they add. Not for the log loss of three and more classes, whose steps depend on each other.
+    pub step_dtype: StepDtype,
     /// Values of a feature are told apart by at most so many bins, 2 to 255; `None` tells all apart. A feature with no
     /// more distinct values than bins is searched exactly either way.
     pub max_bins: Option<usize>,
@@ -76,6 +80,7 @@ impl BoostConfig {
             },
             subsample: 1.0,
             line_search: LineSearch::Newton,
+            step_dtype: StepDtype::Float64,
             max_bins: Some(MOST_BINS),
             n_iter_no_change: None,
             tol: 1e-4,
@@ -118,6 +123,11 @@ impl BoostConfig {
             if !relabel && q != 1 {
                 return Err(Error::invalid("n_projections", q, "1 without relabelled leaves"));
             }
+        }
+        let has_steps = matches!(self.strategy, OutputStrategy::Projected { relabel: false, .. });
+        if self.step_dtype != StepDtype::Float64 && !has_steps {
+            let accepted = "Float64, but for output_strategy projected without relabelled leaves";
+            return Err(Error::invalid("step_dtype", format!("{:?}", self.step_dtype), accepted));
         }
         Ok(())
     }

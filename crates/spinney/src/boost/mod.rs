@@ -46,6 +46,7 @@
 //! | `low_rank` | residuals of the squared error of sparse labels, never written out |
 //! | `projector` | negative gradients to the targets of a tree |
 //! | `steps` | leaves and steps of one stage |
+//! | `step_sizes` | steps as a model keeps them, in eight bytes or in one |
 //! | `fit`, `stages`, `track` | the call, the stage loop, and the scores that a stage changes |
 //! | `weak` | the same with the caller's weak models |
 //! | `model`, `predict` | the fitted model, its scores stage by stage |
@@ -83,6 +84,7 @@ mod projector;
 mod stages;
 mod start;
 mod state;
+pub(crate) mod step_sizes;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -97,4 +99,5 @@ pub use line_search::LineSearch;
 pub use loss::{LineProblem, Loss, LossKind};
 pub use model::Boosted;
 pub use predict::StagedScores;
+pub use step_sizes::StepDtype;
 pub use weak::{ValidationTargets, WeakLearner, WeakPredictions};

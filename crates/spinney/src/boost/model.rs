@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use ndarray::{ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis};
 
+use super::config::BoostConfig;
 use super::loss::log_loss::probability;
 use super::loss::{LossKind, softmax};
 use super::problem::{Problem, is_binary, n_scores, starts};
+use super::step_sizes::{StepDtype, StepSizes};
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_copied, try_filled};
 use crate::forest::Forest;
@@ -55,7 +57,7 @@ pub struct Boosted {
     /// Of all stages, in their order; single target: one for each score.
     pub(crate) trees: Vec<Arc<Tree>>,
     /// (stages, width), row-major.
-    pub(crate) step_sizes: Vec<f64>,
+    pub(crate) step_sizes: StepSizes,
     pub(crate) train_score: Vec<f64>,
     pub(crate) validation_score: Vec<f64>,
 }
@@ -77,20 +79,20 @@ impl Link {
 
 impl Boosted {
     /// No stage yet, and no constants.
-    pub(super) fn empty(problem: &Problem<'_>, n_features: usize, learning_rate: f64) -> Self {
-        Boosted {
+    pub(super) fn empty(problem: &Problem<'_>, n_features: usize, config: &BoostConfig) -> Result<Self> {
+        Ok(Boosted {
             n_features,
             outputs: problem.outputs.clone(),
             width: problem.width,
             combine: problem.combine,
             link: problem.link,
             start: Vec::new(),
-            learning_rate,
+            learning_rate: config.learning_rate,
             trees: Vec::new(),
-            step_sizes: Vec::new(),
+            step_sizes: StepSizes::empty(problem.step_dtype(config)?),
             train_score: Vec::new(),
             validation_score: Vec::new(),
-        }
+        })
     }
 
     /// Number of features that rows must have.
@@ -123,9 +125,18 @@ impl Boosted {
         &self.start
     }
 
-    /// Step sizes ρ, (n_stages, width), without the learning rate.
-    pub fn step_sizes(&self) -> ArrayView2<'_, f64> {
-        ArrayView2::from_shape((self.n_stages(), self.width), &self.step_sizes).expect("a row for each stage")
+    /// Step sizes ρ, (n_stages, width), without the learning rate: a copy, as the model may keep them in fewer bytes.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::OutOfMemory`].
+    pub fn step_sizes(&self) -> Result<Array2<f64>> {
+        let shape = (self.n_stages(), self.width);
+        Ok(Array2::from_shape_vec(shape, self.step_sizes.all(self.width)?).expect("a row for each stage"))
+    }
+
+    /// Type in which step sizes are kept.
+    pub fn step_dtype(&self) -> StepDtype {
+        self.step_sizes.dtype()
     }
 
     /// Training loss after each stage: the weighted mean over rows, divided by the number of scores of a row.
@@ -185,7 +196,7 @@ impl Boosted {
         let trees = &self.trees[..(n_stages * per_stage).min(self.trees.len())];
         Ok(Boosted {
             trees: try_collected(WHAT, trees.iter().cloned())?,
-            step_sizes: try_copied(WHAT, &self.step_sizes[..n_stages * self.width])?,
+            step_sizes: self.step_sizes.first(n_stages, self.width)?,
             train_score: first(&self.train_score)?,
             validation_score: first(&self.validation_score)?,
             start: try_copied(WHAT, &self.start)?,

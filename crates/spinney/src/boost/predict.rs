@@ -139,7 +139,7 @@ impl Boosted {
 
     /// Learning rate times steps.
     fn direction(&self, stage: usize) -> Vec<f64> {
-        self.step_sizes[stage * self.width..][..self.width].iter().map(|step| self.learning_rate * step).collect()
+        self.step_sizes.of_stage(stage, self.width).map(|step| self.learning_rate * step).collect()
     }
 
     fn rows<'x>(&self, x: &'x Matrix<'_>) -> Result<Rows<'x>> {

@@ -6,6 +6,7 @@ use super::config::{BoostConfig, OutputStrategy};
 use super::loss::LossKind;
 use super::loss::rows::{RowLoss, SoftmaxRows};
 use super::model::{Boosted, Combine, Link};
+use super::step_sizes::StepDtype;
 use super::steps::Method;
 use super::vector::Score;
 use crate::data::{LabelView, Matrix, Outputs, Targets};
@@ -64,6 +65,19 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// Type of the steps that the model keeps: leaves that hold what is added leave nothing to keep in few bytes.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] for float8 steps of classes that share a loss: cut each on its own, they may raise it.
+    pub(crate) fn step_dtype(&self, config: &BoostConfig) -> Result<StepDtype> {
+        if config.step_dtype != StepDtype::Float64 && self.softmax.is_some() {
+            let accepted = "Float64 for the log loss of three and more classes";
+            return Err(Error::invalid("step_dtype", format!("{:?}", config.step_dtype), accepted));
+        }
+        let has_steps = matches!(self.combine, Combine::RankOne | Combine::OtherRankOne);
+        Ok(if has_steps { config.step_dtype } else { StepDtype::Float64 })
+    }
+
     /// Refuses to add stages to a model of another sort.
     pub(crate) fn check_model(&self, config: &BoostConfig, model: &Boosted, x: &Matrix<'_>) -> Result<()> {
         const WHAT: &str = "model";
@@ -75,6 +89,13 @@ impl<'a> Problem<'a> {
         }
         if model.combine != self.combine || model.link != self.link {
             return Err(Error::invalid(WHAT, "of another strategy or loss", "one of the same strategy and loss"));
+        }
+        if model.step_dtype() != self.step_dtype(config)? {
+            return Err(Error::invalid(
+                WHAT,
+                format!("of steps in {:?}", model.step_dtype()),
+                "one of the same step_dtype",
+            ));
         }
         if model.n_stages() > config.n_estimators {
             let accepted = "at least the number of stages of the model";

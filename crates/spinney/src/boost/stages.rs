@@ -24,7 +24,7 @@ use crate::config::{Criterion, Sampling, TreeConfig};
 use crate::control::Control;
 use crate::criterion::variance::RealTargets;
 use crate::data::{Matrix, Outputs, Targets, Weights};
-use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Result, try_collected, try_filled, try_push, try_with_capacity};
 use crate::forest::bootstrap::{Urn, tree_key};
 use crate::forest::rows::Rows;
 use crate::pool;
@@ -101,13 +101,16 @@ impl Fitting<'_> {
             let data = self.data::<T>(y, shared.weights.try_clone()?)?;
             tracks.push(self.track(data, validation, &shared)?);
         }
-        let empty = || Boosted::empty(&self.problem, self.x.n_features(), config.learning_rate);
-        let mut grown = model.map_or_else(|| Ok(empty()), |model| model.truncated(model.n_stages()))?;
+        let empty = || Boosted::empty(&self.problem, self.x.n_features(), config);
+        let mut grown = model.map_or_else(empty, |model| model.truncated(model.n_stages()))?;
         grown.start = tracks.iter().flat_map(|track| track.start.iter().copied()).collect();
         if let Some(model) = model {
+            // Those of the rows that are held out now, if any are.
+            grown.validation_score.clear();
             for stage in 0..model.n_stages() {
                 control.check()?;
-                self.replay(model, stage, &shared, &mut tracks)?;
+                let loss = self.replay(model, stage, &shared, &mut tracks)?;
+                grown.validation_score.extend(loss);
             }
         }
         let fixed = self.fixed_projection(&y, &shared)?;
@@ -256,6 +259,7 @@ impl Fitting<'_> {
         let values = is_rank_one.then(|| try_collected("the leaves of a stage", (0..leaves.len()).map(mean)));
         let values = values.transpose()?;
         let Fitted { weak, steps, products } = track.fit_leaves(self, &leaves, values, control)?;
+        let steps = self.problem.step_dtype(self.config)?.cut(steps);
         let mu = self.config.learning_rate;
         let width = track.train.data.width;
         let mut table = Vec::new();
@@ -293,20 +297,22 @@ impl Fitting<'_> {
         Ok(Finished { tree, steps, loss, validation_loss })
     }
 
-    /// Brings the scores to where they were after `stage` of `model`.
+    /// Brings the scores to where they were after `stage` of `model`, and returns the validation loss there, if there are
+    /// such rows.
     fn replay<T: Score>(
         &self,
         model: &Boosted,
         stage: usize,
         shared: &Shared<'_>,
         tracks: &mut [Track<'_, T>],
-    ) -> Result<()> {
+    ) -> Result<Option<f64>> {
         let n_tracks = tracks.len();
+        let mut losses = Vec::new();
         for (t, track) in tracks.iter_mut().enumerate() {
             let tree = &model.trees[stage * n_tracks + t];
             let width = track.train.data.width;
-            let steps = &model.step_sizes[stage * model.width + t..][..width];
-            let direction: Vec<f64> = steps.iter().map(|step| model.learning_rate * step).collect();
+            let steps = model.step_sizes.of_stage(stage, model.width).skip(t).take(width);
+            let direction: Vec<f64> = steps.map(|step| model.learning_rate * step).collect();
             let columns = tree.leaves.width();
             let mut values = try_filled("the leaves of a stage", 0.0, tree.n_leaves() * columns)?;
             values.chunks_exact_mut(columns).enumerate().for_each(|(leaf, row)| tree.leaves.add_to(leaf, row));
@@ -319,23 +325,27 @@ impl Fitting<'_> {
             let contribution = Contribution { weak: &weak, table: &table, direction: &direction, products: None };
             let leaf_of = shared.walk.leaves(tree, self.control)?;
             track.advance(contribution, leaf_of, None, &mut Vec::new(), self.control)?;
-            shared.advance_validation(track, contribution, tree, self.control)?;
+            losses.push(shared.advance_validation(track, contribution, tree, self.control)?);
         }
-        Ok(())
+        Ok(mean(losses.into_iter()))
     }
 
     fn record(&self, grown: &mut Boosted, fitted: Vec<Finished>) -> Result<()> {
         const WHAT: &str = "the stages of a model";
-        let n_tracks = fitted.len() as f64;
-        grown.train_score.push(fitted.iter().map(|f| f.loss).sum::<f64>() / n_tracks);
-        let validation: Option<f64> = fitted.iter().map(|f| f.validation_loss).sum();
-        grown.validation_score.extend(validation.map(|sum| sum / n_tracks));
+        grown.train_score.extend(mean(fitted.iter().map(|f| Some(f.loss))));
+        grown.validation_score.extend(mean(fitted.iter().map(|f| f.validation_loss)));
         for Finished { tree, steps, .. } in fitted {
             try_push(WHAT, &mut grown.trees, Arc::new(tree))?;
-            try_extend(WHAT, &mut grown.step_sizes, steps)?;
+            grown.step_sizes.extend(steps)?;
         }
         Ok(())
     }
+}
+
+/// Mean of the losses of tracks, where they have one.
+fn mean(losses: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
+    let n_tracks = losses.len() as f64;
+    losses.sum::<Option<f64>>().map(|sum| sum / n_tracks)
 }
 
 /// Those of `rows` that are drawn.

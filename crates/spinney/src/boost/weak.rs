@@ -15,7 +15,7 @@ use super::vector::Score;
 use crate::config::Sampling;
 use crate::control::Control;
 use crate::data::{Matrix, Targets, Weights};
-use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::bootstrap::{Urn, tree_key};
 use crate::split::dispatch::SplitY;
 
@@ -98,7 +98,7 @@ impl BoostConfig {
         let columns = in_columns(y)?;
         let columns_validation = validation.as_ref().map(|(y, _)| in_columns(y)).transpose()?;
         let mut fitting = Fitting { config: self, problem, weak, control };
-        let mut model = Boosted::empty(&fitting.problem, n_features, self.learning_rate);
+        let mut model = Boosted::empty(&fitting.problem, n_features, self)?;
         let validation = columns_validation.as_ref().zip(validation.as_ref().map(|v| v.1));
         if fitting.problem.is_narrow() {
             fitting.fit::<f32>(&mut model, &columns, sample_weight, validation)?;
@@ -178,6 +178,7 @@ impl Fitting<'_> {
                 control: self.control,
             }
             .steps_along(&weak)?;
+            let steps = self.problem.step_dtype(self.config)?.cut(steps);
             let direction: Vec<T> = steps.iter().map(|step| T::from_f64(self.config.learning_rate * step)).collect();
             let update = |values| match q == width {
                 true => Update::Each { values, direction: &direction },
@@ -192,7 +193,7 @@ impl Fitting<'_> {
                 let swept = state.sweep(data, Some(&update(&values)), None, &mut [], self.control)?;
                 model.validation_score.push(swept.loss);
             }
-            try_extend("the stages of a model", &mut model.step_sizes, steps)?;
+            model.step_sizes.extend(steps)?;
             self.control.one_more_done();
             if is_over(self.config, &model.validation_score) {
                 break;

@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | `start` | scores of a row | scores before the first stage |
 //! | `learning_rate` | 1 | factor of every step |
-//! | `step_sizes` | stages × scores | steps, stage after stage |
+//! | `step_sizes` | stages × scores | steps, stage after stage: numbers, or float8 (E4M3) |
+//! | `step_exponents` | stages, with float8 | the power of two that the steps of the stage are multiplied by |
 //! | `train_score` | stages | training losses |
 //! | `validation_score` | stages, or none | validation losses |
 //!
@@ -20,13 +21,14 @@ use super::extra::Extra;
 use super::header::{Header, Sizes, decode_outputs, encode_outputs};
 use super::read::File;
 use super::validate::{check_sum, largest_values, trees};
-use super::write::{Parts, Tensor, bytes, narrowest, tensors};
+use super::write::{Parts, Tensor, WHAT, bytes, narrowest, tensors};
 use crate::boost::Boosted;
 use crate::boost::model::{Combine, Link};
 use crate::boost::problem::{is_binary, n_scores};
+use crate::boost::step_sizes::StepSizes;
 use crate::config::Criterion;
 use crate::data::Outputs;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_copied};
 
 const COMBINES: [(Combine, &str); 5] = [
     (Combine::Leaves, "leaves"),
@@ -119,7 +121,13 @@ impl Boosted {
         let numbers = |name, values: &[f64]| -> Result<Tensor> { narrowest(name, || values.iter().copied()) };
         all.push(bytes("learning_rate", Dtype::F64, 1, [self.learning_rate.to_le_bytes()].into_iter())?);
         all.push(numbers("start", &self.start)?);
-        all.push(numbers("step_sizes", &self.step_sizes)?);
+        match &self.step_sizes {
+            StepSizes::Float64(steps) => all.push(numbers("step_sizes", steps)?),
+            StepSizes::Float8 { codes, exponents } => {
+                all.push(Tensor::new("step_sizes", Dtype::F8_E4M3, try_copied(WHAT, codes)?));
+                all.push(narrowest("step_exponents", || exponents.iter().map(|&e| e.into()))?);
+            }
+        }
         all.push(numbers("train_score", &self.train_score)?);
         all.push(numbers("validation_score", &self.validation_score)?);
         Parts::new(&header, all, extra)
@@ -139,16 +147,8 @@ impl Boosted {
         let boosting = header.boosting.as_ref().ok_or_else(|| file.is_not(Kind::Boosted))?;
         let BoostHeader { outputs, combine, link } = boosting.clone();
         let width = n_scores(&outputs);
-        let finite = |name: &'static str| -> Result<Vec<f64>> {
-            let mut numbers = file.required(name)?;
-            let values = numbers.collect("the model", numbers.len(), |v| v)?;
-            if values.iter().all(|v| v.is_finite()) {
-                Ok(values)
-            } else {
-                Err(Error::corrupt(format!("`{name}` is not finite")))
-            }
-        };
-        let one = |name: &'static str| match finite(name)?[..] {
+        let finite = |name| finite(file, name);
+        let one = |name| match finite(name)?[..] {
             [value] => Ok(value),
             _ => Err(Error::corrupt(format!("`{name}` is not one number"))),
         };
@@ -161,7 +161,7 @@ impl Boosted {
             start: finite("start")?,
             learning_rate: one("learning_rate")?,
             trees: trees(file)?,
-            step_sizes: finite("step_sizes")?,
+            step_sizes: step_sizes(file)?,
             train_score: finite("train_score")?,
             validation_score: finite("validation_score")?,
         };
@@ -172,8 +172,11 @@ impl Boosted {
             Combine::OtherRankOne | Combine::OtherEach => 0,
         };
         let leaf_width = Outputs::Real { n_outputs: model.leaf_width() };
+        // Where leaves hold what is added, steps are numbers.
+        let may_be_narrow = matches!(combine, Combine::RankOne | Combine::OtherRankOne) && width > 1;
         let is_whole = model.start.len() == width
             && model.step_sizes.len() == n_stages * width
+            && model.step_sizes.n_exponents().is_none_or(|n| n == n_stages && may_be_narrow)
             && model.train_score.len() == n_stages
             && [0, n_stages].contains(&model.validation_score.len())
             && model.trees.len() == n_trees
@@ -189,12 +192,12 @@ impl Boosted {
 
     /// Proves that scores are finite, whatever the row.
     fn check_scores(&self) -> Result<()> {
-        let largest = |values: &[f64]| values.iter().fold(0.0, |most, v| f64::max(most, v.abs()));
-        let start = std::iter::once(largest(&self.start));
+        let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |most, v| f64::max(most, v.abs()));
+        let start = std::iter::once(largest(&mut self.start.iter().copied()));
         // Leaves hold what is added, or a factor of it. Predictions from elsewhere are not known here.
         let factor = |stage: usize| match self.combine {
             Combine::Leaves | Combine::Columns => 1.0,
-            _ => self.learning_rate * largest(&self.step_sizes[stage * self.width..(stage + 1) * self.width]),
+            _ => self.learning_rate * largest(&mut self.step_sizes.of_stage(stage, self.width)),
         };
         if !(0..self.n_stages()).all(|stage| factor(stage).is_finite()) {
             return Err(Error::corrupt("a step is not finite"));
@@ -211,4 +214,31 @@ impl Boosted {
     fn leaf_width(&self) -> usize {
         if self.combine == Combine::Leaves { self.width } else { 1 }
     }
+}
+
+/// All numbers of a tensor, proven to be finite.
+fn finite(file: &File<'_>, name: &'static str) -> Result<Vec<f64>> {
+    let mut numbers = file.required(name)?;
+    let values = numbers.collect("the model", numbers.len(), |v| v)?;
+    if values.iter().all(|v| v.is_finite()) {
+        Ok(values)
+    } else {
+        Err(Error::corrupt(format!("`{name}` is not finite")))
+    }
+}
+
+/// The steps of all stages.
+fn step_sizes(file: &File<'_>) -> Result<StepSizes> {
+    const EXPONENTS: &str = "step_exponents";
+    let Some(codes) = file.codes("step_sizes")? else {
+        return match file.optional(EXPONENTS)? {
+            Some(_) => Err(Error::corrupt(format!("there is `{EXPONENTS}`, but no steps in float8"))),
+            None => finite(file, "step_sizes").map(StepSizes::Float64),
+        };
+    };
+    let mut numbers = file.required(EXPONENTS)?;
+    // What is no whole number, or out of range, becomes one that is out of range.
+    let whole = |e: f64| if f64::from(e as i16) == e { e as i16 } else { i16::MAX };
+    let exponents = numbers.collect("the model", numbers.len(), whole)?;
+    StepSizes::of_codes(codes, exponents).ok_or_else(|| Error::corrupt("the steps in float8 are not those of spinney"))
 }

@@ -386,10 +386,11 @@ const OF_TREES: [(&str, &[Dtype]); 23] = [
     ("thresholds", &[Dtype::F32]),
     ("weights", NUMBERS),
 ];
-const OF_BOOSTED: [(&str, &[Dtype]); 5] = [
+const OF_BOOSTED: [(&str, &[Dtype]); 6] = [
     ("learning_rate", &[Dtype::F64]),
     ("start", NUMBERS),
-    ("step_sizes", NUMBERS),
+    ("step_exponents", NUMBERS),
+    ("step_sizes", &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F8_E4M3, Dtype::F16, Dtype::F32, Dtype::F64]),
     ("train_score", NUMBERS),
     ("validation_score", NUMBERS),
 ];

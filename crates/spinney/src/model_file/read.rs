@@ -9,7 +9,7 @@ use super::disk::Disk;
 use super::extra::Extra;
 use super::header::Head;
 use super::{Kind, disk};
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
 use crate::tree::leaves::Half;
 
 /// Most bytes of a piece: the pieces of all tensors of trees lie in the cache of a core together.
@@ -159,7 +159,8 @@ impl<'a> File<'a> {
 
     /// Tensor `name`, if there is one.
     pub(super) fn optional(&self, name: &'static str) -> Result<Option<Stream<'_>>> {
-        let Some((dtype, place)) = self.place(name)? else { return Ok(None) };
+        let Some((dtype, place)) = self.place(name) else { return Ok(None) };
+        Numbers::new(dtype, &[]).ok_or_else(|| Error::corrupt(format!("`{name}` is of type {dtype:?}")))?;
         let left = (place.1 - place.0) / (dtype.bitsize() / 8);
         let bytes = match &self.arrays {
             Arrays::Memory(data) => Bytes::Memory(lent(data, name, place)?),
@@ -175,20 +176,23 @@ impl<'a> File<'a> {
 
     /// All bytes of tensor `name`, if there is one: for those that are not of whole bytes a number.
     pub(super) fn whole(&self, name: &'static str) -> Result<Option<Whole<'_>>> {
-        let Some((dtype, place)) = self.place(name)? else { return Ok(None) };
+        let Some((dtype, place)) = self.place(name) else { return Ok(None) };
         Ok(Some(Whole { name, dtype, bytes: self.bytes(place)? }))
     }
 
-    /// Type of tensor `name`, one of those of [`Numbers`], and its place among the arrays.
-    fn place(&self, name: &str) -> Result<Option<(Dtype, (usize, usize))>> {
-        // The offsets were proven by the parser: inside the data, and as long as shape and type ask.
-        match self.head.metadata.info(name) {
-            Some(TensorInfo { dtype, data_offsets, .. }) => {
-                Numbers::new(*dtype, &[]).ok_or_else(|| Error::corrupt(format!("`{name}` is of type {dtype:?}")))?;
-                Ok(Some((*dtype, *data_offsets)))
-            }
-            None => Ok(None),
+    /// A copy of the codes of tensor `name`, if there is one and it is in float8.
+    pub(super) fn codes(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let Some((Dtype::F8_E4M3, place)) = self.place(name) else { return Ok(None) };
+        match self.bytes(place)? {
+            Cow::Borrowed(bytes) => try_copied("the model", bytes).map(Some),
+            Cow::Owned(bytes) => Ok(Some(bytes)),
         }
+    }
+
+    /// Type of tensor `name`, and its place among the arrays.
+    fn place(&self, name: &str) -> Option<(Dtype, (usize, usize))> {
+        // The offsets were proven by the parser: inside the data, and as long as shape and type ask.
+        self.head.metadata.info(name).map(|TensorInfo { dtype, data_offsets, .. }| (*dtype, *data_offsets))
     }
 
     /// Hands the bytes of a tensor to `each` in pieces of whole numbers of any type.
