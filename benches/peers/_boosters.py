@@ -31,6 +31,7 @@ class XGBoost(BaseEstimator):
         max_leaves: int = 0,
         min_child_weight: float = 1.0,
         reg_lambda: float = 1.0,
+        max_features: float = 1.0,
     ) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
@@ -41,6 +42,7 @@ class XGBoost(BaseEstimator):
         self.max_leaves = max_leaves
         self.min_child_weight = min_child_weight
         self.reg_lambda = reg_lambda
+        self.max_features = max_features
 
     def fit(self, X: Any, y: Any) -> XGBoost:
         import xgboost
@@ -55,6 +57,7 @@ class XGBoost(BaseEstimator):
             "grow_policy": "lossguide" if self.max_leaves else "depthwise",
             "min_child_weight": self.min_child_weight,
             "reg_lambda": self.reg_lambda,
+            "colsample_bynode": self.max_features,
             "nthread": 1,
         }
         y = np.ascontiguousarray(y, dtype=np.float32)
@@ -146,12 +149,14 @@ class LightGBM(BaseEstimator):
         objective: str = "regression",
         max_leaves: int = 31,
         min_samples_leaf: int = 20,
+        max_features: float = 1.0,
     ) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.objective = objective
         self.max_leaves = max_leaves
         self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
 
     def fit(self, X: Any, y: Any) -> LightGBM:
         import lightgbm
@@ -161,6 +166,7 @@ class LightGBM(BaseEstimator):
             "learning_rate": self.learning_rate,
             "num_leaves": self.max_leaves,
             "min_data_in_leaf": self.min_samples_leaf,
+            "feature_fraction_bynode": self.max_features,
             "num_threads": 1,
             "verbose": -1,
             "seed": 0,

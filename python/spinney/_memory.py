@@ -233,6 +233,11 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     per_stage = leaves * (1 if low_rank else width)
     hint = "set a smaller n_estimators, max_depth or max_leaf_nodes, or relabel_leaves=False"
     found.append(Term("the leaves of all stages", int(estimator.n_estimators) * 8 * per_stage, hint))
+    step = 1 if estimator.step_dtype == "float8" else 8
+    steps = int(estimator.n_estimators) * step * width
+    # A fit that stops early keeps fewer.
+    certain = estimator.n_iter_no_change is None
+    found.append(Term("the step sizes", steps, "set a smaller n_estimators, or step_dtype='float8'", certain=certain))
     return found
 
 

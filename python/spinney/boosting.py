@@ -243,8 +243,8 @@ class BaseBoosting(BaseEnsemble):
         kept = before["_model"].step_dtype
         if kept != self.step_dtype and before["_model"].width > 1:
             raise ValueError(
-                f"step_dtype is {self.step_dtype!r}, but the stages grown before have {kept!r}; with warm_start=True it "
-                "must be the same"
+                f"step_dtype is {self.step_dtype!r}, but the stages grown before have {kept!r}; with warm_start=True "
+                "it must be the same"
             )
         found = before.get("classes_"), getattr(self, "classes_", None)
         old, new = (part if isinstance(part, list) else [part] for part in found)
@@ -421,7 +421,7 @@ class BaseBoosting(BaseEnsemble):
 
     @property
     def validation_score_(self) -> Float:
-        """Loss on the rows held out or given after each stage, (n_estimators_,): a copy. Not there without such rows."""
+        """Loss on the rows held out or given after each stage, (n_estimators_,): a copy. Not there without them."""
         losses = self._fitted("validation_score_").validation_score()
         if not len(losses):
             raise AttributeError(f"{type(self).__name__} was fitted without rows to validate on: no validation_score_")

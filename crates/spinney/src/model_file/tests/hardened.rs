@@ -1,12 +1,16 @@
 //! Each fault of a file by itself: what is wrong is said, and nothing else is wrong.
 
+use ndarray::Array2;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::boost::{BoostConfig, Boosted, LossKind, OutputStrategy, StepDtype};
 use crate::compress::Compressed;
+use crate::data::Targets;
 use crate::error::Error;
 use crate::model_file::header::{MOST_DIMENSIONS, MOST_HEADER_BYTES, MOST_TENSORS};
 use crate::model_file::{Array, Extra, Model, ModelFile, Values, inspect_bytes};
+use crate::projection::{NProjections, Projection};
 
 /// A file taken apart.
 struct Parts {
@@ -52,7 +56,7 @@ impl Parts {
                     info["dtype"] = dtype.into();
                 }
                 let size = match info["dtype"].as_str().unwrap() {
-                    "U8" | "BOOL" => 1,
+                    "U8" | "BOOL" | "F8_E4M3" => 1,
                     "U16" | "F16" => 2,
                     "F64" => 8,
                     _ => 4,
@@ -98,6 +102,60 @@ fn corrupt(bytes: &[u8], why: &str) {
 #[test]
 fn a_header_put_together_again_is_the_same_model() {
     assert_eq!(Forest::from_bytes(&parts().bytes()).unwrap(), forest());
+}
+
+/// Two stages of three scores each, whose steps are float8.
+fn boosted() -> Boosted {
+    let x = Array2::from_shape_fn((20, 2), |(i, j)| (i * (j + 3) % 7) as f32);
+    let y = Array2::from_shape_fn((20, 3), |(i, j)| f64::from(x[[i, 0]]) * (j + 1) as f64 + f64::from(x[[i, 1]]));
+    let config = BoostConfig {
+        n_estimators: 2,
+        strategy: OutputStrategy::Projected {
+            projection: Projection::Gaussian,
+            n_projections: NProjections::Count(1),
+            relabel: false,
+        },
+        step_dtype: StepDtype::Float8,
+        ..BoostConfig::new(LossKind::SquaredError)
+    };
+    config.fit(&x.view().into(), &Targets::Real(y.view()), None, None, &Control::default()).unwrap()
+}
+
+#[test]
+fn steps_in_float8() {
+    let whole = boosted();
+    let parts = || Parts::new(&whole.to_bytes().unwrap());
+    assert_eq!(Boosted::from_bytes(&parts().bytes()).unwrap(), whole);
+    let edited = |name: &str, dtype: Option<&str>, edit: &dyn Fn(&mut Vec<u8>)| {
+        let mut file = parts();
+        file.edit(name, dtype, edit);
+        file.bytes()
+    };
+    let unknown = "the steps in float8 are not those of spinney";
+    // No number, above the codes that are written, minus zero.
+    for code in [0x7F, 0x78, 0x80] {
+        corrupt(&edited("step_sizes", None, &|codes| codes[4] = code), unknown);
+    }
+    // Exponents of float16: 0.5, an infinity, one out of range.
+    for bits in [0x3800u16, 0x7C00, 0x6400 + 1] {
+        let exponents = bits.to_le_bytes().repeat(2);
+        corrupt(&edited("step_exponents", Some("F16"), &|bytes| *bytes = exponents.clone()), unknown);
+    }
+    let contradiction = "stages, trees, steps and losses do not fit each other";
+    corrupt(&edited("step_exponents", Some("U8"), &|bytes| *bytes = vec![1]), contradiction);
+    corrupt(&edited("step_sizes", None, &|codes| codes.truncate(3)), contradiction);
+    let text = "there is `step_exponents`, but no steps in float8";
+    corrupt(&edited("step_sizes", Some("U8"), &|_| ()), text);
+    corrupt(&edited("train_score", Some("F8_E4M3"), &|bytes| *bytes = vec![1, 1]), "`train_score` is of type F8_E4M3");
+    let mut file = parts();
+    file.header.as_object_mut().unwrap().remove("step_exponents");
+    assert!(Boosted::from_bytes(&file.bytes()).is_err());
+    // Leaves that hold what is added leave no steps to keep.
+    let mut file = parts();
+    let mut entry = file.entry();
+    entry["boosting"]["combine"] = "leaves".into();
+    file.set_entry(&entry);
+    assert!(Boosted::from_bytes(&file.bytes()).is_err());
 }
 
 #[test]
