@@ -195,10 +195,10 @@ impl Boosted {
     }
 
     /// First column of the scores of each output of classes, and their number at the end.
-    pub(crate) fn class_starts(&self) -> Vec<usize> {
+    pub(crate) fn class_starts(&self) -> Result<Vec<usize>> {
         match &self.outputs {
             Outputs::Classes { n_classes } if self.width > 1 => starts(n_classes),
-            _ => (0..=self.width).collect(),
+            _ => try_collected("the columns of scores", 0..self.width + 1),
         }
     }
 
@@ -250,9 +250,11 @@ impl Boosted {
         }
         let columns = self.n_columns();
         let mut out = crate::forest::try_matrix("predictions", 0.0, scores.nrows(), columns)?;
-        let starts = self.class_starts();
+        let starts = self.class_starts()?;
+        let mut row_scores = try_filled("a row of scores", 0.0, self.width)?;
         for (row, out) in scores.axis_iter(Axis(0)).zip(out.chunks_exact_mut(columns.max(1))) {
-            self.link_row(&starts, &row.to_vec(), out);
+            row_scores.iter_mut().zip(row).for_each(|(to, &score)| *to = score);
+            self.link_row(&starts, &row_scores, out);
         }
         Ok(crate::forest::into_array(out, scores.nrows(), columns))
     }

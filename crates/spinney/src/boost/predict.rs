@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView2};
 use super::model::{Boosted, Combine};
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_collected, try_resize};
 use crate::forest::rows::{Rows, Scratch};
 use crate::forest::{TopK, best_columns, into_array, try_matrix};
 use crate::pool;
@@ -66,10 +66,10 @@ impl Boosted {
                 let range = b * size..(b * size + size).min(n);
                 let mut scores = try_matrix("scores", 0.0, range.len(), self.width)?;
                 scores.chunks_exact_mut(self.width).for_each(|row| row.copy_from_slice(&self.start));
-                self.add(&rows, range, 0..self.n_stages(), worker, &mut scores);
+                self.add(&rows, range, 0..self.n_stages(), worker, &mut scores)?;
                 let places = indices.chunks_exact_mut(k).zip(best.chunks_exact_mut(k));
                 for (row, (indices, best)) in scores.chunks_exact(self.width).zip(places) {
-                    best_columns(row, indices, best);
+                    best_columns(row, indices, best)?;
                 }
                 Ok(())
             },
@@ -128,7 +128,7 @@ impl Boosted {
         if predictions.nrows() != scores.nrows() || scores.ncols() != self.width {
             return Err(Error::shape("scores", predictions.nrows() * self.width, scores.len()));
         }
-        let direction = self.direction(stage);
+        let direction = self.direction(stage)?;
         for (mut row, g) in scores.rows_mut().into_iter().zip(predictions.rows()) {
             for (j, (score, &v)) in row.iter_mut().zip(&direction).enumerate() {
                 *score += g[if n_columns == 1 { 0 } else { j }] * v;
@@ -138,8 +138,9 @@ impl Boosted {
     }
 
     /// Learning rate times steps.
-    fn direction(&self, stage: usize) -> Vec<f64> {
-        self.step_sizes[stage * self.width..][..self.width].iter().map(|step| self.learning_rate * step).collect()
+    fn direction(&self, stage: usize) -> Result<Vec<f64>> {
+        let steps = &self.step_sizes[stage * self.width..][..self.width];
+        try_collected("the steps of a stage", steps.iter().map(|step| self.learning_rate * step))
     }
 
     fn rows<'x>(&self, x: &'x Matrix<'_>) -> Result<Rows<'x>> {
@@ -157,9 +158,10 @@ impl Boosted {
         (SCORES_AT_ONCE / self.width).clamp(16, 512)
     }
 
-    fn trees_of(&self, stages: Range<usize>) -> Vec<&Tree> {
+    fn trees_of(&self, stages: Range<usize>) -> Result<Vec<&Tree>> {
         let per_stage = if self.combine == Combine::Columns { self.width } else { 1 };
-        self.trees[stages.start * per_stage..stages.end * per_stage].iter().map(|tree| &**tree).collect()
+        let trees = &self.trees[stages.start * per_stage..stages.end * per_stage];
+        try_collected("the trees of a stage", trees.iter().map(|tree| &**tree))
     }
 
     /// Adds some stages to the scores of all rows.
@@ -174,20 +176,26 @@ impl Boosted {
             |worker, (b, scores)| {
                 control.check()?;
                 let range = b * size..(b * size + size).min(n);
-                self.add(rows, range, stages.clone(), worker, scores);
-                Ok(())
+                self.add(rows, range, stages.clone(), worker, scores)
             },
         )
     }
 
     /// Adds some stages to the scores of some rows.
-    fn add(&self, x: &Rows<'_>, rows: Range<usize>, stages: Range<usize>, worker: &mut Worker, scores: &mut [f64]) {
+    fn add(
+        &self,
+        x: &Rows<'_>,
+        rows: Range<usize>,
+        stages: Range<usize>,
+        worker: &mut Worker,
+        scores: &mut [f64],
+    ) -> Result<()> {
         let per_stage = if self.combine == Combine::Columns { self.width } else { 1 };
         let at_once = (IDS_AT_ONCE / (rows.len() * per_stage).max(1)).max(1);
         for first in stages.clone().step_by(at_once) {
             let stages = first..(first + at_once).min(stages.end);
-            let trees = self.trees_of(stages.clone());
-            worker.ids.resize(rows.len() * trees.len(), 0);
+            let trees = self.trees_of(stages.clone())?;
+            try_resize("the leaves of rows", &mut worker.ids, rows.len() * trees.len(), 0)?;
             x.walk(rows.clone(), &trees, &mut worker.rows, &mut worker.ids);
             let leaf = |row: usize, t: usize| {
                 let node = worker.ids[row * trees.len() + t];
@@ -209,7 +217,7 @@ impl Boosted {
                 }
                 Combine::RankOne => {
                     for (t, stage) in stages.enumerate() {
-                        let direction = self.direction(stage);
+                        let direction = self.direction(stage)?;
                         for (row, scores) in scores.chunks_exact_mut(self.width).enumerate() {
                             let mut g = [0.0];
                             trees[t].leaves.add_to(leaf(row, t), &mut g);
@@ -220,6 +228,7 @@ impl Boosted {
                 Combine::OtherRankOne | Combine::OtherEach => unreachable!("refused with the rows"),
             }
         }
+        Ok(())
     }
 }
 

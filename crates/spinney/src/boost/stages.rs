@@ -24,7 +24,7 @@ use crate::config::{Criterion, Sampling, TreeConfig};
 use crate::control::Control;
 use crate::criterion::variance::RealTargets;
 use crate::data::{Matrix, Outputs, Targets, Weights};
-use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_results, try_with_capacity};
 use crate::forest::bootstrap::{Urn, tree_key};
 use crate::forest::rows::Rows;
 use crate::pool;
@@ -81,6 +81,8 @@ struct Finished {
     validation_loss: Option<f64>,
 }
 
+const STAGES: &str = "the stages of a model";
+
 /// Purpose of a stage's key.
 const GROWTH: u64 = 1;
 
@@ -99,11 +101,14 @@ impl Fitting<'_> {
                 _ => None,
             };
             let data = self.data::<T>(y, shared.weights.try_clone()?)?;
-            tracks.push(self.track(data, validation, &shared)?);
+            try_push("the columns of y", &mut tracks, self.track(data, validation, &shared)?)?;
         }
         let empty = || Boosted::empty(&self.problem, self.x.n_features(), config.learning_rate);
         let mut grown = model.map_or_else(|| Ok(empty()), |model| model.truncated(model.n_stages()))?;
-        grown.start = tracks.iter().flat_map(|track| track.start.iter().copied()).collect();
+        grown.start = Vec::new();
+        for track in &tracks {
+            try_extend("the constants that boosting starts from", &mut grown.start, track.start.iter().copied())?;
+        }
         if let Some(model) = model {
             for stage in 0..model.n_stages() {
                 control.check()?;
@@ -124,8 +129,7 @@ impl Fitting<'_> {
             let rows = drawn.as_deref().unwrap_or(&shared.rows);
             let fitted = if single {
                 let one = if tracks.len() > 1 { Control::clone(control).on_one_thread() } else { control.clone() };
-                let mut slots: Vec<Option<Finished>> = Vec::new();
-                slots.resize_with(tracks.len(), || None);
+                let mut slots: Vec<Option<Finished>> = try_collected(STAGES, tracks.iter().map(|_| None))?;
                 let jobs = tracks.iter_mut().zip(&mut slots).enumerate();
                 pool::for_each(
                     control.n_threads(),
@@ -138,7 +142,7 @@ impl Fitting<'_> {
                         Ok(())
                     },
                 )?;
-                slots.into_iter().map(|slot| slot.expect("every track has had its turn")).collect()
+                try_collected(STAGES, slots.into_iter().map(|slot| slot.expect("every track has had its turn")))?
             } else {
                 let next = stage + 1 < config.n_estimators;
                 let next = next.then(|| config.projector(stage + 1, width, fixed.as_ref(), control)).transpose()?;
@@ -160,10 +164,10 @@ impl Fitting<'_> {
             return Ok(vec![in_columns(y)?]);
         }
         let starts = match &self.problem.outputs {
-            Outputs::Classes { n_classes } => starts(n_classes),
+            Outputs::Classes { n_classes } => starts(n_classes)?,
             _ => Vec::new(),
         };
-        (0..self.problem.width).map(|j| column(y, &starts, j)).collect()
+        try_results("the columns of y", (0..self.problem.width).map(|j| column(y, &starts, j)))
     }
 
     fn shared(&self) -> Result<Shared<'_>> {
@@ -194,7 +198,7 @@ impl Fitting<'_> {
     }
 
     fn data<'y, T: Score>(&self, y: &'y Targets<'_>, weights: Weights) -> Result<Data<'y, T>> {
-        let loss = self.problem.rows::<T>();
+        let loss = self.problem.rows::<T>()?;
         let width = if self.problem.combine == Combine::Columns { 1 } else { self.problem.width };
         Ok(Data { n_samples: y.n_samples(), y: SplitY::new(y)?, loss, weights, width })
     }
@@ -259,7 +263,7 @@ impl Fitting<'_> {
         let mu = self.config.learning_rate;
         let width = track.train.data.width;
         let mut table = Vec::new();
-        let direction: Vec<f64> = steps.iter().map(|step| mu * step).collect();
+        let direction = try_collected("the steps of a stage", steps.iter().map(|step| mu * step))?;
         let leaf_values = match &weak {
             Weak::Table(g) => {
                 let mut builder = LeafTableBuilder::new(width);
@@ -306,7 +310,7 @@ impl Fitting<'_> {
             let tree = &model.trees[stage * n_tracks + t];
             let width = track.train.data.width;
             let steps = &model.step_sizes[stage * model.width + t..][..width];
-            let direction: Vec<f64> = steps.iter().map(|step| model.learning_rate * step).collect();
+            let direction = try_collected("the steps of a stage", steps.iter().map(|step| model.learning_rate * step))?;
             let columns = tree.leaves.width();
             let mut values = try_filled("the leaves of a stage", 0.0, tree.n_leaves() * columns)?;
             values.chunks_exact_mut(columns).enumerate().for_each(|(leaf, row)| tree.leaves.add_to(leaf, row));
@@ -325,14 +329,13 @@ impl Fitting<'_> {
     }
 
     fn record(&self, grown: &mut Boosted, fitted: Vec<Finished>) -> Result<()> {
-        const WHAT: &str = "the stages of a model";
         let n_tracks = fitted.len() as f64;
         grown.train_score.push(fitted.iter().map(|f| f.loss).sum::<f64>() / n_tracks);
         let validation: Option<f64> = fitted.iter().map(|f| f.validation_loss).sum();
         grown.validation_score.extend(validation.map(|sum| sum / n_tracks));
         for Finished { tree, steps, .. } in fitted {
-            try_push(WHAT, &mut grown.trees, Arc::new(tree))?;
-            try_extend(WHAT, &mut grown.step_sizes, steps)?;
+            try_push(STAGES, &mut grown.trees, Arc::new(tree))?;
+            try_extend(STAGES, &mut grown.step_sizes, steps)?;
         }
         Ok(())
     }

@@ -75,7 +75,7 @@ impl Forest {
                     control.check()?;
                     let range = b * block..b * block + unseen.len();
                     let seen = |r: usize, t: usize| unseen[r] >> t & 1 == 0;
-                    ensemble.add_block(&rows, range, trees.clone(), worker, sums, seen);
+                    ensemble.add_block(&rows, range, trees.clone(), worker, sums, seen)?;
                     n_trees.iter_mut().zip(unseen).for_each(|(n, bits)| *n += bits.count_ones());
                     Ok(())
                 },

@@ -174,7 +174,9 @@ fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str, &mut Make<
                 let q = y.ncols();
                 let y = &RealTargets { values: y.to_slice().unwrap().to_vec().into(), n_outputs: q };
                 let exact = data.exact;
-                body("variance", &mut || boxed(Variance::new(y, units, exact, variance::Many::new(q)).unwrap()));
+                body("variance", &mut || {
+                    boxed(Variance::new(y, units, exact, variance::Many::new(q).unwrap()).unwrap())
+                });
                 if q == 1 {
                     body("variance of one", &mut || boxed(Variance::new(y, units, exact, variance::One).unwrap()));
                 }
