@@ -427,7 +427,7 @@ fn check_against_exhaustive(
         let impurity = naive_impurity(problem, criterion, &rows, &weight);
         let scale = naive_impurity(problem, criterion, &data.rows, &weight).max(1e-9);
         prop_assert!((s.impurity[node] - impurity).abs() <= 1e-9 * scale, "{} {impurity}", s.impurity[node]);
-        let lottery = Lottery::new(key.child(LOTTERY), problem.p, problem.n_drawn);
+        let lottery = Lottery::new(key.child(LOTTERY), problem.p, problem.n_drawn).unwrap();
         let features = examined(problem, &rows, &lottery);
         let cuts = exhaustive(problem, criterion, &rows, &weight, &features);
         let pure = impurity <= 1e-12 * scale;

@@ -96,7 +96,7 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
             n: rows.len() as u32,
             samples: Permutation::one_way(rows)?,
             criterion: criterion.without_distance(),
-            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn),
+            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn)?,
             constants: KnownConstants::new(rules.n_features)?,
             rules,
             control,
