@@ -7,6 +7,7 @@ use ndarray::{ArrayView2, Axis};
 use super::loss::log_loss::probability;
 use super::loss::{LossKind, softmax};
 use super::problem::{Problem, is_binary, n_scores, starts};
+use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_copied, try_filled};
 use crate::forest::Forest;
@@ -240,8 +241,9 @@ impl Boosted {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Shape`] for rows of another width; [`crate::ErrorKind::Invalid`] where scores are no
-    /// probabilities (hinge and squared error of classes and labels); [`crate::ErrorKind::OutOfMemory`].
-    pub fn to_predictions(&self, scores: ArrayView2<'_, f64>) -> Result<ndarray::Array2<f64>> {
+    /// probabilities (hinge and squared error of classes and labels); [`crate::ErrorKind::Interrupted`],
+    /// [`crate::ErrorKind::OutOfMemory`].
+    pub fn to_predictions(&self, scores: ArrayView2<'_, f64>, control: &Control) -> Result<ndarray::Array2<f64>> {
         if scores.ncols() != self.checked_width() {
             return Err(Error::shape("each row of scores", self.width, scores.ncols()));
         }
@@ -249,12 +251,14 @@ impl Boosted {
             return Err(Error::invalid("loss", "one whose scores are no probabilities", "log_loss or exponential"));
         }
         let columns = self.n_columns();
-        let mut out = crate::forest::try_matrix("predictions", 0.0, scores.nrows(), columns)?;
+        let mut out = crate::forest::try_matrix("predictions", scores.nrows(), columns)?;
+        let mut pulse = control.pulse();
         let starts = self.class_starts()?;
         let mut row_scores = try_filled("a row of scores", 0.0, self.width)?;
         for (row, out) in scores.axis_iter(Axis(0)).zip(out.chunks_exact_mut(columns.max(1))) {
             row_scores.iter_mut().zip(row).for_each(|(to, &score)| *to = score);
             self.link_row(&starts, &row_scores, out);
+            pulse.after(columns)?;
         }
         Ok(crate::forest::into_array(out, scores.nrows(), columns))
     }

@@ -28,9 +28,28 @@ impl Boosted {
     /// [`crate::ErrorKind::Shape`] for another number of features, [`crate::ErrorKind::Invalid`] for values that are not
     /// finite and for weak models that are no trees, [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
     pub fn predict_scores(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
-        let mut scores = self.staged_scores(x)?;
-        scores.advance(self.n_stages(), control)?;
-        Ok(into_array(scores.scores, x.n_samples(), self.width))
+        let rows = self.rows(x)?;
+        let mut scores = self.start_of_rows(rows.n_samples(), control)?;
+        self.add_to_rows(&rows, 0..self.n_stages(), &mut scores, control)?;
+        Ok(into_array(scores, rows.n_samples(), self.width))
+    }
+
+    /// Raw scores before the first stage, (n_samples, width): for those who add the stages with [`Boosted::add_stage`].
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    pub fn start_scores(&self, n_samples: usize, control: &Control) -> Result<Array2<f64>> {
+        Ok(into_array(self.start_of_rows(n_samples, control)?, n_samples, self.width))
+    }
+
+    fn start_of_rows(&self, n_samples: usize, control: &Control) -> Result<Vec<f64>> {
+        let mut scores = try_matrix("scores", n_samples, self.width)?;
+        let mut pulse = control.pulse();
+        scores.chunks_exact_mut(self.width).try_for_each(|row| {
+            row.copy_from_slice(&self.start);
+            pulse.after(self.width)
+        })?;
+        Ok(scores)
     }
 
     /// Numbers, or probabilities of labels, or of the classes of each output: (n_samples, width of the outputs).
@@ -38,7 +57,7 @@ impl Boosted {
     /// # Errors
     /// As [`Boosted::predict_scores`] and [`Boosted::to_predictions`].
     pub fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
-        self.to_predictions(self.predict_scores(x, control)?.view())
+        self.to_predictions(self.predict_scores(x, control)?.view(), control)
     }
 
     /// The `k` columns of greatest score of each row: score descending, then column ascending.
@@ -53,8 +72,8 @@ impl Boosted {
         }
         let rows = self.rows(x)?;
         let n = rows.n_samples();
-        let mut indices = try_matrix("the best columns", 0, n, k)?;
-        let mut best = try_matrix("the best scores", 0.0, n, k)?;
+        let mut indices = try_matrix("the best columns", n, k)?;
+        let mut best = try_matrix("the best scores", n, k)?;
         let size = self.rows_at_once();
         let jobs = indices.chunks_mut(size * k).zip(best.chunks_mut(size * k)).enumerate();
         pool::for_each(
@@ -64,8 +83,7 @@ impl Boosted {
             |worker, (b, (indices, best))| {
                 control.check()?;
                 let range = b * size..(b * size + size).min(n);
-                let mut scores = try_matrix("scores", 0.0, range.len(), self.width)?;
-                scores.chunks_exact_mut(self.width).for_each(|row| row.copy_from_slice(&self.start));
+                let mut scores = self.start_of_rows(range.len(), control)?;
                 self.add(&rows, range, 0..self.n_stages(), worker, &mut scores)?;
                 let places = indices.chunks_exact_mut(k).zip(best.chunks_exact_mut(k));
                 for (row, (indices, best)) in scores.chunks_exact(self.width).zip(places) {
@@ -83,8 +101,7 @@ impl Boosted {
     /// As [`Boosted::predict_scores`].
     pub fn staged_scores<'a>(&'a self, x: &'a Matrix<'_>) -> Result<StagedScores<'a>> {
         let rows = self.rows(x)?;
-        let mut scores = try_matrix("scores", 0.0, rows.n_samples(), self.width)?;
-        scores.chunks_exact_mut(self.width).for_each(|row| row.copy_from_slice(&self.start));
+        let scores = self.start_of_rows(rows.n_samples(), &Control::default())?;
         Ok(StagedScores { model: self, rows, scores, stage: 0 })
     }
 
@@ -250,16 +267,10 @@ impl StagedScores<'_> {
         if self.stage == self.model.n_stages() {
             return Ok(None);
         }
-        self.advance(1, control)?;
+        self.model.add_to_rows(&self.rows, self.stage..self.stage + 1, &mut self.scores, control)?;
+        self.stage += 1;
         let shape = (self.rows.n_samples(), self.model.width);
         Ok(Some(ArrayView2::from_shape(shape, &self.scores).expect("a row of scores for each row")))
-    }
-
-    fn advance(&mut self, n_stages: usize, control: &Control) -> Result<()> {
-        let stages = self.stage..self.stage + n_stages;
-        self.model.add_to_rows(&self.rows, stages, &mut self.scores, control)?;
-        self.stage += n_stages;
-        Ok(())
     }
 }
 

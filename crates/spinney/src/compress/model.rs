@@ -96,6 +96,7 @@ impl Compressed {
     pub fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
         let mut scores = self.predict_scores(x, control)?;
         let columns = self.outputs.width();
+        let mut pulse = control.pulse();
         if columns == scores.ncols() {
             let mut out = try_filled("a row of predictions", 0.0, columns)?;
             let starts = self.class_starts()?;
@@ -103,12 +104,14 @@ impl Compressed {
                 let row = row.as_slice_mut().expect("predictions are made in rows");
                 self.link_row(&starts, row, &mut out);
                 row.copy_from_slice(&out);
+                pulse.after(columns)?;
             }
             return Ok(scores);
         }
-        let mut out = try_matrix("predictions", 0.0, scores.nrows(), columns)?;
+        let mut out = try_matrix("predictions", scores.nrows(), columns)?;
         for (row, out) in scores.column(0).iter().zip(out.chunks_exact_mut(columns)) {
             self.link_row(&[], &[*row], out);
+            pulse.after(columns)?;
         }
         Ok(into_array(out, scores.nrows(), columns))
     }
@@ -132,8 +135,8 @@ impl Compressed {
         }
         let predictions = self.predict(x, control)?;
         let n = predictions.nrows();
-        let mut indices = try_matrix("the best columns", 0, n, k)?;
-        let mut scores = try_matrix("the best scores", 0.0, n, k)?;
+        let mut indices = try_matrix("the best columns", n, k)?;
+        let mut scores = try_matrix("the best scores", n, k)?;
         let places = indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k));
         for (row, (indices, scores)) in predictions.outer_iter().zip(places) {
             best_columns(row.to_slice().expect("predictions are made in rows"), indices, scores)?;

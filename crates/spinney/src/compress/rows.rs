@@ -123,7 +123,7 @@ impl FitRows {
             && !matches!(outputs, Outputs::Real { .. })
             && width > NARROW
             && (judge == Judge::Loss || held.iter().all(|v| *v == 0.0));
-        let n_values = if implicit { 0 } else { try_matrix::<()>(WHAT, (), ids.len(), width)?.len() };
+        let n_values = if implicit { 0 } else { try_matrix::<()>(WHAT, ids.len(), width)?.len() };
         let n_outputs = match &kind {
             Kind::Softmax(starts) => starts.len() - 1,
             _ => width,
@@ -473,7 +473,7 @@ impl FitRows {
     /// measure of [`FitRows::losses`].
     pub(crate) fn loss_of_predictions(&mut self, predictions: ndarray::ArrayView2<'_, f64>) -> Result<f64> {
         if std::mem::take(&mut self.implicit) {
-            self.values = try_matrix(WHAT, 0.0, self.n_rows(), self.width)?;
+            self.values = try_matrix(WHAT, self.n_rows(), self.width)?;
         }
         let (width, n_columns) = (self.width, predictions.ncols());
         for i in 0..self.n_rows() {

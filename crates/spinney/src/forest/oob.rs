@@ -44,7 +44,7 @@ impl Forest {
         let weighted = |row: usize| sample_weight.is_none_or(|w| w[row] > 0.0);
         let urn = Urn::new(x, sample_weight, config.sampling)?;
         urn.check(config.sampling)?;
-        let mut scores = try_matrix("out-of-bag predictions", 0.0, n, width)?;
+        let mut scores = try_matrix("out-of-bag predictions", n, width)?;
         let mut n_trees = try_filled("out-of-bag predictions", 0u32, n)?;
         // Bit t of row i: tree `first + t` did not draw it.
         let mut unseen = try_filled("out-of-bag rows", 0u64, n)?;

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+use bytemuck::allocation::try_zeroed_vec;
 use ndarray::{Array1, Array2};
 
 use super::Forest;
@@ -13,7 +15,8 @@ use super::rows::{Rows, Scratch};
 use crate::control::Control;
 use crate::data::Matrix;
 use crate::error::{
-    Error, ErrorKind, Result, try_collected, try_filled, try_grow, try_push, try_reserve, try_resize, try_with_capacity,
+    Error, ErrorKind, Result, out_of_memory, try_collected, try_filled, try_grow, try_push, try_reserve, try_resize,
+    try_with_capacity,
 };
 use crate::pool;
 use crate::tree::Tree;
@@ -209,7 +212,7 @@ impl<'a> Ensemble<'a> {
     }
 
     fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
-        let mut means = try_matrix("predictions", 0.0, x.n_samples(), self.width)?;
+        let mut means = try_matrix("predictions", x.n_samples(), self.width)?;
         self.predict_into(x, &mut means, control)?;
         Ok(into_array(means, x.n_samples(), self.width))
     }
@@ -253,7 +256,7 @@ impl<'a> Ensemble<'a> {
     fn apply(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<u32>> {
         let rows = self.rows(x)?;
         let (n, n_trees) = (rows.n_samples(), self.trees.len());
-        let mut ids = try_matrix("leaf indices", 0, n, n_trees)?;
+        let mut ids = try_matrix("leaf indices", n, n_trees)?;
         // The leaves are the result: no more of them are held for larger blocks.
         let block = rows.block_rows(1, control.n_threads());
         pool::for_each(
@@ -321,8 +324,8 @@ impl<'a> Ensemble<'a> {
         }
         let rows = self.rows(x)?;
         let n = rows.n_samples();
-        let mut indices = try_matrix("the best columns", 0, n, k)?;
-        let mut scores = try_matrix("the best scores", 0.0, n, k)?;
+        let mut indices = try_matrix("the best columns", n, k)?;
+        let mut scores = try_matrix("the best scores", n, k)?;
         let block = rows.block_rows(self.trees.len(), control.n_threads());
         pool::for_each(
             control.n_threads(),
@@ -416,10 +419,11 @@ pub(crate) fn best_columns(row: &[f64], indices: &mut [u32], scores: &mut [f64])
     Ok(())
 }
 
-/// `rows * columns` copies of `value`, or [`ErrorKind::OutOfMemory`].
-pub(crate) fn try_matrix<T: Clone>(what: &'static str, value: T, rows: usize, columns: usize) -> Result<Vec<T>> {
+/// `rows * columns` zeros, or [`ErrorKind::OutOfMemory`]. Pages of the system, which are zero as they come: writing a large
+/// matrix for the first time takes as long as other work on it, and is left to who writes and looks at the stop flag.
+pub(crate) fn try_matrix<T: Zeroable>(what: &'static str, rows: usize, columns: usize) -> Result<Vec<T>> {
     let len = rows.checked_mul(columns).ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
-    try_filled(what, value, len)
+    try_zeroed_vec(len).map_err(|()| out_of_memory::<T>(what, len))
 }
 
 pub(crate) fn into_array<T>(values: Vec<T>, rows: usize, columns: usize) -> Array2<T> {
