@@ -171,7 +171,7 @@ def compact(**params):
 
 
 def wide(method):
-    """Results of more than a gigabyte, which take most of their time to be written for the first time."""
+    # Results of more than a gigabyte: most of the time goes into writing them for the first time.
     X, Y = data(400, 3, 1_000)
     model = spinney.GradientBoostingClassifier(n_estimators=1, n_jobs=2).fit(X, Y < 0.1)
     many = np.tile(X, (400, 1))

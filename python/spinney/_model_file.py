@@ -26,7 +26,16 @@ Path: TypeAlias = str | PathLike[str]
 
 # Arrays of the estimator in a file, and the types of tensors that these have.
 _PREFIX = "estimator."
-_DTYPES = {"BOOL": "|b1", "U8": "|u1", "I32": "<i4", "I64": "<i8", "U32": "<u4", "U64": "<u8", "F32": "<f4", "F64": "<f8"}
+_DTYPES = {
+    "BOOL": "|b1",
+    "U8": "|u1",
+    "I32": "<i4",
+    "I64": "<i8",
+    "U32": "<u4",
+    "U64": "<u8",
+    "F32": "<f4",
+    "F64": "<f8",
+}
 
 _KEYS = {"class", "params", "fitted"}
 
