@@ -71,6 +71,18 @@ sanitize:  ## Run the crate's tests under AddressSanitizer (needs a nightly tool
 	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address cargo +nightly test --package spinney --lib --tests \
 		--target $$(rustc +nightly -vV | sed -n 's/^host: //p')
 
+# Parts whose tests take no threads and no wide registers, which Miri does not know.
+MIRI_TESTS := rng::tests::draws rng::tests::keys data::row_weights data::sparse data::weights partition::permutation \
+	partition::sort partition::sparse split::best::tests::thresholds_separate tree::fill compress::best boost::loss::grid \
+	boost::loss::sums model_file::bits
+
+.PHONY: miri
+miri:  ## Run some of the crate's tests under Miri (needs a nightly toolchain with miri and rust-src)
+	@cargo +nightly miri --version >/dev/null 2>&1 || \
+		{ echo 'make miri needs: rustup toolchain install nightly --component miri,rust-src'; exit 1; }
+	PROPTEST_CASES=2 MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-deterministic-floats' \
+		cargo +nightly miri test --package spinney --lib -- $(MIRI_TESTS)
+
 .PHONY: bench
 bench: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the benchmarks
 	$(BIN)/python benches/peers/run_all.py --quick
