@@ -306,8 +306,8 @@ impl Derivatives {
     /// Takes out steps that lie at their bound and would pass it: the others are searched as if these were constants.
     fn hold(&mut self, steps: &[f64]) {
         let k = steps.len();
-        for i in 0..k {
-            let is_held = steps[i].abs() >= LARGEST_STEP && self.gradient[i] * steps[i] < 0.0;
+        for (i, &step) in steps.iter().enumerate() {
+            let is_held = step.abs() >= LARGEST_STEP && self.gradient[i] * step < 0.0;
             if !is_held {
                 continue;
             }
