@@ -63,12 +63,25 @@ fuzz:  ## Fuzz each target for a minute (needs a nightly toolchain; installs car
 			-max_len=16384 -print_final_stats=1; \
 	done
 
-# The crate has no `unsafe`; what it builds on has.
+# The crate has no `unsafe`; what it builds on has. Tests ask for more memory than there is on purpose: the sanitizer has to
+# refuse it as the system does, not end the process.
 .PHONY: sanitize
 sanitize:  ## Run the crate's tests under AddressSanitizer (needs a nightly toolchain)
 	@rustup run nightly rustc --version >/dev/null 2>&1 || { echo 'make sanitize needs: rustup toolchain install nightly'; exit 1; }
-	RUSTFLAGS=-Zsanitizer=address cargo +nightly test --package spinney --lib --tests \
+	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address cargo +nightly test --package spinney --lib --tests \
 		--target $$(rustc +nightly -vV | sed -n 's/^host: //p')
+
+# Parts whose tests take no threads and no wide registers, which Miri does not know.
+MIRI_TESTS := rng::tests::draws rng::tests::keys data::row_weights data::sparse data::weights partition::permutation \
+	partition::sort partition::sparse split::best::tests::thresholds_separate tree::fill compress::best boost::loss::grid \
+	boost::loss::sums model_file::bits
+
+.PHONY: miri
+miri:  ## Run some of the crate's tests under Miri (needs a nightly toolchain with miri and rust-src)
+	@cargo +nightly miri --version >/dev/null 2>&1 || \
+		{ echo 'make miri needs: rustup toolchain install nightly --component miri,rust-src'; exit 1; }
+	PROPTEST_CASES=2 MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-deterministic-floats' \
+		cargo +nightly miri test --package spinney --lib -- $(MIRI_TESTS)
 
 .PHONY: bench
 bench: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the benchmarks

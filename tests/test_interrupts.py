@@ -170,7 +170,17 @@ def compact(**params):
     return model, lambda: spinney.compression.compact_leaves(model, **params)
 
 
+def wide(method):
+    # Results of more than a gigabyte: most of the time goes into writing them for the first time.
+    X, Y = data(400, 3, 1_000)
+    model = spinney.GradientBoostingClassifier(n_estimators=1, n_jobs=2).fit(X, Y < 0.1)
+    many = np.tile(X, (400, 1))
+    return model, lambda: list(getattr(model, method)(many))
+
+
 cases = {
+    "wide": lambda: wide("predict_proba"),
+    "wide, staged": lambda: wide("staged_predict_proba"),
     "predict": on("predict", rows),
     "csr": on("predict", sparse.csr_array(rows)),
     "apply": on("apply", rows),
@@ -203,6 +213,7 @@ cases = {
         pytest.param(COMPRESSION, ["path", "outputs", "folds", "lasso", "grow", "the forest"], 0.4, id="compression"),
         pytest.param(MODELS, ["predict", "csr", "apply", "decision_path", "topk", "sparse labels"], 0.3, id="predict"),
         pytest.param(MODELS, ["boosting", "staged", "compressed"], 0.3, id="predict of ensembles"),
+        pytest.param(MODELS, ["wide", "wide, staged"], 0.3, id="wide results"),
         pytest.param(MODELS, ["prune", "compact by rows", "compact on X"], 0.3, id="smaller models"),
     ],
 )

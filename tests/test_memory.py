@@ -122,6 +122,18 @@ elif what == "path":
     forest = spinney.ExtraTreesRegressor(20, max_leaf_nodes=200, **one).fit(X, Y[:, :4])
     model = spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=None, max_steps=3, **one)
     args, rooms = (X.repeat(40, axis=0), Y[:, :4].repeat(40, axis=0)), range(3_000_000, 60_000_000, 1_000_000)
+elif what == "absolute error":
+    model = spinney.GradientBoostingRegressor(n_estimators=2, loss="absolute_error", max_bins=4, **one)
+    args, rooms = (X[:, :2].repeat(100, axis=0), Y[:, :2].repeat(100, axis=0)), range(1_000_000, 100_000_000, 500_000)
+elif what == "hinge":
+    model = spinney.GradientBoostingClassifier(n_estimators=2, loss="hinge", max_bins=4, **one)
+    args, rooms = (X[:, :2].repeat(100, axis=0), (Y[:, 0] > 0.5).repeat(100)), range(1_000_000, 100_000_000, 500_000)
+elif what == "brent":
+    model = spinney.GradientBoostingClassifier(n_estimators=2, line_search="brent", max_bins=4, **one)
+    args, rooms = (X[:, :2].repeat(100, axis=0), (Y[:, 0] > 0.5).repeat(100)), range(1_000_000, 100_000_000, 500_000)
+elif what == "softmax":
+    model = spinney.GradientBoostingClassifier(n_estimators=1, max_leaf_nodes=2, **one)
+    args, rooms = (X[:, :2], np.arange(2_000) // 2), range(1_000_000, 100_000_000, 3_000_000)
 n_refused = 0
 for room in rooms:
     limit(room)
@@ -139,7 +151,7 @@ print("MemoryError", n_refused)
 """
 
 
-@pytest.mark.parametrize("what", ["histograms", "leaves", "path"])
+@pytest.mark.parametrize("what", ["histograms", "leaves", "path", "absolute error", "hinge", "brent", "softmax"])
 def test_with_more_and_more_memory_a_fit_is_refused_until_it_succeeds(what):
     done = children.run(LIMIT + SWEEP, what)
     word, _, n_refused = done.stdout.partition(" ")

@@ -163,9 +163,14 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_
     assert any((kept == model.predict(X[:5])).all() for model in models)
 
 
-def with_array(path, name, n_bytes, *, first):
-    """Put an array of `n_bytes` zeros into a model file, before or after the others, as a hole of the file."""
+def with_array(path, name, n_bytes, *, first, change=None):
+    """Put an array of `n_bytes` zeros into a model file, before or after the others, as a hole of the file.
+
+    `change` may give the fitted attributes another one.
+    """
     header, estimator, data = taken_apart(path)
+    if change is not None:
+        change(estimator["fitted"])
     for info in header.values():
         if "data_offsets" in info and first:
             info["data_offsets"] = [place + n_bytes for place in info["data_offsets"]]
@@ -201,7 +206,11 @@ def test_files_of_more_than_four_gigabytes_open(first, tmp_path):
     model, _ = fitted("RandomForestClassifier")
     spinney.save(model, path)
     before = spinney.inspect_model(path)
-    with_array(path, "estimator.more", n_bytes, first=first)
+    # Of predictions there may be any number: an attribute that only the file bounds.
+    array = {"array": {"dtype": "|u1", "shape": [n_bytes], "tensor": "more"}}
+    with_array(
+        path, "estimator.more", n_bytes, first=first, change=lambda fitted: fitted.update(oob_decision_function_=array)
+    )
     found = spinney.inspect_model(path)
     assert found["n_bytes"] == path.stat().st_size > n_bytes
     arrays = {tensor["name"]: tensor for tensor in found["tensors"]}
@@ -222,6 +231,43 @@ def test_arrays_beyond_four_gigabytes_that_no_tree_can_have_are_refused_unread(t
     for call in loads(path):
         with pytest.raises(ValueError, match="`leaf_amounts_`, which is not known"):
             call()
+
+
+UNREAD = """
+import resource, sys
+import pytest, spinney
+
+with pytest.raises(ValueError, match=sys.argv[2]):
+    spinney.load(sys.argv[1], mmap_mode="r")
+# Less memory than the array takes, and than a map of the file does.
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+with pytest.raises(ValueError, match=sys.argv[2]):
+    spinney.load(sys.argv[1])
+print("refused")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory as Linux has them")
+@pytest.mark.parametrize(
+    ("attribute", "told", "message"),
+    [
+        (None, {}, "belongs to nothing"),
+        ("classes_", {}, "classes_ has 5000000000 values"),
+        ("_seed", {}, "_seed has 5000000000 values"),
+        ("other", {}, "other has 5000000000 values"),
+        ("oob_decision_function_", {"dtype": "<f8"}, "type and shape"),
+        ("oob_decision_function_", {"shape": [7]}, "type and shape"),
+    ],
+)
+def test_arrays_beyond_four_gigabytes_that_no_attribute_can_have_are_refused_unread(attribute, told, message, tmp_path):
+    path, n_bytes = tmp_path / "model", 5_000_000_000
+    spinney.save(fitted("RandomForestClassifier")[0], path)
+    array = {"array": {"dtype": "|u1", "shape": [n_bytes], "tensor": "more"} | told}
+    added = {} if attribute is None else {attribute: array}
+    with_array(path, "estimator.more", n_bytes, first=False, change=lambda fitted: fitted.update(added))
+    command = [sys.executable, "-c", UNREAD, str(path), message]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "refused"), done.stderr
 
 
 # --- faults -----------------------------------------------------------------------------------------------------------

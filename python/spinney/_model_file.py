@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 from os import PathLike
@@ -13,8 +14,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney
-from spinney._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
-from spinney._state import Decoder, Encoder, from_text, to_text
+from spinney._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names, most_values
+from spinney._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, to_text
 
 if TYPE_CHECKING:
     from spinney._spinney import _ModelSummary
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
 __all__ = ["inspect_model", "load", "save"]
 
 Path: TypeAlias = str | PathLike[str]
+
+# Arrays of the estimator in a file, and the types of tensors that these have.
+_PREFIX = "estimator."
+_DTYPES = {
+    "BOOL": "|b1",
+    "U8": "|u1",
+    "I32": "<i4",
+    "I64": "<i8",
+    "U32": "<u4",
+    "U64": "<u8",
+    "F32": "<f4",
+    "F64": "<f8",
+}
 
 _KEYS = {"class", "params", "fitted"}
 
@@ -148,11 +162,10 @@ def load(path: Path, *, mmap_mode: Literal["r"] | None = None) -> Any:
         raise ValueError(f'mmap_mode is {mmap_mode!r}, accepted: None and "r"')
     name = os.fsdecode(path)
     try:
+        _prove_sizes(_spinney.inspect_model(name))
         engine, text, arrays = _spinney.load_model(name) if mmap_mode is None else _mapped(name)
-        if text is None:
-            raise ValueError("it holds a model of the engine alone, and no estimator")
         decoder = Decoder(arrays, _nested_again)
-        estimator = _put_together(decoder, from_text(text), engine)
+        estimator = _put_together(decoder, from_text(text or ""), engine)
         decoder.finish()
     except (ValueError, TypeError, RecursionError) as error:
         # Errors of the system are no ValueError. TypeError is what constructors and checks of parameters raise.
@@ -175,6 +188,8 @@ def inspect_model(path: Path) -> _ModelSummary:
             A tree is a forest of one.
         outputs : {"numbers", "classes", "labels"}
         n_outputs, n_features, n_trees, n_nodes : int
+        width : int
+            Columns of predictions: one for each number and label, and one for each class.
         criterion : {"gini", "entropy", "squared_error"}
             Impurity that the trees were grown with.
         n_bytes, n_header_bytes : int
@@ -204,6 +219,24 @@ def inspect_model(path: Path) -> _ModelSummary:
         return _spinney.inspect_model(name)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+
+
+def _prove_sizes(summary: _ModelSummary) -> None:
+    """Prove, from the header alone, that each array of the estimator has a place in it and is no larger than that."""
+    if summary["estimator"] is None:
+        raise ValueError("it holds a model of the engine alone, and no estimator")
+    content = from_text(summary["estimator"])
+    arrays = {
+        tensor["name"].removeprefix(_PREFIX): (_DTYPES[tensor["dtype"]], tensor["shape"])
+        for tensor in summary["tensors"]
+        if tensor["name"].startswith(_PREFIX)
+    }
+    prove_arrays(content, arrays)
+    fitted = content.get("fitted") if isinstance(content, dict) else None
+    for attribute, value in (fitted if isinstance(fitted, dict) else {}).items():
+        n_values = sum(math.prod(shape) for _, _, shape in arrays_of(value))
+        if n_values > most_values(attribute, summary):
+            raise ValueError(f"{attribute[:80]} has {n_values} values, which does not fit the model")
 
 
 def _mapped(name: str) -> tuple[Any, str | None, dict[str, NDArray[Any]]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,9 @@ from scipy import sparse
 from spinney import _spinney
 from spinney._arrays import Tree
 from spinney._validation import LabelFormat
+
+if TYPE_CHECKING:
+    from spinney._spinney import _ModelSummary
 
 Kind: TypeAlias = Literal["tree", "forest", "boosting", "compressed"]
 
@@ -58,6 +61,7 @@ _LOSSES = {
     False: {"squared_error", "absolute_error"},
 }
 _STRATEGIES = {"projected", "joint", "single_target"}
+_OF_TRAINING = {"oob_decision_function_", "oob_prediction_", "path_"}
 _PATH = {"l1_norm": "f", "train_loss": "f", "n_test_nodes": "i", "n_nonzero": "i"}
 _TESTED = {"test_loss_mean": "f", "test_loss_std": "f"}
 
@@ -93,6 +97,17 @@ def attribute_of(kind: Kind, model: Any) -> Any:
 def fitted_names(kind: Kind, classifier: bool) -> dict[str, bool]:
     """Names of fitted attributes, and whether every fit sets them."""
     return _OF_ALL | (_OF_CLASSIFIERS if classifier else {}) | _OF_KIND[kind]
+
+
+def most_values(attribute: str, summary: _ModelSummary) -> float:
+    """The most values that arrays of a fitted attribute hold, as the header of its model has it.
+
+    What follows the training rows or the steps of a path has no bound there but the file itself.
+    """
+    if attribute in _OF_TRAINING:
+        return math.inf
+    # Of other attributes arrays are written out, as they hold names or a few numbers.
+    return summary["width"] if attribute == "classes_" else 0
 
 
 def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> None:

@@ -139,6 +139,7 @@ class _ModelSummary(TypedDict):
     kind: str
     outputs: str
     n_outputs: int
+    width: int
     criterion: str
     n_features: int
     n_trees: int

@@ -24,8 +24,8 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,9 @@ from scipy import sparse
 from spinney import projection
 from spinney._validation import LabelFormat
 
-__all__ = ["Decoder", "Encoder", "from_text", "to_text"]
+__all__ = ["Decoder", "Encoder", "arrays_of", "from_text", "prove_arrays", "to_text"]
+
+_T = TypeVar("_T")
 
 _PROJECTIONS = {
     cls.__name__: cls
@@ -214,8 +216,7 @@ class Decoder:
 
     def finish(self) -> None:
         """Prove that every array has been used."""
-        if self._arrays:
-            raise ValueError(f"the array {min(self._arrays)!r} belongs to nothing")
+        _prove_used(self._arrays)
 
     def decode(self, encoded: Any) -> Any:
         """The value."""
@@ -303,12 +304,10 @@ class Decoder:
             {"dtype", "shape", "tensor"},
         ):
             raise ValueError("an array has other parts than dtype, shape, and values or tensor")
-        shape = _list(content["shape"])
-        if len(shape) > 32 or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
-            raise ValueError("the shape of an array is no list of at most 32 sizes")
+        shape = _shape(content["shape"])
         size = math.prod(shape)
         if "tensor" in content:
-            return self._tensor(_dtype(content["dtype"], "biufU"), content["tensor"], shape, size)
+            return self._tensor(_dtype(content["dtype"], "biufU"), content["tensor"], shape)
         items = [self.decode(item) for item in _list(content["values"])]
         if len(items) != size:
             raise ValueError(f"an array of shape {tuple(shape)} has {len(items)} values")
@@ -323,17 +322,11 @@ class Decoder:
             raise ValueError(f"an array of {size} values of type {dtype} is not in the arrays of the file")
         return self._values(dtype, items).reshape(shape)
 
-    def _tensor(self, dtype: np.dtype[Any], name: Any, shape: list[int], size: int) -> NDArray[Any]:
-        array = self._arrays.pop(name, None) if isinstance(name, str) else None
-        if array is None:
-            raise ValueError(f"there is no array {str(name)[:80]!r}, or it is used twice")
+    def _tensor(self, dtype: np.dtype[Any], name: Any, shape: list[int]) -> NDArray[Any]:
+        array = _taken(self._arrays, name)
+        _prove_tensor(name, dtype, shape, array.dtype.str, array.shape)
         little = dtype.newbyteorder("<")
-        if little.str in _TENSOR_TYPES:
-            if array.dtype != little or list(array.shape) != shape:
-                raise ValueError(f"the array {name!r} is not of the type and shape that are told")
-        else:
-            if array.dtype != np.uint8 or array.ndim != 1 or array.size != size * dtype.itemsize:
-                raise ValueError(f"the array {name!r} has not the bytes of its type and shape")
+        if little.str not in _TENSOR_TYPES:
             if dtype.kind == "U" and array.size and array.view("<u4").max() > 0x10FFFF:
                 raise ValueError(f"the array {name!r} holds others than characters")
             array = array.view(little).reshape(shape)
@@ -385,6 +378,59 @@ class Decoder:
         if (container is not None and not isinstance(container, str)) or container not in _LABEL_CONTAINERS:
             raise ValueError("the container of labels is not known")
         return LabelFormat(_dtype(dtype, "biuf"), _LABEL_CONTAINERS[container])
+
+
+def arrays_of(encoded: Any) -> Iterator[tuple[Any, np.dtype[Any], list[int]]]:
+    """Name, type and shape of each array of the file that a text refers to, as the text has them."""
+    to_come = [encoded]
+    while to_come:
+        part = to_come.pop()
+        if isinstance(part, dict):
+            array = part.get("array")
+            if isinstance(array, dict) and "tensor" in array:
+                yield array["tensor"], _dtype(array.get("dtype"), "biufU"), _shape(array.get("shape"))
+            to_come.extend(part.values())
+        elif isinstance(part, list):
+            to_come.extend(part)
+
+
+def prove_arrays(encoded: Any, arrays: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+    """Prove that a text uses each array once and tells its type and shape, given by name: before any array is read."""
+    left = dict(arrays)
+    for name, dtype, shape in arrays_of(encoded):
+        _prove_tensor(name, dtype, shape, *_taken(left, name))
+    _prove_used(left)
+
+
+def _taken(arrays: dict[str, _T], name: Any) -> _T:
+    array = arrays.pop(name, None) if isinstance(name, str) else None
+    if array is None:
+        raise ValueError(f"there is no array {str(name)[:80]!r}, or it is used twice")
+    return array
+
+
+def _prove_used(left: Mapping[str, Any]) -> None:
+    if left:
+        raise ValueError(f"the array {min(left)!r} belongs to nothing")
+
+
+def _prove_tensor(
+    name: str, dtype: np.dtype[Any], shape: list[int], found_dtype: str, found_shape: tuple[int, ...]
+) -> None:
+    """Prove that an array of the file is what the text tells of it."""
+    little = dtype.newbyteorder("<")
+    if little.str in _TENSOR_TYPES:
+        if found_dtype != little.str or list(found_shape) != shape:
+            raise ValueError(f"the array {name!r} is not of the type and shape that are told")
+    elif found_dtype != "|u1" or found_shape != (math.prod(shape) * dtype.itemsize,):
+        raise ValueError(f"the array {name!r} has not the bytes of its type and shape")
+
+
+def _shape(value: Any) -> list[int]:
+    shape = _list(value)
+    if len(shape) > 32 or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
+        raise ValueError("the shape of an array is no list of at most 32 sizes")
+    return shape
 
 
 def _is_too_large(form: str, shape: Any, n_stored: int) -> bool:

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -23,6 +23,8 @@ use crate::projection::n_columns;
 
 /// Rough steps of one stage for each stored value of X that a level of its trees looks at.
 const STEPS_PER_VALUE: usize = 4;
+/// Scores that are copied between two looks at the stop flag.
+const VALUES_AT_ONCE: usize = 1 << 18;
 
 /// Rows held out: X, y and weights.
 type PyValidation<'py> = (PyMatrix<'py>, PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>);
@@ -293,13 +295,9 @@ impl PyBoosted {
     #[pyo3(signature = (x, n_threads=1))]
     fn staged_scores(&self, py: Python<'_>, x: Py<PyAny>, n_threads: usize) -> PyResult<PyStaged> {
         let n_samples = x.bind(py).extract::<PyMatrix<'_>>()?.view()?.n_samples();
-        let (width, start) = (self.0.width(), self.0.start());
-        let bytes = n_samples.saturating_mul(width).saturating_mul(size_of::<f64>());
-        let mut scores = Vec::new();
-        let refused = |_| raise(ErrorKind::OutOfMemory { what: "scores", bytes }.into());
-        scores.try_reserve_exact(n_samples.saturating_mul(width)).map_err(refused)?;
-        scores.extend((0..n_samples).flat_map(|_| start));
-        let start = Array2::from_shape_vec((n_samples, width), scores).expect("a row of scores for each row of X");
+        let cost = n_samples.saturating_mul(self.0.width()).saturating_mul(STEPS_PER_VALUE);
+        let entry = Entry { n_threads: 1, cost, progress: None };
+        let start = entry.run(py, |control| self.0.start_scores(n_samples, control))?;
         Ok(PyStaged { model: Arc::clone(&self.0), x, n_threads, state: Mutex::new((0, start)) })
     }
 
@@ -309,7 +307,9 @@ impl PyBoosted {
         py: Python<'py>,
         scores: PyReadonlyArray2<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        Ok(output::array(py, self.0.to_predictions(scores.as_array()).map_err(raise)?))
+        let scores = scores.as_array();
+        let entry = Entry { n_threads: 1, cost: scores.len().saturating_mul(STEPS_PER_VALUE), progress: None };
+        Ok(output::array(py, entry.run(py, |control| self.0.to_predictions(scores, control))?))
     }
 
     /// Column indices (uint32) and scores (float64) of the `k` largest scores of each row, largest first.
@@ -378,10 +378,19 @@ impl PyStaged {
         let x = x.view()?;
         let cost = scores.len().saturating_mul(STEPS_PER_VALUE).saturating_add(n_stored(&x));
         let entry = Entry { n_threads: self.n_threads, cost, progress: None };
-        entry.run(py, |control| self.model.add_stage(*stage, &x, scores, control))?;
-        *stage += 1;
         let copy = output::zeros(py, scores.nrows(), scores.ncols())?;
-        copy.try_readwrite().expect("nobody else has the new array").as_array_mut().assign(scores);
+        let mut new = copy.try_readwrite().expect("nobody else has the new array");
+        let mut new_rows = new.as_array_mut();
+        entry.run(py, |control| {
+            self.model.add_stage(*stage, &x, scores, control)?;
+            let n_rows = (VALUES_AT_ONCE / self.model.width()).max(1);
+            let parts = new_rows.axis_chunks_iter_mut(Axis(0), n_rows).zip(scores.axis_chunks_iter(Axis(0), n_rows));
+            parts.into_iter().try_for_each(|(mut to, part)| {
+                to.assign(&part);
+                control.check()
+            })
+        })?;
+        *stage += 1;
         Ok(Some(copy))
     }
 }

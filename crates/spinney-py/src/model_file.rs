@@ -82,6 +82,7 @@ pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_,
     about.set_item("kind", kind)?;
     about.set_item("outputs", kind_of(&summary.outputs))?;
     about.set_item("n_outputs", summary.outputs.n_outputs())?;
+    about.set_item("width", summary.outputs.width())?;
     about.set_item("criterion", name_of(summary.criterion))?;
     about.set_item("n_features", summary.n_features)?;
     about.set_item("n_trees", summary.n_trees)?;

@@ -97,7 +97,7 @@ impl Nodes {
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn picked(&self, n_node: u32, n_drawn: u32) -> Result<Visit> {
-        let lottery = Lottery::new(Key::from_seed(0), self.x.by_row.n_minor(), n_drawn);
+        let lottery = Lottery::new(Key::from_seed(0), self.x.by_row.n_minor(), n_drawn)?;
         Ok(match Columns::new(&self.x, &[])?.cheapest(n_node, &lottery, n_drawn) {
             Way::Columns => Visit::Columns,
             Way::RowsBySet => Visit::RowsBySet,
@@ -132,7 +132,7 @@ impl Nodes {
                 columns.forget_constants()?;
                 let start = Instant::now();
                 for (node, span) in (0..).zip(spans) {
-                    let lottery = Lottery::new(key.child(node), self.x.by_row.n_minor(), n_drawn);
+                    let lottery = Lottery::new(key.child(node), self.x.by_row.n_minor(), n_drawn)?;
                     columns.visit(span, &lottery, n_drawn, &mut sorter)?;
                 }
                 times.push(start.elapsed().as_nanos() as f64 / spans.len() as f64);

@@ -139,6 +139,16 @@ pub(crate) fn try_collected<T>(what: &'static str, items: impl ExactSizeIterator
     Ok(v)
 }
 
+/// The items in a vector, the first error among them, or [`ErrorKind::OutOfMemory`].
+pub(crate) fn try_results<T>(
+    what: &'static str,
+    mut items: impl ExactSizeIterator<Item = Result<T>>,
+) -> Result<Vec<T>> {
+    let mut v = try_with_capacity(what, items.len())?;
+    items.try_for_each(|item| item.map(|item| v.push(item)))?;
+    Ok(v)
+}
+
 /// An empty vector with room for `len` values, or [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_with_capacity<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
     let mut v = Vec::new();
@@ -166,6 +176,14 @@ pub(crate) fn try_extend<T>(
     let items = items.into_iter();
     try_grow(what, v, items.len())?;
     v.extend(items);
+    Ok(())
+}
+
+/// As [`Vec::resize`], or [`ErrorKind::OutOfMemory`]. Room grows as in [`try_push`].
+#[inline]
+pub(crate) fn try_resize<T: Clone>(what: &'static str, v: &mut Vec<T>, len: usize, value: T) -> Result<()> {
+    try_grow(what, v, len.saturating_sub(v.len()))?;
+    v.resize(len, value);
     Ok(())
 }
 

@@ -91,7 +91,7 @@ impl BoostConfig {
             return Err(Error::invalid("validation", "None", "a validation set, as n_iter_no_change is given"));
         }
         self.check(&outputs, n_scores(&outputs))?;
-        let problem = Problem::new(self, outputs);
+        let problem = Problem::new(self, outputs)?;
         if let Some(model) = model {
             problem.check_model(self, model, x)?;
         }

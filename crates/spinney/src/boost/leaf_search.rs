@@ -322,8 +322,8 @@ mod tests {
             }
             rounds += 1;
         };
-        let (step, best) = (step, LogLoss.step(&problem, LineSearch::Newton));
-        (step, best, [0.0, step, best].map(|step| problem.loss(&LogLoss, step)), rounds)
+        let (step, best) = (step, LogLoss.step(&problem, LineSearch::Newton).unwrap());
+        (step, best, [0.0, step, best].map(|step| problem.loss(&LogLoss, step).unwrap()), rounds)
     }
 
     proptest! {

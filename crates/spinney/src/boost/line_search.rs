@@ -21,6 +21,7 @@
 //! labels have slopes that never change their sign: they are followed until the slope has shrunk to 10⁻⁸.
 
 use super::loss::{LARGEST_STEP, LineProblem, Loss};
+use crate::error::Result;
 
 /// How steps are searched that have no closed form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,30 +87,30 @@ pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
     problem: &LineProblem<'_>,
     reach: f64,
     search: LineSearch,
-) -> f64 {
+) -> Result<f64> {
     if reach == 0.0 {
-        return 0.0;
+        return Ok(0.0);
     }
-    let slopes = Slopes::new(loss, problem);
+    let slopes = Slopes::new(loss, problem)?;
     if slopes.is_separable {
-        return problem.unless_worse(loss, slopes.end(SETTLED_PLACE));
+        return problem.unless_worse(loss, slopes.end(SETTLED_PLACE)?);
     }
     if search == LineSearch::Brent {
-        let step = brent(|step| problem.loss(loss, step), (-LARGEST_STEP, LARGEST_STEP));
+        let step = brent(|step| problem.loss(loss, step), (-LARGEST_STEP, LARGEST_STEP))?;
         return problem.unless_worse(loss, step);
     }
     let mut newton = Newton::new(reach);
     let mut has_ended = false;
     for _ in 0..MOST_ROUNDS {
-        let (slope, curvature) = problem.derivatives(loss, newton.point);
+        let (slope, curvature) = problem.derivatives(loss, newton.point)?;
         has_ended = newton.step(slope, curvature);
         if has_ended {
             break;
         }
     }
     if !has_ended {
-        let further = brent(|step| problem.loss(loss, step), newton.bracket);
-        if problem.loss(loss, further) < problem.loss(loss, newton.point) {
+        let further = brent(|step| problem.loss(loss, step), newton.bracket)?;
+        if problem.loss(loss, further)? < problem.loss(loss, newton.point)? {
             return problem.unless_worse(loss, further);
         }
     }
@@ -121,50 +122,51 @@ const MOST_HALVINGS: i32 = 10;
 
 /// The step of any convex loss: Newton steps, halved until the value falls, or Brent if asked; and where that does not end at
 /// a flat place with curvature around it, the place where the slope changes its sign.
-pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, search: LineSearch) -> f64 {
-    let slopes = Slopes::new(loss, problem);
+pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
+    let slopes = Slopes::new(loss, problem)?;
     if slopes.first == 0.0 {
-        return 0.0;
+        return Ok(0.0);
     }
     if slopes.is_separable {
-        return problem.unless_worse(loss, slopes.end(0.0));
+        return problem.unless_worse(loss, slopes.end(0.0)?);
     }
     let step = match search {
-        LineSearch::Newton => halved_newton(loss, problem),
-        LineSearch::Brent => brent(|step| problem.loss(loss, step), (-LARGEST_STEP, LARGEST_STEP)),
+        LineSearch::Newton => halved_newton(loss, problem)?,
+        LineSearch::Brent => brent(|step| problem.loss(loss, step), (-LARGEST_STEP, LARGEST_STEP))?,
     };
-    let (slope, curvature) = problem.derivatives(loss, step);
+    let (slope, curvature) = problem.derivatives(loss, step)?;
     // Newton's step is lost beside `step`. At a kink slopes are too large for that.
     let is_flat = slope == 0.0 || (curvature > 0.0 && slope.abs() <= SEARCHED * curvature * step.abs());
     if is_flat {
         return problem.unless_worse(loss, step);
     }
-    let end = slopes.end(0.0);
+    let end = slopes.end(0.0)?;
     // The loss may not be convex after all.
-    problem.unless_worse(loss, if problem.loss(loss, end) <= problem.loss(loss, step) { end } else { step })
+    problem.unless_worse(loss, if problem.loss(loss, end)? <= problem.loss(loss, step)? { end } else { step })
 }
 
-fn halved_newton<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>) -> f64 {
-    let (mut step, mut value) = (0.0f64, problem.loss(loss, 0.0));
+fn halved_newton<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>) -> Result<f64> {
+    let (mut step, mut value) = (0.0f64, problem.loss(loss, 0.0)?);
     for _ in 0..MOST_ROUNDS {
-        let (slope, curvature) = problem.derivatives(loss, step);
+        let (slope, curvature) = problem.derivatives(loss, step)?;
         if !(slope != 0.0 && curvature > 0.0 && slope.is_finite() && curvature.is_finite()) {
             break;
         }
         let whole = (step - slope / curvature).clamp(-LARGEST_STEP, LARGEST_STEP) - step;
-        let lower = (0..MOST_HALVINGS).find_map(|halvings| {
+        let lower = |halvings| -> Result<Option<(f64, f64)>> {
             let next = step + whole * 0.5f64.powi(halvings);
-            let next_value = problem.loss(loss, next);
-            (next_value < value).then_some((next, next_value))
-        });
-        let Some((next, next_value)) = lower else { break };
+            let next_value = problem.loss(loss, next)?;
+            Ok((next_value < value).then_some((next, next_value)))
+        };
+        let first = (0..MOST_HALVINGS).find_map(|halvings| lower(halvings).transpose());
+        let Some((next, next_value)) = first.transpose()? else { break };
         let change = (next - step).abs();
         (step, value) = (next, next_value);
         if change <= SEARCHED * step.abs() {
             break;
         }
     }
-    step
+    Ok(step)
 }
 
 /// The share of the slope at 0 at which the search of a separable direction settles.
@@ -188,51 +190,51 @@ struct Slopes<'p, L: ?Sized> {
 }
 
 impl<'p, L: Loss + ?Sized> Slopes<'p, L> {
-    fn new(loss: &'p L, problem: &'p LineProblem<'p>) -> Self {
+    fn new(loss: &'p L, problem: &'p LineProblem<'p>) -> Result<Self> {
         let mut slopes = Slopes { loss, problem, first: 0.0, is_separable: false };
-        slopes.first = slopes.at(0.0);
+        slopes.first = slopes.at(0.0)?;
         let last = -slopes.first.signum() * LARGEST_STEP;
         let falls = |(y, f, g, _): (f64, f64, f64, f64)| last * g * loss.negative_gradient(y, f + last * g) >= 0.0;
         slopes.is_separable = slopes.first != 0.0 && problem.moving().all(falls);
-        slopes
+        Ok(slopes)
     }
 
-    fn at(&self, step: f64) -> f64 {
-        -self.problem.sum(|y, f, g| g * self.loss.negative_gradient(y, f + step * g))
+    fn at(&self, step: f64) -> Result<f64> {
+        Ok(-self.problem.sum(|y, f, g| g * self.loss.negative_gradient(y, f + step * g))?)
     }
 
     /// Where the slope changes its sign, or settles if the line is separable: to the last bit, or to a relative `tolerance`.
     /// Slopes rise, so that it is found by halving; what is halved are bits of numbers, which lie in the order of the
     /// numbers: 62 halvings find any place, however near to 0.
-    fn end(&self, tolerance: f64) -> f64 {
+    fn end(&self, tolerance: f64) -> Result<f64> {
         // Also for no number.
         if self.first == 0.0 || self.first.is_nan() {
-            return 0.0;
+            return Ok(0.0);
         }
         let ahead = -self.first.signum();
         let enough = if self.is_separable { -SETTLED * self.first.abs() } else { 0.0 };
-        let is_before = |length: f64| ahead * self.at(ahead * length) < enough;
+        let is_before = |length: f64| -> Result<bool> { Ok(ahead * self.at(ahead * length)? < enough) };
         let (mut low, mut high) = (0.0f64, LARGEST_STEP);
-        if is_before(high) {
-            return ahead * high;
+        if is_before(high)? {
+            return Ok(ahead * high);
         }
         while high - low > tolerance * high {
             let mid = f64::from_bits(low.to_bits().midpoint(high.to_bits()));
             if mid == low {
                 break;
             }
-            *(if is_before(mid) { &mut low } else { &mut high }) = mid;
+            *(if is_before(mid)? { &mut low } else { &mut high }) = mid;
         }
         // Neighbours, with a kink between them.
         let [near, far] = [low, high].map(|length| ahead * length);
         let value = |step| self.problem.loss(self.loss, step);
-        if !self.is_separable && value(near) < value(far) { near } else { far }
+        Ok(if !self.is_separable && value(near)? < value(far)? { near } else { far })
     }
 }
 
 /// Brent's `localmin` (Algorithms for Minimization without Derivatives, 1973, chapter 5): a minimum of a unimodal function
 /// between two bounds, to about half the digits of its place, which is all that values can tell.
-pub(crate) fn brent(mut f: impl FnMut(f64) -> f64, (mut low, mut high): (f64, f64)) -> f64 {
+pub(crate) fn brent(mut f: impl FnMut(f64) -> Result<f64>, (mut low, mut high): (f64, f64)) -> Result<f64> {
     const GOLDEN: f64 = 0.381_966_011_250_105_1;
     /// Square root of the rounding error of values.
     const RELATIVE: f64 = 1.5e-8;
@@ -240,7 +242,7 @@ pub(crate) fn brent(mut f: impl FnMut(f64) -> f64, (mut low, mut high): (f64, f6
     const ABSOLUTE: f64 = 1e-24;
     let mut best = low + GOLDEN * (high - low);
     let (mut second, mut third) = (best, best);
-    let mut f_best = f(best);
+    let mut f_best = f(best)?;
     let (mut f_second, mut f_third) = (f_best, f_best);
     let (mut step, mut before) = (0.0f64, 0.0f64);
     for _ in 0..300 {
@@ -267,7 +269,7 @@ pub(crate) fn brent(mut f: impl FnMut(f64) -> f64, (mut low, mut high): (f64, f6
             step = GOLDEN * before;
         }
         let place = best + if step.abs() >= tolerance { step } else { tolerance.copysign(step) };
-        let value = f(place);
+        let value = f(place)?;
         if value <= f_best {
             *(if place < best { &mut high } else { &mut low }) = best;
             (third, f_third, second, f_second, best, f_best) = (second, f_second, best, f_best, place, value);
@@ -281,8 +283,13 @@ pub(crate) fn brent(mut f: impl FnMut(f64) -> f64, (mut low, mut high): (f64, f6
         }
     }
     // The bounds themselves are never tried within, and monotone functions end there.
-    let ends = [low, high].map(|end| (end, f(end)));
-    ends.into_iter().fold((best, f_best), |b, end| if end.1 < b.1 { end } else { b }).0
+    for end in [low, high] {
+        let value = f(end)?;
+        if value < f_best {
+            (best, f_best) = (end, value);
+        }
+    }
+    Ok(best)
 }
 
 /// The least value with at least half of the weight at or below it; 0 for none. Sorts the pairs (value, weight).
@@ -354,11 +361,11 @@ mod tests {
                     // The rounding of a score f + ρg, by |f| ε, changes its loss by `reach` times as much of itself.
                     let largest = f.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
                     let noise = 1e-14 + 4.0 * reach * largest * f64::EPSILON;
-                    let mut value = problem.loss(loss, 0.0);
+                    let mut value = problem.loss(loss, 0.0).unwrap();
                     for _ in 0..MOST_ROUNDS {
-                        let (slope, curvature) = problem.derivatives(loss, newton.point);
+                        let (slope, curvature) = problem.derivatives(loss, newton.point).unwrap();
                         let has_ended = newton.step(slope, curvature);
-                        let next = problem.loss(loss, newton.point);
+                        let next = problem.loss(loss, newton.point).unwrap();
                         // Losses below the smallest normal number have few digits.
                         prop_assert!(next <= value * (1.0 + noise) + f64::MIN_POSITIVE, "{value} then {next}");
                         value = next;
@@ -392,7 +399,7 @@ mod tests {
     #[test]
     fn brent_finds_minima_inside_and_at_the_bounds() {
         for at in [0.0, 1e-9, -0.3, 700.0, 1000.0, -1000.0, 5000.0] {
-            let found = brent(|x| (x - at).abs().powf(1.5), (-1000.0, 1000.0));
+            let found = brent(|x| Ok((x - at).abs().powf(1.5)), (-1000.0, 1000.0)).unwrap();
             let expected = at.clamp(-1000.0, 1000.0);
             assert!((found - expected).abs() <= 1e-7 * expected.abs() + 1e-12, "{found} {expected}");
         }

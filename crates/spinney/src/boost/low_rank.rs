@@ -67,7 +67,7 @@ impl LowRank {
         let weight = weight as f64;
         let of_label = |(&on, &c): (&u64, &f64)| on as f64 * (1.0 - c) * (1.0 - c) + (weight - on as f64) * c * c;
         let square = on.iter().zip(start).map(of_label).sum();
-        Ok(LowRank { start: start.to_vec(), terms: Vec::new(), square, weight, rows })
+        Ok(LowRank { start: try_copied("the steps of a stage", start)?, terms: Vec::new(), square, weight, rows })
     }
 
     /// Half the mean square of the residuals.

@@ -9,6 +9,7 @@ use super::loss::log_loss::probability;
 use super::loss::{LossKind, softmax};
 use super::problem::{Problem, is_binary, n_scores, starts};
 use super::step_sizes::{StepDtype, StepSizes};
+use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_copied, try_filled};
 use crate::forest::Forest;
@@ -206,10 +207,10 @@ impl Boosted {
     }
 
     /// First column of the scores of each output of classes, and their number at the end.
-    pub(crate) fn class_starts(&self) -> Vec<usize> {
+    pub(crate) fn class_starts(&self) -> Result<Vec<usize>> {
         match &self.outputs {
             Outputs::Classes { n_classes } if self.width > 1 => starts(n_classes),
-            _ => (0..=self.width).collect(),
+            _ => try_collected("the columns of scores", 0..self.width + 1),
         }
     }
 
@@ -251,8 +252,9 @@ impl Boosted {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Shape`] for rows of another width; [`crate::ErrorKind::Invalid`] where scores are no
-    /// probabilities (hinge and squared error of classes and labels); [`crate::ErrorKind::OutOfMemory`].
-    pub fn to_predictions(&self, scores: ArrayView2<'_, f64>) -> Result<ndarray::Array2<f64>> {
+    /// probabilities (hinge and squared error of classes and labels); [`crate::ErrorKind::Interrupted`],
+    /// [`crate::ErrorKind::OutOfMemory`].
+    pub fn to_predictions(&self, scores: ArrayView2<'_, f64>, control: &Control) -> Result<ndarray::Array2<f64>> {
         if scores.ncols() != self.checked_width() {
             return Err(Error::shape("each row of scores", self.width, scores.ncols()));
         }
@@ -260,10 +262,14 @@ impl Boosted {
             return Err(Error::invalid("loss", "one whose scores are no probabilities", "log_loss or exponential"));
         }
         let columns = self.n_columns();
-        let mut out = crate::forest::try_matrix("predictions", 0.0, scores.nrows(), columns)?;
-        let starts = self.class_starts();
+        let mut out = crate::forest::try_matrix("predictions", scores.nrows(), columns)?;
+        let mut pulse = control.pulse();
+        let starts = self.class_starts()?;
+        let mut row_scores = try_filled("a row of scores", 0.0, self.width)?;
         for (row, out) in scores.axis_iter(Axis(0)).zip(out.chunks_exact_mut(columns.max(1))) {
-            self.link_row(&starts, &row.to_vec(), out);
+            row_scores.iter_mut().zip(row).for_each(|(to, &score)| *to = score);
+            self.link_row(&starts, &row_scores, out);
+            pulse.after(columns)?;
         }
         Ok(crate::forest::into_array(out, scores.nrows(), columns))
     }

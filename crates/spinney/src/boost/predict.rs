@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView2};
 use super::model::{Boosted, Combine};
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_collected, try_resize};
 use crate::forest::rows::{Rows, Scratch};
 use crate::forest::{TopK, best_columns, into_array, try_matrix};
 use crate::pool;
@@ -28,9 +28,28 @@ impl Boosted {
     /// [`crate::ErrorKind::Shape`] for another number of features, [`crate::ErrorKind::Invalid`] for values that are not
     /// finite and for weak models that are no trees, [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
     pub fn predict_scores(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
-        let mut scores = self.staged_scores(x)?;
-        scores.advance(self.n_stages(), control)?;
-        Ok(into_array(scores.scores, x.n_samples(), self.width))
+        let rows = self.rows(x)?;
+        let mut scores = self.start_of_rows(rows.n_samples(), control)?;
+        self.add_to_rows(&rows, 0..self.n_stages(), &mut scores, control)?;
+        Ok(into_array(scores, rows.n_samples(), self.width))
+    }
+
+    /// Raw scores before the first stage, (n_samples, width): for those who add the stages with [`Boosted::add_stage`].
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    pub fn start_scores(&self, n_samples: usize, control: &Control) -> Result<Array2<f64>> {
+        Ok(into_array(self.start_of_rows(n_samples, control)?, n_samples, self.width))
+    }
+
+    fn start_of_rows(&self, n_samples: usize, control: &Control) -> Result<Vec<f64>> {
+        let mut scores = try_matrix("scores", n_samples, self.width)?;
+        let mut pulse = control.pulse();
+        scores.chunks_exact_mut(self.width).try_for_each(|row| {
+            row.copy_from_slice(&self.start);
+            pulse.after(self.width)
+        })?;
+        Ok(scores)
     }
 
     /// Numbers, or probabilities of labels, or of the classes of each output: (n_samples, width of the outputs).
@@ -38,7 +57,7 @@ impl Boosted {
     /// # Errors
     /// As [`Boosted::predict_scores`] and [`Boosted::to_predictions`].
     pub fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
-        self.to_predictions(self.predict_scores(x, control)?.view())
+        self.to_predictions(self.predict_scores(x, control)?.view(), control)
     }
 
     /// The `k` columns of greatest score of each row: score descending, then column ascending.
@@ -53,8 +72,8 @@ impl Boosted {
         }
         let rows = self.rows(x)?;
         let n = rows.n_samples();
-        let mut indices = try_matrix("the best columns", 0, n, k)?;
-        let mut best = try_matrix("the best scores", 0.0, n, k)?;
+        let mut indices = try_matrix("the best columns", n, k)?;
+        let mut best = try_matrix("the best scores", n, k)?;
         let size = self.rows_at_once();
         let jobs = indices.chunks_mut(size * k).zip(best.chunks_mut(size * k)).enumerate();
         pool::for_each(
@@ -64,12 +83,11 @@ impl Boosted {
             |worker, (b, (indices, best))| {
                 control.check()?;
                 let range = b * size..(b * size + size).min(n);
-                let mut scores = try_matrix("scores", 0.0, range.len(), self.width)?;
-                scores.chunks_exact_mut(self.width).for_each(|row| row.copy_from_slice(&self.start));
-                self.add(&rows, range, 0..self.n_stages(), worker, &mut scores);
+                let mut scores = self.start_of_rows(range.len(), control)?;
+                self.add(&rows, range, 0..self.n_stages(), worker, &mut scores)?;
                 let places = indices.chunks_exact_mut(k).zip(best.chunks_exact_mut(k));
                 for (row, (indices, best)) in scores.chunks_exact(self.width).zip(places) {
-                    best_columns(row, indices, best);
+                    best_columns(row, indices, best)?;
                 }
                 Ok(())
             },
@@ -83,8 +101,7 @@ impl Boosted {
     /// As [`Boosted::predict_scores`].
     pub fn staged_scores<'a>(&'a self, x: &'a Matrix<'_>) -> Result<StagedScores<'a>> {
         let rows = self.rows(x)?;
-        let mut scores = try_matrix("scores", 0.0, rows.n_samples(), self.width)?;
-        scores.chunks_exact_mut(self.width).for_each(|row| row.copy_from_slice(&self.start));
+        let scores = self.start_of_rows(rows.n_samples(), &Control::default())?;
         Ok(StagedScores { model: self, rows, scores, stage: 0 })
     }
 
@@ -128,7 +145,7 @@ impl Boosted {
         if predictions.nrows() != scores.nrows() || scores.ncols() != self.width {
             return Err(Error::shape("scores", predictions.nrows() * self.width, scores.len()));
         }
-        let direction = self.direction(stage);
+        let direction = self.direction(stage)?;
         for (mut row, g) in scores.rows_mut().into_iter().zip(predictions.rows()) {
             for (j, (score, &v)) in row.iter_mut().zip(&direction).enumerate() {
                 *score += g[if n_columns == 1 { 0 } else { j }] * v;
@@ -138,8 +155,9 @@ impl Boosted {
     }
 
     /// Learning rate times steps.
-    fn direction(&self, stage: usize) -> Vec<f64> {
-        self.step_sizes.of_stage(stage, self.width).map(|step| self.learning_rate * step).collect()
+    fn direction(&self, stage: usize) -> Result<Vec<f64>> {
+        let steps = self.step_sizes.of_stage(stage, self.width);
+        try_collected("the steps of a stage", steps.map(|step| self.learning_rate * step))
     }
 
     fn rows<'x>(&self, x: &'x Matrix<'_>) -> Result<Rows<'x>> {
@@ -157,9 +175,10 @@ impl Boosted {
         (SCORES_AT_ONCE / self.width).clamp(16, 512)
     }
 
-    fn trees_of(&self, stages: Range<usize>) -> Vec<&Tree> {
+    fn trees_of(&self, stages: Range<usize>) -> Result<Vec<&Tree>> {
         let per_stage = if self.combine == Combine::Columns { self.width } else { 1 };
-        self.trees[stages.start * per_stage..stages.end * per_stage].iter().map(|tree| &**tree).collect()
+        let trees = &self.trees[stages.start * per_stage..stages.end * per_stage];
+        try_collected("the trees of a stage", trees.iter().map(|tree| &**tree))
     }
 
     /// Adds some stages to the scores of all rows.
@@ -174,20 +193,26 @@ impl Boosted {
             |worker, (b, scores)| {
                 control.check()?;
                 let range = b * size..(b * size + size).min(n);
-                self.add(rows, range, stages.clone(), worker, scores);
-                Ok(())
+                self.add(rows, range, stages.clone(), worker, scores)
             },
         )
     }
 
     /// Adds some stages to the scores of some rows.
-    fn add(&self, x: &Rows<'_>, rows: Range<usize>, stages: Range<usize>, worker: &mut Worker, scores: &mut [f64]) {
+    fn add(
+        &self,
+        x: &Rows<'_>,
+        rows: Range<usize>,
+        stages: Range<usize>,
+        worker: &mut Worker,
+        scores: &mut [f64],
+    ) -> Result<()> {
         let per_stage = if self.combine == Combine::Columns { self.width } else { 1 };
         let at_once = (IDS_AT_ONCE / (rows.len() * per_stage).max(1)).max(1);
         for first in stages.clone().step_by(at_once) {
             let stages = first..(first + at_once).min(stages.end);
-            let trees = self.trees_of(stages.clone());
-            worker.ids.resize(rows.len() * trees.len(), 0);
+            let trees = self.trees_of(stages.clone())?;
+            try_resize("the leaves of rows", &mut worker.ids, rows.len() * trees.len(), 0)?;
             x.walk(rows.clone(), &trees, &mut worker.rows, &mut worker.ids);
             let leaf = |row: usize, t: usize| {
                 let node = worker.ids[row * trees.len() + t];
@@ -209,7 +234,7 @@ impl Boosted {
                 }
                 Combine::RankOne => {
                     for (t, stage) in stages.enumerate() {
-                        let direction = self.direction(stage);
+                        let direction = self.direction(stage)?;
                         for (row, scores) in scores.chunks_exact_mut(self.width).enumerate() {
                             let mut g = [0.0];
                             trees[t].leaves.add_to(leaf(row, t), &mut g);
@@ -220,6 +245,7 @@ impl Boosted {
                 Combine::OtherRankOne | Combine::OtherEach => unreachable!("refused with the rows"),
             }
         }
+        Ok(())
     }
 }
 
@@ -241,16 +267,10 @@ impl StagedScores<'_> {
         if self.stage == self.model.n_stages() {
             return Ok(None);
         }
-        self.advance(1, control)?;
+        self.model.add_to_rows(&self.rows, self.stage..self.stage + 1, &mut self.scores, control)?;
+        self.stage += 1;
         let shape = (self.rows.n_samples(), self.model.width);
         Ok(Some(ArrayView2::from_shape(shape, &self.scores).expect("a row of scores for each row")))
-    }
-
-    fn advance(&mut self, n_stages: usize, control: &Control) -> Result<()> {
-        let stages = self.stage..self.stage + n_stages;
-        self.model.add_to_rows(&self.rows, stages, &mut self.scores, control)?;
-        self.stage += n_stages;
-        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use super::step_sizes::StepDtype;
 use super::steps::Method;
 use super::vector::Score;
 use crate::data::{LabelView, Matrix, Outputs, Targets};
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
 
 /// What loss, outputs and strategy make together.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    pub(crate) fn new(config: &'a BoostConfig, outputs: Outputs) -> Self {
+    pub(crate) fn new(config: &'a BoostConfig, outputs: Outputs) -> Result<Self> {
         let width = n_scores(&outputs);
         let single = matches!(config.strategy, OutputStrategy::SingleTarget);
         let combine = match config.strategy {
@@ -36,10 +36,12 @@ impl<'a> Problem<'a> {
         };
         let link = Link::new(&config.loss, &outputs, single);
         let softmax = match &outputs {
-            Outputs::Classes { n_classes } if link == Link::Softmax && !is_binary(n_classes) => Some(starts(n_classes)),
+            Outputs::Classes { n_classes } if link == Link::Softmax && !is_binary(n_classes) => {
+                Some(starts(n_classes)?)
+            }
             _ => None,
         };
-        Problem { kind: &config.loss, outputs, width, combine, link, softmax }
+        Ok(Problem { kind: &config.loss, outputs, width, combine, link, softmax })
     }
 
     /// Whether scores are float32.
@@ -49,11 +51,11 @@ impl<'a> Problem<'a> {
     }
 
     /// The loss of rows.
-    pub(crate) fn rows<T: Score>(&self) -> Box<dyn RowLoss<T>> {
-        match &self.softmax {
-            Some(starts) => Box::new(SoftmaxRows { starts: starts.clone() }),
+    pub(crate) fn rows<T: Score>(&self) -> Result<Box<dyn RowLoss<T>>> {
+        Ok(match &self.softmax {
+            Some(starts) => Box::new(SoftmaxRows { starts: try_copied("the columns of scores", starts)? }),
             None => T::rows_of(self.kind),
-        }
+        })
     }
 
     pub(crate) fn method(&self) -> Method {
@@ -163,11 +165,12 @@ fn indicator<'a>(n: usize, on: impl Fn(usize) -> bool) -> Result<Targets<'a>> {
 }
 
 /// First column of each output, and the number of columns at the end.
-pub(crate) fn starts(n_classes: &[u32]) -> Vec<usize> {
-    let mut starts = vec![0];
+pub(crate) fn starts(n_classes: &[u32]) -> Result<Vec<usize>> {
+    let mut starts = try_with_capacity("the columns of scores", n_classes.len() + 1)?;
+    starts.push(0);
     starts.extend(n_classes.iter().scan(0, |end, &k| {
         *end += k as usize;
         Some(*end)
     }));
-    starts
+    Ok(starts)
 }

@@ -24,7 +24,7 @@ use crate::config::{Criterion, Sampling, TreeConfig};
 use crate::control::Control;
 use crate::criterion::variance::RealTargets;
 use crate::data::{Matrix, Outputs, Targets, Weights};
-use crate::error::{Result, try_collected, try_filled, try_push, try_with_capacity};
+use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_results, try_with_capacity};
 use crate::forest::bootstrap::{Urn, tree_key};
 use crate::forest::rows::Rows;
 use crate::pool;
@@ -81,6 +81,8 @@ struct Finished {
     validation_loss: Option<f64>,
 }
 
+const STAGES: &str = "the stages of a model";
+
 /// Purpose of a stage's key.
 const GROWTH: u64 = 1;
 
@@ -99,11 +101,14 @@ impl Fitting<'_> {
                 _ => None,
             };
             let data = self.data::<T>(y, shared.weights.try_clone()?)?;
-            tracks.push(self.track(data, validation, &shared)?);
+            try_push("the columns of y", &mut tracks, self.track(data, validation, &shared)?)?;
         }
         let empty = || Boosted::empty(&self.problem, self.x.n_features(), config);
         let mut grown = model.map_or_else(empty, |model| model.truncated(model.n_stages()))?;
-        grown.start = tracks.iter().flat_map(|track| track.start.iter().copied()).collect();
+        grown.start = Vec::new();
+        for track in &tracks {
+            try_extend("the constants that boosting starts from", &mut grown.start, track.start.iter().copied())?;
+        }
         if let Some(model) = model {
             // Those of the rows that are held out now, if any are.
             grown.validation_score.clear();
@@ -127,8 +132,7 @@ impl Fitting<'_> {
             let rows = drawn.as_deref().unwrap_or(&shared.rows);
             let fitted = if single {
                 let one = if tracks.len() > 1 { Control::clone(control).on_one_thread() } else { control.clone() };
-                let mut slots: Vec<Option<Finished>> = Vec::new();
-                slots.resize_with(tracks.len(), || None);
+                let mut slots: Vec<Option<Finished>> = try_collected(STAGES, tracks.iter().map(|_| None))?;
                 let jobs = tracks.iter_mut().zip(&mut slots).enumerate();
                 pool::for_each(
                     control.n_threads(),
@@ -141,7 +145,7 @@ impl Fitting<'_> {
                         Ok(())
                     },
                 )?;
-                slots.into_iter().map(|slot| slot.expect("every track has had its turn")).collect()
+                try_collected(STAGES, slots.into_iter().map(|slot| slot.expect("every track has had its turn")))?
             } else {
                 let next = stage + 1 < config.n_estimators;
                 let next = next.then(|| config.projector(stage + 1, width, fixed.as_ref(), control)).transpose()?;
@@ -163,10 +167,10 @@ impl Fitting<'_> {
             return Ok(vec![in_columns(y)?]);
         }
         let starts = match &self.problem.outputs {
-            Outputs::Classes { n_classes } => starts(n_classes),
+            Outputs::Classes { n_classes } => starts(n_classes)?,
             _ => Vec::new(),
         };
-        (0..self.problem.width).map(|j| column(y, &starts, j)).collect()
+        try_results("the columns of y", (0..self.problem.width).map(|j| column(y, &starts, j)))
     }
 
     fn shared(&self) -> Result<Shared<'_>> {
@@ -197,7 +201,7 @@ impl Fitting<'_> {
     }
 
     fn data<'y, T: Score>(&self, y: &'y Targets<'_>, weights: Weights) -> Result<Data<'y, T>> {
-        let loss = self.problem.rows::<T>();
+        let loss = self.problem.rows::<T>()?;
         let width = if self.problem.combine == Combine::Columns { 1 } else { self.problem.width };
         Ok(Data { n_samples: y.n_samples(), y: SplitY::new(y)?, loss, weights, width })
     }
@@ -263,7 +267,7 @@ impl Fitting<'_> {
         let mu = self.config.learning_rate;
         let width = track.train.data.width;
         let mut table = Vec::new();
-        let direction: Vec<f64> = steps.iter().map(|step| mu * step).collect();
+        let direction = try_collected("the steps of a stage", steps.iter().map(|step| mu * step))?;
         let leaf_values = match &weak {
             Weak::Table(g) => {
                 let mut builder = LeafTableBuilder::new(width);
@@ -312,7 +316,7 @@ impl Fitting<'_> {
             let tree = &model.trees[stage * n_tracks + t];
             let width = track.train.data.width;
             let steps = model.step_sizes.of_stage(stage, model.width).skip(t).take(width);
-            let direction: Vec<f64> = steps.map(|step| model.learning_rate * step).collect();
+            let direction = try_collected("the steps of a stage", steps.map(|step| model.learning_rate * step))?;
             let columns = tree.leaves.width();
             let mut values = try_filled("the leaves of a stage", 0.0, tree.n_leaves() * columns)?;
             values.chunks_exact_mut(columns).enumerate().for_each(|(leaf, row)| tree.leaves.add_to(leaf, row));
@@ -331,11 +335,10 @@ impl Fitting<'_> {
     }
 
     fn record(&self, grown: &mut Boosted, fitted: Vec<Finished>) -> Result<()> {
-        const WHAT: &str = "the stages of a model";
         grown.train_score.extend(mean(fitted.iter().map(|f| Some(f.loss))));
         grown.validation_score.extend(mean(fitted.iter().map(|f| f.validation_loss)));
         for Finished { tree, steps, .. } in fitted {
-            try_push(WHAT, &mut grown.trees, Arc::new(tree))?;
+            try_push(STAGES, &mut grown.trees, Arc::new(tree))?;
             grown.step_sizes.extend(steps)?;
         }
         Ok(())

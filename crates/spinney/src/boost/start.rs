@@ -3,7 +3,7 @@
 use super::loss::{LossKind, softmax};
 use super::state::Data;
 use super::vector::Score;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::{Result, try_collected, try_extend, try_filled, try_results, try_with_capacity};
 use crate::split::dispatch::SplitY;
 use crate::tree::fill::exact_mean;
 
@@ -22,9 +22,9 @@ pub(crate) fn start<T: Score>(
             let weights = try_collected(WHAT, rows.iter().map(|&row| units(row) as f64 * data.weights.unit))?;
             let constant = |j: usize| match kind {
                 LossKind::SquaredError => Ok(exact_mean(rows.iter().map(|&row| (y.of(row)[j], units(row))))),
-                _ => Ok(loss.start(&try_collected(WHAT, rows.iter().map(|&row| y.of(row)[j]))?, &weights)),
+                _ => loss.start(&try_collected(WHAT, rows.iter().map(|&row| y.of(row)[j]))?, &weights),
             };
-            (0..data.width).map(constant).collect()
+            try_results(WHAT, (0..data.width).map(constant))
         }
         SplitY::Slots(y) => {
             let mut on = try_filled(WHAT, 0u64, data.width)?;
@@ -32,11 +32,15 @@ pub(crate) fn start<T: Score>(
             let weight = |units: u64| units as f64 * data.weights.unit;
             let total: u64 = rows.iter().map(|&row| units(row)).sum();
             if let Some(starts) = softmax_starts {
-                let shares: Vec<f64> = on.iter().map(|&on| weight(on)).collect();
-                return Ok(starts.windows(2).flat_map(|s| softmax::start(&shares[s[0]..s[1]])).collect());
+                let shares = try_collected(WHAT, on.iter().map(|&on| weight(on)))?;
+                let mut all = try_with_capacity(WHAT, data.width)?;
+                for s in starts.windows(2) {
+                    try_extend(WHAT, &mut all, softmax::start(&shares[s[0]..s[1]])?)?;
+                }
+                return Ok(all);
             }
             let labels = [kind.y_of_off(), 1.0];
-            Ok(on.iter().map(|&on| loss.start(&labels, &[weight(total - on), weight(on)])).collect())
+            try_results(WHAT, on.iter().map(|&on| loss.start(&labels, &[weight(total - on), weight(on)])))
         }
     }
 }

@@ -15,7 +15,7 @@ use super::projector::Projector;
 use super::vector::{Score, TILE_ROWS, add, add_rounded, add_scaled, take_largest, vectorised};
 use crate::control::Control;
 use crate::data::Weights;
-use crate::error::{ErrorKind, Result, try_collected, try_filled, try_push};
+use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_push};
 use crate::pool;
 use crate::split::dispatch::SplitY;
 use crate::tree::fill::exact_mean;
@@ -78,7 +78,7 @@ impl<T: Score> State<T> {
         let what = "the scores of the training rows";
         let len = n_samples.checked_mul(start.len()).ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
         let mut scores = control.try_filled(what, T::from_f64(0.0), len)?;
-        let start: Vec<T> = start.iter().map(|&s| T::from_f64(s)).collect();
+        let start = try_collected(what, start.iter().map(|&s| T::from_f64(s)))?;
         scores.chunks_exact_mut(start.len()).for_each(|row| row.copy_from_slice(&start));
         Ok(State { scores })
     }
@@ -153,7 +153,7 @@ impl<T: Score> State<T> {
             None => {
                 let (first, rest) = largest.split_at_mut(width);
                 rest.chunks_exact(width).for_each(|chunk| take_largest(first, chunk));
-                first.to_vec()
+                try_copied("the bounds of gradients", first)?
             }
         };
         let weighted = losses.iter().enumerate().map(|(row, &loss)| (loss, data.weights.units(row)));
@@ -242,7 +242,7 @@ impl<T: Score> State<T> {
         const WHAT: &str = "sums of gradients";
         let (size, width) = (chunk_rows(data.width), data.width);
         let total: f64 = leaves.weights.iter().sum();
-        let grids: Vec<T> = bounds.iter().map(|&bound| T::magic(bound.to_f64(), total)).collect();
+        let grids = try_collected(WHAT, bounds.iter().map(|&bound| T::magic(bound.to_f64(), total)))?;
         let mut chunks: Vec<(usize, &[u32])> = Vec::new();
         for leaf in 0..leaves.len() {
             leaves.rows(leaf).chunks(size).try_for_each(|rows| try_push(WHAT, &mut chunks, (leaf, rows)))?;

@@ -12,7 +12,7 @@ use super::loss::{LineProblem, LossKind};
 use super::state::{Data, Leaves, State};
 use super::vector::Score;
 use crate::control::Control;
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_filled, try_with_capacity};
 use crate::pool;
 
 /// What the weak model predicts for the rows of each leaf.
@@ -91,7 +91,8 @@ impl<T: Score> Stage<'_, T> {
                 products.iter_mut().zip(sums).for_each(|(product, sum)| *product += g * sum);
             })?;
             let square: f64 = values.iter().zip(&self.leaves.weights).map(|(g, w)| g * g * w).sum();
-            products.into_iter().map(|product| if square > 0.0 { product / square } else { 0.0 }).collect()
+            products.iter_mut().for_each(|product| *product = if square > 0.0 { *product / square } else { 0.0 });
+            products
         } else {
             let weak = Weak::Scalars(values);
             let steps = self.steps_along(&weak)?;
@@ -163,7 +164,7 @@ impl<T: Score> Stage<'_, T> {
                 return Ok(0.0);
             }
             let problem = LineProblem { y: &y, scores: &scores, direction: &direction, weights: &weights };
-            Ok(loss.step(&problem, self.search))
+            loss.step(&problem, self.search)
         })
     }
 
@@ -203,6 +204,8 @@ impl<T: Score> Stage<'_, T> {
                 SoftmaxProblem { n_classes: k, classes: &classes, scores: &scores, directions, weights: &weights };
             problem.step()
         })?;
-        Ok(of_outputs.concat())
+        let mut steps = try_with_capacity(WHAT, width)?;
+        of_outputs.iter().for_each(|of_output| steps.extend_from_slice(of_output));
+        Ok(steps)
     }
 }

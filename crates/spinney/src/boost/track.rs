@@ -142,7 +142,8 @@ impl<T: Score> Side<'_, T> {
             (Weak::Scalars(values), Scores::Dense(_)) => {
                 of_rows =
                     try_collected("the predictions of a stage", leaf_of.iter().map(|&leaf| values[leaf as usize]))?;
-                direction = contribution.direction.iter().map(|&v| T::from_f64(v)).collect();
+                direction =
+                    try_collected("the steps of a stage", contribution.direction.iter().map(|&v| T::from_f64(v)))?;
                 Update::RankOne { values: &of_rows, direction: &direction }
             }
             (Weak::Table(_), Scores::Dense(_)) => Update::Leaves { leaf_of: &leaf_of, table: contribution.table },

@@ -93,7 +93,7 @@ impl BoostConfig {
         } else if self.n_iter_no_change.is_some() {
             return Err(Error::invalid("validation", "None", "a validation set, as n_iter_no_change is given"));
         }
-        let mut problem = Problem::new(self, outputs);
+        let mut problem = Problem::new(self, outputs)?;
         problem.combine = combine;
         let columns = in_columns(y)?;
         let columns_validation = validation.as_ref().map(|(y, _)| in_columns(y)).transpose()?;
@@ -179,7 +179,8 @@ impl Fitting<'_> {
             }
             .steps_along(&weak)?;
             let steps = self.problem.step_dtype(self.config)?.cut(steps);
-            let direction: Vec<T> = steps.iter().map(|step| T::from_f64(self.config.learning_rate * step)).collect();
+            let scaled = steps.iter().map(|step| T::from_f64(self.config.learning_rate * step));
+            let direction = try_collected("the steps of a stage", scaled)?;
             let update = |values| match q == width {
                 true => Update::Each { values, direction: &direction },
                 false => Update::RankOne { values, direction: &direction },
@@ -205,7 +206,7 @@ impl Fitting<'_> {
     fn data<'y, T: Score>(&self, y: &'y Targets<'_>, sample_weight: Option<&[f64]>) -> Result<Data<'y, T>> {
         let n_samples = y.n_samples();
         let weights = Weights::of_rows(sample_weight, n_samples)?;
-        let loss = self.problem.rows::<T>();
+        let loss = self.problem.rows::<T>()?;
         Ok(Data { n_samples, y: SplitY::new(y)?, loss, weights, width: self.problem.width })
     }
 }

@@ -23,7 +23,7 @@ use super::indicators::{Indicators, Scratch};
 use super::mass::NodeMass;
 use super::rows::{FitRows, Kind};
 use crate::control::Control;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_copied, try_filled, try_with_capacity};
 use labels::Fitted;
 pub(crate) use moves::dot;
 
@@ -126,7 +126,7 @@ impl<'a> Engine<'a> {
             open,
             slot: try_filled(WHAT, NONE, n)?,
             coefficients: Vec::new(),
-            overall: vec![0.0; width],
+            overall: try_filled(WHAT, 0.0, width)?,
             train,
             is_moved: try_filled(WHAT, false, rows.n_rows())?,
             factor,
@@ -209,9 +209,9 @@ impl<'a> Engine<'a> {
             return fitted.sum(self.nodes, rows, &self.coefficients, self.nodes.rows(node));
         }
         let mut c = match &self.keeper {
-            Keeper::Sums(sums) => sums[node * rows.width..(node + 1) * rows.width].to_vec(),
+            Keeper::Sums(sums) => try_copied(WHAT, &sums[node * rows.width..(node + 1) * rows.width])?,
             _ => {
-                let mut c = vec![0.0; rows.width];
+                let mut c = try_filled(WHAT, 0.0, rows.width)?;
                 for &i in self.nodes.rows(node) {
                     let w = rows.weight[i as usize];
                     if w > 0.0 {

@@ -11,7 +11,7 @@ use super::engine::Engine;
 use super::path::Track;
 use super::stagewise::{length, round_direction};
 use crate::control::Control;
-use crate::error::{Result, try_push};
+use crate::error::{Result, try_filled, try_push};
 use crate::forest::Forest;
 use crate::rng::{Key, Stream};
 
@@ -51,7 +51,7 @@ pub(crate) fn grow(
     for tree in 0..forest.n_trees() {
         add_children(engine.nodes.offsets[tree], engine, &mut candidates)?;
     }
-    let mut direction = vec![0.0; engine.rows.width];
+    let mut direction = try_filled("the step of a move", 0.0, engine.rows.width)?;
     let mut largest = 0.0f64;
     while track.n_moves() < growth.max_nodes && !track.is_full() {
         control.check()?;

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{ErrorKind, Result, try_extend, try_filled, try_reserve, try_with_capacity};
+use crate::error::{ErrorKind, Result, try_extend, try_filled, try_push, try_reserve, try_resize, try_with_capacity};
 use crate::forest::Forest;
 use crate::forest::rows::Rows;
 
@@ -263,23 +263,22 @@ impl Indicators {
             if right[i] == 0 {
                 let mut sums = spare.pop().unwrap_or_default();
                 sums.clear();
-                try_reserve(WHAT, &mut sums, width)?;
-                sums.resize(width, 0.0);
+                try_resize(WHAT, &mut sums, width, 0.0)?;
                 let rows = &order[self.start[first + i] as usize..self.end[first + i] as usize];
                 rows.iter().for_each(|&row| add(row as usize, &mut sums));
                 visit(first + i, &sums)?;
-                done.push(sums);
+                try_push(WHAT, &mut done, sums)?;
             } else if ready {
                 let (second, mut sums) = (done.pop().unwrap_or_default(), done.pop().unwrap_or_default());
                 sums.iter_mut().zip(&second).for_each(|(s, v)| *s += v);
-                spare.push(second);
+                try_push(WHAT, &mut spare, second)?;
                 visit(first + i, &sums)?;
-                done.push(sums);
+                try_push(WHAT, &mut done, sums)?;
             } else {
                 let (left, right) = (at + 1, right[i]);
                 let left_is_larger = end[left as usize] - left >= end[right as usize] - right;
                 let (larger, smaller) = if left_is_larger { (left, right) } else { (right, left) };
-                todo.extend([(at, true), (smaller, false), (larger, false)]);
+                try_extend(WHAT, &mut todo, [(at, true), (smaller, false), (larger, false)])?;
             }
         }
         Ok(())

@@ -23,7 +23,7 @@ use super::path::{Records, Solution, Steps};
 use super::rows::{FitRows, Kind};
 use super::stagewise::length;
 use crate::control::Control;
-use crate::error::{Result, try_extend, try_filled, try_push, try_reserve};
+use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_reserve};
 
 /// The sequence of penalties.
 #[derive(Clone, Copy, Debug)]
@@ -122,17 +122,17 @@ impl<'a> Solver<'a> {
         let mut solver = Solver {
             nodes,
             mass,
-            intercept: rows.start.clone(),
+            intercept: try_copied(WHAT, &rows.start)?,
             rows,
             standardize,
             penalties,
             coordinates: Vec::new(),
-            overall: vec![0.0; width],
+            overall: try_filled(WHAT, 0.0, width)?,
             slopes: try_filled(WHAT, -1.0, nodes.n_nodes())?,
             scratch: Scratch::default(),
             lambda_max: 0.0,
         };
-        solver.settle(STEPS);
+        solver.settle(STEPS)?;
         solver.look(control)?;
         solver.lambda_max = solver.slopes.iter().copied().fold(0.0, f64::max);
         Ok(solver)
@@ -143,11 +143,12 @@ impl<'a> Solver<'a> {
     }
 
     /// Moves the constant to where the loss is least; by at most so many Newton steps, where it takes any.
-    fn settle(&mut self, max_steps: usize) {
+    fn settle(&mut self, max_steps: usize) -> Result<()> {
         let width = self.rows.width;
-        let mut change = vec![0.0; width];
+        let zeros = || try_filled(WHAT, 0.0, width);
+        let (mut change, mut curvatures, mut step) = (zeros()?, zeros()?, zeros()?);
         for _ in 0..max_steps {
-            let mut curvatures = vec![0.0; width];
+            curvatures.fill(0.0);
             self.overall.fill(0.0);
             for i in 0..self.rows.n_rows() {
                 let w = self.rows.weight[i];
@@ -157,26 +158,24 @@ impl<'a> Solver<'a> {
                 }
             }
             // Far out, curvatures vanish sooner than slopes.
-            let newton = |(s, h): (&f64, f64)| if h > 0.0 { (s / h).clamp(-1.0, 1.0) } else { 0.0 };
+            let newton = |s: f64, h: f64| if h > 0.0 { (s / h).clamp(-1.0, 1.0) } else { 0.0 };
             let squared = self.rows.kind == Kind::Squared;
-            let exact = |s: &f64| s / self.rows.total;
-            let step: Vec<f64> = if squared {
-                self.overall.iter().map(exact).collect()
-            } else {
-                self.overall.iter().zip(curvatures).map(newton).collect()
-            };
+            for (step, (&s, &h)) in step.iter_mut().zip(self.overall.iter().zip(&curvatures)) {
+                *step = if squared { s / self.rows.total } else { newton(s, h) };
+            }
             for i in 0..self.rows.n_rows() {
                 self.rows.shift(i, 1.0, &step, &mut change);
             }
             self.intercept.iter_mut().zip(&step).for_each(|(b, s)| *b += s);
             if squared {
                 self.overall.fill(0.0);
-                return;
+                break;
             }
             if length(&self.overall) <= SETTLED * self.rows.total {
-                return;
+                break;
             }
         }
+        Ok(())
     }
 
     /// Sums the gradients of all nodes.
@@ -240,11 +239,10 @@ impl<'a> Solver<'a> {
     }
 
     /// One sweep of the squared error: the largest violation of optimality that it met, as a penalty. Losses follow later.
-    fn sweep(&mut self, lambda: f64, only_active: bool) -> f64 {
+    fn sweep(&mut self, lambda: f64, only_active: bool) -> Result<f64> {
         let Solver { nodes, rows, coordinates, overall, .. } = self;
         let (width, total) = (rows.width, rows.total);
-        let mut sums = vec![0.0; width];
-        let mut step = vec![0.0; width];
+        let (mut sums, mut step) = (try_filled(WHAT, 0.0, width)?, try_filled(WHAT, 0.0, width)?);
         let mut worst = 0.0f64;
         for coordinate in coordinates {
             if only_active && !coordinate.is_active() {
@@ -277,7 +275,7 @@ impl<'a> Solver<'a> {
             overall.iter_mut().zip(&step).for_each(|(all, s)| *all -= weight * s);
             worst = worst.max(moved * bend / coordinate.penalty);
         }
-        worst
+        Ok(worst)
     }
 
     /// Sweeps until the objective over the coordinates is least, or no sweep is left.
@@ -286,7 +284,7 @@ impl<'a> Solver<'a> {
         while *left > 0 {
             control.check()?;
             *left -= 1;
-            let settled = self.sweep(lambda, only_active) <= tolerance;
+            let settled = self.sweep(lambda, only_active)? <= tolerance;
             if settled && !only_active {
                 break;
             }
@@ -306,7 +304,7 @@ impl<'a> Solver<'a> {
                 Kind::Squared => self.descend(lambda, tolerance, &mut left, control)?,
                 _ => self.newton(lambda, tolerance, &mut left, control)?,
             }
-            self.settle(STEPS);
+            self.settle(STEPS)?;
             self.look(control)?;
             if left == 0 || !self.admit(lambda + tolerance)? {
                 break;
@@ -327,12 +325,12 @@ impl<'a> Solver<'a> {
 
     /// Puts a solution in place of where things are.
     fn restore(&mut self, solution: &Solution, control: &Control) -> Result<()> {
-        let mut change = vec![0.0; self.rows.width];
-        let step: Vec<f64> = solution.start.iter().zip(&self.intercept).map(|(b, a)| b - a).collect();
+        let mut change = try_filled(WHAT, 0.0, self.rows.width)?;
+        let step = try_collected(WHAT, solution.start.iter().zip(&self.intercept).map(|(b, a)| b - a))?;
         for i in 0..self.rows.n_rows() {
             self.rows.shift(i, 1.0, &step, &mut change);
         }
-        self.intercept.clone_from(&solution.start);
+        self.intercept.copy_from_slice(&solution.start);
         for (&node, beta) in &solution.betas {
             for &i in self.nodes.rows(node as usize) {
                 self.rows.shift(i as usize, 1.0, beta, &mut change);
@@ -345,7 +343,7 @@ impl<'a> Solver<'a> {
         self.coordinates.clear();
         self.admit(-0.5)?;
         for (coordinate, beta) in self.coordinates.iter_mut().zip(solution.betas.values()) {
-            coordinate.beta.clone_from(beta);
+            coordinate.beta.copy_from_slice(beta);
         }
         self.look(control)
     }

@@ -66,7 +66,7 @@ pub use path::{Coefficient, CompressionPath};
 use crate::boost::problem::is_binary;
 use crate::control::Control;
 use crate::data::{Matrix, Outputs, Targets};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_copied};
 use crate::forest::Forest;
 use engine::{Engine, Scoring};
 use indicators::Indicators;
@@ -135,7 +135,8 @@ impl CompressConfig {
         };
         let nodes = Indicators::new(forest, x, &rows.ids, control)?;
         let mass = NodeMass::new(&nodes, &rows)?;
-        let (width, scale, start) = (rows.width, rows.scale.clone(), rows.start.clone());
+        let what = "the rows of a path";
+        let (width, scale, start) = (rows.width, try_copied(what, &rows.scale)?, try_copied(what, &rows.start)?);
         let mut track = Track::new(&nodes, &rows, self.max_test_nodes, keep == Keep::All)?;
         let (records, steps) = match self.method {
             CompressMethod::Stagewise { step_size, max_steps } => {

@@ -7,7 +7,7 @@ use crate::boost::loss::softmax;
 use crate::boost::problem::starts;
 use crate::control::Control;
 use crate::data::{Matrix, Outputs};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_filled};
 use crate::forest::{Forest, TopK, best_columns, into_array, try_matrix};
 use crate::tree::Precision;
 
@@ -96,19 +96,22 @@ impl Compressed {
     pub fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
         let mut scores = self.predict_scores(x, control)?;
         let columns = self.outputs.width();
+        let mut pulse = control.pulse();
         if columns == scores.ncols() {
-            let mut out = vec![0.0; columns];
-            let starts = self.class_starts();
+            let mut out = try_filled("a row of predictions", 0.0, columns)?;
+            let starts = self.class_starts()?;
             for mut row in scores.axis_iter_mut(Axis(0)) {
                 let row = row.as_slice_mut().expect("predictions are made in rows");
                 self.link_row(&starts, row, &mut out);
                 row.copy_from_slice(&out);
+                pulse.after(columns)?;
             }
             return Ok(scores);
         }
-        let mut out = try_matrix("predictions", 0.0, scores.nrows(), columns)?;
+        let mut out = try_matrix("predictions", scores.nrows(), columns)?;
         for (row, out) in scores.column(0).iter().zip(out.chunks_exact_mut(columns)) {
             self.link_row(&[], &[*row], out);
+            pulse.after(columns)?;
         }
         Ok(into_array(out, scores.nrows(), columns))
     }
@@ -132,11 +135,11 @@ impl Compressed {
         }
         let predictions = self.predict(x, control)?;
         let n = predictions.nrows();
-        let mut indices = try_matrix("the best columns", 0, n, k)?;
-        let mut scores = try_matrix("the best scores", 0.0, n, k)?;
+        let mut indices = try_matrix("the best columns", n, k)?;
+        let mut scores = try_matrix("the best scores", n, k)?;
         let places = indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k));
         for (row, (indices, scores)) in predictions.outer_iter().zip(places) {
-            best_columns(row.to_slice().expect("predictions are made in rows"), indices, scores);
+            best_columns(row.to_slice().expect("predictions are made in rows"), indices, scores)?;
         }
         Ok(TopK { indices: into_array(indices, n, k), scores: into_array(scores, n, k) })
     }
@@ -150,10 +153,10 @@ impl Compressed {
         Ok(Compressed { forest, outputs: self.outputs.clone(), link: self.link, l1_norm: self.l1_norm })
     }
 
-    fn class_starts(&self) -> Vec<usize> {
+    fn class_starts(&self) -> Result<Vec<usize>> {
         match &self.outputs {
             Outputs::Classes { n_classes } => starts(n_classes),
-            _ => Vec::new(),
+            _ => Ok(Vec::new()),
         }
     }
 

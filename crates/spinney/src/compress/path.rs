@@ -11,7 +11,7 @@ use super::model::{Compressed, Link};
 use super::rebuild::{Linear, rebuild};
 use super::rows::FitRows;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_copied, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
 use crate::forest::Forest;
 
 const WHAT: &str = "the path";
@@ -273,7 +273,7 @@ impl CompressionPath {
                     };
                     beta.iter_mut().zip(direction).for_each(|(b, &u)| *b += length * f64::from(u));
                 }
-                Solution { start: self.start.clone(), betas }
+                Solution { start: try_copied(WHAT, &self.start)?, betas }
             }
             Steps::Knots(lasso) => lasso.knot(step)?,
         })
@@ -281,7 +281,7 @@ impl CompressionPath {
 
     /// In the units of y, of indicators that are 0 and 1.
     fn linear(&self, solution: Solution) -> Result<Linear> {
-        let mut intercept: Vec<f64> = solution.start.iter().zip(&self.scale).map(|(b, s)| b * s).collect();
+        let mut intercept = try_collected(WHAT, solution.start.iter().zip(&self.scale).map(|(b, s)| b * s))?;
         let offsets = self.forest.trees.iter().scan(0usize, |first, tree| {
             let this = *first;
             *first += tree.n_nodes();

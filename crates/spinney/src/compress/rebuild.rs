@@ -15,7 +15,7 @@ use super::path::Coefficient;
 use crate::config::Criterion;
 use crate::control::Control;
 use crate::data::Outputs;
-use crate::error::{Result, try_copied, try_push, try_with_capacity};
+use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
 use crate::forest::Forest;
 use crate::tree::leaves::LeafTableBuilder;
 use crate::tree::{Node, Tree};
@@ -34,18 +34,19 @@ pub(crate) struct Linear {
 
 pub(crate) fn rebuild(forest: &Forest, linear: &Linear) -> Result<Forest> {
     let outputs = Outputs::Real { n_outputs: linear.intercept.len() };
-    let parts: Vec<&[Coefficient]> = linear.coefficients.chunk_by(|a, b| a.0 == b.0).collect();
+    let mut parts: Vec<&[Coefficient]> = try_with_capacity(WHAT, forest.n_trees())?;
+    parts.extend(linear.coefficients.chunk_by(|a, b| a.0 == b.0));
     let is_sparse = is_sparse(linear);
     let n_kept = (parts.len() + usize::from(is_sparse)) as f64;
     let mut trees = try_with_capacity(WHAT, parts.len() + 1)?;
-    let zeros = vec![0.0; linear.intercept.len()];
+    let zeros = try_filled(WHAT, 0.0, linear.intercept.len())?;
     let of_all = if is_sparse { &zeros } else { &linear.intercept };
     for part in &parts {
         let tree = &forest.trees[part[0].0 as usize];
         trees.push(Arc::new(rebuild_tree(tree, part, of_all, n_kept, &outputs)?));
     }
     if trees.is_empty() || is_sparse {
-        let constant: Vec<f64> = linear.intercept.iter().map(|b| n_kept.max(1.0) * b).collect();
+        let constant = try_collected(WHAT, linear.intercept.iter().map(|b| n_kept.max(1.0) * b))?;
         trees.push(Arc::new(rebuild_tree(&forest.trees[0], &[], &constant, 1.0, &outputs)?));
     }
     Ok(Forest { n_features: forest.n_features, outputs, trees })
@@ -85,8 +86,8 @@ fn rebuild_tree(
     let (mut impurity, mut samples, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     let mut n_leaves = 0;
     // Sums along the path to a node: no more of them than there are leaves to come.
-    let mut todo: Vec<(usize, Option<usize>, Vec<f64>)> = vec![(0, None, vec![0.0; intercept.len()])];
-    let mut values = vec![0.0; intercept.len()];
+    let mut values = try_filled(WHAT, 0.0, intercept.len())?;
+    let mut todo: Vec<(usize, Option<usize>, Vec<f64>)> = vec![(0, None, try_copied(WHAT, &values)?)];
     while let Some((i, right_of, mut sums)) = todo.pop() {
         if let Some(parent) = right_of {
             let parent: &mut Node = &mut nodes[parent];

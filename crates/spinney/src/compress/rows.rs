@@ -109,12 +109,12 @@ impl FitRows {
         let binary = matches!(&outputs, Outputs::Classes { n_classes } if is_binary(n_classes));
         let kind = match (&outputs, config.loss) {
             (_, CompressLoss::SquaredError) => Kind::Squared,
-            (Outputs::Classes { n_classes }, _) if !binary => Kind::Softmax(starts(n_classes)),
+            (Outputs::Classes { n_classes }, _) if !binary => Kind::Softmax(starts(n_classes)?),
             _ => Kind::Logistic,
         };
         let judge = match &outputs {
             Outputs::Classes { .. } if binary => Judge::Binary(if kind == Kind::Squared { 0.5 } else { 0.0 }),
-            Outputs::Classes { n_classes } => Judge::Classes(starts(n_classes)),
+            Outputs::Classes { n_classes } => Judge::Classes(starts(n_classes)?),
             _ => Judge::Loss,
         };
         let implicit = matches!(config.method, CompressMethod::Stagewise { .. })
@@ -123,7 +123,7 @@ impl FitRows {
             && !matches!(outputs, Outputs::Real { .. })
             && width > NARROW
             && (judge == Judge::Loss || held.iter().all(|v| *v == 0.0));
-        let n_values = if implicit { 0 } else { try_matrix::<()>(WHAT, (), ids.len(), width)?.len() };
+        let n_values = if implicit { 0 } else { try_matrix::<()>(WHAT, ids.len(), width)?.len() };
         let n_outputs = match &kind {
             Kind::Softmax(starts) => starts.len() - 1,
             _ => width,
@@ -133,8 +133,8 @@ impl FitRows {
             total: weight.iter().sum(),
             held_total: held.iter().sum(),
             kind,
-            scale: vec![1.0; width],
-            start: vec![0.0; width],
+            scale: try_filled(WHAT, 1.0, width)?,
+            start: try_filled(WHAT, 0.0, width)?,
             values: control.try_filled(WHAT, 0.0, n_values)?,
             gradients: Vec::new(),
             ptr: Vec::new(),
@@ -166,7 +166,7 @@ impl FitRows {
                     this.on.extend_from_slice(y.of(id));
                     this.ptr.push(this.on.len());
                 }
-                this.start_columns();
+                this.start_columns()?;
             }
         }
         if this.kind != Kind::Squared {
@@ -197,8 +197,8 @@ impl FitRows {
         }
     }
 
-    fn start_columns(&mut self) {
-        let mut on = vec![0.0; self.width];
+    fn start_columns(&mut self) -> Result<()> {
+        let mut on = try_filled(WHAT, 0.0, self.width)?;
         for i in 0..self.n_rows() {
             self.on[self.ptr[i]..self.ptr[i + 1]].iter().for_each(|&c| on[c as usize] += self.weight[i]);
         }
@@ -213,9 +213,10 @@ impl FitRows {
             }
             Kind::Softmax(starts) => {
                 for range in starts.windows(2).map(|s| s[0]..s[1]) {
-                    let logs: Vec<f64> = on[range.clone()].iter().map(|&on| clipped(on).ln()).collect();
-                    let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
-                    self.start[range].iter_mut().zip(&logs).for_each(|(b, log)| *b = log - mean);
+                    let start = &mut self.start[range.clone()];
+                    start.iter_mut().zip(&on[range]).for_each(|(b, &on)| *b = clipped(on).ln());
+                    let mean = start.iter().sum::<f64>() / start.len().max(1) as f64;
+                    start.iter_mut().for_each(|b| *b -= mean);
                 }
             }
         }
@@ -228,6 +229,7 @@ impl FitRows {
                 values.copy_from_slice(&self.start);
             }
         }
+        Ok(())
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self> {
@@ -471,7 +473,7 @@ impl FitRows {
     /// measure of [`FitRows::losses`].
     pub(crate) fn loss_of_predictions(&mut self, predictions: ndarray::ArrayView2<'_, f64>) -> Result<f64> {
         if std::mem::take(&mut self.implicit) {
-            self.values = try_matrix(WHAT, 0.0, self.n_rows(), self.width)?;
+            self.values = try_matrix(WHAT, self.n_rows(), self.width)?;
         }
         let (width, n_columns) = (self.width, predictions.ncols());
         for i in 0..self.n_rows() {

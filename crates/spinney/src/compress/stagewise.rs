@@ -10,7 +10,7 @@
 use super::engine::{Engine, Scoring};
 use super::path::Track;
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Result, try_extend, try_filled};
 
 /// How steps are made.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct Stride {
     pub(crate) outputs: Option<usize>,
 }
 
+const WHAT: &str = "the step of a move";
+
 pub(crate) fn stagewise(
     engine: &mut Engine<'_>,
     track: &mut Track<'_>,
@@ -30,7 +32,7 @@ pub(crate) fn stagewise(
     control: &Control,
 ) -> Result<()> {
     let width = engine.rows.width;
-    let mut direction = vec![0.0; width];
+    let mut direction = try_filled(WHAT, 0.0, width)?;
     let mut columns: Vec<usize> = Vec::new();
     let at_first = engine.rows.losses().0;
     while track.n_moves() < steps.most && !track.is_full() && !engine.rows.fits_all(at_first) {
@@ -38,7 +40,7 @@ pub(crate) fn stagewise(
         let Some((node, mut c)) = engine.select(control)? else { break };
         if let Some(k) = steps.outputs.filter(|&k| k < width) {
             columns.clear();
-            columns.extend(0..width);
+            try_extend(WHAT, &mut columns, 0..width)?;
             // Of equals, the first.
             columns.select_nth_unstable_by(k, |&a, &b| c[b].abs().total_cmp(&c[a].abs()).then(a.cmp(&b)));
             columns[k..].iter().for_each(|&column| c[column] = 0.0);

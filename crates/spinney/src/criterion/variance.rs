@@ -78,13 +78,16 @@ impl MovedSums for One {
     }
 }
 
+/// What there is a number of for each output.
+const OUTPUTS: &str = "the sums of a node";
+
 /// Any number of outputs.
 #[derive(Debug)]
 pub(crate) struct Many(Vec<f64>);
 
 impl Many {
-    pub(crate) fn new(n_outputs: usize) -> Self {
-        Many(vec![0.0; n_outputs])
+    pub(crate) fn new(n_outputs: usize) -> Result<Self> {
+        Ok(Many(try_filled(OUTPUTS, 0.0, n_outputs)?))
     }
 }
 
@@ -209,8 +212,8 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(q: usize) -> Self {
-        Sums { total: vec![0.0; q], ..Sums::default() }
+    fn new(q: usize) -> Result<Self> {
+        Ok(Sums { total: try_filled(OUTPUTS, 0.0, q)?, ..Sums::default() })
     }
 
     fn set(&mut self, other: &Sums) -> Result<()> {
@@ -269,12 +272,12 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             squares: try_filled(WHAT, 0, weights.len())?,
             frame_of: try_filled(WHAT, 0, weights.len())?,
             frames: Vec::new(),
-            low: vec![0.0; q],
-            high: vec![0.0; q],
-            center: vec![0.0; q],
+            low: try_filled(OUTPUTS, 0.0, q)?,
+            high: try_filled(OUTPUTS, 0.0, q)?,
+            center: try_filled(OUTPUTS, 0.0, q)?,
             square_bits: 30 - (exponent_above(q as f64) - 13).max(0) / 2,
-            node: Sums::new(q),
-            inherited: Sums::new(q),
+            node: Sums::new(q)?,
+            inherited: Sums::new(q)?,
             frame: Frame { grid: 1.0, square_unit: 1.0, square_size: (1.0, 1.0), level: 0 },
             n_samples: 0,
             distance: 0.0,

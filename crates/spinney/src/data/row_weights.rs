@@ -82,8 +82,8 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
                 codes.iter().enumerate().for_each(|(row, &c)| totals[c as usize] += weight(row));
                 let occurring = totals.iter().filter(|&&t| t > 0.0).count() as f64;
                 let log = |t: f64| if t > 0.0 { (total / (occurring * t)).ln() } else { 0.0 };
-                let by_class: Vec<f64> = totals.into_iter().map(log).collect();
-                logs.iter_mut().zip(codes).for_each(|(sum, &c)| *sum += by_class[c as usize]);
+                totals.iter_mut().for_each(|t| *t = log(*t));
+                logs.iter_mut().zip(codes).for_each(|(sum, &c)| *sum += totals[c as usize]);
             }
         }
         // The product when all labels are 0, corrected for those that are 1.
@@ -96,10 +96,10 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
             let all_zero: f64 =
                 ones.iter().filter(|&&one| varies(one)).map(|one| (total / (2.0 * (total - one))).ln()).sum();
             let correction = |one: f64| if varies(one) { ((total - one) / one).ln() } else { 0.0 };
-            let corrections: Vec<f64> = ones.into_iter().map(correction).collect();
+            ones.iter_mut().for_each(|one| *one = correction(*one));
             for (row, sum) in logs.iter_mut().enumerate() {
                 let labels = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
-                *sum = all_zero + labels.iter().map(|&l| corrections[l as usize]).sum::<f64>();
+                *sum = all_zero + labels.iter().map(|&l| ones[l as usize]).sum::<f64>();
             }
         }
     }

@@ -44,7 +44,7 @@ impl Forest {
         let weighted = |row: usize| sample_weight.is_none_or(|w| w[row] > 0.0);
         let urn = Urn::new(x, sample_weight, config.sampling)?;
         urn.check(config.sampling)?;
-        let mut scores = try_matrix("out-of-bag predictions", 0.0, n, width)?;
+        let mut scores = try_matrix("out-of-bag predictions", n, width)?;
         let mut n_trees = try_filled("out-of-bag predictions", 0u32, n)?;
         // Bit t of row i: tree `first + t` did not draw it.
         let mut unseen = try_filled("out-of-bag rows", 0u64, n)?;
@@ -75,7 +75,7 @@ impl Forest {
                     control.check()?;
                     let range = b * block..b * block + unseen.len();
                     let seen = |r: usize, t: usize| unseen[r] >> t & 1 == 0;
-                    ensemble.add_block(&rows, range, trees.clone(), worker, sums, seen);
+                    ensemble.add_block(&rows, range, trees.clone(), worker, sums, seen)?;
                     n_trees.iter_mut().zip(unseen).for_each(|(n, bits)| *n += bits.count_ones());
                     Ok(())
                 },

@@ -6,13 +6,18 @@
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+use bytemuck::allocation::try_zeroed_vec;
 use ndarray::{Array1, Array2};
 
 use super::Forest;
 use super::rows::{Rows, Scratch};
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{Error, ErrorKind, Result, try_filled, try_reserve, try_with_capacity};
+use crate::error::{
+    Error, ErrorKind, Result, out_of_memory, try_collected, try_filled, try_grow, try_push, try_reserve, try_resize,
+    try_with_capacity,
+};
 use crate::pool;
 use crate::tree::Tree;
 use crate::tree::traverse::path;
@@ -174,9 +179,9 @@ impl<'a> Ensemble<'a> {
         worker: &mut Worker,
         sums: &mut [f64],
         skip: impl Fn(usize, usize) -> bool,
-    ) {
+    ) -> Result<()> {
         let trees = &self.trees[range];
-        worker.ids.resize(rows.len() * trees.len(), 0);
+        try_resize(IDS, &mut worker.ids, rows.len() * trees.len(), 0)?;
         x.walk(rows, trees, &mut worker.rows, &mut worker.ids);
         let rows = sums.chunks_exact_mut(self.width).zip(worker.ids.chunks_exact(trees.len()));
         for (r, (sums, ids)) in rows.enumerate() {
@@ -186,19 +191,28 @@ impl<'a> Ensemble<'a> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Adds the values of tree `tree` to `sums`: as [`Ensemble::add_block`] with one tree.
-    fn add_tree(&self, x: &Rows<'_>, rows: Range<usize>, tree: usize, worker: &mut Worker, sums: &mut [f64]) {
+    fn add_tree(
+        &self,
+        x: &Rows<'_>,
+        rows: Range<usize>,
+        tree: usize,
+        worker: &mut Worker,
+        sums: &mut [f64],
+    ) -> Result<()> {
         let trees = &self.trees[tree..tree + 1];
-        worker.ids.resize(rows.len(), 0);
+        try_resize(IDS, &mut worker.ids, rows.len(), 0)?;
         x.walk(rows, trees, &mut worker.rows, &mut worker.ids);
         let nodes = &trees[0].nodes;
         trees[0].leaves.add_each(worker.ids.iter().map(|&id| nodes[id as usize].right as usize), sums);
+        Ok(())
     }
 
     fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
-        let mut means = try_matrix("predictions", 0.0, x.n_samples(), self.width)?;
+        let mut means = try_matrix("predictions", x.n_samples(), self.width)?;
         self.predict_into(x, &mut means, control)?;
         Ok(into_array(means, x.n_samples(), self.width))
     }
@@ -227,9 +241,9 @@ impl<'a> Ensemble<'a> {
                     control.check()?;
                     let trees = first..(first + at_once).min(self.trees.len());
                     if at_once == 1 {
-                        self.add_tree(&rows, range.clone(), first, worker, sums);
+                        self.add_tree(&rows, range.clone(), first, worker, sums)?;
                     } else {
-                        self.add_block(&rows, range.clone(), trees, worker, sums, |_, _| false);
+                        self.add_block(&rows, range.clone(), trees, worker, sums, |_, _| false)?;
                     }
                 }
                 let n_trees = self.trees.len() as f64;
@@ -242,7 +256,7 @@ impl<'a> Ensemble<'a> {
     fn apply(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<u32>> {
         let rows = self.rows(x)?;
         let (n, n_trees) = (rows.n_samples(), self.trees.len());
-        let mut ids = try_matrix("leaf indices", 0, n, n_trees)?;
+        let mut ids = try_matrix("leaf indices", n, n_trees)?;
         // The leaves are the result: no more of them are held for larger blocks.
         let block = rows.block_rows(1, control.n_threads());
         pool::for_each(
@@ -310,8 +324,8 @@ impl<'a> Ensemble<'a> {
         }
         let rows = self.rows(x)?;
         let n = rows.n_samples();
-        let mut indices = try_matrix("the best columns", 0, n, k)?;
-        let mut scores = try_matrix("the best scores", 0.0, n, k)?;
+        let mut indices = try_matrix("the best columns", n, k)?;
+        let mut scores = try_matrix("the best scores", n, k)?;
         let block = rows.block_rows(self.trees.len(), control.n_threads());
         pool::for_each(
             control.n_threads(),
@@ -319,15 +333,15 @@ impl<'a> Ensemble<'a> {
             || Ok((self.worker(&rows)?, Ranking::new(self.width)?)),
             |(worker, ranking), (b, (indices, scores))| {
                 let range = b * block..(b * block + block).min(n);
-                worker.ids.resize(range.len() * self.trees.len(), 0);
+                try_resize(IDS, &mut worker.ids, range.len() * self.trees.len(), 0)?;
                 rows.walk(range, &self.trees, &mut worker.rows, &mut worker.ids);
                 let ids = worker.ids.chunks_exact(self.trees.len());
                 for ((ids, indices), scores) in ids.zip(indices.chunks_mut(k)).zip(scores.chunks_mut(k)) {
                     control.check()?;
                     for (tree, &id) in self.trees.iter().zip(ids) {
-                        ranking.add(tree, tree.nodes[id as usize].right as usize);
+                        ranking.add(tree, tree.nodes[id as usize].right as usize)?;
                     }
-                    ranking.take_best(self.trees.len() as f64, indices, scores);
+                    ranking.take_best(self.trees.len() as f64, indices, scores)?;
                 }
                 Ok(())
             },
@@ -335,6 +349,9 @@ impl<'a> Ensemble<'a> {
         Ok(TopK { indices: into_array(indices, n, k), scores: into_array(scores, n, k) })
     }
 }
+
+const IDS: &str = "the leaves of rows";
+const RANKING: &str = "a row of predictions";
 
 /// Sums of one row, and the columns that they touch.
 #[derive(Debug)]
@@ -353,19 +370,21 @@ impl Ranking {
         Ok(Ranking { sums, seen, touched: Vec::new(), candidates: Vec::new() })
     }
 
-    fn add(&mut self, tree: &Tree, leaf: usize) {
+    fn add(&mut self, tree: &Tree, leaf: usize) -> Result<()> {
         tree.leaves.add_to(leaf, &mut self.sums);
         for (column, _) in tree.leaves.cells(leaf) {
             if !std::mem::replace(&mut self.seen[column as usize], true) {
-                self.touched.push(column);
+                try_push(RANKING, &mut self.touched, column)?;
             }
         }
+        Ok(())
     }
 
     /// Writes the best columns and their means, and forgets the row.
-    fn take_best(&mut self, n_trees: f64, indices: &mut [u32], scores: &mut [f64]) {
+    fn take_best(&mut self, n_trees: f64, indices: &mut [u32], scores: &mut [f64]) -> Result<()> {
         let k = indices.len();
         self.candidates.clear();
+        try_grow(RANKING, &mut self.candidates, k + self.touched.len())?;
         self.candidates.extend(self.touched.iter().map(|&c| (self.sums[c as usize] / n_trees, c)));
         // Columns never touched have score 0: the first k of them are enough. Fewer than k + touched are looked at.
         let untouched = (0u32..).zip(&self.seen).filter(|(_, seen)| !**seen).map(|(c, _)| (0.0, c));
@@ -375,6 +394,7 @@ impl Ranking {
             self.sums[column as usize] = 0.0;
             self.seen[column as usize] = false;
         }
+        Ok(())
     }
 }
 
@@ -393,15 +413,17 @@ fn take_best(candidates: &mut Vec<(f64, u32)>, indices: &mut [u32], scores: &mut
 }
 
 /// The columns of greatest score of a row, and their scores.
-pub(crate) fn best_columns(row: &[f64], indices: &mut [u32], scores: &mut [f64]) {
-    let mut candidates: Vec<(f64, u32)> = row.iter().copied().zip(0..).collect();
+pub(crate) fn best_columns(row: &[f64], indices: &mut [u32], scores: &mut [f64]) -> Result<()> {
+    let mut candidates = try_collected(RANKING, row.iter().copied().zip(0u32..row.len() as u32))?;
     take_best(&mut candidates, indices, scores);
+    Ok(())
 }
 
-/// `rows * columns` copies of `value`, or [`ErrorKind::OutOfMemory`].
-pub(crate) fn try_matrix<T: Clone>(what: &'static str, value: T, rows: usize, columns: usize) -> Result<Vec<T>> {
+/// `rows * columns` zeros, or [`ErrorKind::OutOfMemory`]. Pages of the system, which are zero as they come: writing a large
+/// matrix for the first time takes as long as other work on it, and is left to who writes and looks at the stop flag.
+pub(crate) fn try_matrix<T: Zeroable>(what: &'static str, rows: usize, columns: usize) -> Result<Vec<T>> {
     let len = rows.checked_mul(columns).ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
-    try_filled(what, value, len)
+    try_zeroed_vec(len).map_err(|()| out_of_memory::<T>(what, len))
 }
 
 pub(crate) fn into_array<T>(values: Vec<T>, rows: usize, columns: usize) -> Array2<T> {

@@ -608,7 +608,7 @@ mod tests {
         let rows: Vec<u32> = (0..n).collect();
         let mut columns = Columns::new(&x, &rows).unwrap();
         columns.forced.way = Some(Way::Columns);
-        let lottery = Lottery::new(Key::from_seed(0), p, p as u32);
+        let lottery = Lottery::new(Key::from_seed(0), p, p as u32).unwrap();
         let visit = |columns: &mut Columns<'_>, samples: Range<u32>| {
             let mut seen = Seen::default();
             columns.visit(&Span { samples, entries: 0..0 }, &lottery, p as u32, &mut seen).unwrap();

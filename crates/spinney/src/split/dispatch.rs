@@ -107,7 +107,7 @@ impl<'a> SearchData<'a> {
                 self.with_variance(Variance::new(y, units, exact, variance::One)?)
             }
             (SplitY::Real(y), _) => {
-                self.with_variance(Variance::new(y, units, exact, variance::Many::new(y.n_outputs))?)
+                self.with_variance(Variance::new(y, units, exact, variance::Many::new(y.n_outputs)?)?)
             }
         }
     }

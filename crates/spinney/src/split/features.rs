@@ -12,6 +12,7 @@
 
 use std::cell::OnceCell;
 
+use crate::error::{Result, try_collected, try_with_capacity};
 use crate::rng::{Key, Stream};
 
 const ROUNDS: usize = 6;
@@ -45,9 +46,10 @@ struct Shuffle {
 }
 
 impl Shuffle {
-    fn new(n: usize) -> Self {
-        let identity: Vec<u16> = (0..n).map(|i| i as u16).collect();
-        Shuffle { feature: identity.clone(), place: identity, swaps: Vec::new() }
+    fn new(n: usize, n_drawn: usize) -> Result<Self> {
+        const WHAT: &str = "the lottery of features";
+        let identity = || try_collected(WHAT, (0..n).map(|i| i as u16));
+        Ok(Shuffle { feature: identity()?, place: identity()?, swaps: try_with_capacity(WHAT, n_drawn)? })
     }
 
     fn draw(&mut self, key: Key, n_drawn: usize) {
@@ -158,16 +160,16 @@ const STRONG_BELOW: u32 = 13;
 
 impl Lottery {
     /// Every node examines `n_drawn` features at least; the order depends on it.
-    pub(crate) fn new(key: Key, n_features: usize, n_drawn: u32) -> Self {
+    pub(crate) fn new(key: Key, n_features: usize, n_drawn: u32) -> Result<Self> {
         let n_shuffled = match n_features {
             ..=FEW => n_features as u32,
             ..=MANY if n_drawn as usize <= n_features / 2 => n_drawn,
             _ => 0,
         };
-        let shuffle = Shuffle::new(if n_shuffled > 0 { n_features } else { 0 });
+        let shuffle = Shuffle::new(if n_shuffled > 0 { n_features } else { 0 }, n_shuffled as usize)?;
         let mut lottery = Lottery { n: n_features as u32, n_shuffled, shuffle, network: OnceCell::new(), key };
         lottery.restart(key);
-        lottery
+        Ok(lottery)
     }
 
     /// The lottery of another key, in the same memory.
@@ -241,13 +243,13 @@ mod tests {
             .into_iter()
             .flat_map(|n| [1, n.isqrt(), n / 2, n].map(|n_drawn| (n, n_drawn.max(1) as u32)))
         {
-            let mut lottery = Lottery::new(Key::from_seed(1), n, n_drawn);
+            let mut lottery = Lottery::new(Key::from_seed(1), n, n_drawn).unwrap();
             lottery.restart(Key::from_seed(n as u64));
             let positions = 0..lottery.n_positions();
             let draws: Vec<(u32, u32)> = positions.filter_map(|i| lottery.feature(i).map(|f| (i, f))).collect();
             assert!((0..n_drawn).all(|i| draws[i as usize].0 == i), "one of the first positions is void");
             assert!(draws.iter().all(|&(i, f)| lottery.position(f) == i));
-            let anew = Lottery::new(Key::from_seed(n as u64), n, n_drawn);
+            let anew = Lottery::new(Key::from_seed(n as u64), n, n_drawn).unwrap();
             assert!(draws.iter().all(|&(i, f)| anew.feature(i) == Some(f)), "an earlier key is remembered");
             let mut drawn: Vec<u32> = draws.into_iter().map(|d| d.1).collect();
             assert_eq!(drawn.len(), n);
@@ -266,7 +268,7 @@ mod tests {
     fn excess(n: usize, n_drawn: u32, drawn: usize, cells: usize, n_keys: u64) -> f64 {
         let mut counts = std::collections::HashMap::<Vec<u32>, u32>::new();
         for k in 0..n_keys {
-            let lottery = Lottery::new(Key::from_seed(1).child(k), n, n_drawn);
+            let lottery = Lottery::new(Key::from_seed(1).child(k), n, n_drawn).unwrap();
             let draws = (0..lottery.n_positions()).filter_map(|i| lottery.feature(i));
             *counts.entry(draws.take(drawn).collect()).or_default() += 1;
         }
@@ -299,7 +301,7 @@ mod tests {
         let mut counts = vec![0u32; n];
         let mut together = 0u32;
         for key in 0..n_keys {
-            let lottery = Lottery::new(Key::from_seed(2).child(key), n, k);
+            let lottery = Lottery::new(Key::from_seed(2).child(key), n, k).unwrap();
             (0..k).filter_map(|i| lottery.feature(i)).for_each(|feature| counts[feature as usize] += 1);
             together += u32::from(lottery.position(17) < k && lottery.position(4321) < k);
         }

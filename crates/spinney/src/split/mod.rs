@@ -129,7 +129,7 @@ impl<P: Partitioner, C: Criterion> NodeSearch<P, C> {
         // A scan picks no more rows than the root has.
         let n_picked = if rules.splitter == Splitter::Random { partitioner.root().n_samples() } else { 0 };
         Ok(NodeSearch {
-            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn),
+            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn)?,
             partitioner,
             criterion,
             rules,

@@ -84,11 +84,11 @@ fn problem() -> impl Strategy<Value = Problem> {
 }
 
 /// Owns what the engine borrows.
-struct Prepared {
+struct Prepared<'a> {
     x: Array2<f32>,
     by_row: SparseView<'static>,
     by_column: SparseView<'static>,
-    targets: Targets<'static>,
+    targets: Targets<'a>,
     rows: Vec<u32>,
     units: Vec<u64>,
     exact: bool,
@@ -96,7 +96,7 @@ struct Prepared {
 }
 
 impl Problem {
-    fn prepare(&self) -> Prepared {
+    fn prepare(&self) -> Prepared<'_> {
         let x = Array2::from_shape_vec((self.n, self.p), self.x.clone()).unwrap();
         let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
         for row in x.rows() {
@@ -111,8 +111,8 @@ impl Problem {
         }
         let by_row = SparseView::try_new(ptr, indices, values, self.p).unwrap();
         let targets = match &self.y {
-            Y::Real(y, q) => Targets::Real(leak(y.clone(), *q)),
-            Y::Classes(y, k) => Targets::Classes { codes: leak(y.clone(), k.len()), n_classes: k.clone() },
+            Y::Real(y, q) => Targets::Real(matrix(y, *q)),
+            Y::Classes(y, k) => Targets::Classes { codes: matrix(y, k.len()), n_classes: k.clone() },
             Y::Labels(y, q) => {
                 let rows: Vec<Vec<u32>> =
                     y.chunks(*q).map(|row| (0..*q as u32).filter(|&j| row[j as usize]).collect()).collect();
@@ -148,23 +148,20 @@ impl Problem {
     }
 }
 
-fn leak<T>(values: Vec<T>, width: usize) -> ndarray::ArrayView2<'static, T> {
-    let n = values.len() / width;
-    ndarray::ArrayView2::from_shape((n, width), values.leak()).unwrap()
+fn matrix<T>(values: &[T], width: usize) -> ndarray::ArrayView2<'_, T> {
+    ndarray::ArrayView2::from_shape((values.len() / width, width), values).unwrap()
 }
 
+/// Makes a criterion of data that it borrows.
+type Make<'a> = dyn FnMut() -> Box<dyn AnyCriterion + 'a> + 'a;
+
 /// Calls `body` with each criterion that fits the targets, for each width of units.
-fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut() -> Box<dyn AnyCriterion>)) {
-    fn with_units<U: Units>(
-        data: &Prepared,
-        units: &'static [U],
-        body: &mut impl FnMut(&str, &mut dyn FnMut() -> Box<dyn AnyCriterion>),
-    ) {
-        let targets: &'static Targets<'static> = Box::leak(Box::new(data.targets.clone()));
+fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str, &mut Make<'_>)) {
+    fn with_units<U: Units>(data: &Prepared<'_>, units: &[U], body: &mut impl FnMut(&str, &mut Make<'_>)) {
         let total = data.rules.total_weight;
-        match Slots::new(targets).unwrap() {
+        match Slots::new(&data.targets).unwrap() {
             Some(slots) => {
-                let slots: &'static Slots<'static> = Box::leak(Box::new(slots));
+                let slots = &slots;
                 body("gini", &mut || boxed(Gini::new(Many::new(slots, units), slots).unwrap()));
                 if slots.n_class_outputs == Some(1) {
                     let one = || counts::One::new(slots, units).unwrap();
@@ -173,12 +170,13 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
                 body("entropy", &mut || boxed(Entropy::new(slots, units, total).unwrap()));
             }
             None => {
-                let Targets::Real(y) = targets else { unreachable!() };
+                let Targets::Real(y) = &data.targets else { unreachable!() };
                 let q = y.ncols();
-                let y: &'static RealTargets<'static> =
-                    Box::leak(Box::new(RealTargets { values: y.to_slice().unwrap().to_vec().into(), n_outputs: q }));
+                let y = &RealTargets { values: y.to_slice().unwrap().to_vec().into(), n_outputs: q };
                 let exact = data.exact;
-                body("variance", &mut || boxed(Variance::new(y, units, exact, variance::Many::new(q)).unwrap()));
+                body("variance", &mut || {
+                    boxed(Variance::new(y, units, exact, variance::Many::new(q).unwrap()).unwrap())
+                });
                 if q == 1 {
                     body("variance of one", &mut || boxed(Variance::new(y, units, exact, variance::One).unwrap()));
                 }
@@ -186,9 +184,9 @@ fn for_each_criterion(data: &Prepared, mut body: impl FnMut(&str, &mut dyn FnMut
         }
     }
     if data.rules.total_weight < (1u64 << 31) as f64 {
-        with_units(data, data.units.iter().map(|&u| u as u32).collect::<Vec<_>>().leak(), &mut body);
+        with_units(data, &data.units.iter().map(|&u| u as u32).collect::<Vec<_>>(), &mut body);
     }
-    with_units(data, data.units.clone().leak(), &mut body);
+    with_units(data, &data.units, &mut body);
 }
 
 /// A criterion behind a pointer, sample by sample.
@@ -248,12 +246,12 @@ impl<C: Criterion> AnyCriterion for Scanned<C> {
     }
 }
 
-fn boxed<C: Criterion + 'static>(mut criterion: C) -> Box<dyn AnyCriterion> {
+fn boxed<'a, C: Criterion + 'a>(mut criterion: C) -> Box<dyn AnyCriterion + 'a> {
     let moved = criterion.reset();
     Box::new(Scanned(criterion, moved, RefCell::default()))
 }
 
-impl Criterion for Box<dyn AnyCriterion> {
+impl Criterion for Box<dyn AnyCriterion + '_> {
     type Memory = usize;
     type Moved = ();
 
@@ -293,7 +291,12 @@ impl Criterion for Box<dyn AnyCriterion> {
     }
 }
 
-fn structure(partitioner: impl Partitioner, criterion: Box<dyn AnyCriterion>, rules: &Rules, seed: u64) -> Structure {
+fn structure(
+    partitioner: impl Partitioner,
+    criterion: Box<dyn AnyCriterion + '_>,
+    rules: &Rules,
+    seed: u64,
+) -> Structure {
     let mut search = NodeSearch::new(partitioner, criterion, rules.clone(), Control::default()).unwrap();
     grow(&mut search, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
@@ -412,7 +415,7 @@ fn examined(problem: &Problem, rows: &[u32], lottery: &Lottery) -> Vec<u32> {
 /// Walks a grown structure down from the root and checks every node against the exhaustive search.
 fn check_against_exhaustive(
     problem: &Problem,
-    data: &Prepared,
+    data: &Prepared<'_>,
     criterion: &str,
     s: &Structure,
 ) -> Result<(), TestCaseError> {
@@ -424,7 +427,7 @@ fn check_against_exhaustive(
         let impurity = naive_impurity(problem, criterion, &rows, &weight);
         let scale = naive_impurity(problem, criterion, &data.rows, &weight).max(1e-9);
         prop_assert!((s.impurity[node] - impurity).abs() <= 1e-9 * scale, "{} {impurity}", s.impurity[node]);
-        let lottery = Lottery::new(key.child(LOTTERY), problem.p, problem.n_drawn);
+        let lottery = Lottery::new(key.child(LOTTERY), problem.p, problem.n_drawn).unwrap();
         let features = examined(problem, &rows, &lottery);
         let cuts = exhaustive(problem, criterion, &rows, &weight, &features);
         let pure = impurity <= 1e-12 * scale;

@@ -66,7 +66,7 @@ fn fill_means(
     units: impl Fn(u32) -> u64,
     table: &mut LeafTableBuilder,
 ) -> Result<()> {
-    let mut means = vec![0.0; y.n_outputs];
+    let mut means = try_filled("the means of a leaf", 0.0, y.n_outputs)?;
     for leaf in 0..structure.leaf_samples.len() {
         let rows = structure.leaf_rows(leaf);
         for (output, mean) in means.iter_mut().enumerate() {

@@ -11,7 +11,7 @@
 use super::Tree;
 use crate::config::Criterion;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_filled, try_grow, try_push};
+use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_push, try_resize};
 use crate::forest::Forest;
 
 /// Columns whose statistics go through the tree together.
@@ -83,7 +83,7 @@ impl Tree {
     fn columns_of(&self, outputs: &[usize]) -> Result<Vec<std::ops::Range<usize>>> {
         const ACCEPTED: &str = "at least one output, each below n_outputs and named once";
         let n_outputs = self.outputs.n_outputs();
-        let mut chosen = outputs.to_vec();
+        let mut chosen = try_copied(WHAT, outputs)?;
         chosen.sort_unstable();
         if chosen.is_empty() {
             return Err(Error::invalid("outputs", "empty", ACCEPTED));
@@ -94,17 +94,14 @@ impl Tree {
         if let Some(twice) = chosen.windows(2).find(|w| w[0] == w[1]) {
             return Err(Error::invalid("outputs", format!("{} twice", twice[0]), ACCEPTED));
         }
-        Ok(match self.outputs() {
-            Outputs::Real { .. } | Outputs::Labels { .. } => chosen.into_iter().map(|o| o..o + 1).collect(),
+        match self.outputs() {
+            Outputs::Real { .. } | Outputs::Labels { .. } => try_collected(WHAT, chosen.into_iter().map(|o| o..o + 1)),
             Outputs::Classes { n_classes } => {
-                let mut starts = vec![0];
-                starts.extend(n_classes.iter().scan(0, |end, &k| {
-                    *end += k as usize;
-                    Some(*end)
-                }));
-                chosen.into_iter().map(|o| starts[o]..starts[o + 1]).collect()
+                let mut ends = try_collected(WHAT, n_classes.iter().map(|&k| k as usize))?;
+                (1..ends.len()).for_each(|o| ends[o] += ends[o - 1]);
+                try_collected(WHAT, chosen.into_iter().map(|o| ends[o] - n_classes[o] as usize..ends[o]))
             }
-        })
+        }
     }
 
     /// Adds the decreases of the sum of the impurities of outputs `groups`, weighted by the nodes' weights.
@@ -112,7 +109,7 @@ impl Tree {
         const NOT_CHOSEN: u32 = u32::MAX;
         let mut place = try_filled("the map of chosen outputs", NOT_CHOSEN, self.leaves.width)?;
         (0..).zip(groups.iter().cloned().flatten()).for_each(|(at, column)| place[column] = at);
-        let widths: Vec<usize> = groups.iter().map(ExactSizeIterator::len).collect();
+        let widths = try_collected(WHAT, groups.iter().map(ExactSizeIterator::len))?;
         // Invariant: the stack holds the sums of the subtrees seen whose parents are not: going backwards, a node finds its left
         // child's on top and its right child's below.
         let (mut stack, mut totals): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
@@ -120,8 +117,7 @@ impl Tree {
             if node.is_leaf() {
                 let (scale, total) = self.leaf_scale(i);
                 let at = stack.len();
-                try_grow(WHAT, &mut stack, n_columns)?;
-                stack.resize(at + n_columns, 0.0);
+                try_resize(WHAT, &mut stack, at + n_columns, 0.0)?;
                 for (column, amount) in self.leaves.cells(node.right as usize) {
                     if let Some(sum) = stack[at..].get_mut(place[column as usize] as usize) {
                         *sum = amount * scale;

@@ -38,7 +38,7 @@ use ndarray::Array3;
 
 use crate::config::Criterion;
 use crate::data::Outputs;
-use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled};
+use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_with_capacity};
 
 /// A node in 12 bytes, as prediction walks it. Nodes are in pre-order: the left child of node i is i + 1.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -236,7 +236,7 @@ impl Tree {
         let out_of_memory = ErrorKind::OutOfMemory { what: WHAT, bytes: usize::MAX };
         let mut value = try_filled(WHAT, 0.0, n_nodes.checked_mul(stride).ok_or(out_of_memory)?)?;
         let mut totals = try_filled(WHAT, 0.0, n_nodes)?;
-        let places = self.outputs.places(max_n_classes);
+        let places = self.outputs.places(max_n_classes)?;
         // Bottom-up: first sums over the leaves below each node, then quotients, so counts stay exact to the end.
         for (i, node) in self.nodes.iter().enumerate().rev() {
             if node.is_leaf() {
@@ -275,13 +275,16 @@ impl Tree {
 
 impl Outputs {
     /// Where each column of predictions lies in a node of shape (n_outputs, max_n_classes).
-    fn places(&self, max_n_classes: usize) -> Vec<usize> {
+    fn places(&self, max_n_classes: usize) -> Result<Vec<usize>> {
+        const WHAT: &str = "the columns of predictions";
         match self {
-            Outputs::Real { n_outputs } => (0..*n_outputs).collect(),
-            Outputs::Labels { n_labels } => (0..*n_labels).map(|label| 2 * label + 1).collect(),
+            Outputs::Real { n_outputs } => try_collected(WHAT, 0..*n_outputs),
+            Outputs::Labels { n_labels } => try_collected(WHAT, (0..*n_labels).map(|label| 2 * label + 1)),
             Outputs::Classes { n_classes } => {
                 let of_output = |(o, &k): (usize, &u32)| (0..k as usize).map(move |c| o * max_n_classes + c);
-                n_classes.iter().enumerate().flat_map(of_output).collect()
+                let mut places = try_with_capacity(WHAT, self.width())?;
+                places.extend(n_classes.iter().enumerate().flat_map(of_output));
+                Ok(places)
             }
         }
     }
@@ -315,7 +318,7 @@ mod tests {
             let tree = forest.tree(0);
             let (value, leaves) = (tree.value().unwrap(), naive::leaf_values(tree));
             let max_n_classes = value.dim().2;
-            let places = tree.outputs.places(max_n_classes);
+            let places = tree.outputs.places(max_n_classes).unwrap();
             for i in 0..tree.n_nodes() {
                 let mut end = i;
                 while !tree.nodes[end].is_leaf() {

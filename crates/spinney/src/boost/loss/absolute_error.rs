@@ -1,8 +1,9 @@
 //! |y − f|.
 
 use super::sums::{Rounding, bits_left};
-use super::{LARGEST_STEP, LineProblem, Loss};
+use super::{LARGEST_STEP, LineProblem, Loss, ROWS};
 use crate::boost::line_search::{LineSearch, weighted_median};
+use crate::error::{Result, try_collected, try_with_capacity};
 
 /// The absolute error.
 #[derive(Clone, Copy, Debug)]
@@ -24,16 +25,17 @@ impl Loss for AbsoluteError {
     }
 
     /// The lower weighted median.
-    fn start(&self, y: &[f64], weights: &[f64]) -> f64 {
-        weighted_median(&mut y.iter().copied().zip(weights.iter().copied()).collect::<Vec<_>>())
+    fn start(&self, y: &[f64], weights: &[f64]) -> Result<f64> {
+        let mut pairs = try_collected(ROWS, y.iter().copied().zip(weights.iter().copied()))?;
+        Ok(weighted_median(&mut pairs))
     }
 
     /// The lower median of r / g with weights w |g|; 0 where no row moves.
-    fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> f64 {
+    fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
         let rounding = Rounding::new(problem.largest_direction(), bits_left(problem.weights));
         let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
-        let rows = problem.moving().map(|(y, f, g, w)| (ratio(y, f, g), w * rounding.round(g.abs())));
-        let step = weighted_median(&mut rows.collect::<Vec<_>>());
-        problem.unless_worse(self, step)
+        let mut pairs = try_with_capacity(ROWS, problem.y.len())?;
+        pairs.extend(problem.moving().map(|(y, f, g, w)| (ratio(y, f, g), w * rounding.round(g.abs()))));
+        problem.unless_worse(self, weighted_median(&mut pairs))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{LineProblem, Loss, half_log_odds};
 use crate::boost::line_search::{LineSearch, newton_or_brent};
+use crate::error::Result;
 
 /// Exponential loss. Where −yf is above 80 it goes on as its tangent: gradients fit float32, and sums of their squares
 /// float64.
@@ -29,12 +30,12 @@ impl Loss for Exponential {
     }
 
     /// ½ log(W₊ / W₋), as for the logistic loss.
-    fn start(&self, y: &[f64], weights: &[f64]) -> f64 {
-        half_log_odds(y, weights)
+    fn start(&self, y: &[f64], weights: &[f64]) -> Result<f64> {
+        Ok(half_log_odds(y, weights))
     }
 
     /// |ℓ'''| ≤ ℓ''.
-    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> f64 {
+    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
         // On the tangent the curvature is a bound alone, and Newton would settle short of the minimum.
         let is_far = problem.moving().any(|(y, f, _, _)| -y * f > LARGEST_EXPONENT);
         let search = if is_far { LineSearch::Brent } else { search };

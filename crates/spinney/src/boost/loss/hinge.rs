@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use super::sums::{Rounding, bits_left};
-use super::{LineProblem, Loss};
+use super::{LineProblem, Loss, ROWS};
 use crate::boost::line_search::{Kink, LineSearch, piecewise_linear_minimum};
+use crate::error::{Result, try_with_capacity};
 
 /// Hinge loss.
 #[derive(Clone, Copy, Debug)]
@@ -25,25 +26,25 @@ impl Loss for Hinge {
     }
 
     /// The sign of the heavier class. Where both weigh the same, all of [−1, 1] is best: 0, the middle.
-    fn start(&self, y: &[f64], weights: &[f64]) -> f64 {
+    fn start(&self, y: &[f64], weights: &[f64]) -> Result<f64> {
         let sums = y.iter().zip(weights).fold(
             [0.0; 2],
             |[on, off], (&y, &w)| {
                 if y > 0.0 { [on + w, off] } else { [on, off + w] }
             },
         );
-        match sums[0].total_cmp(&sums[1]) {
+        Ok(match sums[0].total_cmp(&sums[1]) {
             Ordering::Less => -1.0,
             Ordering::Equal => 0.0,
             Ordering::Greater => 1.0,
-        }
+        })
     }
 
     /// The kink where the slope changes its sign; of several minima the one nearest to 0.
-    fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> f64 {
+    fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
         let rounding = Rounding::new(problem.largest_direction(), bits_left(problem.weights));
         let mut first_slope = 0.0;
-        let mut kinks = Vec::new();
+        let mut kinks = try_with_capacity(ROWS, problem.y.len())?;
         for (y, f, g, w) in problem.moving() {
             let bend = w * rounding.round(g.abs());
             // Rows whose margin grows along the line have a loss before their kink, the others after it.

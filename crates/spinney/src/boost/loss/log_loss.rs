@@ -2,6 +2,7 @@
 
 use super::{LineProblem, Loss, half_log_odds};
 use crate::boost::line_search::{LineSearch, newton_or_brent};
+use crate::error::Result;
 
 /// Logistic loss.
 #[derive(Clone, Copy, Debug)]
@@ -40,12 +41,12 @@ impl Loss for LogLoss {
 
     /// ½ log(W₊ / W₋), the weights of the two classes; one without weight counts as half a row, so that constant labels
     /// have a finite start.
-    fn start(&self, y: &[f64], weights: &[f64]) -> f64 {
-        half_log_odds(y, weights)
+    fn start(&self, y: &[f64], weights: &[f64]) -> Result<f64> {
+        Ok(half_log_odds(y, weights))
     }
 
     /// |ℓ'''| ≤ 2 ℓ''.
-    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> f64 {
+    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
         newton_or_brent(self, problem, 2.0 * problem.largest_direction(), search)
     }
 }

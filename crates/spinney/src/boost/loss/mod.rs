@@ -39,6 +39,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::line_search::{self, LineSearch};
+use crate::error::{Result, try_collected, try_filled};
 pub use absolute_error::AbsoluteError;
 pub use exponential::Exponential;
 pub use hinge::Hinge;
@@ -49,7 +50,13 @@ use sums::weighted_sum;
 /// No step and no start of a search is larger.
 pub const LARGEST_STEP: f64 = 1000.0;
 
+/// What a search has a number of for each row.
+pub(crate) const ROWS: &str = "the rows of a line search";
+
 /// A loss that is a sum over rows and outputs. y is a number, or −1/+1.
+///
+/// What is computed for one cell cannot fail. [`Loss::start`] and [`Loss::step`] see all rows, and are an error of kind
+/// [`OutOfMemory`](crate::ErrorKind::OutOfMemory) where they cannot have room for a few numbers a row.
 pub trait Loss: Debug + Send + Sync {
     /// ℓ(y, score).
     fn value(&self, y: f64, score: f64) -> f64;
@@ -61,9 +68,10 @@ pub trait Loss: Debug + Send + Sync {
     fn curvature(&self, y: f64, score: f64) -> f64;
 
     /// arg min_c Σ w ℓ(y, c). By default searched from 0, |c| ≤ 1000.
-    fn start(&self, y: &[f64], weights: &[f64]) -> f64 {
-        let problem = LineProblem { y, scores: &vec![0.0; y.len()], direction: &vec![1.0; y.len()], weights };
-        self.step(&problem, LineSearch::Newton)
+    fn start(&self, y: &[f64], weights: &[f64]) -> Result<f64> {
+        let scores = try_filled(ROWS, 0.0, y.len())?;
+        let direction = try_filled(ROWS, 1.0, y.len())?;
+        self.step(&LineProblem { y, scores: &scores, direction: &direction, weights }, LineSearch::Newton)
     }
 
     /// arg min_ρ Σ w ℓ(y, f + ρ g), |ρ| ≤ 1000, never a higher loss than at 0. By default Newton steps, halved until the
@@ -72,7 +80,7 @@ pub trait Loss: Debug + Send + Sync {
     ///
     /// Where every row's loss falls for ever along the line, as with labels that it separates, the minimum of a loss with
     /// an asymptote is at infinity: the search settles where the slope has shrunk to 10⁻⁸ of what it is at ρ = 0.
-    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> f64 {
+    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
         line_search::minimise(self, problem, search)
     }
 }
@@ -91,22 +99,22 @@ pub struct LineProblem<'a> {
 }
 
 impl LineProblem<'_> {
-    /// Σ w ℓ(y, f + ρ g).
-    pub fn loss<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> f64 {
+    /// Σ w ℓ(y, f + ρ g), or an error of kind [`OutOfMemory`](crate::ErrorKind::OutOfMemory): terms are kept, 8 bytes a row.
+    pub fn loss<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<f64> {
         self.sum(|y, f, g| loss.value(y, f + step * g))
     }
 
-    /// First and second derivative of [`LineProblem::loss`] by ρ.
-    pub fn derivatives<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> (f64, f64) {
-        let slope = -self.sum(|y, f, g| g * loss.negative_gradient(y, f + step * g));
-        (slope, self.sum(|y, f, g| g * g * loss.curvature(y, f + step * g)))
+    /// First and second derivative of [`LineProblem::loss`] by ρ, with the same errors.
+    pub fn derivatives<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<(f64, f64)> {
+        let slope = -self.sum(|y, f, g| g * loss.negative_gradient(y, f + step * g))?;
+        Ok((slope, self.sum(|y, f, g| g * g * loss.curvature(y, f + step * g))?))
     }
 
     /// Σ w · term(y, f, g).
-    pub(crate) fn sum(&self, term: impl Fn(f64, f64, f64) -> f64) -> f64 {
+    pub(crate) fn sum(&self, term: impl Fn(f64, f64, f64) -> f64) -> Result<f64> {
         let rows = self.y.iter().zip(self.scores).zip(self.direction);
-        let terms: Vec<f64> = rows.map(|((&y, &f), &g)| term(y, f, g)).collect();
-        weighted_sum(self.weights, &terms)
+        let terms = try_collected(ROWS, rows.map(|((&y, &f), &g)| term(y, f, g)))?;
+        Ok(weighted_sum(self.weights, &terms))
     }
 
     /// Rows that weigh something and move: y, f, g, w.
@@ -121,8 +129,8 @@ impl LineProblem<'_> {
     }
 
     /// `step`, or 0 where rounding or a search that went astray made it no better.
-    pub(crate) fn unless_worse<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> f64 {
-        if step != 0.0 && self.loss(loss, step) <= self.loss(loss, 0.0) { step } else { 0.0 }
+    pub(crate) fn unless_worse<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<f64> {
+        Ok(if step != 0.0 && self.loss(loss, step)? <= self.loss(loss, 0.0)? { step } else { 0.0 })
     }
 }
 

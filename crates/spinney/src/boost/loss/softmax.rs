@@ -7,8 +7,10 @@
 use super::rows::Score;
 use super::sums::{Rounding, bits_left, weighted_sum};
 use super::{LARGEST_STEP, weight_of_absent};
-use crate::error::{Result, try_filled};
+use crate::error::{Result, try_collected, try_copied, try_filled};
 
+/// What there is a number of for each class, or for each pair of few.
+const CLASSES: &str = "the steps of classes";
 /// Of more classes than these the Hessian is not written out: it costs K² a row.
 const MOST_WHOLE: usize = 32;
 /// Products with the Hessian for one step, and the share of the gradient that a step may leave of it.
@@ -70,15 +72,16 @@ fn largest<T: Score>(scores: &[T]) -> f64 {
 
 /// The best constant scores of one output from the weights of its classes: logarithms of their shares, with mean zero. A
 /// class without weight is taken for half a row, as for two classes.
-pub(crate) fn start(class_weights: &[f64]) -> Vec<f64> {
+pub(crate) fn start(class_weights: &[f64]) -> Result<Vec<f64>> {
     let total: f64 = class_weights.iter().sum();
     if total == 0.0 {
-        return vec![0.0; class_weights.len()];
+        return try_filled(CLASSES, 0.0, class_weights.len());
     }
     let of = |&w: &f64| (if w == 0.0 { weight_of_absent(total) } else { w }).ln();
-    let logs: Vec<f64> = class_weights.iter().map(of).collect();
+    let mut logs = try_collected(CLASSES, class_weights.iter().map(of))?;
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-    logs.into_iter().map(|log| log - mean).collect()
+    logs.iter_mut().for_each(|log| *log -= mean);
+    Ok(logs)
 }
 
 /// What a weak model predicts for the K classes of an output.
@@ -139,22 +142,21 @@ impl SoftmaxProblem<'_> {
     }
 
     /// Σ w ℓ at ρ. `terms` has room for one number a row.
-    fn loss(&self, steps: &[f64], terms: &mut [f64]) -> f64 {
-        let mut scores = vec![0.0; self.n_classes];
+    fn loss(&self, steps: &[f64], terms: &mut [f64]) -> Result<f64> {
+        let mut scores = try_filled(CLASSES, 0.0, self.n_classes)?;
         for (row, _) in self.rows() {
             self.moved(row, steps, &mut scores);
             terms[row] = loss(self.classes[row] as usize, &scores);
         }
-        weighted_sum(self.weights, terms)
+        Ok(weighted_sum(self.weights, terms))
     }
 
-    fn derivatives(&self, steps: &[f64], grid: Grid) -> Derivatives {
+    fn derivatives(&self, steps: &[f64], grid: Grid) -> Result<Derivatives> {
         let k = self.n_classes;
         let is_whole = k <= MOST_WHOLE;
-        let mut scores = vec![0.0; k];
-        let mut r = vec![0.0; k];
-        let [mut high, mut low] = [vec![0.0; k], vec![0.0; k]];
-        let mut curvature = vec![0.0; if is_whole { k * k } else { k }];
+        let zeros = || try_filled(CLASSES, 0.0, k);
+        let (mut scores, mut r, mut high, mut low) = (zeros()?, zeros()?, zeros()?, zeros()?);
+        let mut curvature = try_filled(CLASSES, 0.0, if is_whole { k * k } else { k })?;
         let (coarse, fine) = Rounding::pair(grid.largest, grid.bits);
         let squares = Rounding::new(2.0 * grid.largest * grid.largest, grid.bits);
         for (row, w) in self.rows() {
@@ -180,14 +182,15 @@ impl SoftmaxProblem<'_> {
                 curvature[a * k + a] += w * squares.round(g * g * p * q);
             }
         }
-        let gradient = high.iter().zip(&low).map(|(h, l)| h + l).collect();
-        Derivatives { gradient, curvature }
+        high.iter_mut().zip(&low).for_each(|(h, l)| *h += l);
+        Ok(Derivatives { gradient: high, curvature })
     }
 
     /// Σ w H v at ρ, with H = g gᵀ ∘ (diag(p) − p pᵀ) of each row.
-    fn curvature_along(&self, steps: &[f64], v: &[f64], grid: Grid) -> Vec<f64> {
+    fn curvature_along(&self, steps: &[f64], v: &[f64], grid: Grid) -> Result<Vec<f64>> {
         let k = self.n_classes;
-        let [mut scores, mut r, mut out] = [vec![0.0; k], vec![0.0; k], vec![0.0; k]];
+        let zeros = || try_filled(CLASSES, 0.0, k);
+        let (mut scores, mut r, mut out) = (zeros()?, zeros()?, zeros()?);
         let rounding = Rounding::new(2.0 * grid.largest * grid.largest * most(v), grid.bits);
         for (row, w) in self.rows() {
             let class = self.classes[row] as usize;
@@ -200,22 +203,23 @@ impl SoftmaxProblem<'_> {
                 *out += w * rounding.round(g * p(a) * (g * v[a] - mean));
             }
         }
-        out
+        Ok(out)
     }
 
     /// −H⁻¹ gradient, roughly, by conjugate gradients with the diagonal as preconditioner; what is held stays.
-    fn conjugate_descent(&self, here: &Derivatives, steps: &[f64], grid: Grid) -> Vec<f64> {
+    fn conjugate_descent(&self, here: &Derivatives, steps: &[f64], grid: Grid) -> Result<Vec<f64>> {
         let more = here.damping();
         let scaled =
-            |r: &[f64]| -> Vec<f64> { r.iter().zip(&here.curvature).map(|(r, d)| r / (d.max(0.0) + more)).collect() };
+            |r: &[f64]| try_collected(CLASSES, r.iter().zip(&here.curvature).map(|(r, d)| r / (d.max(0.0) + more)));
         let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-        let mut rest: Vec<f64> = here.gradient.iter().map(|g| -g).collect();
-        let mut descent = vec![0.0; rest.len()];
-        let mut along = scaled(&rest);
+        let downhill = || try_collected(CLASSES, here.gradient.iter().map(|g| -g));
+        let mut rest = downhill()?;
+        let mut descent = try_filled(CLASSES, 0.0, rest.len())?;
+        let mut along = scaled(&rest)?;
         let mut size = dot(&rest, &along);
         let least = LEFT_OF_GRADIENT * LEFT_OF_GRADIENT * size;
         for _ in 0..MOST_PRODUCTS {
-            let mut bent = self.curvature_along(steps, &along, grid);
+            let mut bent = self.curvature_along(steps, &along, grid)?;
             for (i, bent) in bent.iter_mut().enumerate() {
                 *bent = if here.gradient[i] == 0.0 { 0.0 } else { *bent + more * along[i] };
             }
@@ -228,7 +232,7 @@ impl SoftmaxProblem<'_> {
                 descent[i] += length * along[i];
                 rest[i] -= length * bent[i];
             }
-            let next = scaled(&rest);
+            let next = scaled(&rest)?;
             let next_size = dot(&rest, &next);
             if next_size.is_nan() || next_size <= least {
                 break;
@@ -236,25 +240,21 @@ impl SoftmaxProblem<'_> {
             along.iter_mut().zip(&next).for_each(|(a, n)| *a = n + next_size / size * *a);
             size = next_size;
         }
-        if descent.iter().all(|&d| d == 0.0) {
-            scaled(&here.gradient.iter().map(|g| -g).collect::<Vec<_>>())
-        } else {
-            descent
-        }
+        if descent.iter().all(|&d| d == 0.0) { scaled(&downhill()?) } else { Ok(descent) }
     }
 
     /// arg min_ρ of the loss, |ρ| ≤ 1000. Each point on the way has a lower loss than the one before, and the first is 0.
     pub(crate) fn step(&self) -> Result<Vec<f64>> {
         let k = self.n_classes;
         let mut terms = try_filled("the losses of rows", 0.0, self.weights.len())?;
-        let mut steps = vec![0.0; k];
+        let mut steps = try_filled(CLASSES, 0.0, k)?;
         let directions = self.rows().flat_map(|(row, _)| (0..k).map(move |class| self.direction(row, class).abs()));
         let largest = directions.fold(0.0, f64::max);
         let grid = Grid { largest, bits: bits_left(self.weights) };
-        let mut value = self.loss(&steps, &mut terms);
+        let mut value = self.loss(&steps, &mut terms)?;
         let mut least = 0.0;
         for round in 0..MOST_ROUNDS {
-            let mut here = self.derivatives(&steps, grid);
+            let mut here = self.derivatives(&steps, grid)?;
             here.hold(&steps);
             let steepest = most(&here.gradient);
             if round == 0 {
@@ -264,33 +264,34 @@ impl SoftmaxProblem<'_> {
                 break;
             }
             let mut descent =
-                if k <= MOST_WHOLE { here.descent() } else { self.conjugate_descent(&here, &steps, grid) };
+                if k <= MOST_WHOLE { here.descent()? } else { self.conjugate_descent(&here, &steps, grid)? };
             if matches!(self.directions, Directions::OneARow(_)) && most(&steps) < LARGEST_STEP {
                 // One move of all classes along one direction changes nothing: only rounding would choose it.
                 let mean = descent.iter().sum::<f64>() / k as f64;
                 descent.iter_mut().for_each(|d| *d -= mean);
             }
             let whole: f64 = here.gradient.iter().zip(&descent).map(|(g, d)| -g * d).sum();
-            let moved = |length: f64| -> Vec<f64> {
+            let moved = |length: f64| {
                 let moved = steps.iter().zip(&descent).map(|(s, d)| s + length * d);
-                moved.map(|s| s.clamp(-LARGEST_STEP, LARGEST_STEP)).collect()
+                try_collected(CLASSES, moved.map(|s| s.clamp(-LARGEST_STEP, LARGEST_STEP)))
             };
             if whole <= LOST * value {
                 // The root of what a value can tell is what a step can: the last one doubles the digits.
-                let last = moved(1.0);
-                if self.loss(&last, &mut terms) <= value {
+                let last = moved(1.0)?;
+                if self.loss(&last, &mut terms)? <= value {
                     steps = last;
                 }
                 break;
             }
-            let lower = (0..MOST_HALVINGS).find_map(|halvings| {
-                let next = moved(0.5f64.powi(halvings));
+            let mut lower = |halvings| -> Result<Option<(Vec<f64>, f64)>> {
+                let next = moved(0.5f64.powi(halvings))?;
                 let promised: f64 =
                     (here.gradient.iter().zip(next.iter().zip(&steps))).map(|(g, (n, s))| g * (n - s)).sum();
-                let next_value = self.loss(&next, &mut terms);
-                (next_value < value && next_value <= value + GAIN * promised).then_some((next, next_value))
-            });
-            let Some((next, next_value)) = lower else { break };
+                let next_value = self.loss(&next, &mut terms)?;
+                Ok((next_value < value && next_value <= value + GAIN * promised).then_some((next, next_value)))
+            };
+            let first = (0..MOST_HALVINGS).find_map(|halvings| lower(halvings).transpose());
+            let Some((next, next_value)) = first.transpose()? else { break };
             (steps, value) = (next, next_value);
         }
         Ok(steps)
@@ -305,8 +306,11 @@ impl Derivatives {
     /// Takes out steps that lie at their bound and would pass it: the others are searched as if these were constants.
     fn hold(&mut self, steps: &[f64]) {
         let k = steps.len();
-        let is_held = |i: usize| steps[i].abs() >= LARGEST_STEP && self.gradient[i] * steps[i] < 0.0;
-        for i in (0..k).filter(|&i| is_held(i)).collect::<Vec<_>>() {
+        for (i, &step) in steps.iter().enumerate() {
+            let is_held = step.abs() >= LARGEST_STEP && self.gradient[i] * step < 0.0;
+            if !is_held {
+                continue;
+            }
             self.gradient[i] = 0.0;
             if self.curvature.len() == k * k {
                 (0..k).for_each(|j| self.curvature[i.max(j) * k + i.min(j)] = 0.0);
@@ -323,19 +327,22 @@ impl Derivatives {
     }
 
     /// −H⁻¹ gradient, H written out.
-    fn descent(&self) -> Vec<f64> {
+    fn descent(&self) -> Result<Vec<f64>> {
         let k = self.gradient.len();
         let more = self.damping();
         let by_diagonal = |i: usize| -self.gradient[i] / (2.0 * self.curvature[i * k + i].max(0.0) + more);
-        cholesky_solve(&self.curvature, more, &self.gradient)
-            .map_or_else(|| (0..k).map(by_diagonal).collect(), |x| x.into_iter().map(|x| -x).collect())
+        let Some(mut descent) = cholesky_solve(&self.curvature, more, &self.gradient)? else {
+            return try_collected(CLASSES, (0..k).map(by_diagonal));
+        };
+        descent.iter_mut().for_each(|x| *x = -*x);
+        Ok(descent)
     }
 }
 
 /// x with (A + more·I) x = b, for a symmetric A given by its lower half; `None` unless that is positive definite.
-fn cholesky_solve(a: &[f64], more: f64, b: &[f64]) -> Option<Vec<f64>> {
+fn cholesky_solve(a: &[f64], more: f64, b: &[f64]) -> Result<Option<Vec<f64>>> {
     let n = b.len();
-    let mut l = a.to_vec();
+    let mut l = try_copied(CLASSES, a)?;
     for j in 0..n {
         for i in j..n {
             let dot: f64 = (0..j).map(|m| l[i * n + m] * l[j * n + m]).sum();
@@ -344,17 +351,17 @@ fn cholesky_solve(a: &[f64], more: f64, b: &[f64]) -> Option<Vec<f64>> {
         }
         // The root of a negative number is NaN.
         if !(l[j * n + j] > 0.0 && l[j * n + j].is_finite()) {
-            return None;
+            return Ok(None);
         }
     }
-    let mut x = b.to_vec();
+    let mut x = try_copied(CLASSES, b)?;
     for i in 0..n {
         x[i] = (x[i] - (0..i).map(|m| l[i * n + m] * x[m]).sum::<f64>()) / l[i * n + i];
     }
     for i in (0..n).rev() {
         x[i] = (x[i] - (i + 1..n).map(|m| l[m * n + i] * x[m]).sum::<f64>()) / l[i * n + i];
     }
-    Some(x)
+    Ok(Some(x))
 }
 
 #[cfg(test)]
@@ -366,11 +373,11 @@ mod tests {
 
     #[test]
     fn starts_are_log_shares_with_mean_zero() {
-        let found = start(&[30.0, 10.0, 0.0, 60.0]);
+        let found = start(&[30.0, 10.0, 0.0, 60.0]).unwrap();
         assert!(found.iter().sum::<f64>().abs() < 1e-12);
         assert!((found[0] - found[1] - 3f64.ln()).abs() < 1e-12);
         assert!((found[1] - found[2] - 20f64.ln()).abs() < 1e-12);
-        assert_eq!(start(&[0.0; 3]), [0.0; 3]);
+        assert_eq!(start(&[0.0; 3]).unwrap(), [0.0; 3]);
     }
 
     #[test]
@@ -412,7 +419,7 @@ mod tests {
                 let directions = if one { Directions::OneARow(&single) } else { Directions::OneAClass(&many) };
                 let problem = SoftmaxProblem { n_classes: k, classes: &classes, scores: &scores, directions, weights: &weights };
                 let step = problem.step().unwrap();
-                let loss = |steps: &[f64]| problem.loss(steps, &mut vec![0.0; weights.len()]);
+                let loss = |steps: &[f64]| problem.loss(steps, &mut vec![0.0; weights.len()]).unwrap();
                 let probe = |at: usize, by: f64| { let mut s = step.clone(); s[at] = (s[at] + by).clamp(-1000.0, 1000.0); loss(&s) };
                 let lowest = (0..4).flat_map(|at| [-1.0, -1e-2, 1e-2, 1.0].map(|by| probe(at, by))).fold(f64::INFINITY, f64::min);
                 (loss(&vec![0.0; k]), loss(&step), lowest, step)
@@ -442,12 +449,12 @@ mod tests {
             }
             let weights = vec![1.0; y.len()];
             let classes: Vec<u32> = rows.iter().map(|r| r.0.into()).collect();
-            let step = LogLoss.step(&LineProblem { y: &y, scores: &s, direction: &d, weights: &weights }, LineSearch::Newton);
+            let step = LogLoss.step(&LineProblem { y: &y, scores: &s, direction: &d, weights: &weights }, LineSearch::Newton).unwrap();
             let problem = SoftmaxProblem { n_classes: 2, classes: &classes, scores: &scores, directions: Directions::OneAClass(&g), weights: &weights };
-            let logistic = LineProblem { y: &y, scores: &s, direction: &d, weights: &weights }.loss(&LogLoss, step);
+            let logistic = LineProblem { y: &y, scores: &s, direction: &d, weights: &weights }.loss(&LogLoss, step).unwrap();
             // A logarithm of a sum less a score: rounded in units of the scores, not of what is left.
             let rounding = 1e-12 * (logistic + step.abs().max(1.0));
-            let loss = |steps: &[f64]| problem.loss(steps, &mut vec![0.0; weights.len()]);
+            let loss = |steps: &[f64]| problem.loss(steps, &mut vec![0.0; weights.len()]).unwrap();
             prop_assert!((loss(&[step, step]) - logistic).abs() <= rounding);
             let found = problem.step().unwrap();
             prop_assert!(loss(&found) <= loss(&[0.0, 0.0]));

@@ -73,7 +73,7 @@ impl Fitted {
         coefficients: &[f64],
         inside: &[u32],
     ) -> Result<Vec<f64>> {
-        let mut c = vec![0.0; rows.width];
+        let mut c = try_filled(WHAT, 0.0, rows.width)?;
         let mut weights = try_filled(WHAT, 0.0, nodes.n_rows)?;
         let mut total = 0.0;
         for &i in inside {

@@ -55,8 +55,7 @@ impl Engine<'_> {
         };
         let mut moved = try_with_capacity(WHAT, n_moved)?;
         let mut values = try_with_capacity(WHAT, n_moved * if by_sum { width } else { 1 })?;
-        let mut change = vec![0.0; width];
-        let mut overall = vec![0.0; width];
+        let (mut change, mut overall) = (try_filled(WHAT, 0.0, width)?, try_filled(WHAT, 0.0, width)?);
         let mut rise = 0.0;
         let mut shift = |rows: &mut FitRows, i: u32, by: f64| {
             let w = rows.weight[i as usize];

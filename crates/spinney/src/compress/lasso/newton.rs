@@ -8,7 +8,7 @@
 use super::{Coordinate, Solver, length};
 use crate::compress::rows::FitRows;
 use crate::control::Control;
-use crate::error::{Result, try_copied, try_filled, try_with_capacity};
+use crate::error::{Result, try_collected, try_copied, try_filled, try_with_capacity};
 
 /// Least curvature of a row, of 1 at most: rows far out bend no line, and a step would have no end.
 const FLAT: f64 = 1e-5;
@@ -43,7 +43,7 @@ impl Solver<'_> {
             while *left > 0 {
                 control.check()?;
                 *left -= 1;
-                let worst = self.sweep_model(&mut model, lambda, only_active);
+                let worst = self.sweep_model(&mut model, lambda, only_active)?;
                 let enough = tolerance.max(ENOUGH * *first.get_or_insert(worst));
                 let settled = worst <= enough;
                 if settled && !only_active {
@@ -84,11 +84,10 @@ impl Solver<'_> {
     }
 
     /// One sweep of a model: the largest violation of optimality that it met, as a penalty.
-    fn sweep_model(&mut self, model: &mut Model, lambda: f64, only_active: bool) -> f64 {
+    fn sweep_model(&mut self, model: &mut Model, lambda: f64, only_active: bool) -> Result<f64> {
         let Solver { nodes, rows, coordinates, .. } = self;
         let width = model.width;
-        let mut sums = vec![0.0; width];
-        let mut step = vec![0.0; width];
+        let (mut sums, mut step) = (try_filled(super::WHAT, 0.0, width)?, try_filled(super::WHAT, 0.0, width)?);
         let mut worst = 0.0f64;
         for (k, coordinate) in coordinates.iter_mut().enumerate() {
             if only_active && !coordinate.is_active() {
@@ -116,16 +115,16 @@ impl Solver<'_> {
                 worst = worst.max(moved * bend / coordinate.penalty);
             }
         }
-        worst
+        Ok(worst)
     }
 
     /// Goes the way of a model, from coefficients `before` to those that are there, or as much of it as lowers the
     /// objective. False where none does: everything is as before.
     fn go(&mut self, model: &Model, before: &[Vec<f64>], lambda: f64) -> Result<bool> {
         let Solver { rows, coordinates, intercept, .. } = self;
-        let mut change = vec![0.0; model.width];
-        let constant: Vec<f64> = model.overall.iter().zip(&model.total).map(|(all, h)| all / h).collect();
-        let mut way = vec![0.0; model.width];
+        let constant = try_collected(super::WHAT, model.overall.iter().zip(&model.total).map(|(all, h)| all / h))?;
+        let zeros = || try_filled(super::WHAT, 0.0, model.width);
+        let (mut change, mut way) = (zeros()?, zeros()?);
         let mut go_on = |rows: &mut FitRows, share: f64| -> f64 {
             let mut loss = 0.0;
             for (i, of_row) in model.way.chunks_exact(model.width).enumerate() {
@@ -153,7 +152,7 @@ impl Solver<'_> {
             }
         }
         go_on(rows, -gone);
-        coordinates.iter_mut().zip(before).for_each(|(coordinate, beta)| coordinate.beta.clone_from(beta));
+        coordinates.iter_mut().zip(before).for_each(|(coordinate, beta)| coordinate.beta.copy_from_slice(beta));
         Ok(false)
     }
 }

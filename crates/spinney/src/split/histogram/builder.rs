@@ -8,7 +8,7 @@ use crate::control::Control;
 use crate::criterion::Units;
 use crate::criterion::variance::Variance;
 use crate::data::Codes;
-use crate::error::{Result, try_extend, try_filled};
+use crate::error::{Result, try_extend, try_filled, try_push, try_with_capacity};
 use crate::pool;
 use crate::split::Rules;
 
@@ -101,7 +101,8 @@ impl Builder<'_> {
         histogram: &mut Histogram,
         control: &Control,
     ) -> Result<()> {
-        let mut missing: Vec<u32> = drawn.iter().copied().filter(|&f| !histogram.is_filled[f as usize]).collect();
+        let mut missing: Vec<u32> = try_with_capacity(WHAT, drawn.len())?;
+        missing.extend(drawn.iter().copied().filter(|&f| !histogram.is_filled[f as usize]));
         missing.sort_unstable();
         missing.iter().for_each(|&feature| histogram.is_filled[feature as usize] = true);
         let places = missing.into_iter().map(|feature| (feature, self.x.bins(feature)));
@@ -128,9 +129,10 @@ impl Builder<'_> {
             *start = place.end;
             Some((feature, place))
         });
-        let places: Vec<_> = places.collect();
+        let mut of_features = try_with_capacity(WHAT, drawn.len())?;
+        of_features.extend(places);
         let filled =
-            self.fill(criterion, rows, node, places.into_iter(), (&mut batch.sums, &mut batch.counts), control);
+            self.fill(criterion, rows, node, of_features.into_iter(), (&mut batch.sums, &mut batch.counts), control);
         self.batch = batch;
         filled
     }
@@ -159,7 +161,8 @@ impl Builder<'_> {
                 counts = after;
                 of_feature
             };
-            columns.push(BinnedColumn { codes: x.column(feature), sums: of_feature, counts: counted });
+            let column = BinnedColumn { codes: x.column(feature), sums: of_feature, counts: counted };
+            try_push(WHAT, &mut columns, column)?;
             done = bins.end;
         }
         if columns.is_empty() {

@@ -35,7 +35,7 @@ use crate::control::Control;
 use crate::criterion::variance::Variance;
 use crate::criterion::{Criterion, Units};
 use crate::data::Codes;
-use crate::error::{Result, try_reserve};
+use crate::error::{Result, try_grow, try_reserve, try_with_capacity};
 use crate::partition::permutation::Permutation;
 use crate::partition::{Column, Entry, KnownConstants, Span, Visitor};
 use crate::rng::Key;
@@ -96,7 +96,7 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
             n: rows.len() as u32,
             samples: Permutation::one_way(rows)?,
             criterion: criterion.without_distance(),
-            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn),
+            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn)?,
             constants: KnownConstants::new(rules.n_features)?,
             rules,
             control,
@@ -169,6 +169,7 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
             // Later ones are drawn one by one, until one varies.
             let end = if next < rules.n_drawn { rules.n_drawn.min(next + n_at_once) } else { next + 1 };
             drawn.clear();
+            try_grow(WHAT, &mut drawn, (end - next) as usize)?;
             drawn.extend((next..end).filter_map(|position| lottery.feature(position)));
             drawn.retain(|&feature| !self.constants.contains(feature, node));
             next = end;
@@ -224,7 +225,8 @@ impl<'a, U: Units, M: Bins> HistogramSearch<'a, U, M> {
         let is_wanted = |feature: &u32| {
             whole.is_filled[*feature as usize] && !self.constants.contains(*feature, &larger.span.samples)
         };
-        let wanted: Vec<u32> = drawn.filter(is_wanted).collect();
+        let mut wanted: Vec<u32> = try_with_capacity(WHAT, self.rules.n_drawn as usize)?;
+        wanted.extend(drawn.filter(is_wanted));
         let rows = self.samples.rows(smaller.samples.clone());
         self.builder.fill_whole(&self.criterion, rows, &smaller.samples, &wanted, part, &self.control)?;
         whole.is_filled.fill(false);

@@ -66,7 +66,7 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
             goes_right: BitSet::new(x.by_column.n_minor())?,
             counting: Counting::of(&criterion, rows, &rules),
             criterion: criterion.without_distance(),
-            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn),
+            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn)?,
             rules,
             control,
             store: Store::new(shared),

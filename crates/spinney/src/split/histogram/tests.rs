@@ -176,7 +176,7 @@ proptest! {
         let units = |row: usize| data.units[row];
         let raw = DenseColumns::new(problem.x.view()).unwrap();
         let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &control).unwrap();
-        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q)).unwrap();
+        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap()).unwrap();
         let rules = problem.rules(&data, code_threshold);
 
         let values = Array2::from_shape_fn(problem.x.dim(), |(i, j)| f32::from(codes.column(j as u32)[i]));
@@ -185,9 +185,9 @@ proptest! {
         let expected = problem.grown(&mut NodeSearch::new(columns, variance(), rules.clone(), control.clone()).unwrap());
         let expected = fingerprint(expected, Some(&bins));
 
-        check_histograms(&problem, (&data, &data.units), || variance::Many::new(q), (&bins, &codes), &expected)?;
+        check_histograms(&problem, (&data, &data.units), || variance::Many::new(q).unwrap(), (&bins, &codes), &expected)?;
         if data.units.iter().sum::<u64>() < 1 << 31 {
-            check_histograms(&problem, (&data, &data.narrow), || variance::Many::new(q), (&bins, &codes), &expected)?;
+            check_histograms(&problem, (&data, &data.narrow), || variance::Many::new(q).unwrap(), (&bins, &codes), &expected)?;
         }
         if q == 1 {
             check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &codes), &expected)?;
@@ -208,7 +208,7 @@ proptest! {
                 }};
             }
             if problem.n_drawn as usize == problem.x.ncols() {
-                prop_assert_eq!(&expected, &grown!(&data.units, variance::Many::new(q)), "{} few, {} bytes", few, limit);
+                prop_assert_eq!(&expected, &grown!(&data.units, variance::Many::new(q).unwrap()), "{} few, {} bytes", few, limit);
                 if q == 1 {
                     prop_assert_eq!(&expected, &grown!(&data.units, variance::One), "{} few, {} bytes", few, limit);
                 }
@@ -245,7 +245,7 @@ proptest! {
         let units = |row: usize| data.units[row];
         let raw = DenseColumns::new(problem.x.view()).unwrap();
         let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &Control::default()).unwrap();
-        let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q)).unwrap();
+        let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q).unwrap()).unwrap();
         let rules = problem.rules(&data, code_threshold);
         let spare = Spare::default();
         let mut search = HistogramSearch::new(&codes, &spare, &data.rows, criterion, rules, Control::default()).unwrap();
@@ -303,7 +303,7 @@ fn subtracting_and_new_frames_change_nothing() {
         let (bins, codes) = bin_dense(&raw, problem.max_bins, |row| data.units[row], &control).unwrap();
         let values = Array2::from_shape_fn(problem.x.dim(), |(i, j)| f32::from(codes.column(j as u32)[i]));
         let columns = DenseColumns::new(values.view()).unwrap();
-        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q)).unwrap();
+        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap()).unwrap();
         let rules = problem.rules(&data, code_threshold);
         let mut exact = NodeSearch::new(
             dense::Columns::new(&columns, &data.rows).unwrap(),
@@ -315,8 +315,14 @@ fn subtracting_and_new_frames_change_nothing() {
         let exact = problem.grown(&mut exact);
         assert!(exact.nodes.len() > 20);
         let expected = fingerprint(exact, Some(&bins));
-        check_histograms(&problem, (&data, &data.units), || variance::Many::new(q), (&bins, &codes), &expected)
-            .unwrap();
+        check_histograms(
+            &problem,
+            (&data, &data.units),
+            || variance::Many::new(q).unwrap(),
+            (&bins, &codes),
+            &expected,
+        )
+        .unwrap();
         if q == 1 {
             check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &codes), &expected).unwrap();
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::rows::{StoredRows, StoredValues};
 use super::{Amounts, Half, Indices, Layout, LeafTable, LeafTableBuilder, WHAT};
 use crate::data::weights::exponent_above;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
 
 /// Types of fewer bits for what leaves hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,10 +64,12 @@ impl Precision {
         (exponent >= -1022).then(|| 2f64.powi(exponent))
     }
 
-    /// Scales of columns with these largest magnitudes; `Some(None)` when all are 1.
-    fn scales(self, largest: &[f64]) -> Option<Option<Vec<f64>>> {
-        let scales: Option<Vec<f64>> = largest.iter().map(|&m| self.scale(m)).collect();
-        scales.map(|scales| scales.iter().any(|&scale| scale != 1.0).then_some(scales))
+    /// Scales of columns with these largest magnitudes, in their place; `Some(None)` when all are 1.
+    fn scales(self, mut largest: Vec<f64>) -> Option<Option<Vec<f64>>> {
+        for of_column in &mut largest {
+            *of_column = self.scale(*of_column)?;
+        }
+        Some(largest.iter().any(|&scale| scale != 1.0).then_some(largest))
     }
 }
 
@@ -82,7 +84,7 @@ impl LeafTable {
         for (column, value) in (0..self.n_leaves).flat_map(|leaf| self.value(leaf)) {
             largest[column as usize] = largest[column as usize].max(value.abs());
         }
-        let Some(scales) = to.scales(&largest) else { return self.try_clone() };
+        let Some(scales) = to.scales(largest) else { return self.try_clone() };
         let mut builder = LeafTableBuilder::of_floats(self.width, to.amounts(), scales);
         (0..self.n_leaves).try_for_each(|leaf| builder.push_rounded(self.value(leaf)))?;
         builder.finish()
@@ -91,10 +93,11 @@ impl LeafTable {
     /// Of each group of columns, the `k` of largest amount; of equals, those that come first. The groups rise.
     pub(crate) fn top_k(&self, k: usize, groups: &[Range<u32>]) -> Result<LeafTable> {
         let counts = self.totals.is_some();
+        let scales = || self.scales.as_deref().map(|scales| try_copied(WHAT, scales)).transpose();
         let mut builder = match &self.amounts {
             _ if counts => LeafTableBuilder::new(self.width),
-            Amounts::F16(_) => LeafTableBuilder::of_floats(self.width, Amounts::F16(Vec::new()), self.scales.clone()),
-            Amounts::F32(_) => LeafTableBuilder::of_floats(self.width, Amounts::F32(Vec::new()), self.scales.clone()),
+            Amounts::F16(_) => LeafTableBuilder::of_floats(self.width, Amounts::F16(Vec::new()), scales()?),
+            Amounts::F32(_) => LeafTableBuilder::of_floats(self.width, Amounts::F32(Vec::new()), scales()?),
             _ => LeafTableBuilder::of_floats(self.width, Amounts::F64(Vec::new()), None),
         };
         let mut kept: Vec<(u32, f64)> = Vec::new();
@@ -108,12 +111,12 @@ impl LeafTable {
                     first = kept.len();
                     end = groups.next().map_or(u32::MAX, |group| group.end);
                 }
-                kept.push(cell);
+                try_push(WHAT, &mut kept, cell)?;
             }
             keep_largest(&mut kept, first, k);
             kept.sort_unstable_by_key(|cell| cell.0);
             if let Some(total) = self.total(leaf) {
-                let cells: Vec<(u32, u64)> = kept.iter().map(|&(column, units)| (column, units as u64)).collect();
+                let cells = try_collected(WHAT, kept.iter().map(|&(column, units)| (column, units as u64)))?;
                 builder.push_counts(&cells, total as u64)?;
             } else {
                 builder.push_rounded(kept.iter().copied())?;
@@ -162,7 +165,7 @@ impl StoredRows {
         for (i, column) in columns() {
             largest[column] = largest[column].max(values.at(i).abs());
         }
-        let Some(scales) = to.scales(&largest) else { return self.try_clone() };
+        let Some(scales) = to.scales(largest) else { return self.try_clone() };
         let mut narrow = to.amounts();
         for (i, column) in columns() {
             narrow.push_rounded(scales.as_ref().map_or(values.at(i), |scales| values.at(i) / scales[column]))?;

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use super::{HeldOut, RowsOfLeaves, WHAT};
 use crate::control::Control;
 use crate::data::{Outputs, Targets};
-use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_push, try_with_capacity};
+use crate::error::{
+    Error, ErrorKind, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity,
+};
 use crate::tree::Tree;
 
 /// Weighted number of wrong classes or labels of each node as a leaf, in units.
@@ -116,7 +118,7 @@ impl Counts {
         let all = try_collected(WHAT, counts.columns.keys().copied())?;
         counts.predicted = match columns {
             Columns::Labels => counts.of_majority(all),
-            Columns::Classes { starts, .. } => counts.largest(starts.clone(), &all, columns),
+            Columns::Classes { starts, .. } => counts.largest(try_copied(WHAT, starts)?, &all, columns),
         };
         Ok(counts)
     }
@@ -141,11 +143,14 @@ impl Counts {
         large.grown += small.grown;
         large.units += small.units;
         large.units_of_labels += small.units_of_labels;
-        let predicted = std::mem::take(&mut large.predicted);
+        let mut predicted = std::mem::take(&mut large.predicted);
         let n_steps = updated.len() + predicted.len() + small.predicted.len();
         large.predicted = match columns {
             // A majority of all is one on either side.
-            Columns::Labels => large.of_majority([predicted, small.predicted].concat()),
+            Columns::Labels => {
+                try_extend(WHAT, &mut predicted, small.predicted)?;
+                large.of_majority(predicted)
+            }
             // Sums never fall: a class that was not the largest is so now only if it has grown.
             Columns::Classes { .. } => large.largest(predicted, &updated, columns),
         };

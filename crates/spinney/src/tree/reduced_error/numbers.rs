@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{HeldOut, RowsOfLeaves, WHAT};
 use crate::control::Control;
 use crate::data::Targets;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_filled, try_push, try_resize, try_with_capacity};
 use crate::tree::Tree;
 
 /// Numbers on the stack of one chunk of columns: 32 MiB.
@@ -38,7 +38,7 @@ pub(super) fn squared_errors(
         for (i, node) in tree.nodes.iter().enumerate().rev() {
             let n_rows = if node.is_leaf() {
                 let rows = rows.of(node.right as usize);
-                chunk.push_leaf(tree, i, held_out, rows);
+                chunk.push_leaf(tree, i, held_out, rows)?;
                 rows.len()
             } else {
                 chunk.merge();
@@ -71,9 +71,9 @@ struct Entry {
 }
 
 impl Residuals {
-    fn push_leaf(&mut self, tree: &Tree, i: usize, held_out: &HeldOut<'_, '_>, rows: &[u32]) {
+    fn push_leaf(&mut self, tree: &Tree, i: usize, held_out: &HeldOut<'_, '_>, rows: &[u32]) -> Result<()> {
         let (k, at) = (self.columns.len(), self.stack.len());
-        self.stack.resize(at + 2 * k, 0.0);
+        try_resize(WHAT, &mut self.stack, at + 2 * k, 0.0)?;
         let (values, residuals) = self.stack[at..].split_at_mut(k);
         for (column, value) in tree.leaves.value(tree.nodes[i].right as usize) {
             if self.columns.contains(&(column as usize)) {
@@ -91,7 +91,7 @@ impl Residuals {
                 entry.loss += weight * residual * residual;
             }
         }
-        self.entries.push(entry);
+        try_push(WHAT, &mut self.entries, entry)
     }
 
     /// The two subtrees on top, the left one above, as one.
