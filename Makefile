@@ -74,7 +74,7 @@ sanitize:  ## Run the crate's tests under AddressSanitizer (needs a nightly tool
 # Parts whose tests take no threads and no wide registers, which Miri does not know.
 MIRI_TESTS := rng::tests::draws rng::tests::keys data::row_weights data::sparse data::weights partition::permutation \
 	partition::sort partition::sparse split::best::tests::thresholds_separate tree::fill compress::best boost::loss::grid \
-	boost::loss::sums model_file::bits
+	boost::loss::sums boost::step_sizes model_file::bits
 
 .PHONY: miri
 miri:  ## Run some of the crate's tests under Miri (needs a nightly toolchain with miri and rust-src)
