@@ -320,6 +320,16 @@ def test_class_weights_are_sample_weights():
     assert model_bytes(make(CLASSIFIER, class_weight=by_class).fit(X, y)) == model_bytes(expected)
 
 
+@pytest.mark.parametrize("outputs", ["single", "several"])
+@pytest.mark.parametrize("estimator", [None, LinearRegression()])
+def test_models_of_float8_steps_are_pickled_whatever_the_weak_model(estimator, outputs):
+    X, y = make_data(REGRESSOR, outputs=outputs)
+    model = make(REGRESSOR, estimator=estimator, relabel_leaves=False, step_dtype="float8").fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.step_sizes_, model.step_sizes_)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
 # Early stopping
 
 

@@ -239,7 +239,7 @@ class BaseBoosting(BaseEnsemble):
                     f"{name} is {value!r}, but the stages grown before have {old!r}; with warm_start=True it must be "
                     "the same"
                 )
-        # With one score all steps are in the leaves.
+        # Steps of one score are kept in float64.
         kept = before["_model"].step_dtype
         if kept != self.step_dtype and before["_model"].width > 1:
             raise ValueError(

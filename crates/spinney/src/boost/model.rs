@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-use super::config::BoostConfig;
 use super::loss::log_loss::probability;
 use super::loss::{LossKind, softmax};
 use super::problem::{Problem, is_binary, n_scores, starts};
@@ -80,20 +79,20 @@ impl Link {
 
 impl Boosted {
     /// No stage yet, and no constants.
-    pub(super) fn empty(problem: &Problem<'_>, n_features: usize, config: &BoostConfig) -> Result<Self> {
-        Ok(Boosted {
+    pub(super) fn empty(problem: &Problem<'_>, n_features: usize, learning_rate: f64) -> Self {
+        Boosted {
             n_features,
             outputs: problem.outputs.clone(),
             width: problem.width,
             combine: problem.combine,
             link: problem.link,
             start: Vec::new(),
-            learning_rate: config.learning_rate,
+            learning_rate,
             trees: Vec::new(),
-            step_sizes: StepSizes::empty(problem.step_dtype(config)?),
+            step_sizes: StepSizes::empty(problem.step_dtype),
             train_score: Vec::new(),
             validation_score: Vec::new(),
-        })
+        }
     }
 
     /// Number of features that rows must have.

@@ -22,9 +22,14 @@ pub(crate) struct Problem<'a> {
     pub(crate) link: Link,
     /// First column of each output of classes, where all columns of an output share one loss.
     pub(crate) softmax: Option<Vec<usize>>,
+    /// Type of the steps that the model keeps: float64 for one score, whose steps are few or in the leaves.
+    pub(crate) step_dtype: StepDtype,
 }
 
 impl<'a> Problem<'a> {
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] for float8 steps of classes that share a loss: cut each on its own, they may raise it.
+    /// [`crate::ErrorKind::OutOfMemory`].
     pub(crate) fn new(config: &'a BoostConfig, outputs: Outputs) -> Result<Self> {
         let width = n_scores(&outputs);
         let single = matches!(config.strategy, OutputStrategy::SingleTarget);
@@ -41,7 +46,13 @@ impl<'a> Problem<'a> {
             }
             _ => None,
         };
-        Ok(Problem { kind: &config.loss, outputs, width, combine, link, softmax })
+        if config.step_dtype != StepDtype::Float64 && softmax.is_some() {
+            let accepted = "Float64 for the log loss of three and more classes";
+            return Err(Error::invalid("step_dtype", format!("{:?}", config.step_dtype), accepted));
+        }
+        // `BoostConfig::check` refuses others where leaves are relabelled.
+        let step_dtype = if width > 1 { config.step_dtype } else { StepDtype::Float64 };
+        Ok(Problem { kind: &config.loss, outputs, width, combine, link, softmax, step_dtype })
     }
 
     /// Whether scores are float32.
@@ -67,19 +78,6 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Type of the steps that the model keeps: leaves that hold what is added leave nothing to keep in few bytes.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for float8 steps of classes that share a loss: cut each on its own, they may raise it.
-    pub(crate) fn step_dtype(&self, config: &BoostConfig) -> Result<StepDtype> {
-        if config.step_dtype != StepDtype::Float64 && self.softmax.is_some() {
-            let accepted = "Float64 for the log loss of three and more classes";
-            return Err(Error::invalid("step_dtype", format!("{:?}", config.step_dtype), accepted));
-        }
-        let has_steps = matches!(self.combine, Combine::RankOne | Combine::OtherRankOne);
-        Ok(if has_steps { config.step_dtype } else { StepDtype::Float64 })
-    }
-
     /// Refuses to add stages to a model of another sort.
     pub(crate) fn check_model(&self, config: &BoostConfig, model: &Boosted, x: &Matrix<'_>) -> Result<()> {
         const WHAT: &str = "model";
@@ -92,7 +90,7 @@ impl<'a> Problem<'a> {
         if model.combine != self.combine || model.link != self.link {
             return Err(Error::invalid(WHAT, "of another strategy or loss", "one of the same strategy and loss"));
         }
-        if model.step_dtype() != self.step_dtype(config)? {
+        if model.step_dtype() != self.step_dtype {
             return Err(Error::invalid(
                 WHAT,
                 format!("of steps in {:?}", model.step_dtype()),

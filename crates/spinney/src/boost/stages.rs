@@ -103,8 +103,8 @@ impl Fitting<'_> {
             let data = self.data::<T>(y, shared.weights.try_clone()?)?;
             try_push("the columns of y", &mut tracks, self.track(data, validation, &shared)?)?;
         }
-        let empty = || Boosted::empty(&self.problem, self.x.n_features(), config);
-        let mut grown = model.map_or_else(empty, |model| model.truncated(model.n_stages()))?;
+        let empty = || Boosted::empty(&self.problem, self.x.n_features(), config.learning_rate);
+        let mut grown = model.map_or_else(|| Ok(empty()), |model| model.truncated(model.n_stages()))?;
         grown.start = Vec::new();
         for track in &tracks {
             try_extend("the constants that boosting starts from", &mut grown.start, track.start.iter().copied())?;
@@ -263,7 +263,7 @@ impl Fitting<'_> {
         let values = is_rank_one.then(|| try_collected("the leaves of a stage", (0..leaves.len()).map(mean)));
         let values = values.transpose()?;
         let Fitted { weak, steps, products } = track.fit_leaves(self, &leaves, values, control)?;
-        let steps = self.problem.step_dtype(self.config)?.cut(steps);
+        let steps = self.problem.step_dtype.cut(steps);
         let mu = self.config.learning_rate;
         let width = track.train.data.width;
         let mut table = Vec::new();

@@ -98,7 +98,7 @@ impl BoostConfig {
         let columns = in_columns(y)?;
         let columns_validation = validation.as_ref().map(|(y, _)| in_columns(y)).transpose()?;
         let mut fitting = Fitting { config: self, problem, weak, control };
-        let mut model = Boosted::empty(&fitting.problem, n_features, self)?;
+        let mut model = Boosted::empty(&fitting.problem, n_features, self.learning_rate);
         let validation = columns_validation.as_ref().zip(validation.as_ref().map(|v| v.1));
         if fitting.problem.is_narrow() {
             fitting.fit::<f32>(&mut model, &columns, sample_weight, validation)?;
@@ -178,7 +178,7 @@ impl Fitting<'_> {
                 control: self.control,
             }
             .steps_along(&weak)?;
-            let steps = self.problem.step_dtype(self.config)?.cut(steps);
+            let steps = self.problem.step_dtype.cut(steps);
             let scaled = steps.iter().map(|step| T::from_f64(self.config.learning_rate * step));
             let direction = try_collected("the steps of a stage", scaled)?;
             let update = |values| match q == width {
