@@ -18,6 +18,7 @@ from typing import Any
 
 import spinney
 from sklearn.datasets import load_diabetes, load_digits
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 from spinney.inspection import CompressionPathDisplay
 
@@ -50,7 +51,7 @@ def compressed(problem: str) -> tuple[list[tuple[str, float, int, int, float]], 
     best = None
     for name, budget in BUDGETS.items():
         model = getattr(spinney, f"CompressedForest{kind}")(
-            forest, prefit=True, cv=5, random_state=0, n_jobs=JOBS, **budget
+            FrozenEstimator(forest), cv=5, random_state=0, n_jobs=JOBS, **budget
         )
         start = time.perf_counter()
         try:

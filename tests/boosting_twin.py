@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax, xlogy
 from sklearn.tree import DecisionTreeRegressor
 
 LARGEST_STEP = 1e3
@@ -40,23 +40,68 @@ def lower_median(values: Array, weights: Array) -> float:
     return float(values[order][np.argmax(reached)])
 
 
+def lower_quantile(values: Array, weights: Array, q: float) -> float:
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order]) >= q * weights.sum()
+    return float(values[order][np.argmax(reached)])
+
+
 def half_log_odds(y: Array, w: Array) -> float:
     return 0.5 * np.log(max(w[y > 0].sum(), 0.5) / max(w[y < 0].sum(), 0.5))
 
 
+def halved(step: Any, total: Callable[[Any], float]) -> Any:
+    """`step`, halved as long as it is worse than none."""
+    while total(step) > total(0 * step):
+        step = step / 2
+    return step
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Leaves of Newton steps: λ, and the least sum of curvatures."""
+
+    l2: float = 1.0
+    least: float = 1e-3
+
+    def along(self, g: Array) -> Newton:
+        """Of a step along the numbers of leaves: λ weighs on the square of what each leaf adds."""
+        squares = float((np.unique(g) ** 2).sum())
+        return Newton(self.l2 * squares, self.least * squares)
+
+    def step(self, gradient: Array, curvature: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(curvature < self.least, 0.0, gradient / (curvature + self.l2))
+
+
 @dataclass(frozen=True)
 class Loss:
-    """Of one column: value and negative gradient by row, the best constant, the best step along g."""
+    """Of one column: value and negative gradient by row, the best constant, step along g; second derivative."""
 
     value: Callable[[Array, Array], Array]
     negative_gradient: Callable[[Array, Array], Array]
     start: Callable[[Array, Array], float]
+    curvature: Callable[[Array, Array], Array] | None = None
 
     def step(self, y: Array, f: Array, g: Array, w: Array) -> float:
         return minimise(lambda rho: float(w @ self.value(y, f + rho * g)))
 
+    def newton_step(self, y: Array, f: Array, g: Array, w: Array, newton: Newton) -> float:
+        """Along g: the Newton step, halved while the loss rises; without second derivatives the best step."""
+        if self.curvature is None:
+            return self.step(y, f, g, w)
+        whole = newton.step(w @ (g * self.negative_gradient(y, f)), w @ (g**2 * self.curvature(y, f)))
+        return halved(float(whole), lambda rho: float(w @ self.value(y, f + rho * g)))
+
+    def leaf(self, y: Array, f: Array, w: Array, newton: Newton) -> float:
+        """What a leaf adds to the scores of its rows."""
+        return self.newton_step(y, f, np.ones_like(f), w, newton)
+
 
 class AbsoluteError(Loss):
+    def leaf(self, y: Array, f: Array, w: Array, newton: Newton) -> float:
+        return lower_median((y - f)[w > 0], w[w > 0])
+
     def step(self, y: Array, f: Array, g: Array, w: Array) -> float:
         moved = (g != 0) & (w > 0)
         if not moved.any():
@@ -75,11 +120,93 @@ class Hinge(Loss):
         return float(min(best, key=abs))  # all between two that are best are best
 
 
+@dataclass(frozen=True)
+class Quantile(Loss):
+    q: float = 0.5
+
+    def leaf(self, y: Array, f: Array, w: Array, newton: Newton) -> float:
+        return lower_quantile((y - f)[w > 0], w[w > 0], self.q)
+
+    def step(self, y: Array, f: Array, g: Array, w: Array) -> float:
+        moved = (g != 0) & (w > 0)
+        if not moved.any():
+            return 0.0
+        places = np.sort(np.clip((y - f)[moved] / g[moved], -LARGEST_STEP, LARGEST_STEP))
+        totals = np.array([w @ self.value(y, f + rho * g) for rho in places])
+        # The least of all that are best.
+        best = float(places[totals <= totals.min() * (1 + 1e-12)][0])
+        return best if w @ self.value(y, f + best * g) <= w @ self.value(y, f) else 0.0
+
+
+def quantile(q: float) -> Loss:
+    return Quantile(
+        lambda y, f: np.maximum(q * (y - f), (q - 1) * (y - f)),
+        lambda y, f: np.where(y > f, q, q - 1) * (y != f),
+        lambda y, w: lower_quantile(y[w > 0], w[w > 0], q),
+        q=q,
+    )
+
+
+def huber(delta: float) -> Loss:
+    """Without second derivatives: these count rows within δ, and leaves are the minimum."""
+
+    def value(y: Array, f: Array) -> Array:
+        r = np.abs(y - f)
+        return np.where(r <= delta, r**2 / 2, delta * (r - delta / 2))
+
+    def start(y: Array, w: Array) -> float:
+        ends, options = (y.min(), y.max()), {"xatol": 1e-12}
+        return float(
+            minimize_scalar(lambda c: float(w @ value(y, c)), bounds=ends, method="bounded", options=options).x
+        )
+
+    return Loss(value, lambda y, f: np.clip(y - f, -delta, delta), start)
+
+
+def log_of_mean(y: Array, w: Array) -> float:
+    return float(np.log(w @ y / w.sum()))
+
+
+def tweedie(p: float) -> Loss:
+    a, b = p - 1, 2 - p
+    return Loss(
+        # Far out, where only the search looks, a product of zero and infinity would be no number.
+        lambda y, f: y * np.exp(np.minimum(-a * f, 700)) / a + np.exp(b * f) / b - y**b / (a * b),
+        lambda y, f: y * np.exp(-a * f) - np.exp(b * f),
+        log_of_mean,
+        lambda y, f: a * y * np.exp(-a * f) + b * np.exp(b * f),
+    )
+
+
+# Parameters of the estimator with the losses below that have one. Eighths are exact as gradients, of which sums with
+# rounded weights keep 26 bits.
+PARAMETERS: dict[str, dict[str, float]] = {
+    "quantile": {"quantile": 0.625},
+    "huber": {"huber_delta": 0.4},
+    "tweedie": {"tweedie_power": 1.3},
+}
+
 LOSSES = {
+    "quantile": quantile(0.625),
+    "huber": huber(0.4),
+    "poisson": Loss(
+        lambda y, f: np.exp(f) - y * f - y + xlogy(y, y),
+        lambda y, f: y - np.exp(f),
+        log_of_mean,
+        lambda y, f: np.exp(f),
+    ),
+    "gamma": Loss(
+        lambda y, f: y * np.exp(-f) + f - np.log(y) - 1,
+        lambda y, f: y * np.exp(-f) - 1,
+        log_of_mean,
+        lambda y, f: y * np.exp(-f),
+    ),
+    "tweedie": tweedie(1.3),
     "squared_error": Loss(
         lambda y, f: (y - f) ** 2 / 2,
         lambda y, f: y - f,
         lambda y, w: float(w @ y / w.sum()),
+        lambda y, f: np.ones_like(f),
     ),
     "absolute_error": AbsoluteError(
         lambda y, f: np.abs(y - f),
@@ -90,11 +217,13 @@ LOSSES = {
         lambda y, f: np.logaddexp(0, -2 * y * f),
         lambda y, f: 2 * y * expit(-2 * y * f),
         half_log_odds,
+        lambda y, f: 4 * expit(2 * f) * expit(-2 * f),
     ),
     "exponential": Loss(
         lambda y, f: np.exp(-y * f),
         lambda y, f: y * np.exp(-y * f),
         half_log_odds,
+        lambda y, f: np.exp(-y * f),
     ),
     "hinge": Hinge(
         lambda y, f: np.maximum(0, 1 - y * f),
@@ -102,6 +231,15 @@ LOSSES = {
         lambda y, w: float(np.sign(w @ y)),
     ),
 }
+
+
+# Losses whose second derivatives differ from row to row.
+CURVED = {"log_loss", "exponential", "poisson", "gamma", "tweedie"}
+
+
+def in_domain(loss: str, y: Array) -> Array:
+    """Numbers that the loss is of: zeros among them where it takes these."""
+    return {"poisson": np.maximum(y + 0.5, 0), "tweedie": np.maximum(y + 0.5, 0), "gamma": np.exp(y)}.get(loss, y)
 
 
 def grow(X: Array, R: Array, w: Array, limits: dict[str, Any]) -> DecisionTreeRegressor:
@@ -183,17 +321,75 @@ class Twin:
         phis: Any = None,
         relabel: bool = True,
         step_dtype: str = "float64",
+        newton: Newton | None = None,
         **limits: Any,
     ) -> Iterator[tuple[Callable[[Array], Array], Array, Array]]:
         """After each stage: what it adds to the scores of given rows, its steps, the training scores."""
         f = np.tile(self.start(), (len(self.X), 1))
         for stage in range(n_stages):
             R = self.negative_gradient(f)
-            predict = self.direction(strategy, R, None if phis is None else phis[stage], relabel, limits)
-            rho = self.steps(f, predict(self.X))
+            phi = None if phis is None else phis[stage]
+            if newton is None:
+                predict = self.direction(strategy, R, phi, relabel, limits)
+                rho = self.steps(f, predict(self.X))
+            elif strategy == "projected" and not relabel and f.shape[1] > 1:
+                predict = self.direction(strategy, R, phi, relabel, limits)
+                g = np.broadcast_to(predict(self.X), f.shape)
+                rho = self.newton_steps(f, g, newton.along(g), np.arange(len(f)), alike=False)
+            else:
+                predict = self.newton_leaves(strategy, f, R, phi, limits, newton)
+                rho = np.any(predict(self.X) != 0, axis=0).astype(float)
             rho = float8(rho) if step_dtype == "float8" else rho
             f = f + learning_rate * rho * predict(self.X)
             yield (lambda X, rho=rho, predict=predict: learning_rate * rho * predict(X)), rho, f
+
+    def newton_steps(self, f: Array, g: Array, newton: Newton, rows: Array, alike: bool) -> Array:
+        """Newton steps along g over some rows, one for each column; `alike` for all rows of a leaf, whose g is one."""
+        y, f, g, w = self.targets[rows], f[rows], g[rows], self.w[rows]
+        if not self.groups:
+            loss = LOSSES[self.loss]
+            columns = zip(y.T, f.T, g.T, strict=True)
+            if alike:
+                return np.array([loss.leaf(y, f, w, newton) for y, f, _ in columns])
+            return np.array([loss.newton_step(y, f, g, w, newton) for y, f, g in columns])
+        found = []
+        for s in self.groups:
+            p, k = softmax(f[:, s], axis=1), s.stop - s.start
+
+            def total(step: Array, s: slice = s) -> float:
+                return float(-w @ (y[:, s] * log_softmax(f[:, s] + step * g[:, s], axis=1)).sum(axis=1))
+
+            whole = newton.step(w @ (g[:, s] * (y[:, s] - p)), w @ (g[:, s] ** 2 * p * (1 - p)))
+            found.append(halved((k - 1) / k * whole, total))
+        return np.concatenate(found)
+
+    def newton_leaves(
+        self, strategy: str, f: Array, R: Array, phi: Any, limits: dict[str, Any], newton: Newton
+    ) -> Callable[[Array], Array]:
+        """What leaves add: rows to (n, width)."""
+        ones = np.ones_like(f)
+
+        def leaves(tree: DecisionTreeRegressor) -> Callable[[Array], Array]:
+            of_rows = tree.apply(self.X)
+            rows = {leaf: np.flatnonzero(of_rows == leaf) for leaf in set(of_rows)}
+            steps = {leaf: self.newton_steps(f, ones, newton, rows[leaf], alike=True) for leaf in rows}
+            return lambda X: np.array([steps[leaf] for leaf in tree.apply(X)])
+
+        if strategy == "single_target":
+            of_columns = [leaves(self.grow_one(j, r, f, limits)) for j, r in enumerate(R.T)]
+            return lambda X: np.column_stack([predict(X)[:, j] for j, predict in enumerate(of_columns)])
+        if f.shape[1] == 1:
+            return leaves(self.grow_one(0, R[:, 0], f, limits))
+        return leaves(grow(self.X, R if strategy == "joint" else R @ np.asarray(phi).T, self.w, limits))
+
+    def grow_one(self, j: int, r: Array, f: Array, limits: dict[str, Any]) -> DecisionTreeRegressor:
+        """A tree for one column: rows weigh by second derivatives, in 4096 parts of the largest, where these differ."""
+        if self.loss not in CURVED:
+            return grow(self.X, r, self.w, limits)
+        h = LOSSES[self.loss].curvature(self.targets[:, j], f[:, j])
+        h = np.where(self.w > 0, h, 0.0)
+        parts = np.maximum(np.floor(h / h.max() * 4096), 1)
+        return grow(self.X, r / (parts * (h.max() / 4096)), self.w * parts, limits)
 
     def direction(
         self, strategy: str, R: Array, phi: Any, relabel: bool, limits: dict[str, Any]

@@ -37,11 +37,11 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parent)}
 
 
-def run(code: str, *args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """Run the code to its end. Warnings are errors."""
+def run(code: str, *args: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the code to its end, with variables of the environment added. Warnings are errors."""
     source = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args]
     options = {"capture_output": True, "text": True, "timeout": timeout, "check": False}
-    return subprocess.run(source, env=_environment(), **options)
+    return subprocess.run(source, env={**_environment(), **environment}, **options)
 
 
 def interrupted(code: str, kinds: list[str], wait: float) -> dict[str, tuple[float, str]]:

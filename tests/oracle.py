@@ -2,21 +2,23 @@
 
 It enumerates every feature and every cut of a node. Sums are Python integers (weights and targets are scaled
 by a power of two first) and impurities are fractions, so Gini and variance carry no rounding at all; entropy
-uses float64. Vocabulary: a *cut* lies between two neighbouring distinct values present in the node; the
-*decrease* of a cut is the total impurity (weight x impurity) of the node minus that of its two sides.
+uses float64, the Poisson deviance sixty digits. Vocabulary: a *cut* lies between two neighbouring distinct values
+present in the node; the *decrease* of a cut is the total impurity (weight x impurity) of the node minus that of its
+two sides.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-REAL_CRITERIA = ("squared_error",)
+REAL_CRITERIA = ("squared_error", "poisson")
 Number = Fraction | float
 
 
@@ -58,6 +60,15 @@ def as_integers(values: np.ndarray) -> tuple[np.ndarray, Fraction]:
     return out.reshape(np.shape(values)), Fraction(1, denominator)
 
 
+def x_log_ratio(x: Fraction, ratio: Fraction) -> Fraction:
+    """x log(ratio) to sixty digits; zero for x = 0."""
+    if x == 0:
+        return Fraction(0)
+    with localcontext() as context:
+        context.prec = 60
+        return x * Fraction((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
+
+
 def dense32(X: Any) -> np.ndarray:
     """X as the engine sees it: float32, explicit zeros are zeros."""
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
@@ -77,11 +88,17 @@ class Oracle:
         if criterion in REAL_CRITERIA:
             values, self.y_unit = as_integers(self.y.astype(float))
             self.squares = self.w * (values**2).sum(axis=1)
+            if criterion == "poisson":
+                self.squares = np.array([self._y_log_y(w, y) for w, y in zip(self.w, values, strict=True)])
         else:
             columns = [self.y[:, j] == c for j in range(self.n_outputs) for c in np.unique(self.y[:, j])]
             values, self.y_unit = np.array(columns).T.astype(int).astype(object), Fraction(1)
             self.squares = self.w * self.n_outputs
         self.sums = self.w[:, None] * values
+
+    def _y_log_y(self, w: int, y: np.ndarray) -> Fraction:
+        """Weight x sum of y log(y) over the outputs of a row."""
+        return sum((x_log_ratio(w * v * self.w_unit * self.y_unit, v * self.y_unit) for v in y), Fraction(0))
 
     @property
     def all_rows(self) -> np.ndarray:
@@ -100,6 +117,10 @@ class Oracle:
             counts = [float(s * self.w_unit) for s in sums]
             whole = float(w * self.w_unit)
             return math.fsum(-c * math.log2(c / whole) for c in counts if c > 0) / self.n_outputs
+        if self.criterion == "poisson":
+            totals = [int(s) * self.w_unit * self.y_unit for s in sums]
+            whole = int(w) * self.w_unit
+            return (squares - sum(x_log_ratio(s, s / whole) for s in totals)) / self.n_outputs
         # Gini is the same expression: the squares of one-hot targets sum to the weight of each output.
         return Fraction(int(squares * w - (sums**2).sum()), int(w) * self.n_outputs) * self.w_unit * self.y_unit**2
 
@@ -137,6 +158,10 @@ class Oracle:
                     continue
                 if min(w[i], w[-1] - w[i]) * self.w_unit < least_weight:
                     continue
+                if self.criterion == "poisson" and any(
+                    sums[-1].astype(bool) & ((sums[i] == 0) | (sums[i] == sums[-1]))
+                ):
+                    continue  # an output that is not zero in the node would be on a side
                 left = self._total_impurity(w[i], sums[i], squares[i])
                 right = self._total_impurity(w[-1] - w[i], sums[-1] - sums[i], squares[-1] - squares[i])
                 found.append(Cut(feature, x[i], x[i + 1], parent - left - right))
@@ -228,7 +253,8 @@ def check_leaf(
     if limits.max_leaf_nodes is not None and n_leaves == limits.max_leaf_nodes:
         return
     cuts = oracle.cuts(here, limits)
-    if splitter == "random" and (limits.min_samples_leaf > 1 or limits.min_weight_fraction_leaf > 0):
+    limits_sides = limits.min_samples_leaf > 1 or limits.min_weight_fraction_leaf > 0 or oracle.criterion == "poisson"
+    if splitter == "random" and limits_sides:
         return  # the one threshold drawn for each feature may have been inadmissible
     if not cuts or (limits.min_impurity_decrease > 0 and splitter == "random"):
         return

@@ -65,6 +65,14 @@ def test_shapes(name, X, y, message):
         {"learning_rate": np.nan},
         {"learning_rate": np.inf},
         {"tol": np.inf},
+        {"l2_regularization": -1e-9},
+        {"l2_regularization": np.nan},
+        {"l2_regularization": np.inf},
+        {"l2_regularization": "1"},
+        {"min_sum_hessian_in_leaf": -1.0},
+        {"min_sum_hessian_in_leaf": np.nan},
+        {"leaf_estimation": "gradient"},
+        {"leaf_estimation": None},
         {"n_estimators": 0},
         {"subsample": 0.0},
         {"subsample": 1.1},
@@ -97,7 +105,11 @@ def test_parameters(name, params):
 @pytest.mark.parametrize(
     ("name", "parameter", "valid"),
     [
-        (REGRESSOR, "loss", ["squared_error", "absolute_error"]),
+        (
+            REGRESSOR,
+            "loss",
+            ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"],
+        ),
         (CLASSIFIER, "loss", ["log_loss", "exponential", "hinge", "squared_error"]),
         (REGRESSOR, "output_strategy", ["projected", "joint", "single_target"]),
         (REGRESSOR, "line_search", ["newton", "brent"]),
@@ -109,6 +121,61 @@ def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
     with pytest.raises(ValueError, match=f"'{parameter}'") as raised:
         make(name, **{parameter: "unknown"}).fit(X, y)
     assert all(repr(value) in str(raised.value) for value in valid)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "bad", "accepted"),
+    [
+        ("quantile", [0, 1, 0.0, 1.0, -0.5, np.nan, np.inf, "0.5", None], r"in the range \(0.0, 1.0\)"),
+        ("huber_delta", [0, -1.0, np.nan, np.inf, None], r"in the range \(0.0, inf\)"),
+        ("tweedie_power", [1, 2, 1.0, 2.0, 0, 3, np.nan, None], r"in the range \(1.0, 2.0\)"),
+    ],
+)
+def test_parameters_of_losses(parameter, bad, accepted):
+    X, y = make_data(REGRESSOR)
+    model = make(REGRESSOR).fit(X, y)
+    for value in bad:  # with any loss
+        message = f"'{parameter}' parameter of {REGRESSOR} must be a float {accepted}"
+        check_refused(model.set_params(**{parameter: value}), ValueError, message, X, y)
+
+
+@pytest.mark.parametrize(
+    "bad", [[], [0.1, 0.9], [0.1, 0.5, 1.0], [0.0, 0.5, 0.5], [0.1, np.nan, 0.5], [[0.1, 0.2, 0.3]], ["a", "b", "c"]]
+)
+def test_quantiles_of_outputs(bad):
+    X, Y = make_data(REGRESSOR, outputs="several")
+    model = make(REGRESSOR, loss="quantile").fit(X, Y)
+    message = r"quantile is .*, accepted: a float in the range \(0.0, 1.0\), or 3 of them, one for each output"
+    check_refused(model.set_params(quantile=bad), ValueError, message, X, Y)
+
+
+@pytest.mark.parametrize("weak", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "bad", "accepted"),
+    [
+        ("poisson", -1.0, "numbers from 0 up"),
+        ("tweedie", -1e-300, "numbers from 0 up"),
+        ("gamma", 0.0, "numbers above 0"),
+        ("gamma", -2.0, "numbers above 0"),
+    ],
+)
+def test_y_outside_the_domain_of_the_loss(loss, bad, accepted, weak):
+    X, Y = make_data(REGRESSOR, outputs="several")
+    Y = np.exp(Y)
+    params = {"estimator": Ridge(), "output_strategy": "joint"} if weak else {}
+    model = make(REGRESSOR, loss=loss, **params).fit(X, Y)
+    outside = Y.copy()
+    outside[7, 2] = bad
+    message = f'is -?[0-9.e-]+ with loss="{loss}", accepted: {accepted}'
+    check_refused(model, ValueError, "^y " + message, X, outside)
+    check_refused(model, ValueError, "^y_val " + message, X, Y, X_val=X, y_val=outside)
+    check_refused(model.set_params(n_iter_no_change=2), ValueError, message, X, outside)
+    model.set_params(n_iter_no_change=None)
+    # A row of weight zero is no row, whatever y is there.
+    w = np.ones(len(X))
+    w[7] = 0
+    model.fit(X, outside, sample_weight=w, X_val=X, y_val=outside, sample_weight_val=w)
+    assert np.isfinite(model.predict(X)).all()
 
 
 @pytest.mark.parametrize(
@@ -140,7 +207,10 @@ def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
         ({"estimator": Ridge(), "output_strategy": "single_target"}, "'single_target'.*accepted: 'joint' and 'proj"),
         ({"step_dtype": "float8"}, "step_dtype is 'float8', but leaves hold what they add.*relabel_leaves=False"),
         ({"step_dtype": "float8", "output_strategy": "joint"}, "step_dtype is 'float8'.*accepted: 'float64'"),
-        ({"estimator": Ridge()}, "relabel_leaves is True, but Ridge has no leaves.*pass relabel_leaves=False"),
+        (
+            {"estimator": Ridge(), "output_strategy": "projected"},
+            "relabel_leaves is True, but Ridge has no leaves.*pass relabel_leaves=False",
+        ),
     ],
 )
 def test_parameters_that_contradict_each_other_or_y(name, params, message):
@@ -153,7 +223,7 @@ def test_parameters_that_contradict_each_other_or_y(name, params, message):
 def test_steps_of_classes_that_share_a_loss_are_not_cut(estimator):
     X, y = make_data(CLASSIFIER, outputs="several")
     params = {"step_dtype": "float8", "relabel_leaves": False, "estimator": estimator}
-    message = "step_dtype is Float8, accepted: Float64 for the log loss of three and more classes"
+    message = "step_dtype is 'float8', accepted: 'float64' for the log loss of three and more classes"
     check_refused(make(CLASSIFIER).fit(X, y).set_params(**params), ValueError, message, X, y)
     make(CLASSIFIER, loss="exponential", **params).fit(X, y)
 
@@ -226,7 +296,7 @@ def test_validation_sets(name):
 
 def test_warm_start_refuses_what_cannot_be_added(name):
     X, y = make_data(name)
-    model = make(name, warm_start=True).fit(X, y)
+    model = make(name, warm_start=True, output_strategy="projected").fit(X, y)
     check_refused(model.set_params(n_estimators=3), ValueError, "n_estimators=3 is less than the 5 stages", X, y)
     model.set_params(n_estimators=8)
     check_refused(model, ValueError, "X has 11 features, but the stages grown before have 12", X[:, 1:], y)
@@ -280,6 +350,16 @@ def test_what_weak_models_raise_is_raised(name, weak, error, message):
     y = y if name == REGRESSOR else y == "a"
     model = make(name).fit(X, y)
     check_refused(model.set_params(estimator=weak, relabel_leaves=False), error, message, X, y)
+
+
+def test_weak_models_are_fitted_to_the_principal_direction_of_y():
+    X, Y = make_data(REGRESSOR, outputs="several")
+    params = {"estimator": Ridge(), "relabel_leaves": False, "n_estimators": 4}
+    model = make(REGRESSOR, output_projection="pca", **params).fit(X, Y)
+    direction = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)[2][:1]
+    given = make(REGRESSOR, output_projection=direction, **params).fit(X, Y)
+    # Directions are found to 1e-10 of the largest variance.
+    np.testing.assert_allclose(model.predict(X), given.predict(X), rtol=1e-7)
 
 
 def test_weak_models_without_weights(name):
@@ -360,10 +440,10 @@ def test_progress_reaches_the_number_of_stages(monkeypatch):
         seen = []
 
         @contextmanager
-        def record(n_stages, verbose, name, seen=seen):
-            yield seen.append
+        def record(name, n_rounds, first, verbose, scoring, seen=seen):
+            yield seen.append, None
 
-        monkeypatch.setattr("spinney.boosting.progress_bar", record)
+        monkeypatch.setattr("spinney._rounds.bar_or_lines", record)
         make(REGRESSOR, n_estimators=200, **params).fit(X, y)
         assert seen[-1] == 200
         assert seen == sorted(seen)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spinney
-from boosting_twin import Twin, staged_scores
+from boosting_twin import PARAMETERS, Newton, Twin, in_domain, staged_scores
 from spinney.projection import GaussianProjection, RademacherProjection
 
 N_STAGES = 6
@@ -18,10 +18,19 @@ LIMITS: dict[str, Any] = {"max_depth": 2, "min_samples_leaf": 8}
 TOLERANCE = {"labels": 2e-5, "numbers": 1e-6, "softmax": 2e-5}
 
 STRATEGIES = ["single_target", "joint", "projected", "subspace", "relabelled", "relabelled pair"]
-NUMBERS = ["squared_error", "absolute_error"]
-# With 1, medians and kinks are met exactly, and the last bit decides on which side a row is.
-LEARNING_RATES = [0.9, 0.3]
+NUMBERS = ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"]
 LABELS = ["log_loss", "exponential", "hinge", "squared_error"]
+# What leaves add; with no λ and no least curvature steps are longest, and most of them are halved.
+RULES: dict[str, dict[str, Any]] = {
+    "line_search": {"leaf_estimation": "line_search"},
+    "newton": {"leaf_estimation": "newton", "l2_regularization": 1.0, "min_sum_hessian_in_leaf": 1e-3},
+    "bare": {"leaf_estimation": "newton", "l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0},
+    "strict": {"leaf_estimation": "newton", "l2_regularization": 0.3, "min_sum_hessian_in_leaf": 12.0},
+}
+
+
+# With a learning rate of 1, medians and kinks are met exactly, and the last bit decides on which side a row is.
+RATES = [("line_search", 0.9), ("line_search", 0.3), ("newton", 0.9), ("bare", 0.3), ("strict", 0.9)]
 
 
 def make_problem(seed: int = 0, n: int = 120, d: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -45,21 +54,25 @@ def setting(strategy: str, d: int, seed: int = 0) -> tuple[dict[str, Any], dict[
     return params, {"strategy": "projected", "phis": phis, "relabel": relabel}
 
 
-def make(kind: str, **params: Any) -> Any:
+def make(kind: str, rule: str = "line_search", **params: Any) -> Any:
     # Brent's search is as exact as values of the loss can tell; Newton's is compared with it below.
-    search = {"line_search": "brent"}
-    params = {"n_estimators": N_STAGES, "max_bins": None, "random_state": 0, **search, **LIMITS, **params}
+    search = {"line_search": "brent", **RULES[rule]}
+    fixed = {"n_estimators": N_STAGES, "max_bins": None, "min_weight_leaf": 0.0, "random_state": 0}
+    params = {**fixed, **search, **LIMITS, **params}
     return getattr(spinney, f"GradientBoosting{kind}")(**params)
 
 
 def check(model: Any, twin: Twin, X_new: np.ndarray, parameters: dict[str, Any], tolerance: float) -> None:
     """Scores of training rows and of new ones, step sizes and losses."""
     parameters = {"learning_rate": model.learning_rate, "n_stages": N_STAGES, **parameters, **LIMITS}
-    staged = model.staged_predict if not hasattr(model, "classes_") else model.staged_decision_function
+    if model.leaf_estimation == "newton":
+        parameters["newton"] = Newton(model.l2_regularization, model.min_sum_hessian_in_leaf)
+    staged = model._staged if not hasattr(model, "classes_") else model.staged_decision_function
     for X in (twin.X, X_new):
         expected = staged_scores(twin, X, **parameters)
         for stage, (ours, theirs) in enumerate(zip(staged(X), expected, strict=True)):
-            np.testing.assert_allclose(as_scores(ours, twin), as_scores(theirs, twin), atol=tolerance, err_msg=stage)
+            ours = as_scores(ours, twin) / model._unit()
+            np.testing.assert_allclose(ours, as_scores(theirs, twin), atol=tolerance, err_msg=stage)
     steps = np.array([rho for _, rho, _ in twin.stages(**parameters)])
     if (
         steps.shape[1] > 1 and not twin.groups
@@ -85,68 +98,74 @@ def weights_for(n: int) -> np.ndarray:
     return np.random.default_rng(9).uniform(0.5, 2, n)
 
 
-@pytest.mark.parametrize("learning_rate", LEARNING_RATES)
+@pytest.mark.parametrize(("rule", "learning_rate"), RATES)
 @pytest.mark.parametrize("loss", [*NUMBERS, "unweighted"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_numbers(strategy, loss, learning_rate):
+def test_numbers(strategy, loss, learning_rate, rule):
     X, X_new, Y = make_problem()
     w = None if loss == "unweighted" else weights_for(len(X))
     loss = "squared_error" if loss == "unweighted" else loss
+    Y = in_domain(loss, Y)
     params, parameters = setting(strategy, Y.shape[1])
-    model = make("Regressor", loss=loss, learning_rate=learning_rate, **params).fit(X, Y, sample_weight=w)
+    params |= PARAMETERS.get(loss, {})
+    model = make("Regressor", rule, loss=loss, learning_rate=learning_rate, **params).fit(X, Y, sample_weight=w)
     check(model, Twin(X, Y, loss, w), X_new, parameters, TOLERANCE["numbers"])
 
 
+@pytest.mark.parametrize("rule", ["line_search", "newton"])
 @pytest.mark.parametrize("loss", [*NUMBERS, *LABELS])
 @pytest.mark.parametrize("strategy", ["projected", "subspace"])
-def test_steps_in_eight_bits(strategy, loss):
+def test_steps_in_eight_bits(strategy, loss, rule):
     X, X_new, scores = make_problem(d=12)
     params, parameters = setting(strategy, 12)
     w = weights_for(len(X))
     params["step_dtype"] = parameters["step_dtype"] = "float8"
-    if loss == "absolute_error" or (strategy, loss) == ("subspace", "squared_error"):
-        model, y, targets = make("Regressor", loss=loss, **params), scores, scores
+    if loss not in LABELS or (strategy, loss) == ("subspace", "squared_error"):
+        y = targets = in_domain(loss, scores)
+        model = make("Regressor", rule, loss=loss, **params, **PARAMETERS.get(loss, {}))
     else:
         y = (scores > 0.4).astype(int)
         targets = y - 0.5 if loss == "squared_error" else 2.0 * y - 1
-        model = make("Classifier", loss=loss, **params)
+        model = make("Classifier", rule, loss=loss, **params)
     check(model.fit(X, y, sample_weight=w), Twin(X, targets, loss, w), X_new, parameters, TOLERANCE["labels"])
 
 
-@pytest.mark.parametrize("learning_rate", LEARNING_RATES)
+@pytest.mark.parametrize(("rule", "learning_rate"), RATES)
 @pytest.mark.parametrize("loss", LABELS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_labels(strategy, loss, learning_rate):
+def test_labels(strategy, loss, learning_rate, rule):
     X, X_new, scores = make_problem()
     Y = (scores > 0.4).astype(int)
     w = weights_for(len(X))
     params, parameters = setting(strategy, Y.shape[1])
-    model = make("Classifier", loss=loss, learning_rate=learning_rate, **params).fit(X, Y, sample_weight=w)
+    model = make("Classifier", rule, loss=loss, learning_rate=learning_rate, **params).fit(X, Y, sample_weight=w)
     targets = Y - 0.5 if loss == "squared_error" else 2.0 * Y - 1  # one half off: `decision_function` is so
     check(model, Twin(X, targets, loss, w), X_new, parameters, TOLERANCE["labels"])
 
 
+@pytest.mark.parametrize("rule", ["line_search", "bare"])
 @pytest.mark.parametrize("loss", LABELS)
 @pytest.mark.parametrize("strategy", ["single_target", "joint", "projected", "relabelled"])
-def test_two_classes(strategy, loss):
+def test_two_classes(strategy, loss, rule):
     X, X_new, scores = make_problem()
     y = scores[:, 0] > 0.4
     params, parameters = setting(strategy, 1)
     w = weights_for(len(X))
-    model = make("Classifier", loss=loss, **params).fit(X, y, sample_weight=w)
+    model = make("Classifier", rule, loss=loss, **params).fit(X, y, sample_weight=w)
     targets = (y - 0.5 if loss == "squared_error" else 2.0 * y - 1)[:, None]
     check(model, Twin(X, targets, loss, w), X_new, parameters, TOLERANCE["labels"])
 
 
+@pytest.mark.parametrize("rule", ["line_search", "newton"])
 @pytest.mark.parametrize("outputs", [1, 2])
 @pytest.mark.parametrize("loss", LABELS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_classes(strategy, loss, outputs):
+def test_classes(strategy, loss, outputs, rule):
     X, X_new, scores = make_problem()
     y = np.digitize(scores[:, :outputs], [-0.4, 0.4])
     params, parameters = setting(strategy, 3 * outputs)
     w = weights_for(len(X))
-    model = make("Classifier", loss=loss, **params).fit(X, y[:, 0] if outputs == 1 else y, sample_weight=w)
+    model = make("Classifier", rule, loss=loss, **params).fit(X, y[:, 0] if outputs == 1 else y, sample_weight=w)
     one_hot = np.concatenate([y[:, [o]] == np.arange(3) for o in range(outputs)], axis=1).astype(float)
     softmax = loss == "log_loss" and strategy != "single_target"
     groups = tuple(slice(3 * o, 3 * o + 3) for o in range(outputs)) if softmax else None
@@ -170,6 +189,7 @@ def test_separable_classes_leave_nothing_on_the_table():
     X = (y + rng.uniform(0, 0.5, len(y)))[:, None].astype(np.float32)
     limits: dict[str, Any] = {"max_depth": 2, "min_samples_leaf": 1}
     params = {"n_estimators": 1, "learning_rate": 1.0, "output_strategy": "joint", "max_bins": None, **limits}
+    params["leaf_estimation"] = "line_search"
     model = spinney.GradientBoostingClassifier(**params).fit(X, y)
     twin = Twin(X, np.eye(3)[y], "log_loss", None, (slice(0, 3),))
     (_, rho, f) = next(twin.stages("joint", 1, 1.0, **limits))

@@ -106,9 +106,10 @@ def test_kinds(name):
 
 
 def test_both_have_the_same_parameters():
-    classifier, regressor = (getattr(spinney, name)() for name in COMPRESSED)
-    assert classifier.get_params() == regressor.get_params()
-    assert classifier.get_params()["estimator"] is None
+    classifier, regressor = (getattr(spinney, name)().get_params() for name in COMPRESSED)
+    assert classifier.pop("multi_label") == "auto"  # numbers are no labels
+    assert classifier == regressor
+    assert classifier["estimator"] is None
 
 
 def test_parameters_of_the_estimator_are_parameters(name):
@@ -164,16 +165,22 @@ def test_an_estimator_keeps_a_seed_of_its_own(name):
 # Forests that are fitted already
 
 
-def test_prefit_is_the_same_model(name, method):
+def test_a_frozen_forest_is_taken_as_it_is(name, method):
     X, y = data(name)
     forest = forest_of(name, random_state=7)
     grown = make(name, estimator=forest, **method).fit(X, y)
     forest.fit(X, y)
-    for given in (forest, FrozenEstimator(forest)):
-        model = make(name, estimator=given, prefit=True, **method).fit(X, y)
-        assert model.estimator_ is forest
-        assert model_bytes(model) == model_bytes(grown)
-        np.testing.assert_array_equal(model.path_["test_loss_mean"], grown.path_["test_loss_mean"])
+    model = make(name, estimator=FrozenEstimator(forest), **method)
+    for frozen in (model, clone(model)):
+        assert frozen.fit(X, y).estimator_ is forest
+        assert model_bytes(frozen) == model_bytes(grown)
+        np.testing.assert_array_equal(frozen.path_["test_loss_mean"], grown.path_["test_loss_mean"])
+    assert make(name, estimator=forest, **method).fit(X, y).estimator_ is not forest
+
+
+def test_whether_the_forest_is_fitted_is_no_parameter(name):
+    with pytest.raises(TypeError, match="prefit"):
+        make(name, prefit=True)
 
 
 @pytest.mark.parametrize("tree", ["DecisionTree", "ExtraTree", "RandomForest"])
@@ -181,7 +188,7 @@ def test_any_tree_or_forest(name, method, tree):
     X, y = data(name)
     kind = "Classifier" if name == CLASSIFIER else "Regressor"
     estimator = make(f"{tree}{kind}", random_state=3).fit(X, y)
-    model = make(name, estimator=estimator, prefit=True, **method).fit(X, y)
+    model = make(name, estimator=FrozenEstimator(estimator), **method).fit(X, y)
     n_before = sum(t.tree_.node_count // 2 for t in (estimator if tree == "RandomForest" else [estimator]))
     assert 0 < model.n_test_nodes_ <= n_before
     assert model.compression_ratio_ == n_before / model.n_test_nodes_
@@ -190,8 +197,8 @@ def test_any_tree_or_forest(name, method, tree):
 def test_other_rows_may_find_the_coefficients(name):
     X, y = data(name, n=120)
     forest = forest_of(name).fit(X[:60], y[:60])
-    model = make(name, estimator=forest, prefit=True).fit(X[60:], y[60:])
-    same = make(name, estimator=forest, prefit=True).fit(X[:60], y[:60])
+    model = make(name, estimator=FrozenEstimator(forest)).fit(X[60:], y[60:])
+    same = make(name, estimator=FrozenEstimator(forest)).fit(X[:60], y[:60])
     assert model_bytes(model) != model_bytes(same)
 
 
@@ -293,13 +300,12 @@ def test_pickle_joblib_copy_and_clone(name, loss, outputs, tmp_path):
     assert not hasattr(clone(model), "n_features_in_")
 
 
-@pytest.mark.parametrize("prefit", [True, False])
-def test_a_saved_model_is_small_and_has_no_path(name, prefit):
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_saved_model_is_small_and_has_no_path(name, frozen):
     X, y = data(name, n=300)
     forest = forest_of(name, n_estimators=30)
-    if prefit:
-        forest.fit(X, y)
-    model = make(name, estimator=forest, prefit=prefit, l1_norm=1.0, max_steps=110).fit(X, y)
+    given = FrozenEstimator(forest.fit(X, y)) if frozen else forest
+    model = make(name, estimator=given, l1_norm=1.0, max_steps=110).fit(X, y)
     saved = pickle.dumps(model)
     assert len(saved) < len(pickle.dumps(model.estimator_)) / 5
     again = pickle.loads(saved)
@@ -308,12 +314,13 @@ def test_a_saved_model_is_small_and_has_no_path(name, prefit):
         again.at(0.5)
     for other in (copy.copy(model), copy.deepcopy(model)):
         assert model_bytes(other.at(0.5)) == model_bytes(model.at(0.5))
-    if prefit:
-        with pytest.raises(NotFittedError):
-            again.fit(X, y)
-        assert pickle.loads(pickle.dumps(make(name, estimator=forest, prefit=True))).fit(X, y).n_test_nodes_ > 0
+    # In place of a frozen forest there is one that is not fitted, and grown again.
+    assert not hasattr(again.estimator, "n_features_in_")
+    assert again.fit(X, y).n_test_nodes_ > 0
+    if frozen:
+        assert pickle.loads(pickle.dumps(make(name, estimator=given))).fit(X, y).n_test_nodes_ > 0
     else:
-        assert model_bytes(again.fit(X, y)) == model_bytes(model)
+        assert model_bytes(again) == model_bytes(model)
 
 
 # Other norms
@@ -457,8 +464,10 @@ def test_weights_by_tree_are_balanced_over_all_rows_here():
     X, y = data(CLASSIFIER)
     forest = spinney.RandomForestClassifier(5, class_weight="balanced_subsample", random_state=0).fit(X, y)
     w = np.array([len(y) / (3 * np.sum(y == c)) for c in y])
-    model = make(CLASSIFIER, estimator=forest, prefit=True, l1_norm=0.8).fit(X, y)
-    plain = make(CLASSIFIER, estimator=clone(forest).set_params(class_weight=None).fit(X, y), prefit=True, l1_norm=0.8)
+    model = make(CLASSIFIER, estimator=FrozenEstimator(forest), l1_norm=0.8).fit(X, y)
+    plain = make(
+        CLASSIFIER, estimator=FrozenEstimator(clone(forest).set_params(class_weight=None).fit(X, y)), l1_norm=0.8
+    )
     assert model.predict_proba(X).shape == plain.fit(X, y).predict_proba(X).shape
     constant = model.at(0).predict_proba(X[:1])[0]
     np.testing.assert_allclose(constant, [np.average(y == c, weights=w) for c in "abc"])
@@ -669,8 +678,8 @@ def test_leaves_of_compressed_models_become_smaller():
 
 def test_steps_on_few_labels_make_sparse_leaves():
     X, Y = make_multilabel_classification(200, n_classes=30, n_labels=4, random_state=0)
-    forest = spinney.ExtraTreesClassifier(10, random_state=0).fit(X, Y)
-    parameters = {"prefit": True, "l1_norm": None, "step_size": 0.05, "max_steps": 20, "random_state": 0}
+    forest = FrozenEstimator(spinney.ExtraTreesClassifier(10, random_state=0).fit(X, Y))
+    parameters = {"l1_norm": None, "step_size": 0.05, "max_steps": 20, "random_state": 0}
     whole = spinney.CompressedForestClassifier(forest, **parameters).fit(X, Y)
     few = spinney.CompressedForestClassifier(forest, step_outputs=2, **parameters).fit(X, Y)
     assert ((few._path.coefficients(1)[2] != 0).sum(axis=1) == 2).all()
@@ -682,3 +691,34 @@ def test_steps_on_few_labels_make_sparse_leaves():
     np.testing.assert_allclose(few.decision_function(X) + 0.5, scores, rtol=0, atol=1e-12)
     same = spinney.CompressedForestClassifier(forest, step_outputs=30, **parameters).fit(X, Y)
     np.testing.assert_array_equal(same.decision_function(X), whole.decision_function(X))
+
+
+# Defaults
+
+
+# Forests of a few trees take seconds; but for that, these are the defaults, ten folds above all.
+# The checks fit classes of a few rows: folds are fewer there, with a warning.
+@pytest.mark.filterwarnings("ignore:cv is .* folds", "ignore:The least populated class")
+@parametrize_with_checks(
+    [
+        spinney.CompressedForestClassifier(spinney.ExtraTreesClassifier(3)),
+        spinney.CompressedForestRegressor(spinney.ExtraTreesRegressor(3)),
+    ]
+)
+def test_defaults_pass_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_more_folds_than_the_data_bears_are_lowered_with_a_warning():
+    X, y = data(CLASSIFIER, n=40)
+    few = np.r_[np.flatnonzero(y == "a")[:4], np.flatnonzero(y == "b")[:3]]
+    params = {"estimator": forest_of(CLASSIFIER), "max_steps": 20}
+    with pytest.warns(UserWarning, match="cv is 10 folds, more than the largest class has rows.*: 4 folds are made"):
+        model = make(CLASSIFIER, cv=10, **params).fit(X[few], y[few])
+    assert model_bytes(model) == model_bytes(make(CLASSIFIER, cv=4, **params).fit(X[few], y[few]))
+    X, y = data(REGRESSOR, n=6)
+    with pytest.warns(UserWarning, match="cv is 7 folds, more than there are rows .*: 6 folds are made"):
+        make(REGRESSOR, cv=7).fit(X, y)
+    with pytest.raises(ValueError, match="n_samples=1"):
+        make(REGRESSOR, cv=7).fit(X[:1], y[:1])

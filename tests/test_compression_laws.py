@@ -10,6 +10,7 @@ from conftest import COMPRESSED, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import MultiTaskLasso, lasso_path
 from spinney import _spinney
 from spinney._validation import draw_seed
@@ -98,6 +99,41 @@ def test_weight_zero_is_no_row(name, loss, outputs, params, whole, cv):
     removed = make(name, cv=by_kept, **params).fit(X[kept], y[kept], sample_weight=w[kept])
     check_same(weighted, removed)
     assert getattr(weighted, "full_loss_", None) == getattr(removed, "full_loss_", None)
+
+
+@pytest.mark.parametrize("power", [1024, 600, -600, -1000])
+@pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
+def test_weights_at_the_ends_of_float64_are_those_near_one(name, loss, outputs, params, power):
+    X, y = make_data(name, outputs=outputs)
+    w = np.random.default_rng(2).uniform(0.5, 1, len(X))
+    params = small(params, loss)
+    near, far = (make(name, **params).fit(X, y, sample_weight=v) for v in (w, np.ldexp(w, power)))
+    assert near.n_test_nodes_ > 0
+    np.testing.assert_array_equal(near._scores(X), far._scores(X))
+    for key, values in near.path_.items():
+        np.testing.assert_array_equal(values, far.path_[key], err_msg=key)
+
+
+@pytest.mark.parametrize(("scale", "weight"), [(1e20, 1e300), (1e149, 1e20), (1e60, 1e200), (1e-140, 1e-200)])
+@pytest.mark.parametrize("outputs", ["single", "several"])
+def test_numbers_far_from_one_are_scaled(params, outputs, scale, weight):
+    X, y = make_data(REGRESSOR, outputs=outputs)
+    params = params | {"l1_norm": None, "max_test_nodes": 30}
+    near, far = (
+        make(REGRESSOR, **params).fit(X, s * y, sample_weight=np.full(len(X), w))
+        for s, w in [(1.0, 1.0), (scale, weight)]
+    )
+    # As far as forests on numbers times `scale`, which is no power of two, are the same.
+    assert far.n_test_nodes_ > 0
+    np.testing.assert_allclose(far.predict(X) / scale, near.predict(X), atol=0.3 * np.std(y))
+    assert np.corrcoef(np.ravel(far.predict(X) / scale), np.ravel(near.predict(X)))[0, 1] > 0.9
+
+
+def test_numbers_too_near_each_other_for_their_squares_are_refused(params):
+    X, y = make_data(REGRESSOR)
+    model = make(REGRESSOR, **(params | {"l1_norm": None}))
+    with pytest.raises(ValueError, match=r"y is at most .* apart in column 0, accepted: .* 1e-150"):
+        model.fit(X, 1e-170 * y)
 
 
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
@@ -213,7 +249,9 @@ def test_coefficients_of_the_stagewise_path_never_move_back(problem):
     model, _, _ = fitted((*head, params))
     before = None
     n_steps = model._path.n_steps
-    assert (np.diff(model.path_["train_loss"]) < 0).all()
+    # Near the minimum a step lowers the loss by less than the rounding of its sum over the rows.
+    losses = model.path_["train_loss"]
+    assert (np.diff(losses) < 1e-15 * losses[0]).all()
     np.testing.assert_allclose(np.diff(model.path_["l1_norm"]), model.step_size, rtol=1e-9)
     for step in range(0, n_steps + 1, max(1, n_steps // 8)):
         _, beta, _ = coefficients(model, step)
@@ -243,8 +281,8 @@ def test_one_output_is_a_group_of_one():
 def test_units_of_outputs_do_not_matter(standardize):
     X, Y = make_data(REGRESSOR, n=100, outputs="several")
     units = np.array([0.25, 1.0, 1024.0])  # powers of two: nothing is rounded otherwise
-    forest = make("ExtraTreesRegressor").fit(X, Y)
-    params = {"prefit": True, "l1_norm": None, "max_steps": 60, "standardize": standardize}
+    forest = FrozenEstimator(make("ExtraTreesRegressor").fit(X, Y))
+    params = {"l1_norm": None, "max_steps": 60, "standardize": standardize}
     plain = make(REGRESSOR, estimator=forest, **params).fit(X, Y)
     scaled = make(REGRESSOR, estimator=forest, **params).fit(X, Y * units)
     np.testing.assert_allclose(scaled.predict(X), plain.predict(X) * units, rtol=1e-9, atol=1e-9)

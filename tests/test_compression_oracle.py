@@ -7,6 +7,7 @@ import pytest
 import spinney
 from compression_twin import n_test_nodes, nodes_of, stagewise
 from sklearn.datasets import make_friedman1
+from sklearn.frozen import FrozenEstimator
 
 STEP = 0.05
 N, N_NEW = 60, 40
@@ -30,7 +31,7 @@ def whitened(Y, w):
 def fit_both(forest, X, y, Y, w, standardize, *, white):
     """The estimator at the end of its path, and the twin's steps as far as that goes, copied."""
     kind = spinney.CompressedForestRegressor if white else spinney.CompressedForestClassifier
-    model = kind(forest, prefit=True, l1_norm=None, step_size=STEP, standardize=standardize, max_steps=60)
+    model = kind(FrozenEstimator(forest), l1_norm=None, step_size=STEP, standardize=standardize, max_steps=60)
     model.fit(X[:N], y[:N], sample_weight=w)
     weights = np.r_[w, np.zeros(N_NEW)]
     nodes = nodes_of(forest, X)
@@ -77,7 +78,7 @@ def test_labels_step_by_step(standardize):
 def test_the_constant_has_no_test_nodes():
     X, Y, _ = make_problem()
     forest = spinney.ExtraTreesRegressor(3, random_state=0).fit(X[:N], Y[:N, 0])
-    model = spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=0.0).fit(X[:N], Y[:N, 0])
+    model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=0.0).fit(X[:N], Y[:N, 0])
     assert model.n_test_nodes_ == 0
     np.testing.assert_allclose(model.predict(X), Y[:N, 0].mean(), rtol=1e-12)
 

@@ -18,6 +18,8 @@ BOOSTING_PARAMS = [
     {"output_strategy": "projected", "relabel_leaves": False},
     {"output_strategy": "joint", "subsample": 0.7},
     {"output_strategy": "single_target", "max_features": 3},
+    {"output_strategy": "joint", "leaf_estimation": "line_search"},
+    {"output_strategy": "projected", "relabel_leaves": False, "leaf_estimation": "line_search"},
 ]
 COMPRESSED_PARAMS = [{"cv": 2}, {"method": "grow", "l1_norm": None, "max_steps": 50}]
 TABLE = [

@@ -15,6 +15,7 @@ from scipy import sparse
 linux = pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux tells it")
 
 MEASURED = """
+from sklearn.frozen import FrozenEstimator
 import sys, numpy as np, spinney
 from scipy import sparse
 rng = np.random.default_rng(0)
@@ -27,7 +28,7 @@ def labels(n, d):
 def compressed():
     X, y = rng.random((20_000, 5), dtype=np.float32), rng.random(20_000)
     forest = spinney.ExtraTreesRegressor(100, max_depth=8, random_state=0).fit(X, y)
-    return spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=None, max_steps=2), X, y
+    return spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=2), X, y
 
 
 cases = {
@@ -81,6 +82,7 @@ def test_the_estimate_is_right_within_a_factor_of_three(kind):
 
 
 REFUSED = """
+from sklearn.frozen import FrozenEstimator
 import resource, sys, numpy as np, spinney
 from spinney import _spinney
 n = 2_000_000
@@ -94,7 +96,7 @@ y = np.zeros((len(X), 500)) if sys.argv[1] == "boosting" else np.zeros(len(X))
 small = np.random.default_rng(0).random((100, 2)), np.arange(100.0)
 if sys.argv[1] == "compression":
     forest = spinney.ExtraTreesRegressor(200, max_depth=1).fit(*small)
-    model = spinney.CompressedForestRegressor(forest, prefit=True)
+    model = spinney.CompressedForestRegressor(FrozenEstimator(forest))
 else:
     model = {
         "tree": spinney.DecisionTreeRegressor(),

@@ -32,8 +32,23 @@ def test_predictions_have_the_same_bits_and_the_file_is_written_again(path, tmp_
         assert model.predict(X).shape[0] == len(X)
     if path.parent.name == "v1":  # the format that is written today
         spinney.save(model, tmp_path / "model")
-        assert (tmp_path / "model").read_bytes() == path.read_bytes()
+        if '"prefit"' in spinney.inspect_model(path)["estimator"]:
+            check_without_the_removed_parameter(path, tmp_path / "model")
+        else:
+            assert (tmp_path / "model").read_bytes() == path.read_bytes()
     assert spinney.inspect_model(path)["format_version"] == int(path.parent.name[1:])
+
+
+def check_without_the_removed_parameter(path, written):
+    """The same arrays and the same estimator, but that it has no parameter `prefit`."""
+    old, new = (spinney.inspect_model(p) for p in (path, written))
+    told = json.loads(old["estimator"])
+    assert told["params"].pop("prefit") is False
+    assert json.loads(new["estimator"]) == told
+    old_bytes, new_bytes = path.read_bytes(), written.read_bytes()
+    arrays = old["n_bytes"] - old["n_header_bytes"]
+    assert new["n_bytes"] - new["n_header_bytes"] == arrays
+    assert old_bytes[-arrays:] == new_bytes[-arrays:]
 
 
 def test_files_are_not_written_over():

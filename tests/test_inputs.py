@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import ALL, BOOSTING, CLASSIFIERS, COMPRESSED, make, make_data, model_bytes
 from scipy import sparse
+from sklearn.linear_model import Ridge
 
 EVERY = [*ALL, *BOOSTING, *COMPRESSED]
 
@@ -271,6 +272,78 @@ def test_frames(name):
         np.testing.assert_array_equal(model.predict(frame), expected.predict(X))
 
 
+def test_frames_of_sparse_columns(name):
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    _, y = make_data(name)
+    words = pd.DataFrame({"a": rng.choice(list("xyz"), len(y)), "b": rng.choice(list("uv"), len(y))})
+    dummies = pd.get_dummies(words, sparse=True)
+    X = dummies.to_numpy().astype(np.float32)
+    expected = small(name).fit(X, y)
+    types = [bool, np.int8, np.int64, np.uint16, np.float16, np.float32, np.float64]
+    frames = {str(np.dtype(dtype)): pd.get_dummies(words, sparse=True, dtype=dtype) for dtype in types}
+    frames["several types"] = dummies.astype({"a_x": pd.SparseDtype(np.int64, 0)})
+    ones = {name: pd.arrays.SparseArray(dummies[name].to_numpy(), fill_value=True) for name in dummies}
+    frames["ones are not stored"] = pd.DataFrame(ones)
+    for form, frame in frames.items():
+        before = frame.copy()
+        model = small(name).fit(frame, y)
+        assert model_bytes(model) == model_bytes(expected), form
+        assert model.feature_names_in_.tolist() == dummies.columns.tolist()
+        np.testing.assert_array_equal(model.predict(frame), expected.predict(X), err_msg=form)
+        pd.testing.assert_frame_equal(frame, before)
+
+
+def test_y_may_be_a_frame_of_sparse_columns():
+    pd = pytest.importorskip("pandas")
+    X, _ = make_data("RandomForestClassifier")
+    tags = pd.Series(np.random.default_rng(0).choice(list("abcd"), len(X)))
+    frame = pd.get_dummies(tags, sparse=True)
+    Y = frame.to_numpy().astype(np.int64)
+    expected = small("RandomForestClassifier").fit(X, Y)
+    for dtype in (bool, np.int8, np.int64, np.float64):
+        model = small("RandomForestClassifier").fit(X, frame.astype(pd.SparseDtype(dtype, dtype(0))))
+        np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+        labels = model.predict(X)
+        assert (labels.format, labels.dtype) == ("csr", dtype)
+        np.testing.assert_array_equal(labels.toarray(), expected.predict(X))
+    boosted = small("GradientBoostingClassifier").fit(X, frame, X_val=X, y_val=frame)
+    np.testing.assert_array_equal(
+        boosted.predict_proba(X), small("GradientBoostingClassifier").fit(X, Y, X_val=X, y_val=Y).predict_proba(X)
+    )
+    numbers = small("RandomForestRegressor")
+    np.testing.assert_array_equal(numbers.fit(X, frame).predict(X), numbers.fit(X, Y).predict(X))
+    with pytest.raises(ValueError, match="holds values other than 0 and 1"):
+        small("RandomForestClassifier").fit(X, frame.astype(pd.SparseDtype(int, 0)) * 2)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
+def test_sparse_X_of_truth_values_and_integers(name, form):
+    X, y = make_data(name)
+    X = (X > 0).astype(np.float32)
+    expected = small(name).fit(X, y)
+    for dtype in (bool, np.int8, np.uint16, np.int64):
+        for container in ("array", "matrix"):
+            x = getattr(sparse, f"{form}_{container}")(X.astype(dtype))
+            model = small(name).fit(x, y)
+            assert model_bytes(model) == model_bytes(expected), (dtype, container)
+            np.testing.assert_array_equal(model.predict(x), expected.predict(X))
+
+
+def test_a_frame_of_sparse_columns_for_a_weak_model_and_a_single_tree():
+    import pandas as pd
+
+    X, y = make_data("DecisionTreeRegressor")
+    frame = pd.DataFrame(X > 0, columns=[f"c{j}" for j in range(X.shape[1])]).astype(pd.SparseDtype(bool, False))
+    values = sparse.csr_array(frame.to_numpy().astype(np.float64))
+    params = {"estimator": Ridge(), "relabel_leaves": False}
+    one, other = (make("GradientBoostingRegressor", **params).fit(x, y) for x in (frame, values))
+    np.testing.assert_array_equal(one.predict(frame), other.predict(values))
+    tree = make("DecisionTreeRegressor").fit(frame, y)
+    np.testing.assert_array_equal(tree.tree_.apply(frame), tree.apply(frame))
+
+
 # What contradicts itself
 
 
@@ -401,3 +474,36 @@ print("fine")
 def test_sizes_that_are_claimed():
     done = children.run(CLAIMS)
     assert done.stdout == "fine\n", (done.stdout, done.stderr[-2000:], done.returncode)
+
+
+DUPLICATES = [
+    # Sums that float32 holds, of numbers that lose digits in it; that overflow on the way; in an order that matters.
+    (np.float64, [16777216.0, 1.0, 1.0]),
+    (np.float64, [3e38, 3e38, -3e38]),
+    (np.float64, [0.1] * 30),
+    (np.float32, [1e8, 1.0, -1e8]),
+    (np.float32, [1e8, -1e8, 1.0]),
+    (np.int64, [2**24, 1, 2]),
+]
+
+
+@pytest.mark.parametrize(("dtype", "values"), DUPLICATES)
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_duplicates_are_summed_as_toarray_sums_them(dtype, values, form):
+    """In their own type and in the order in which they are stored, before they become float32."""
+    n, k = 20, len(values)
+    rows, columns = np.repeat(np.arange(n), k + 1), np.tile([1] + [0] * k, n)
+    data = np.concatenate([[3, *(values if i % 2 else values[:1] + [0] * (k - 1))] for i in range(n)]).astype(dtype)
+    if form == "coo":
+        X = sparse.coo_array((data, (rows, columns)), shape=(n, 2))
+    elif form == "csr":
+        X = sparse.csr_array((data, columns, np.arange(n + 1) * (k + 1)), shape=(n, 2))
+    else:
+        order = np.argsort(columns, kind="stable")
+        X = sparse.csc_array((data[order], rows[order], [0, n * k, n * (k + 1)]), shape=(n, 2))
+    before, y = data.copy(), np.arange(n) % 2
+    for name in ("DecisionTreeRegressor", "RandomForestClassifier", "GradientBoostingRegressor"):
+        one, other = make(name).fit(X, y), make(name).fit(X.toarray(), y)
+        assert model_bytes(one) == model_bytes(other)
+        np.testing.assert_array_equal(one.predict(X), one.predict(X.toarray()))
+    np.testing.assert_array_equal(data, before)

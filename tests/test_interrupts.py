@@ -8,6 +8,7 @@ import pytest
 pytestmark = pytest.mark.alone
 
 SETUP = """
+from sklearn.frozen import FrozenEstimator
 import numpy as np, spinney
 from scipy import sparse
 rng = np.random.default_rng(0)
@@ -98,14 +99,14 @@ forest = spinney.ExtraTreesRegressor(200, random_state=0).fit(X, y)
 
 
 def compress(**params):
-    model = spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=None, step_size=1e-4, **params)
+    model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, step_size=1e-4, **params)
     return model, lambda: model.fit(X, y)
 
 
 def outputs():
     Y = rng.normal(size=(2_000, 100))
     many = spinney.ExtraTreesRegressor(200, random_state=0).fit(X[:2_000], Y)
-    model = spinney.CompressedForestRegressor(many, prefit=True, l1_norm=None, step_size=1e-4)
+    model = spinney.CompressedForestRegressor(FrozenEstimator(many), l1_norm=None, step_size=1e-4)
     return model, lambda: model.fit(X[:2_000], Y)
 
 
@@ -119,13 +120,88 @@ def grown():
     return model, lambda: model.fit(X, y)
 
 
+def at():
+    # The path ends after a step or two; between them penalties are searched for.
+    X = rng.random((100_000, 10), dtype=np.float32)
+    y = rng.random((100_000, 3)) + X[:, :3] > 1.0
+    forest = spinney.ExtraTreesClassifier(50, max_depth=5, n_jobs=2).fit(X, y)
+    params = {"solver": "lasso", "l1_norm": None, "max_test_nodes": 2}
+    model = spinney.CompressedForestClassifier(FrozenEstimator(forest), loss="log_loss", **params).fit(X, y)
+    norm = model.path_["l1_norm"][-2:].mean()
+    return model, lambda: model.at(norm)
+
+
 cases = {
     "path": compress,
+    "at": at,
     "outputs": outputs,
     "folds": folds,
     "lasso": lambda: compress(solver="lasso"),
     "grow": lambda: compress(method="grow"),
     "the forest": grown,
+}
+"""
+
+SLOW = """
+def softmax():
+    X = rng.random((10_000, 20), dtype=np.float32)
+    y = (rng.integers(0, 100, 10_000) // 2 + (X[:, 0] * 50).astype(int)) % 100
+    model = spinney.GradientBoostingClassifier(n_estimators=100_000)
+    return model, lambda: model.fit(X, y)
+
+
+def entropy(labels):
+    n = 20_000
+    X, classes = rng.random((n, 3), dtype=np.float32), rng.permutation(n)
+    y = sparse.csr_array((np.ones(n), (np.arange(n), classes)), shape=(n, n)) if labels else classes
+    model = spinney.DecisionTreeClassifier(criterion="entropy")
+    return model, lambda: model.fit(X, y)
+
+
+def transpose():
+    n, d, entries = 1_000_000, 100_000, 40
+    indices = np.arange(0, d, d // entries) + rng.integers(0, d // entries, (n, entries))
+    ones = np.ones(n * entries, dtype=np.float32)
+    X = sparse.csr_array((ones, indices.ravel().astype(np.int32), np.arange(n + 1) * entries), shape=(n, d))
+    y = rng.normal(size=n)
+    model = spinney.DecisionTreeRegressor(max_features=10)
+    return model, lambda: model.fit(X, y)
+
+
+def brent():
+    X = rng.random((3_000_000, 2), dtype=np.float32)
+    y = rng.random(3_000_000) < 0.3 + 0.4 * X[:, 0]
+    model = spinney.GradientBoostingClassifier(line_search="brent", n_estimators=1_000, max_depth=2)
+    return model, lambda: model.fit(X, y)
+
+
+def median():
+    # X is constant: nearly all time goes into the start, which sorts all rows.
+    X = np.zeros((6_000_000, 1), dtype=np.float32)
+    y = rng.random(len(X))
+    model = spinney.GradientBoostingRegressor(loss="absolute_error", n_estimators=1, max_depth=1)
+    return model, lambda: model.fit(X, y)
+
+
+def rows_of_csc():
+    n, p, entries = 1_000_000, 50_000, 800
+    indices = np.arange(0, n, n // entries) + rng.integers(0, n // entries, (p, entries))
+    ones = np.ones(p * entries, dtype=np.float32)
+    X = sparse.csc_array((ones, indices.ravel().astype(np.int32), np.arange(p + 1) * entries), shape=(n, p))
+    few = sparse.csc_array(X.tocsr()[:100])
+    model = spinney.DecisionTreeRegressor(max_depth=2).fit(few, rng.normal(size=100))
+    return model, lambda: model.predict(X)
+
+
+cases = {
+    "median": median,
+    "rows of CSC": rows_of_csc,
+    "softmax": softmax,
+    "labels": lambda: entropy(True),
+    "classes": lambda: entropy(False),
+    "sort": lambda: fit(spinney.DecisionTreeRegressor(), 3_000_000, 1),
+    "transpose": transpose,
+    "brent": brent,
 }
 """
 
@@ -157,7 +233,7 @@ def boosting(method):
 
 
 def compressed():
-    model = spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=None, max_steps=300).fit(X, Y)
+    model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=300).fit(X, Y)
     many = np.tile(rows, (3, 1))
     return model, lambda: model.predict(many)
 
@@ -210,7 +286,11 @@ cases = {
             0.4,
             id="boosting",
         ),
-        pytest.param(COMPRESSION, ["path", "outputs", "folds", "lasso", "grow", "the forest"], 0.4, id="compression"),
+        pytest.param(SLOW, ["softmax", "labels", "classes"], 0.5, id="many classes"),
+        pytest.param(SLOW, ["sort", "transpose", "brent", "median", "rows of CSC"], 1.0, id="many samples"),
+        pytest.param(
+            COMPRESSION, ["path", "at", "outputs", "folds", "lasso", "grow", "the forest"], 0.4, id="compression"
+        ),
         pytest.param(MODELS, ["predict", "csr", "apply", "decision_path", "topk", "sparse labels"], 0.3, id="predict"),
         pytest.param(MODELS, ["boosting", "staged", "compressed"], 0.3, id="predict of ensembles"),
         pytest.param(MODELS, ["wide", "wide, staged"], 0.3, id="wide results"),

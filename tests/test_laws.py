@@ -7,7 +7,19 @@ import pickle
 import numpy as np
 import pytest
 import real_data
-from conftest import CLASSIFIERS, FORESTS, REGRESSORS, TREES, make, make_data, model_bytes
+import spinney
+from conftest import (
+    ALL,
+    BOOSTING,
+    CLASSIFIERS,
+    COMPRESSED,
+    FORESTS,
+    REGRESSORS,
+    TREES,
+    make,
+    make_data,
+    model_bytes,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -139,6 +151,76 @@ def test_weight_zero_is_no_row(name, outputs, whole, bootstrap, projection):
     assert getattr(weighted, "oob_score_", None) == getattr(removed, "oob_score_", None)
 
 
+@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 1.3, 1: 0.7, 2: 5.1}])
+def test_weight_zero_is_no_row_of_a_bootstrap_with_class_weights(class_weight):
+    # Many small data sets: the last bits of weights depend on the number of rows.
+    params = {"n_estimators": 3, "class_weight": class_weight, "max_samples": 0.4}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 4, (60, 3)).astype(np.float32), rng.integers(0, 3, 60)
+        w = rng.integers(1, 4, 60) * (rng.random(60) < 0.45)
+        y[:3], w[:3] = [0, 1, 2], 1
+        kept = w > 0
+        weighted = make("RandomForestClassifier", **params).fit(X, y, sample_weight=w)
+        removed = make("RandomForestClassifier", **params).fit(X[kept], y[kept], sample_weight=w[kept])
+        assert model_bytes(weighted) == model_bytes(removed), seed
+
+
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "RandomForestClassifier"])
+def test_labels_of_rows_of_weight_zero_do_not_change_the_scale_of_balanced_weights(name):
+    rng = np.random.default_rng(0)
+    n, d = 500, 60
+    Y = np.zeros((n + 1, d), dtype=int)
+    Y[np.arange(n), rng.integers(0, d, n)] = rng.random(n) < 0.05
+    Y[np.arange(d), np.arange(d)] = 1
+    Y[n] = 1  # all labels: a weight beyond the largest number
+    X, w = rng.random((n + 1, 5)), np.arange(n + 1) < n
+    weighted = make(name, class_weight="balanced", max_depth=4).fit(X, Y, sample_weight=w)
+    removed = make(name, class_weight="balanced", max_depth=4).fit(X[:n], Y[:n])
+    assert model_bytes(weighted) == model_bytes(removed)
+
+
+ABSENT = {
+    "classes among labels": ([[0, 1], [1, 0], [0, 0], [1, 1], [0, 1]], [2, 0]),
+    "numbers among classes": ([0, 1, 0, 1, 0], 0.5),
+    "NaN among classes": ([0.0, 1.0, 0.0, 1.0, 0.0], np.nan),
+    "None among names": (["a", "b", "a", "b", "a"], None),
+    "counts among sparse labels": (sparse.csr_array([[0, 1], [1, 0], [0, 0], [1, 1], [0, 1]]), [[7, 0]]),
+    "infinity among numbers": ([0.5, 1.5, 2.5, 3.5, 4.5], np.inf),
+}
+
+
+@pytest.mark.parametrize("case", ABSENT)
+@pytest.mark.parametrize("name", ALL + BOOSTING + COMPRESSED)
+def test_y_of_rows_of_weight_zero_is_not_looked_at(name, case):
+    known, absent = ABSENT[case]
+    if name.endswith("Regressor") != case.endswith("among numbers"):
+        pytest.skip("not a y of this estimator")
+    X, w = np.arange(6.0)[:, None], np.array([1.0, 2.0, 1.0, 0.5, 1.0, 0.0])
+    y = sparse.vstack([known, sparse.csr_array(absent)]) if sparse.issparse(known) else [*known, absent]
+    params = {"estimator": spinney.ExtraTreesClassifier(3), "cv": 2} if name == COMPRESSED[0] else {}
+    params = {"estimator": spinney.ExtraTreesRegressor(3), "cv": 2} if name == COMPRESSED[1] else params
+    weighted = make(name, **params).fit(X, y, sample_weight=w)
+    removed = make(name, **params).fit(X[:5], known, sample_weight=w[:5])
+    assert model_bytes(weighted) == model_bytes(removed)
+    if name in CLASSIFIERS:
+        assert type(weighted.predict_proba(X)) is type(removed.predict_proba(X))
+        assert np.shape(weighted.classes_) == np.shape(removed.classes_)
+
+
+def test_y_of_rows_of_weight_zero_is_not_looked_at_where_it_is_held_out():
+    X, y = make_data("GradientBoostingClassifier")
+    w = np.arange(60) % 3 > 0
+    bad = np.where(w, y, "unknown")
+    for held in ({"X_val": X, "y_val": bad, "sample_weight_val": w},):
+        one = make("GradientBoostingClassifier").fit(X, y, **held)
+        two = make("GradientBoostingClassifier").fit(X, y, X_val=X[w], y_val=y[w])
+        np.testing.assert_array_equal(one.validation_score_, two.validation_score_)
+    tree = make("DecisionTreeClassifier").fit(X, y)
+    pruned, other = tree.prune_reduced_error(X, bad, w), tree.prune_reduced_error(X[w], y[w])
+    assert model_bytes(pruned) == model_bytes(other)
+
+
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_classes_of_rows_of_weight_zero_do_not_exist(name):
     X, y = make_data(name)
@@ -167,6 +249,26 @@ def test_weight_two_is_the_row_twice(name, outputs, bootstrap, projection):
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
 
 
+@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_weight_two_is_the_row_twice_where_rows_are_equal_in_x(name, outputs):
+    X, y = data(name, outputs, n=90)
+    X = np.repeat(X[:20], 5, axis=0)[:90]
+    w = np.random.default_rng(0).integers(0, 4, len(X))
+    params = {"bootstrap": True, "oob_score": name in REGRESSORS, "n_estimators": 60, "max_samples": 0.3}
+    weighted = make(name, **params).fit(X, y, sample_weight=w)
+    order = np.random.default_rng(1).permutation(w.sum())
+    X_twice, y_twice = X.repeat(w, axis=0)[order], y.repeat(w, axis=0)[order]
+    repeated = make(name, **params).fit(X_twice, y_twice)
+    np.testing.assert_array_equal(weighted.apply(X), repeated.apply(X))
+    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+    order = np.random.default_rng(2).permutation(len(X))
+    again = make(name, **params).fit(X[order], y[order], sample_weight=w[order])
+    np.testing.assert_array_equal(weighted.predict(X), again.predict(X))
+    if name in REGRESSORS:  # rows that are equal in X and in y cannot be told apart, and share what is out of bag
+        np.testing.assert_array_equal(weighted.oob_prediction_[order], again.oob_prediction_)
+
+
 @pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_the_order_of_rows_does_not_matter(name, outputs, projection):
@@ -185,6 +287,51 @@ def test_a_power_of_two_on_all_weights_changes_nothing(name, outputs, projection
     one, two = (make(name, **params).fit(X, y, sample_weight=f * w) for f in (1.0, 2.0**-5))
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     np.testing.assert_array_equal(one.apply(X), two.apply(X))
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("power", [1000, -1000])
+def test_weights_at_the_ends_of_float64_are_those_near_one(name, outputs, bootstrap, power):
+    X, y = data(name, outputs)
+    w = np.random.default_rng(0).random(len(X))
+    far = np.ldexp(w, power)
+    if power > 0:
+        far *= 2.0**24  # their total overflows
+    params = {"bootstrap": bootstrap} if name in FORESTS else {}
+    params |= {"class_weight": "balanced"} if name in CLASSIFIERS else {}
+    one, two = (make(name, **params).fit(X, y, sample_weight=v) for v in (w, far))
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    np.testing.assert_array_equal(one.apply(X), two.apply(X))
+    trees = [model.tree_ for model in getattr(two, "estimators_", [two])]
+    assert all(np.isfinite(tree.weighted_n_node_samples).all() for tree in trees)
+
+
+@pytest.mark.parametrize("name", [*CLASSIFIERS, BOOSTING[0]])
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_class_weights_times_sample_weights_may_be_out_of_range(name, size):
+    X, y = make_data(name)
+    w = np.random.default_rng(0).random(len(X))
+    weight = {"a": 1.0, "b": 0.25, "c": 2.0}
+    # λ is in units of weight.
+    free = {"l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0} if name in BOOSTING else {}
+    near = make(name, class_weight=weight, **free).fit(X, y, sample_weight=w)
+    power = 2.0 ** np.round(np.log2(size))
+    weight = {key: value * power for key, value in weight.items()}
+    far = make(name, class_weight=weight, **free).fit(X, y, sample_weight=w * power)
+    np.testing.assert_array_equal(near.predict(X), far.predict(X))
+    np.testing.assert_array_equal(near.apply(X), far.apply(X))
+
+
+def test_light_rows_keep_their_ratio_down_to_the_bound_and_their_existence_below():
+    X, y = np.array([[0.0]] * 1000 + [[1.0], [1.0]]), np.array([0.0] * 1000 + [1.0, 2.0])
+    for light in (1e-6, 1e-8, 1e-10, 1e-12, 1e-13, 1e-20, 1e-300):
+        w = np.array([1.0] * 1000 + [light, 3 * light])
+        mean = make("DecisionTreeRegressor").fit(X, y, sample_weight=w).predict([[1.0]])[0]
+        step = len(w) * w.max() / 2**50
+        # Each weight is off by half a step at most, and by a step where it became one; the mean by their share.
+        assert abs(mean - 1.75) <= max(2 * step / (4 * light), 0.0) + 1e-15
+        assert 1.0 < mean < 2.0
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)

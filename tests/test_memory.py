@@ -24,6 +24,7 @@ def limit(n):
 """
 
 WORK = """
+from sklearn.frozen import FrozenEstimator
 import sys
 what = sys.argv[1]
 room = 400_000_000
@@ -56,7 +57,7 @@ elif what == "boosting":
     args = (zeros(100_000, 5), np.zeros((100_000, 1000)))
 elif what == "compression":
     forest.set_params(n_estimators=1000, n_jobs=2).fit(rng.random((2_000, 5)), rng.random(2_000))
-    model = spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=None, max_steps=2).fit(X, y)
+    model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=2).fit(X, y)
     args = (zeros(500_000, 5), np.zeros(500_000))
 elif what == "folds":
     model = spinney.CompressedForestRegressor(forest, cv=2, max_steps=2).fit(X, y)
@@ -108,6 +109,7 @@ def test_memory_that_cannot_be_had_is_a_memory_error(what):
 
 
 SWEEP = """
+from sklearn.frozen import FrozenEstimator
 import sys
 what = sys.argv[1]
 X, Y = rng.random((2_000, 40), dtype=np.float32), rng.random((2_000, 200))
@@ -120,7 +122,7 @@ elif what == "leaves":
     args, rooms = (X, Y), range(3_000_000, 60_000_000, 1_000_000)
 elif what == "path":
     forest = spinney.ExtraTreesRegressor(20, max_leaf_nodes=200, **one).fit(X, Y[:, :4])
-    model = spinney.CompressedForestRegressor(forest, prefit=True, l1_norm=None, max_steps=3, **one)
+    model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=3, **one)
     args, rooms = (X.repeat(40, axis=0), Y[:, :4].repeat(40, axis=0)), range(3_000_000, 60_000_000, 1_000_000)
 elif what == "absolute error":
     model = spinney.GradientBoostingRegressor(n_estimators=2, loss="absolute_error", max_bins=4, **one)
@@ -159,6 +161,25 @@ def test_with_more_and_more_memory_a_fit_is_refused_until_it_succeeds(what):
     assert int(n_refused) >= 3, n_refused
 
 
+def test_threads_that_cannot_start_are_a_memory_error():
+    code = """
+X, y = rng.random((3_000, 20), dtype=np.float32), rng.random(3_000)
+model, told = spinney.RandomForestRegressor(40, n_jobs=40, random_state=0), set()
+for room in range(4_000_000, 600_000_000, 8_000_000):
+    limit(room)
+    try:
+        model.fit(X, y)
+        break
+    except MemoryError as error:
+        told.add(str(error))
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print("cannot start 40 threads: lower n_jobs, or leave more memory or threads to the process" in told)
+"""
+    done = children.run(LIMIT + code)
+    assert done.stdout == "True\n", (done.stdout, done.stderr[-2000:], done.returncode)
+
+
 @pytest.mark.parametrize(
     "work",
     [
@@ -191,3 +212,46 @@ except MemoryError as error:
 """
     done = children.run(LIMIT + code)
     assert done.stdout.startswith("MemoryError"), (done.stdout, done.stderr[-2000:], done.returncode)
+
+
+TEXTS = """
+import os, sys, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads of numpy
+what, path = sys.argv[1:]
+X, y = rng.random((50_000, 5), dtype=np.float32), rng.integers(0, 3, 50_000)
+if what == "export_rules":
+    tree = spinney.ExtraTreeRegressor(max_features=1, random_state=0).fit(X, rng.random(50_000))
+    work = lambda: spinney.inspection.export_rules(tree)
+else:
+    model = spinney.DecisionTreeClassifier(class_weight={i: 1.0 for i in range(150_000)}).fit(X[:100], y[:100])
+    spinney.save(model, path)
+    work = {
+        "save": lambda: spinney.save(model, path),
+        "load": lambda: spinney.load(path),
+        "load a map": lambda: spinney.load(path, mmap_mode="r"),
+        "inspect_model": lambda: spinney.inspect_model(path),
+    }[what]
+found = set()
+for room in range(2_000_000, 400_000_000, 4_000_000):
+    child = os.fork()
+    if child == 0:
+        limit(room)
+        try:
+            work()
+            os._exit(0)
+        except MemoryError:
+            os._exit(1)
+        except BaseException:
+            os._exit(2)
+    found.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    if 0 in found:
+        break
+print(sorted(found))
+"""
+
+
+@pytest.mark.parametrize("what", ["export_rules", "save", "load", "load a map", "inspect_model"])
+def test_long_texts_that_memory_does_not_hold_are_a_memory_error(what, tmp_path):
+    # Blocks go back to the system when they are freed, so that what the parent freed is not room for its children.
+    done = children.run(LIMIT + TEXTS, what, str(tmp_path / "model"), MALLOC_MMAP_THRESHOLD_="65536", MALLOC_ARENA_MAX="1")
+    assert done.stdout == "[0, 1]\n", (done.stdout, done.stderr[-2000:], done.returncode)

@@ -63,8 +63,8 @@ def test_no_labels_at_all():
     [
         (np.ones((3, 4)), 1, "y_score has 3 rows, expected 2"),
         (np.ones((2, 5)), 1, "y_score has 5 columns, expected 4"),
-        (np.ones((2, 4)), 5, "k is 5, accepted: from 1 to 4"),
-        (np.ones((2, 4)), 0, "k is 0, accepted: from 1 to 4"),
+        (np.ones((2, 4)), 5, "k is 5, accepted: an integer from 1 to 4"),
+        (np.ones((2, 4)), 0, "k is 0, accepted: an integer from 1 to 4"),
         (np.array([[0], [4]]), 1, "y_score holds labels outside 0..3"),
         (np.full((2, 4), np.nan), 1, "y_score contains NaN"),
     ],

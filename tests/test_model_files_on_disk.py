@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import time
@@ -112,6 +115,62 @@ def test_links_that_lead_nowhere_are_told(tmp_path):
         spinney.save(model, lost)
     assert sorted(os.listdir(tmp_path)) == ["lost", "one", "other"]
     assert all(path.is_symlink() for path in (one, other, lost))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")
+def test_pipes_and_sockets_are_neither_replaced_nor_read(tmp_path, monkeypatch):
+    model, _ = fitted("DecisionTreeRegressor")
+    monkeypatch.chdir(tmp_path)  # names of sockets are short
+    os.mkfifo("pipe")
+    os.symlink("pipe", "link")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        for name in ("pipe", "socket", "link"):
+            before = os.lstat(name)
+            for call in (lambda path: spinney.save(model, path), spinney.load, spinney.inspect_model):
+                with pytest.raises(OSError, match=f"^{name}: not a regular file.*accepted: regular files"):
+                    call(name)
+            assert os.lstat(name) == before
+    assert sorted(os.listdir()) == ["link", "pipe", "socket"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o444, 0o777])
+def test_a_file_keeps_its_mode(mode, tmp_path):
+    path = tmp_path / "model"
+    path.touch()
+    path.chmod(mode)
+    model, X = fitted("DecisionTreeRegressor")
+    before = path.stat()
+    spinney.save(model, path)
+    after = path.stat()
+    assert (stat.S_IMODE(after.st_mode), after.st_uid, after.st_gid) == (mode, before.st_uid, before.st_gid)
+    assert_same(spinney.load(path), model, X)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="owners are POSIX")
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_keeps_its_owner(tmp_path):
+    path = tmp_path / "model"
+    path.touch()
+    os.chown(path, 12345, 23456)
+    path.chmod(0o640)
+    model, _ = fitted("DecisionTreeRegressor")
+    spinney.save(model, path)
+    after = path.stat()
+    assert (stat.S_IMODE(after.st_mode), after.st_uid, after.st_gid) == (0o640, 12345, 23456)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_new_file_has_the_mode_of_the_umask(umask, tmp_path):
+    model, _ = fitted("DecisionTreeRegressor")
+    before = os.umask(umask)
+    try:
+        spinney.save(model, tmp_path / "model")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == 0o666 & ~umask
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed the POSIX way")
@@ -309,3 +368,44 @@ def test_memory_of_loading_is_a_small_multiple_of_the_file(kind, tmp_path):
     assert done.returncode == 0, done.stderr
     times = {"bytes": 8.0, "floats": 1.5, "classes": 8.0}[kind]
     assert int(done.stdout) <= times * size + 4e6, (int(done.stdout), size)
+
+
+CRAFTED = """
+import os, resource, sys
+import spinney
+
+path = sys.argv[1]
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for call in (spinney.load, lambda path: spinney.load(path, mmap_mode="r")):
+    try:
+        call(path)
+    except ValueError as error:
+        assert "accepted: at most" in str(error), error
+    else:
+        raise AssertionError("it loads")
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+print(peak * 1024 < 8 * os.path.getsize(path))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts in kilobytes, as Linux does")
+@pytest.mark.parametrize(("value", "n"), [("[]", 5_000_000), ('{"tuple":[]}', 2_000_000), ('{"a":0}', 2_000_000)])
+def test_texts_that_make_far_more_values_than_they_have_bytes_are_refused_before_that(value, n, tmp_path):
+    path = tmp_path / "model"
+    model, _ = fitted("DecisionTreeClassifier")
+    spinney.save(model, path)
+    header, estimator, data = taken_apart(path)
+    estimator["params"]["class_weight"] = "here"
+    text = json.dumps(estimator).replace('"here"', "[" + ",".join([value] * n) + "]")
+    put_together(path, header, text, data)
+    command = [sys.executable, "-c", CRAFTED, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "True\n", (done.stdout, done.stderr[-2000:])
+
+
+def test_more_values_than_can_be_loaded_are_not_saved(tmp_path):
+    model, _ = fitted("DecisionTreeClassifier")
+    model.class_weight = {f"[[[[[{i}": 1.0 for i in range(800_000)}
+    with pytest.raises(ValueError, match=r"its parameters and attributes are too many.*nothing was written"):
+        spinney.save(model, tmp_path / "model")
+    assert not os.listdir(tmp_path)

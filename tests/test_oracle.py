@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import spinney
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import Arrays, Limits, Oracle, check_tree, dense32, one_hot, project
+from oracle import REAL_CRITERIA, Arrays, Limits, Oracle, check_tree, dense32, one_hot, project
 
 TINY = np.float32(1e-45)
 NEIGHBOURS = np.nextafter(np.float32(1), np.float32(2), dtype=np.float32)
@@ -87,24 +87,46 @@ def numbers(draw: st.DrawFn, n: int) -> np.ndarray:
     return y if d == 1 else y.reshape(n, d)
 
 
-TARGETS = {"classes": classes, "labels": labels, "numbers": numbers}
+@st.composite
+def counts(draw: st.DrawFn, n: int) -> np.ndarray:
+    """Numbers that are not negative, some of them positive."""
+    d = draw(st.sampled_from([1, 1, 2, 3]))
+    kinds = [
+        st.integers(0, 4),
+        st.sampled_from([0.1, 0.2, 0.3]),
+        st.floats(0, 1e3, width=32),
+        st.floats(0, 1e-6, width=64),
+        st.sampled_from([0.0, 1e6, 1e6 + 1]),
+    ]
+    y = np.array(draw(st.lists(draw(st.sampled_from(kinds)), min_size=n * d, max_size=n * d)), dtype=float)
+    # Numbers below 2**-60 of the largest may count as zero, see `criterion/poisson.rs`; the oracle tells all from zero.
+    y[y < 1e-12] = 0.0
+    y[0] = max(y[0], 1.0)
+    return y if d == 1 else y.reshape(n, d)
+
+
+TARGETS = {"classes": classes, "labels": labels, "numbers": numbers, "counts": counts}
 CRITERIA = [
     ("classes", "gini"),
     ("classes", "entropy"),
     ("labels", "gini"),
     ("labels", "entropy"),
     ("numbers", "squared_error"),
+    ("counts", "poisson"),
 ]
 
 
 @st.composite
 def problems(draw: st.DrawFn, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     X = draw(matrices())
-    return X, draw(TARGETS[kind](len(X))), draw(weights(len(X)))
+    y, w = draw(TARGETS[kind](len(X))), draw(weights(len(X)))
+    if kind == "counts" and w is not None:
+        w[0] = max(w[0], 1.0)  # that of a row that is positive
+    return X, y, w
 
 
 def grow(X: Any, y: Any, w: Any, criterion: str, splitter: str = "best", seed: int = 0, **limits: Any) -> Any:
-    kind = spinney.DecisionTreeRegressor if criterion == "squared_error" else spinney.DecisionTreeClassifier
+    kind = spinney.DecisionTreeRegressor if criterion in REAL_CRITERIA else spinney.DecisionTreeClassifier
     tree = kind(criterion=criterion, splitter=splitter, max_features=None, random_state=seed, **limits)
     return tree.fit(X, y, sample_weight=w)
 
@@ -128,7 +150,7 @@ def check_values(tree: Any, arrays: Arrays, oracle: Oracle, X: np.ndarray, kind:
     walked = arrays.rows_of_nodes(dense32(X))
     for node in np.flatnonzero(arrays.children_left == -1):
         assert (leaf_of[walked[node]] == node).all()
-    if kind == "numbers":
+    if kind in ("numbers", "counts"):
         got = tree.predict(X).reshape(len(X), -1)
         expected = np.array([oracle.mean(rows[leaf]) for leaf in leaf_of])
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12 * np.abs(oracle.y).max())
@@ -260,7 +282,8 @@ def test_splits_see_projected_outputs_and_leaves_the_outputs(
 ) -> None:
     X, y, w = data.draw(problems(kind))
     if kind == "classes" and y.ndim == 1:
-        y = np.column_stack([y, y[::-1]])
+        # Not of 0 and 1 alone, whatever rows have weight: that would be labels.
+        y = np.column_stack([y, y[::-1]]) + 2
     columns = one_hot(y, w) if kind == "classes" else y.reshape(len(y), -1)
     d, seed = columns.shape[1], data.draw(st.integers(0, 5))
     if drawn:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import children
 import numpy as np
 import pytest
 from conftest import ALL, BOOSTING, COMPRESSED, make, make_data, model_bytes
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 
 ENSEMBLES = [*ALL, *BOOSTING, *COMPRESSED]
@@ -98,6 +101,71 @@ def test_processes_after_a_fit_in_the_parent(method):
     """
     done = children.run(code, method, *NAMES, timeout=60)
     assert done.stdout == "fine\n", done.stderr[-2000:]
+
+
+def test_other_threads_go_on_while_models_become_bytes_and_importances_and_values():
+    rng = np.random.default_rng(0)
+    X = rng.random((20_000, 5), dtype=np.float32)
+    Y = rng.random((20_000, 20))
+    forest = make("ExtraTreesRegressor").fit(X, Y)
+    tree = make("ExtraTreeRegressor").fit(X, Y)
+    boosted = make("GradientBoostingRegressor", n_estimators=100, max_depth=12, max_leaf_nodes=None).fit(X, Y[:, 0])
+    path = make("CompressedForestRegressor", estimator=FrozenEstimator(forest), l1_norm=None, max_steps=50, cv=2)
+    compressed = path.fit(X[:2_000], Y[:2_000])
+    models = {"forest": forest._forest, "boosted": boosted._model, "compressed": compressed._model}
+    assert all(hasattr(model, "to_bytes") for model in models.values())
+    saved = {kind: model.to_bytes() for kind, model in models.items()}
+    work = {f"to_bytes of {kind}": model.to_bytes for kind, model in models.items()}
+    work |= {f"from_bytes of {kind}": lambda kind=kind: type(models[kind]).from_bytes(saved[kind]) for kind in models}
+    work["importances of all outputs"] = lambda: models["forest"].feature_importances(list(range(20)))
+    work["values"] = tree.tree_._tree.value
+    before = sys.getswitchinterval()
+    try:
+        # Nobody has to let go of the interpreter for an hour, unless it does so by itself.
+        sys.setswitchinterval(3600)
+        assert {name for name, call in work.items() if not _others_go_on(call)} == set()
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _others_go_on(call):
+    """Whether another thread, which waits for its turn, gets it while the call is under way, in one of many tries."""
+    return any(_goes_on_beside(call) for _ in range(100))
+
+
+def _goes_on_beside(call):
+    there, turn, state, found = threading.Event(), threading.Event(), ["under way"], []
+
+    def other():
+        there.set()
+        turn.wait()
+        found.extend(state)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    there.wait()
+    turn.set()
+    call()
+    state[0] = "ended"
+    thread.join()
+    return found == ["under way"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted as Linux shows them")
+def test_no_more_threads_are_started_than_there_is_work_for():
+    code = """
+    import os, numpy as np, spinney
+
+    X = np.random.default_rng(0).random((300, 5), dtype=np.float32)
+    before = len(os.listdir("/proc/self/task"))
+    spinney.RandomForestRegressor(2, n_jobs=3000).fit(X, X[:, 0])
+    after_two = len(os.listdir("/proc/self/task"))
+    spinney.RandomForestRegressor(3000, n_jobs=3000).fit(X, X[:, 0])
+    after_many = len(os.listdir("/proc/self/task"))
+    print(after_two - before, after_many - after_two <= max(64, os.cpu_count()))
+    """
+    done = children.run(code, timeout=60)
+    assert done.stdout == "2 True\n", (done.stdout, done.stderr[-2000:])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")

@@ -1,16 +1,14 @@
 //! What the constants of `partition/sparse.rs` and `forest/grow.rs` rest on:
-//! `cargo bench -p spinney --features bench-internals --bench extraction`.
+//! `cargo bench -p spinney-benches --bench extraction`.
 //!
 //! First the nanoseconds of one visit of a node, for every way in which entries are found, the way that the rule picks, and
 //! its regret: what it takes ÷ what the fastest one takes. Then the seconds of whole trees, columns carried or not.
 #![allow(clippy::print_stdout)]
 
-mod made;
-
-use made::{Random, text};
 use ndarray::{Array2, Axis};
 use spinney::bench::{Nodes, Visit, carries_columns, seconds_of_trees};
 use spinney::{Criterion, Matrix, MaxFeatures, Result, SparseView, Splitter, Targets, TreeConfig};
+use spinney_benches::{Random, text};
 
 /// Logarithms of regrets.
 #[derive(Default)]
@@ -58,8 +56,7 @@ fn carried(name: &str, x: &Matrix<'_>, y: &Targets<'_>, splitter: Splitter, all:
     println!("{name}\n{:>8} {:>10} {:>10} {:>8}  regret", "share", "at nodes", "carried", "picked");
     let mut regrets = Regrets::default();
     for share in [0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0] {
-        let config =
-            TreeConfig { max_features: MaxFeatures::Fraction(share), splitter, ..TreeConfig::new(Criterion::Gini) };
+        let config = TreeConfig::new(Criterion::Gini).max_features(MaxFeatures::Fraction(share)).splitter(splitter);
         let times = seconds_of_trees(&config, x, y, 5)?;
         let carries = carries_columns(&config, x)?;
         let regret = times[usize::from(carries)] / times[0].min(times[1]);

@@ -1,16 +1,13 @@
 //! Trees for boosting, exact and by histograms:
-//! `cargo bench -p spinney --features bench-internals --bench histogram`.
+//! `cargo bench -p spinney-benches --bench histogram`.
 //!
 //! Milliseconds to prepare X, once a fit, and of one tree. Arguments pick the cases whose name contains one of them.
 #![allow(clippy::print_stdout)]
 
-#[allow(dead_code)] // Others make text.
-mod made;
-
-use made::Random;
 use ndarray::{Array2, ArrayView2, Axis};
 use spinney::bench::milliseconds_of_trees;
 use spinney::{Control, Criterion, Matrix, Result, Targets, TreeConfig};
+use spinney_benches::Random;
 
 /// Real numbers, of which five columns tell something about every output.
 fn made(n: usize, p: usize, q: usize) -> (Array2<f32>, Array2<f64>) {
@@ -40,10 +37,8 @@ fn case(name: &str, x: ArrayView2<'_, f32>, y: ArrayView2<'_, f64>, config: &Tre
 
 fn main() -> Result<()> {
     println!("{:<44} {:>9} {:>9} {:>9} {:>9}", "ms", "exact", "binning", "binned", "2 threads");
-    let config = |leaves: Option<usize>, depth: Option<usize>| TreeConfig {
-        max_leaf_nodes: leaves,
-        max_depth: depth,
-        ..TreeConfig::new(Criterion::Variance)
+    let config = |leaves: Option<usize>, depth: Option<usize>| {
+        TreeConfig::new(Criterion::Variance).max_leaf_nodes(leaves).max_depth(depth)
     };
     let (x, y) = made(100_000, 50, 8);
     let one = y.view().split_at(Axis(1), 1).0.to_owned();

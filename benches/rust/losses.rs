@@ -1,6 +1,6 @@
 //! Rows of the logistic loss: nanoseconds a cell, cell by cell, in narrow registers and in the widest of the machine.
 //!
-//! `cargo bench -p spinney --bench losses --features spinney/bench-internals`
+//! `cargo bench -p spinney-benches --bench losses`
 
 #![allow(clippy::print_stdout)]
 

@@ -1,16 +1,14 @@
 //! The share of drawing Φ and applying it in the growth of a projected forest:
-//! `cargo bench -p spinney --features bench-internals --bench projection`.
+//! `cargo bench -p spinney-benches --bench projection`.
 //!
 //! Data of delicious' size: 12 920 rows of 18 out of 500 flags and 19 out of 983 labels. √p features a node, one thread,
 //! medians of several fits.
 #![allow(clippy::print_stdout)]
 
-mod made;
-
-use made::text;
 use spinney::bench::{median, seconds_of_projection};
 use spinney::projection::{OutputProjection, Projection, Sparsity};
 use spinney::{Criterion, ForestConfig, LabelView, Matrix, Result, SparseView, Targets};
+use spinney_benches::text;
 
 const N_ROWS: usize = 12_920;
 const REPEATS: usize = 5;
@@ -32,10 +30,8 @@ fn main() -> Result<()> {
     println!("family, q: milliseconds a tree to draw and apply, of the whole; share");
     for (name, family) in families {
         for q in [1, 7, 25, 100] {
-            let mut config = ForestConfig { n_trees: 10, ..ForestConfig::random_forest(Criterion::Gini) };
-            let n_projections = q.into();
-            config.tree.output_projection =
-                Some(OutputProjection { n_projections, ..OutputProjection::new(family.clone()) });
+            let projection = OutputProjection::new(family.clone()).n_projections(q);
+            let config = ForestConfig::random_forest(Criterion::Gini).n_trees(10).output_projection(projection);
             let mut times = [vec![], vec![]];
             for _ in 0..REPEATS {
                 let seconds = seconds_of_projection(&config, &x, &y)?;

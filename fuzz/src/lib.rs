@@ -5,8 +5,8 @@ use arbitrary::{Result as Drawn, Unstructured};
 use ndarray::{Array2, ArrayView2, Axis};
 use spinney::compress::{CompressConfig, Compressed};
 use spinney::{
-    BoostConfig, Boosted, Control, Criterion, Error, ErrorKind, Forest, ForestConfig, LabelView, LossKind, Matrix,
-    MaxFeatures, NProjections, OutputStrategy, Precision, Projection, Result, RowWeights, Sampling, SparseView,
+    BoostConfig, Boosted, Control, Criterion, Dataset, Error, ErrorKind, Forest, ForestConfig, LabelView, LossKind,
+    Matrix, MaxFeatures, NProjections, OutputStrategy, Precision, Projection, Result, RowWeights, Sampling, SparseView,
     Splitter, StepDtype, Targets, TreeConfig,
 };
 
@@ -70,7 +70,7 @@ fn ask(size: (usize, usize), width: usize, predict: impl Fn(&Matrix<'_>) -> Resu
         return;
     }
     let x = Array2::from_shape_fn((3, n_features), |(i, j)| [0.0, 1.5, -2.5e7][(i + j) % 3]);
-    let dense = predict(&x.view().into()).expect("a model predicts");
+    let dense = predict(&Matrix::from(&x)).expect("a model predicts");
     let sparse = predict(&Matrix::Csr(csr(x.view()).expect("rows are sound"))).expect("a model predicts");
     assert!(dense.iter().all(|v| v.is_finite()), "a prediction that is not finite");
     assert_eq!(dense, sparse, "dense and sparse rows of the same values");
@@ -123,8 +123,8 @@ fn drawn_sparse(u: &mut Unstructured<'_>) -> Drawn<()> {
 
 /// A tree on data of any kind: an error, or finite predictions for the same rows.
 fn grown(x: &Matrix<'_>, y: &Targets<'_>, criterion: Criterion, control: &Control) {
-    let config = TreeConfig { max_features: MaxFeatures::All, max_depth: Some(6), ..TreeConfig::new(criterion) };
-    if let Ok(tree) = config.fit(x, y, None, control) {
+    let config = TreeConfig::new(criterion).max_features(MaxFeatures::All).max_depth(6);
+    if let Ok(tree) = config.fit((x, y), control) {
         let scores = tree.predict(x, control).expect("the rows of a fit can be predicted");
         assert!(scores.iter().all(|v| v.is_finite()), "a prediction that is not finite");
     }
@@ -166,45 +166,41 @@ fn drawn_predict(u: &mut Unstructured<'_>) -> Drawn<()> {
     let numbers: Vec<i16> = (0..n * d).map(|_| u.arbitrary()).collect::<Drawn<_>>()?;
     let y = Array2::from_shape_fn((n, d), |(i, j)| f64::from(numbers[i * d + j]));
     let codes = y.mapv(|v| v.rem_euclid(3.0) as u32);
-    let forest = ForestConfig {
-        n_trees: u.int_in_range(1..=3)?,
-        seed: u.arbitrary()?,
-        ..if u.arbitrary()? { ForestConfig::random_forest } else { ForestConfig::extra_trees }(Criterion::Variance)
-    };
+    let (n_trees, seed) = (u.int_in_range(1..=3)?, u.arbitrary()?);
+    let family = if u.arbitrary()? { ForestConfig::random_forest } else { ForestConfig::extra_trees };
+    let forest = family(Criterion::Variance).n_trees(n_trees).seed(seed);
     let classes = Targets::Classes { codes: codes.view(), n_classes: vec![3; d] };
     let numbers = Targets::Real(y.view());
     let rows = matrix(u, 5, p)?;
-    let fitted = x.view().into();
+    let fitted = Matrix::from(&x);
     match u.int_in_range(0..=3)? {
         0 => {
-            let model = forest.fit(&fitted, &numbers, None, &control).expect("numbers can be fitted");
+            let model = forest.fit((&fitted, &numbers), &control).expect("numbers can be fitted");
             let again = Forest::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
             asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
         }
         1 => {
             let splitter = forest.tree.splitter;
-            let tree = TreeConfig { splitter, ..TreeConfig::new(Criterion::Entropy) };
-            let forest = ForestConfig { tree, ..forest };
-            let model = forest.fit(&fitted, &classes, None, &control).expect("classes can be fitted");
+            let forest = forest.tree(TreeConfig::new(Criterion::Entropy).splitter(splitter));
+            let model = forest.fit((&fitted, &classes), &control).expect("classes can be fitted");
             let again = Forest::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
             asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
         }
         2 => {
             let strategy = if u.arbitrary()? { OutputStrategy::Joint } else { OutputStrategy::SingleTarget };
             let max_bins = if u.arbitrary()? { None } else { Some(u.int_in_range(2..=255)?) };
-            let config = BoostConfig { n_estimators: 3, strategy, max_bins, ..BoostConfig::new(LossKind::LogLoss) };
-            let model = config.fit(&fitted, &classes, None, None, &control).expect("classes can be boosted");
+            let config = BoostConfig::new(LossKind::LogLoss).n_estimators(3).strategy(strategy).max_bins(max_bins);
+            let model = config.fit((&fitted, &classes), &control).expect("classes can be boosted");
             let again = Boosted::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
             asked(&rows, |x| model.predict_scores(x, &control), |x| again.predict_scores(x, &control));
             asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
         }
         _ => {
-            let config =
-                ForestConfig { tree: TreeConfig { splitter: Splitter::Best, ..forest.tree.clone() }, ..forest };
-            let whole = config.fit(&fitted, &numbers, None, &control).expect("numbers can be fitted");
+            let whole =
+                forest.splitter(Splitter::Best).fit((&fitted, &numbers), &control).expect("numbers can be fitted");
             let config = CompressConfig::stagewise(1.0);
-            let Ok(path) = config.path(&whole, &fitted, &numbers, None, None, &control) else { return Ok(()) };
-            let model = path.at_step(path.n_steps().min(5)).expect("a step of the path");
+            let Ok(path) = config.path(&whole, (&fitted, &numbers), None, &control) else { return Ok(()) };
+            let model = path.at_step(path.n_steps().min(5), &control).expect("a step of the path");
             let again =
                 Compressed::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
             asked(&rows, |x| model.predict_scores(x, &control), |x| again.predict_scores(x, &control));
@@ -220,7 +216,7 @@ fn asked(
 ) {
     let by_row = csr(rows.view()).expect("rows are sound");
     let by_column = by_row.transposed().expect("memory for five rows");
-    let Ok(expected) = model(&rows.view().into()) else {
+    let Ok(expected) = model(&Matrix::from(rows)) else {
         assert!(rows.iter().any(|v| !v.is_finite()), "finite rows are predicted");
         return;
     };
@@ -258,30 +254,33 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
     let y = Array2::from_shape_fn((n, 4), |(i, j)| ((i * (2 * j + 1)) % 5) as f64 / 3.0);
     let codes = y.mapv(|v| (v * 3.0) as u32 % 3);
     let (ptr, indices) = ((0..=n).collect::<Vec<_>>(), (0..n as u32).map(|i| i * 7 % 40).collect::<Vec<_>>());
-    let fitted: Matrix<'_> = x.view().into();
+    let fitted = Matrix::from(&x);
     let numbers = Targets::Real(y.view());
     let classes = Targets::Classes { codes: codes.view(), n_classes: vec![3; 4] };
     let labels = Targets::Labels(LabelView::try_new(ptr, indices, 40)?);
-    let small = |criterion, splitter| ForestConfig {
-        n_trees: 2,
-        tree: TreeConfig { splitter, max_depth: Some(3), ..TreeConfig::new(criterion) },
-        ..ForestConfig::random_forest(criterion)
+    let small = |criterion, splitter| {
+        let tree = TreeConfig::new(criterion).splitter(splitter).max_depth(3);
+        ForestConfig::random_forest(criterion).n_trees(2).tree(tree)
     };
-    let of_numbers = small(Criterion::Variance, Splitter::Random).fit(&fitted, &numbers, None, &control)?;
-    let of_labels = small(Criterion::Gini, Splitter::Best).fit(&fitted, &labels, None, &control)?;
+    let of_numbers = small(Criterion::Variance, Splitter::Random).fit((&fitted, &numbers), &control)?;
+    let of_labels = small(Criterion::Gini, Splitter::Best).fit((&fitted, &labels), &control)?;
     let mut models = vec![
         ("numbers", of_numbers.to_bytes()?),
         ("labels", of_labels.to_bytes()?),
-        ("classes", small(Criterion::Entropy, Splitter::Best).fit(&fitted, &classes, None, &control)?.to_bytes()?),
+        ("classes", small(Criterion::Entropy, Splitter::Best).fit((&fitted, &classes), &control)?.to_bytes()?),
         ("half", of_numbers.with_precision(Precision::Half, &control)?.to_bytes()?),
         ("top_k", of_labels.with_top_k(1, &control)?.to_bytes()?),
     ];
-    let whole = ForestConfig { sampling: Sampling::All, ..small(Criterion::Gini, Splitter::Best) };
-    let whole = ForestConfig { tree: TreeConfig { max_depth: None, ..whole.tree }, ..whole };
-    let rows = whole.fit(&fitted, &labels, None, &control)?;
-    let rows = rows.with_stored_rows(&fitted, &labels, RowWeights::default(), whole.sampling, whole.seed, &control)?;
+    let whole = small(Criterion::Gini, Splitter::Best).sampling(Sampling::All).max_depth(None);
+    let rows = whole.fit((&fitted, &labels), &control)?;
+    let rows = rows.with_stored_rows(
+        Dataset::new(&fitted, &labels).weights(RowWeights::default()),
+        whole.sampling,
+        whole.seed,
+        &control,
+    )?;
     models.push(("rows", rows.to_bytes()?));
-    let loss = |loss, strategy| BoostConfig { n_estimators: 3, strategy, ..BoostConfig::new(loss) };
+    let loss = |loss, strategy| BoostConfig::new(loss).n_estimators(3).strategy(strategy);
     let projected = |relabel| OutputStrategy::Projected {
         projection: Projection::Gaussian,
         n_projections: NProjections::Count(1),
@@ -292,14 +291,14 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
         ("single target", loss(LossKind::LogLoss, OutputStrategy::SingleTarget), &classes),
         ("projected", loss(LossKind::LogLoss, projected(true)), &labels),
         ("low rank", loss(LossKind::SquaredError, projected(false)), &numbers),
-        ("float8", BoostConfig { step_dtype: StepDtype::Float8, ..loss(LossKind::LogLoss, projected(false)) }, &labels),
+        ("float8", loss(LossKind::LogLoss, projected(false)).step_dtype(StepDtype::Float8), &labels),
     ] {
-        models.push((name, config.fit(&fitted, y, None, None, &control)?.to_bytes()?));
+        models.push((name, config.fit((&fitted, y), &control)?.to_bytes()?));
     }
     for (name, forest, y) in [("compressed numbers", &of_numbers, &numbers), ("compressed labels", &of_labels, &labels)]
     {
-        let path = CompressConfig::stagewise(0.1).path(forest, &fitted, y, None, None, &control)?;
-        models.push((name, path.at_step(path.n_steps().min(9))?.to_bytes()?));
+        let path = CompressConfig::stagewise(0.1).path(forest, (&fitted, y), None, &control)?;
+        models.push((name, path.at_step(path.n_steps().min(9), &control)?.to_bytes()?));
     }
     let mut seeds: Vec<_> = models.into_iter().map(|(name, bytes)| ("model_file", name.to_owned(), bytes)).collect();
     let mut state = 1u64;

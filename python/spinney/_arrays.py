@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array
 
 from spinney import _spinney
-from spinney._validation import Float, Matrix, check_values
+from spinney._validation import Float, Matrix, as_float32, check_rows
 
 _ARRAYS = (
     "children_left",
@@ -86,11 +85,11 @@ class Tree:
 
     def apply(self, X: ArrayLike | Matrix) -> NDArray[np.int64]:
         """Leaf of each row."""
-        return self._forest.apply(_matrix(X))[:, 0].astype(np.int64)
+        return self._forest.apply(check_rows(X))[:, 0].astype(np.int64)
 
     def decision_path(self, X: ArrayLike | Matrix) -> sparse.csr_matrix:
         """Indicator, (n_samples, node_count), of the nodes that each row passes."""
-        return decision_path(self._forest, _matrix(X))[0]
+        return decision_path(self._forest, check_rows(X))[0]
 
     def predict(self, X: ArrayLike | Matrix) -> Float:
         """Value of the leaf of each row: (n_samples, max_n_classes), or (n_samples, n_outputs, max_n_classes)."""
@@ -108,20 +107,8 @@ class Tree:
 
     def compute_partial_dependence(self, X: Float, target_features: NDArray[np.intp], out: Float) -> None:
         """Adds to `out` the mean prediction at each row of X, features not among `target_features` averaged out."""
-        column = {int(feature): j for j, feature in enumerate(target_features)}
-        # Each entry: a node, and the share of the training weight that reaches it for each row of X.
-        stack = [(0, np.ones(len(X)))]
-        while stack:
-            node, share = stack.pop()
-            left, right = int(self.children_left[node]), int(self.children_right[node])
-            if left < 0:
-                out += share * self.value[node, 0, 0]
-                continue
-            if (j := column.get(int(self.feature[node]))) is None:
-                to_left = np.full(len(X), self.weighted_n_node_samples[left] / self.weighted_n_node_samples[node])
-            else:
-                to_left = (X[:, j] <= self.threshold[node]).astype(np.float64)
-            stack += [(right, share * (1 - to_left)), (left, share * to_left)]
+        features = [int(feature) for feature in target_features]
+        out += self._forest.partial_dependence(features, np.ascontiguousarray(as_float32(X)))[:, 0]
 
 
 def decision_path(
@@ -132,9 +119,3 @@ def decision_path(
     index: Any = np.int32 if max(len(nodes), offsets[-1]) <= np.iinfo(np.int32).max else np.int64
     parts: Any = (np.ones(len(nodes), dtype=np.int64), nodes.astype(index), ptr.astype(index))
     return sparse.csr_matrix(parts, shape=(len(ptr) - 1, int(offsets[-1]))), offsets.astype(np.int64)
-
-
-def _matrix(X: Any) -> Matrix:
-    with np.errstate(over="ignore"):
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float32, ensure_all_finite=False)
-    return check_values(X)

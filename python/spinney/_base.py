@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -15,15 +16,15 @@ from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _projection, _proof, _spinney, _validation
+from spinney._at_once import of_one_fit
 from spinney._projection import Growth
 from spinney._proof import Kind
-from spinney._validation import Float, LabelFormat, Matrix, RowWeights, Target
+from spinney._validation import Float, LabelFormat, Matrix, Number, RowWeights, Target, label_classes
 
 if TYPE_CHECKING:
     from spinney._spinney import _TreeConfig
@@ -32,16 +33,8 @@ if TYPE_CHECKING:
 _BLOCK_SCORES = 1 << 23
 
 
-@contextmanager
-def unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """Gives `estimator` back its attributes when anything is raised, Ctrl-C included."""
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
+# No result depends on the number of threads, and more of them than processors have nothing to do.
+_MOST_THREADS = max(256, os.cpu_count() or 1)
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -53,7 +46,8 @@ def count_threads(n_jobs: int | None) -> int:
     backend, in_context = get_active_backend()
     if not getattr(backend, "supports_sharedmem", False):
         backend = ThreadingBackend()
-    return int(backend.effective_n_jobs(in_context if n_jobs is None else n_jobs))
+    found = int(backend.effective_n_jobs(in_context if n_jobs is None else n_jobs))
+    return min(found, _MOST_THREADS)
 
 
 @contextmanager
@@ -61,7 +55,7 @@ def progress_bar(
     n_trees: int | None, verbose: int, name: str, unit: str = "tree"
 ) -> Iterator[Callable[[int], object] | None]:
     """A tqdm bar when asked for, on a terminal and installed; else nothing. None is a number not known before."""
-    if not verbose or not sys.stderr.isatty():
+    if not verbose or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     try:
@@ -93,7 +87,7 @@ class Members(Sequence[Any]):
 
 
 # Only of trees and forests: a key that an estimator has no parameter for fails scikit-learn's checks.
-PRUNING_CONSTRAINTS: dict[str, list[Any]] = {"ccp_alpha": [Interval(Real, 0.0, None, closed="left")]}
+PRUNING_CONSTRAINTS: dict[str, list[Any]] = {"ccp_alpha": [Number(Real, 0.0, None, closed="left")]}
 
 
 class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
@@ -103,21 +97,21 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_split": [
             Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            Number(RealNotInt, 0.0, 1.0, closed="right"),
         ],
         "min_samples_leaf": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+            Number(RealNotInt, 0.0, 1.0, closed="neither"),
         ],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "min_weight_fraction_leaf": [Number(Real, 0.0, 0.5, closed="both")],
         "max_features": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            Number(RealNotInt, 0.0, 1.0, closed="right"),
             StrOptions({"sqrt", "log2"}),
             None,
         ],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "min_impurity_decrease": [Number(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
         **_projection.CONSTRAINTS,
     }
@@ -133,6 +127,12 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     _forest: _spinney.Forest
     n_features_in_: int
     n_outputs_: int
+
+    def _twin(self) -> Any:
+        """A shallow copy, of attributes that belong together: `fitted_at_once` assigns all of them at once."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     def _n_threads(self) -> int:
         return 1
@@ -179,6 +179,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             "min_samples_split": min(int(split), sys.maxsize),
             "min_samples_leaf": min(int(leaf), sys.maxsize),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
+            "min_weight_leaf": float(getattr(self, "min_weight_leaf", 0.0)),
             "max_features": n_drawn_features(self.max_features, self.n_features_in_),
             "max_leaf_nodes": as_size(self.max_leaf_nodes),
             "min_impurity_decrease": float(self.min_impurity_decrease),
@@ -199,11 +200,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         """The model, each tree pruned on held-out rows."""
         X = self._check_predict(X_val)
         weights = _validation.check_weights(sample_weight, X.shape[0])
-        if weights is not None and not weights.all():
-            # Rows of weight zero do not exist, whatever their classes.
-            check_consistent_length(X, y_val)
-            kept = np.flatnonzero(weights)
-            X, y_val, weights = X[kept], _safe_indexing(y_val, kept), weights[kept]
+        X, y_val, weights = _validation.without_absent(X, y_val, weights)
         y = self._known_target().like(y_val, X.shape[0], type(self).__name__)
         return self._forest.prune_reduced_error(X, y, weights, self._n_threads())
 
@@ -221,6 +218,18 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self._forest.feature_importances()
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
+        """Mean prediction, (n_columns, n_points), at each row of `grid`, which has a column for each target feature.
+
+        scikit-learn's trees and forests have such a method, which `sklearn.inspection.partial_dependence` calls.
+        """
+        points = np.ascontiguousarray(_validation.as_float32(grid))
+        features = [int(feature) for feature in target_features]
+        return np.ascontiguousarray(self._means_at(features, points).T)
+
+    def _means_at(self, features: list[int], points: NDArray[np.float32]) -> Float:
+        return self._forest.partial_dependence(features, points, self._n_threads())
 
     # --- copies ------------------------------------------------------------------------------------------------------
 
@@ -246,9 +255,8 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
 
     def __copy__(self) -> Any:
-        other = type(self).__new__(type(self))
-        other._prove(self.__dict__)
-        other.__dict__.update(self.__dict__)
+        other = self._twin()
+        other._prove(other.__dict__)
         return other
 
     def _prove(self, state: dict[str, Any]) -> None:
@@ -287,6 +295,7 @@ class BaseEnsemble(BaseModel):
         """The members, as estimators."""
         return iter(self.estimators_)
 
+    @of_one_fit
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Index of the leaf that each row reaches in each tree, (n_samples, n_trees)."""
         X = self._check_predict(X)
@@ -319,11 +328,12 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
     """Predictions of numbers."""
 
     def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
-        return _validation.numbers(y, n_samples, type(self).__name__, warn_column=self._warn_column)
+        return _validation.numbers(y, n_samples, type(self).__name__, warn_column=self._warn_column, weights=weights)
 
     def _known_target(self) -> Target:
         return Target("numbers", None, self.n_outputs_, [], None)
 
+    @of_one_fit
     def predict(self, X: Any) -> Float:
         """Predict numbers: the mean over trees of the mean of the training rows in the leaf.
 
@@ -355,21 +365,32 @@ def _ranks_columns(estimator: Any) -> bool:
 class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
     """Predictions of classes and labels.
 
-    `classes_` and `n_classes_` are an array and a number for one output, lists of them for several. For labels they are
-    the numbers of the labels, 0 to d - 1, and d, as of `sklearn.multiclass.OneVsRestClassifier`, whose predictions have
-    the same form: a label keeps its column whether or not both 0 and 1 occur.
+    `classes_` and `n_classes_` are an array and a number for one output, lists of them for several. For labels they
+    are the numbers of the labels, 0 to d - 1, and d, as of `sklearn.multiclass.OneVsRestClassifier`, whose predictions
+    have the same form: a label keeps its column whether or not both 0 and 1 occur. One or two labels have `classes_` of
+    shape (d, 2), 0 and 1 in each row: scikit-learn's scorers would take two numbers for two classes.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"multi_label": ["boolean", StrOptions({"auto"})]}
+
+    multi_label: str | bool
 
     classes_: Any
     n_classes_: Any
     _label_format: LabelFormat | None
 
     def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
-        return _validation.classes(y, weights, n_samples, type(self).__name__, warn_column=self._warn_column)
+        name = type(self).__name__
+        labels = self._multi_label()
+        return _validation.classes(y, weights, n_samples, name, warn_column=self._warn_column, multi_label=labels)
+
+    def _multi_label(self) -> str | bool:
+        """Whether y is labels, as far as it is said."""
+        return self.multi_label if isinstance(self.multi_label, str) else bool(self.multi_label)
 
     def _known_target(self) -> Target:
         if self._label_format is not None:
-            return Target("labels", None, self.n_outputs_, [self.classes_], None, self._label_format)
+            return Target("labels", None, self.n_outputs_, [], None, self._label_format)
         classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
         return Target("classes", (None, [len(found) for found in classes]), self.n_outputs_, classes, None)
 
@@ -379,13 +400,31 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)
         self._label_format = target.label_format
-        single = target.kind == "labels" or target.n_outputs == 1
+        if target.kind == "labels":
+            self.classes_, self.n_classes_ = label_classes(target.n_outputs), target.n_outputs
+            return
+        single = target.n_outputs == 1
         self.classes_ = target.classes[0] if single else target.classes
         self.n_classes_ = len(self.classes_) if single else [len(classes) for classes in target.classes]
+
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        if state.get("_label_format") is not None:
+            # Files and pickles hold the numbers of the labels. In the type of `classes_`: an unpickled dtype is an
+            # object of its own, and where those that were one stay one, a model is pickled to the same bytes again.
+            state["classes_"] = np.arange(state["n_outputs_"]).astype(self.classes_.dtype)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        form = self.__dict__.get("_label_format")
+        if form is not None:
+            self.classes_ = label_classes(self.n_outputs_).astype(self.classes_.dtype)
 
     def _split_outputs(self, scores: Float) -> list[Float]:
         return np.split(scores, np.cumsum(self.n_classes_)[:-1], axis=1)
 
+    @of_one_fit
     def predict(self, X: Any) -> Any:
         """Predict classes or labels.
 
@@ -433,6 +472,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         """Labels that are predicted for rows that were checked."""
         return self._forest.predict(X, self._n_threads()) > 0.5
 
+    @of_one_fit
     def predict_proba(self, X: Any) -> Any:
         """Predict probabilities: the mean over trees of the frequencies in the leaf.
 
@@ -462,6 +502,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
             return [np.log(part) for part in proba] if isinstance(proba, list) else np.log(proba)
 
     @available_if(_has_labels)  # type: ignore[untyped-decorator]
+    @of_one_fit
     def decision_function(self, X: Any) -> Float:
         """Scores of labels, (n_samples, n_labels): probabilities less one half, positive for the labels predicted.
 
@@ -470,6 +511,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         return self._scores(X) - 0.5
 
     @available_if(_ranks_columns)  # type: ignore[untyped-decorator]
+    @of_one_fit
     def predict_topk(self, X: Any, k: int) -> tuple[NDArray[np.int64], Float]:
         """Predict the `k` labels (or classes) of largest probability, without holding all probabilities.
 

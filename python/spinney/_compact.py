@@ -186,7 +186,8 @@ def _with_stored_rows(model: Any, training_data: Any) -> _spinney.Forest:
         if "classes_" in model.__dict__:
             has_labels = model._label_format is not None
             known = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
-            if has_labels != (target.kind == "labels") or not all(map(np.array_equal, target.classes, known)):
+            same = has_labels or all(map(np.array_equal, target.classes, known))
+            if has_labels != (target.kind == "labels") or not same:
                 raise ValueError("y has other classes than the model")
         row_weights = model._row_weights(target, weights)
         bootstrap, max_samples = getattr(model, "_draws", (False, None))

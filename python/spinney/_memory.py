@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from spinney._validation import Matrix, Target, is_sparse
+from spinney._validation import Matrix, Target, is_binary, is_sparse
 from spinney.projection import count_projections
 
 # Bytes: a value and its row in a sorted column (`partition::Entry`); of a node in a tree, with its statistics
@@ -119,9 +119,14 @@ def estimate_fit_memory(estimator: Any, X: Any, y: Any) -> int:
     True
     """
     from spinney._base import BaseModel
+    from spinney.boosting import BaseBoosting
+    from spinney.compression import BaseCompressed
 
     if not isinstance(estimator, BaseModel):
         raise TypeError(f"estimator is a {type(estimator).__name__}, accepted: an estimator of spinney")
+    estimator._validate_params()
+    if isinstance(estimator, BaseBoosting | BaseCompressed):
+        estimator._check_parameters()
     conversions, shapes = _of_raw(estimator, X, y)
     return sum(term.n_bytes for term in [*conversions, *terms(estimator, shapes)])
 
@@ -219,14 +224,15 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
             found.append(Term("the column-major copy of X", 4 * n * p, "pass X in Fortran order as float32"))
     else:
         found += _columns(estimator, shapes, n, 1, some_rows=True)
-    projected = estimator.output_strategy == "projected"
+    strategy = estimator._strategy(width)
+    projected = strategy == "projected"
     low_rank = projected and not estimator.relabel_leaves
     scores = (4 if labels else 8) * n * width
     if not low_rank or shapes.numbers:
         # Columns of "single_target" have theirs one by one.
-        certain = (projected and not low_rank) or estimator.output_strategy == "joint"
+        certain = (projected and not low_rank) or strategy == "joint"
         found.append(Term("the scores of all rows", scores, hint, certain=certain))
-    q = _n_projections(estimator, width) if projected else 1 if estimator.output_strategy == "single_target" else width
+    q = _n_projections(estimator, width) if projected else 1 if strategy == "single_target" else width
     targets = n * (_ROUNDED_ROW + 16 * (q + 1))
     found.append(Term("the targets of a stage", targets, "set output_strategy='projected' with few n_projections"))
     leaves = _most_leaves(estimator, n)
@@ -236,14 +242,14 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     step = 1 if estimator.step_dtype == "float8" else 8
     steps = int(estimator.n_estimators) * step * width
     # A fit that stops early keeps fewer.
-    certain = estimator.n_iter_no_change is None
+    certain = estimator._patience() is None and estimator.callbacks is None
     found.append(Term("the step sizes", steps, "set a smaller n_estimators, or step_dtype='float8'", certain=certain))
     return found
 
 
 def _compression(estimator: Any, shapes: Shapes) -> list[Term]:
     given = estimator._default_estimator() if estimator.estimator is None else estimator._given()
-    fitted = estimator.prefit and hasattr(given, "n_features_in_")
+    fitted = estimator._is_frozen() and hasattr(given, "n_features_in_")
     n = shapes.n_samples
     found = [] if fitted else _forest(given, shapes)
     found = [Term(term.what, term.n_bytes, term.hint) for term in found]
@@ -274,7 +280,8 @@ def _n_projections(estimator: Any, width: int) -> int:
 def _most_leaves(estimator: Any, n_rows: int) -> int:
     """Leaves of a tree that splits while parameters let it."""
     least = estimator.min_samples_leaf
-    most = n_rows // int(least) if least >= 1 else int(1 / least)
+    # A share of the rows may be less than one row.
+    most = n_rows // int(least) if least >= 1 else n_rows if least * n_rows <= 1 else int(1 / least)
     if estimator.max_depth is not None and estimator.max_depth < 40:
         most = min(most, 2 ** int(estimator.max_depth))
     if estimator.max_leaf_nodes is not None:
@@ -322,6 +329,7 @@ def _columns_of(estimator: Any, y: Any) -> tuple[int, int, bool]:
     columns = y.reshape(len(y), -1)
     if not is_classifier(estimator):
         return columns.shape[1], columns.size, True
-    if columns.shape[1] > 1 and columns.dtype.kind in "biuf" and bool(((columns == 0) | (columns == 1)).all()):
+    said = estimator._multi_label()
+    if said is True or (said == "auto" and columns.shape[1] > 1 and is_binary(columns)):
         return columns.shape[1], int(np.count_nonzero(columns)), False
     return sum(len(np.unique(column)) for column in columns.T), columns.size, False

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney
 from spinney._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names, most_values
-from spinney._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, to_text
+from spinney._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
 
 if TYPE_CHECKING:
     from spinney._spinney import _ModelSummary
@@ -38,6 +38,25 @@ _DTYPES = {
 }
 
 _KEYS = {"class", "params", "fitted"}
+
+# Parameters that estimators have and files of the format need not have: they stand there unless they have these values,
+# with which the estimator is what it was before it had them.
+_ADDED: dict[str, Any] = {
+    "multi_label": "auto",
+    "leaf_estimation": "line_search",
+    "l2_regularization": 0.0,
+    "min_sum_hessian_in_leaf": 0.0,
+    "early_stopping": "auto",
+    "scoring": None,
+    "callbacks": None,
+    "init": None,
+    "min_weight_leaf": 0.0,
+    "quantile": 0.5,
+    "huber_delta": 1.0,
+    "tweedie_power": 1.5,
+}
+# Parameters that files may have and estimators have no longer: models predict the same without them.
+_REMOVED = {"prefit"}
 
 
 def _classes() -> dict[str, Any]:
@@ -64,6 +83,9 @@ def save(model: Any, path: Path) -> None:
         The file. It is written beside the old one, if there is one, and takes its name when it is whole: after a
         failure, or when the process is killed, the old file is as it was. A process that is killed may leave a file
         `.spinney-*.tmp` in the folder. Of a symbolic link the file that it leads to is written, and the link stays.
+        The new file has the mode of the old one (where there is none, that of the umask) and, where the system allows
+        it, its owner; other names of the old file (hard links) keep the old model. What is no regular file, such as a
+        device, a named pipe or a socket, is refused.
 
     Raises
     ------
@@ -71,11 +93,14 @@ def save(model: Any, path: Path) -> None:
         For anything but an estimator of spinney; for a parameter or an attribute that is no plain value, such as a
         function or an estimator of another library (`estimator` of boosting). The message names it. Pickle such models.
     ValueError
-        When a parameter has been set to what `fit` would not accept; when two features have the same name.
+        When a parameter has been set to what `fit` would not accept; when two features have the same name; when
+        parameters and attributes make more than 4 million lists or a million objects of JSON (the entries of a dict
+        are lists).
     sklearn.exceptions.NotFittedError
         When `model` is not fitted.
     OSError
-        What the system says: `FileNotFoundError` for a folder that is not there, `PermissionError` and so on.
+        What the system says: `FileNotFoundError` for a folder that is not there, `PermissionError` and so on; that
+        `path` is a device, a named pipe or a socket.
     MemoryError
         Nothing was written in any of these cases.
 
@@ -113,8 +138,14 @@ def save(model: Any, path: Path) -> None:
     check_is_fitted(model)
     model._validate_params()
     encoder = Encoder(_nested)
-    engine, content = _taken_apart(encoder, model, "")
-    _spinney.save_model(os.fsdecode(path), engine, to_text(content), encoder.arrays)
+    engine, content = _taken_apart(encoder, model._twin(), "")
+    text = to_text(content)
+    try:
+        prove_size(text)
+    except ValueError as error:
+        message = f"{name}: its parameters and attributes are too many: {error}. Pickle it; nothing was written"
+        raise ValueError(message) from error
+    _spinney.save_model(os.fsdecode(path), engine, text, encoder.arrays)
 
 
 def load(path: Path, *, mmap_mode: Literal["r"] | None = None) -> Any:
@@ -152,7 +183,8 @@ def load(path: Path, *, mmap_mode: Literal["r"] | None = None) -> Any:
     -----
     O(size of the file), which is read in pieces: beside the model, less than a megabyte of it is in memory. The model
     takes at most 8 bytes for each byte of the file, and about a kilobyte for each tree; most take 1 to 2. Whether there
-    is as much is asked before the arrays are read.
+    is as much is asked before the arrays are read. Parameters and attributes, which are JSON, have bounds of their own:
+    SECURITY.md has them.
 
     Examples
     --------
@@ -190,7 +222,7 @@ def inspect_model(path: Path) -> _ModelSummary:
         n_outputs, n_features, n_trees, n_nodes : int
         width : int
             Columns of predictions: one for each number and label, and one for each class.
-        criterion : {"gini", "entropy", "squared_error"}
+        criterion : {"gini", "entropy", "squared_error", "poisson"}
             Impurity that the trees were grown with.
         n_bytes, n_header_bytes : int
             Bytes of the file, and before its arrays.
@@ -266,7 +298,12 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
     _prove_names(f"{name}: {prefix}", state)
     names = model._get_param_names()
     known = fitted_names(kind, isinstance(model, ClassifierMixin))
-    params = {n: encoder.named(n, f"{name}: the parameter {prefix}{n}", state.pop(n)) for n in sorted(names)}
+    values = {n: state.pop(n) for n in sorted(names)}
+    params = {
+        n: encoder.named(n, f"{name}: the parameter {prefix}{n}", value)
+        for n, value in values.items()
+        if n not in _ADDED or type(value) is not type(_ADDED[n]) or value != _ADDED[n]
+    }
     for attribute in sorted(state):
         if attribute not in known:
             raise TypeError(
@@ -319,13 +356,17 @@ def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
     cls = _class_named(name)
     if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
         raise ValueError("the parameters, or the fitted attributes, are no object")
-    if content["params"].keys() != set(cls._get_param_names()):
-        wrong = sorted(content["params"].keys() ^ set(cls._get_param_names()))
-        raise ValueError(f"{name} has no parameter {wrong[0][:80]!r}, or the file has not")
     kind: Kind = cls._kind
-    estimator = cls(**{n: decoder.decode(value) for n, value in sorted(content["params"].items())})
-    if unknown := sorted(content["fitted"].keys() - fitted_names(kind, isinstance(estimator, ClassifierMixin)).keys()):
-        raise ValueError(f"{name} has no attribute {unknown[0][:80]!r}")
+    names = set(cls._get_param_names())
+    removed = _REMOVED if kind == "compressed" else set()
+    missing, unknown = names - _ADDED.keys() - content["params"].keys(), content["params"].keys() - names - removed
+    if wrong := sorted(missing | unknown):
+        raise ValueError(f"{name} has no parameter {wrong[0][:80]!r}, or the file has not")
+    params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
+    absent = {n: value for n, value in _ADDED.items() if n in names}
+    estimator = cls(**absent | {n: value for n, value in params.items() if n in names})
+    if strange := sorted(content["fitted"].keys() - fitted_names(kind, isinstance(estimator, ClassifierMixin)).keys()):
+        raise ValueError(f"{name} has no attribute {strange[0][:80]!r}")
     estimator._validate_params()
     state = dict(estimator.__dict__)
     state.update((n, decoder.decode(value)) for n, value in sorted(content["fitted"].items()))

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from spinney._validation import Target, canonical, is_sparse
+from spinney._validation import Number, Target, canonical, is_sparse
 from spinney.projection import (
     GaussianProjection,
     HadamardProjection,
@@ -40,7 +40,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "output_projection": [StrOptions(set(FAMILIES)), Projection, "array-like", "sparse matrix", callable, None],
     "n_projections": [
         Interval(Integral, 1, None, closed="left"),
-        Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        Number(RealNotInt, 0.0, 1.0, closed="right"),
         StrOptions({"log"}),
     ],
 }
@@ -85,6 +85,11 @@ def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
         raise ValueError(
             f"criterion is {criterion!r}, but projected outputs are numbers: with output_projection, accepted: 'gini' "
             "and 'squared_error', which mean the same there"
+        )
+    if output_projection is not None and criterion == "poisson":
+        raise ValueError(
+            "criterion is 'poisson', but projected outputs may be negative: with output_projection, accepted: "
+            "'squared_error'"
         )
     return criterion
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from spinney import _spinney
 from spinney._arrays import Tree
-from spinney._validation import LabelFormat
+from spinney._validation import LabelFormat, label_classes
 
 if TYPE_CHECKING:
     from spinney._spinney import _ModelSummary
@@ -44,6 +44,8 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
         "_weak": True,
         "max_features_": True,
         "n_estimators_": True,
+        "_curves": False,
+        "_init": False,
     },
     "compressed": {
         "_loss": True,
@@ -55,13 +57,18 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
         "step_": True,
     },
 }
+_CURVES = {"train", "validation", "score"}
 _SHARED = {"output_strategy", "loss", "learning_rate", "relabel_leaves", "estimator"}
 _LOSSES = {
     True: {"log_loss", "exponential", "hinge", "squared_error"},
-    False: {"squared_error", "absolute_error"},
+    False: {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"},
 }
+# Losses whose scores are logarithms of what is predicted.
+WITH_LOG_LINK = {"poisson", "gamma", "tweedie"}
+# The parameter that a loss has, in `_SHARED` of its models.
+LOSS_PARAMETERS = {"quantile": "quantile", "huber": "huber_delta", "tweedie": "tweedie_power"}
 _STRATEGIES = {"projected", "joint", "single_target"}
-_OF_TRAINING = {"oob_decision_function_", "oob_prediction_", "path_"}
+_OF_TRAINING = {"oob_decision_function_", "oob_prediction_", "path_", "_curves", "_init"}
 _PATH = {"l1_norm": "f", "train_loss": "f", "n_test_nodes": "i", "n_nonzero": "i"}
 _TESTED = {"test_loss_mean": "f", "test_loss_std": "f"}
 
@@ -102,7 +109,7 @@ def fitted_names(kind: Kind, classifier: bool) -> dict[str, bool]:
 def most_values(attribute: str, summary: _ModelSummary) -> float:
     """The most values that arrays of a fitted attribute hold, as the header of its model has it.
 
-    What follows the training rows or the steps of a path has no bound there but the file itself.
+    What follows the training rows, the rounds or the steps of a path has no bound there but the file itself.
     """
     if attribute in _OF_TRAINING:
         return math.inf
@@ -210,7 +217,8 @@ class _Proof:
             known = type(form) is LabelFormat and isinstance(form.dtype, np.dtype) and form.dtype.kind in "biuf"
             known = known and form.container in (None, sparse.csr_array, sparse.csr_matrix)
             self.need(known, "_label_format", "is none of dense or CSR labels")
-            numbers = isinstance(classes, np.ndarray) and np.array_equal(classes, np.arange(n_outputs))
+            forms = (np.arange(n_outputs), label_classes(n_outputs))
+            numbers = isinstance(classes, np.ndarray) and any(np.array_equal(classes, form) for form in forms)
             self.need(numbers, "classes_", "are not the numbers of the labels")
             self.need(type(n_classes) is int and n_classes == n_outputs, "n_classes_", "is not the number of labels")
             return
@@ -256,14 +264,22 @@ class _Proof:
             type(n) is int and n == model.n_stages, "n_estimators_", f"is not {model.n_stages}, as the model has it"
         )
         shared, weak = self.state["_shared"], self.state["_weak"]
-        self.need(type(shared) is dict and shared.keys() == _SHARED, "_shared", "has other keys")
+        loss = shared.get("loss") if type(shared) is dict else None
+        parameter = LOSS_PARAMETERS.get(loss) if isinstance(loss, str) else None
+        keys = _SHARED if parameter is None else _SHARED | {parameter}
+        self.need(type(shared) is dict and shared.keys() == keys, "_shared", "has other keys")
+        if parameter is not None:
+            value = shared[parameter]
+            of_each = parameter == "quantile" and type(value) is list and len(value) == model.n_outputs
+            known = all(type(part) is float and math.isfinite(part) for part in (value if of_each else [value]))
+            self.need(known, "_shared", f"has no number {parameter}")
         rate, name = shared["learning_rate"], shared["estimator"]
         self.need(isinstance(rate, Real) and rate == model.learning_rate, "_shared", "has another learning rate")
-        loss = shared["loss"]
         has_loss = isinstance(loss, str) and loss in _LOSSES[self.classifier]
         self.need(has_loss, "_shared", "has a loss that is not known")
         probable = loss in ("log_loss", "exponential")
         self.need(probable == model.has_probabilities, "_shared", "has another loss than the model")
+        self.need((loss in WITH_LOG_LINK) == model.has_log_link, "_shared", "has another loss than the model")
         strategy = shared["output_strategy"]
         self.need(isinstance(strategy, str) and strategy in _STRATEGIES, "_shared", "has a strategy that is not known")
         self.need(isinstance(shared["relabel_leaves"], bool | np.bool_), "_shared", "says nothing of leaves")
@@ -274,6 +290,11 @@ class _Proof:
             is_list = type(weak) is list and len(weak) == model.n_stages
             self.need(is_list and model.forest is None, "_weak", "has not a model for each stage")
         self.need((name is None) == (weak is None), "_weak", "does not fit the estimator that is named")
+        curves = self.state.get("_curves", {})
+        self.need(type(curves) is dict and curves.keys() <= _CURVES, "_curves", "has other keys")
+        for curve in curves.values():
+            is_list = isinstance(curve, np.ndarray) and curve.dtype == np.float64 and curve.ndim == 1
+            self.need(is_list and len(curve) >= model.n_stages, "_curves", "has not a number for each round")
 
     def compressed(self) -> None:
         model, state = self.model, self.state

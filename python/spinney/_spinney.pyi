@@ -27,6 +27,7 @@ __all__ = [
     "johnson_lindenstrauss_dim",
     "load_model",
     "read_model",
+    "refit_leaves",
     "save_model",
     "weights_by_row",
 ]
@@ -68,6 +69,7 @@ class _TreeConfig(TypedDict):
     min_samples_split: int
     min_samples_leaf: int
     min_weight_fraction_leaf: float
+    min_weight_leaf: float
     max_features: int
     max_leaf_nodes: int | None
     min_impurity_decrease: float
@@ -89,11 +91,16 @@ class _BoostConfig(TypedDict):
     n_estimators: int
     learning_rate: float
     loss: str
+    # Of the losses "quantile", "huber" and "tweedie": which quantile, δ, which power; of all outputs, or of each.
+    loss_parameter: float | list[float] | None
     strategy: str
     # For the strategy "projected".
     output_projection: _OutputProjection | None
     relabel: bool
     subsample: float
+    leaf_estimation: str
+    l2_regularization: float
+    min_sum_hessian_in_leaf: float
     line_search: str
     # "float64" or "float8"
     step_dtype: str
@@ -164,10 +171,22 @@ def fit_boosting(
     y: _Targets,
     sample_weight: NDArray[np.float64] | None,
     config: _BoostConfig,
-    validation: tuple[_Matrix, _Targets, NDArray[np.float64] | None] | None = None,
+    validation: tuple[_Matrix, _Targets, NDArray[np.float64] | None, NDArray[np.float64] | None] | None = None,
     grown: Boosted | None = None,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
+    base_margin: NDArray[np.float64] | None = None,
+    observer: Callable[[int, float, float | None, Boosted | None, NDArray[np.float64] | None], object] | None = None,
+    wants_scores: bool = False,
+) -> Boosted: ...
+def refit_leaves(
+    model: Boosted,
+    x: _Matrix,
+    y: _Targets,
+    sample_weight: NDArray[np.float64] | None,
+    config: _BoostConfig,
+    n_threads: int = 1,
+    base_margin: NDArray[np.float64] | None = None,
 ) -> Boosted: ...
 def fit_boosting_with(
     fit_predict: Callable[
@@ -256,6 +275,7 @@ class Forest:
         self,
         config: _ForestConfig,
         x: _Matrix,
+        y: _Targets,
         sample_weight: NDArray[np.float64] | None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
@@ -263,6 +283,9 @@ class Forest:
         self, x: _Matrix, y: _Targets, sample_weight: NDArray[np.float64] | None = None, n_threads: int = 1
     ) -> Forest: ...
     def feature_importances(self, outputs: Sequence[int] | None = None) -> NDArray[np.float64]: ...
+    def partial_dependence(
+        self, features: list[int], points: NDArray[np.float32], n_threads: int = 1
+    ) -> NDArray[np.float64]: ...
     def with_precision(self, dtype: str, n_threads: int = 1) -> Forest: ...
     def with_top_k(self, k: int, n_threads: int = 1) -> Forest: ...
     def with_stored_rows(
@@ -305,17 +328,23 @@ class Boosted:
     def learning_rate(self) -> float: ...
     @property
     def has_probabilities(self) -> bool: ...
+    def truncated(self, n_stages: int) -> Boosted: ...
+    @property
+    def has_log_link(self) -> bool: ...
     def start(self) -> NDArray[np.float64]: ...
     def step_sizes(self) -> NDArray[np.float64]: ...
     def train_score(self) -> NDArray[np.float64]: ...
     def validation_score(self) -> NDArray[np.float64]: ...
     def predict_scores(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
     def staged_scores(self, x: _Matrix, n_threads: int = 1) -> StagedScores: ...
-    def to_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def to_predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def predict_topk(
         self, x: _Matrix, k: int, n_threads: int = 1
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
     def feature_importances(self) -> NDArray[np.float64]: ...
+    def partial_dependence(
+        self, features: list[int], points: NDArray[np.float32], n_threads: int = 1
+    ) -> NDArray[np.float64]: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Boosted: ...

@@ -34,7 +34,7 @@ from scipy import sparse
 from spinney import projection
 from spinney._validation import LabelFormat
 
-__all__ = ["Decoder", "Encoder", "arrays_of", "from_text", "prove_arrays", "to_text"]
+__all__ = ["Decoder", "Encoder", "arrays_of", "from_text", "prove_arrays", "prove_size", "to_text"]
 
 _T = TypeVar("_T")
 
@@ -63,6 +63,9 @@ _MOST_BYTES = 1 << 24
 _MOST_TENSORS = 3000
 # Deeper values are refused, here and by `json` at some depth beyond.
 _MOST_LEVELS = 100
+# Most lists and objects of a text: each takes far more memory than it has bytes. Counted as their brackets, before
+# anything is made of them; those within strings count, too.
+_MOST_BRACKETS = {"[": 1 << 22, "{": 1 << 20}
 # dtypes that tensors have; others are stored as their bytes.
 _TENSOR_TYPES = {"|b1", "|u1", "<i4", "<i8", "<u4", "<u8", "<f4", "<f8"}
 _DTYPE = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|U[1-9][0-9]{0,8})")
@@ -195,6 +198,13 @@ class Encoder:
 def to_text(encoded: Any) -> str:
     """The JSON of an encoded value: ASCII, the same whatever the order of keys."""
     return json.dumps(encoded, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def prove_size(text: str) -> None:
+    """Prove that a text makes no more values than a file may hold."""
+    for bracket, most in _MOST_BRACKETS.items():
+        if (n := text.count(bracket)) > most:
+            raise ValueError(f"the text of the estimator has {n} times {bracket!r}, accepted: at most {most}")
 
 
 def _described(value: Any) -> str:
@@ -473,6 +483,7 @@ def from_text(text: str) -> Any:
             raise ValueError("a name occurs twice in an object")
         return found
 
+    prove_size(text)
     try:
         return json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
     except RecursionError as error:

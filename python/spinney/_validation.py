@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_array, check_consistent_length, check_random_state, compute_sample_weight
+from sklearn.utils import (
+    _safe_indexing,
+    check_array,
+    check_consistent_length,
+    check_random_state,
+    compute_sample_weight,
+)
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -23,6 +30,27 @@ Float: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = Any
 # Sample weights; class weights by row, or their rule.
 RowWeights: TypeAlias = tuple[Float | None, Float | str | None]
+
+
+# More trees, stages or rows to draw have no place in the engine.
+MOST = 2**32 - 1
+
+
+def is_float(value: Any) -> bool:
+    """Whether float64 has a value for this number: an integer may be too large."""
+    try:
+        float(value)
+    except (OverflowError, TypeError, ValueError):
+        return False
+    return True
+
+
+class Number(Interval):  # type: ignore[misc]
+    """An interval of numbers for which float64 has a value."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether `val` is one of them."""
+        return is_float(val) and bool(super().is_satisfied_by(val))
 
 
 def draw_seed(random_state: Any) -> int:
@@ -39,10 +67,17 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     """X as float32 array of any strides, CSR or CSC.
 
     float64 is converted once, other sparse formats become CSR. Entries out of order or duplicated are repaired on a
-    copy. With `reset`, sets `n_features_in_` and `feature_names_in_` on the estimator; else compares with them.
+    copy, before they are converted: dense X is the sum of duplicates in its own type too. With `reset`, sets
+    `n_features_in_` and `feature_names_in_` on the estimator; else compares with them.
     """
-    X = over_same_memory(X, "X")
+    if not reset and _is_plain(estimator, X):
+        with np.errstate(over="ignore"):
+            return check_values(X.astype(np.float32, copy=False))
+    is_canonical = is_sparse(X) and X.ndim == 2
+    if is_canonical:
+        X = canonical(X, "X")
     with np.errstate(over="ignore"):  # what overflows float32 is found below, with a message of its own
+        X = _with_numbers(X, np.float32)
         X = validate_data(
             estimator,
             X,
@@ -51,13 +86,34 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
             dtype=np.float32,
             ensure_all_finite=False,
         )
-    return check_values(X)
+    return check_values(X, is_canonical=is_canonical)
 
 
-def check_values(X: Any) -> Matrix:
+def _is_plain(estimator: Any, X: Any) -> bool:
+    """Whether X is an array of floats that fits the estimator: checks of scikit-learn, slow for a row, find nothing.
+
+    Of arrays of floats these look at the shape alone; the values are looked at by `check_values`.
+    """
+    return (
+        type(X) is np.ndarray
+        and (X.dtype == np.float32 or X.dtype == np.float64)
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", 0) > 0
+        and not hasattr(estimator, "feature_names_in_")
+    )
+
+
+def as_float32(values: Any) -> NDArray[np.float32]:
+    """Values as the engine compares them with thresholds; what is beyond float32 becomes infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values, dtype=np.float32)
+
+
+def check_values(X: Any, *, is_canonical: bool = False) -> Matrix:
     """A float32 matrix in canonical form and without NaN or infinity."""
     if is_sparse(X):
-        X = canonical(X, "X")
+        X = X if is_canonical else canonical(X, "X")
         values = X.data
     else:
         X = values = np.require(X, requirements="A")
@@ -71,9 +127,49 @@ def check_values(X: Any) -> Matrix:
 
 def check_wide_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     """X for weak models of scikit-learn: float64 or float32 as it comes, dense or canonical CSR or CSC, finite."""
-    X = over_same_memory(X, "X")
+    is_canonical = is_sparse(X) and X.ndim == 2
+    if is_canonical:
+        X = canonical(X, "X")
+    X = _with_numbers(X, np.float64, np.float32)
     X = validate_data(estimator, X, reset=reset, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-    return canonical(X, "X") if is_sparse(X) else X
+    return canonical(X, "X") if is_sparse(X) and not is_canonical else X
+
+
+def check_rows(X: Any) -> Matrix:
+    """X as `check_X` gives it, of which no estimator knows the columns."""
+    with np.errstate(over="ignore"):
+        X = _with_numbers(X, np.float32)
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float32, ensure_all_finite=False)
+    return check_values(X)
+
+
+def _with_numbers(X: Any, *dtypes: Any) -> Any:
+    """A frame of sparse columns with one of these types, the first where it has others, and zeros that are not stored.
+
+    scikit-learn takes the matrix of a frame as it is where columns are truth values, and pandas makes none of columns
+    of several types, of float16, or of another value than zero that is not stored.
+    """
+    if not _has_sparse_columns(X):
+        return X
+    Sparse = type(X.dtypes.iloc[0])
+    if any((X.dtypes == Sparse(dtype, 0)).all() for dtype in dtypes):
+        return X
+    return X.astype(Sparse(dtypes[0], 0))
+
+
+def _has_sparse_columns(frame: Any) -> bool:
+    """Whether it is a frame of pandas whose columns are all sparse."""
+    if getattr(frame, "ndim", 0) != 2 or not hasattr(frame, "dtypes") or not hasattr(frame, "sparse"):
+        return False
+    return len(frame.dtypes) > 0
+
+
+def _of_sparse_columns(y: Any) -> Any:
+    """CSR of a frame of sparse columns, which scikit-learn refuses as y; any other y as it came."""
+    if not _has_sparse_columns(y):
+        return y
+    dtype = np.result_type(*(column.subtype for column in y.dtypes))
+    return _with_numbers(y, np.float64).sparse.to_coo().tocsr().astype(dtype)
 
 
 def over_same_memory(matrix: Any, name: str, *, every_entry: bool = False) -> Any:
@@ -93,13 +189,38 @@ def over_same_memory(matrix: Any, name: str, *, every_entry: bool = False) -> An
 
 
 def canonical(matrix: Any, name: str) -> Any:
-    """A CSR or CSC matrix with sorted indices and no duplicates: over the same memory if it is so already."""
-    same = over_same_memory(matrix, name, every_entry=True)
-    if same.has_canonical_format:
-        return same
-    same = same.copy()
-    same.sum_duplicates()
-    return same
+    """A CSR or CSC matrix with sorted indices and no duplicates: over the same memory if it is so already.
+
+    Duplicates are summed in the matrix's own type and in the order in which they are stored, as `toarray` sums them.
+    Other formats become CSR.
+    """
+    if matrix.format in ("csr", "csc"):
+        same = over_same_memory(matrix, name, every_entry=True)
+        if same.has_canonical_format:
+            return same
+        ordered = same.copy()
+        ordered.sum_duplicates()
+    elif matrix.format == "coo":
+        same, ordered = matrix, matrix.tocsr()
+    else:
+        return canonical(matrix.tocsr(), name)
+    return ordered if ordered.nnz == same.nnz else _summed(same)
+
+
+def _summed(matrix: Any) -> Any:
+    """The same in canonical CSR, or CSC when it is that. A stable sort keeps the order of duplicates."""
+    entries = matrix.tocoo()
+    by_column = matrix.format == "csc"
+    major, minor = (entries.col, entries.row) if by_column else (entries.row, entries.col)
+    order = np.lexsort((minor, major))
+    major, minor = major[order], minor[order]
+    first = np.ones(len(order), dtype=np.bool_)
+    first[1:] = (major[1:] != major[:-1]) | (minor[1:] != minor[:-1])
+    sums = np.zeros(np.count_nonzero(first), dtype=entries.dtype)
+    np.add.at(sums, np.cumsum(first) - 1, entries.data[order])
+    n_major = matrix.shape[1] if by_column else matrix.shape[0]
+    ptr = np.searchsorted(major[first], np.arange(n_major + 1))
+    return (sparse.csc_array if by_column else sparse.csr_array)((sums, minor[first], ptr), shape=matrix.shape)
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> Float | None:
@@ -116,6 +237,22 @@ def check_weights(sample_weight: Any, n_samples: int) -> Float | None:
     if not w.any():
         raise ValueError("sample_weight is zero for every row, accepted: at least one positive sample weight")
     return np.ascontiguousarray(w)
+
+
+def rows_there(weights: Float | None) -> NDArray[np.intp] | None:
+    """The rows of positive weight; None when these are all."""
+    return None if weights is None or weights.all() else np.flatnonzero(weights)
+
+
+def without_absent(X: Matrix, y: Any, weights: Float | None) -> tuple[Matrix, Any, Float | None]:
+    """Checked X, and y and weights, without the rows of weight zero: these do not exist, whatever y says there."""
+    there = rows_there(weights)
+    if weights is None or there is None:
+        return X, y, weights
+    check_consistent_length(X, y)
+    if is_sparse(y):
+        y = over_same_memory(y, "y", every_entry=True).tocsr()
+    return X[there], _safe_indexing(y, there), weights[there]
 
 
 @dataclass(frozen=True)
@@ -141,7 +278,7 @@ class Target:
     # What `_spinney` takes.
     engine: Any
     n_outputs: int
-    # Classes of each output; the numbers of the labels; empty for numbers.
+    # Classes of each output; empty for numbers and labels.
     classes: list[NDArray[Any]]
     # y as it came, checked: an array of (n_samples, n_outputs), or CSR labels.
     original: Any
@@ -166,6 +303,7 @@ class Target:
         if self.kind == "numbers":
             return self._as_wide(numbers(y, n_samples, name, warn_column=False).engine)
         if self.kind == "labels":
+            y = _of_sparse_columns(y)
             y = y if is_sparse(y) else sparse.csr_array(_dense(y, None, n_samples, name, warn_column=False))
             return _labels(self._as_wide(_sparse_labels(y, n_samples)), LabelFormat(y.dtype, None)).engine
         if is_sparse(y):
@@ -184,24 +322,50 @@ class Target:
         return y
 
 
-def numbers(y: Any, n_samples: int, name: str, *, warn_column: bool) -> Target:
-    """Targets of a regressor."""
+def numbers(y: Any, n_samples: int, name: str, *, warn_column: bool, weights: Float | None = None) -> Target:
+    """Targets of a regressor. Rows of weight zero do not exist: what y says there is not looked at."""
     if is_sparse(y):
         raise TypeError(f"y is sparse; {name} needs dense y: convert with y.toarray()")
-    y = _dense(y, np.float64, n_samples, name, warn_column=warn_column)
+    if _has_sparse_columns(y):
+        y = _of_sparse_columns(y).toarray()
+    y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights)
     return Target("numbers", y, y.shape[1], [], y)
 
 
-def classes(y: Any, weights: Float | None, n_samples: int, name: str, *, warn_column: bool) -> Target:
-    """Targets of a classifier: 0/1 labels where y has several columns of them or is sparse, else classes.
+def label_classes(n_labels: int) -> NDArray[np.int64]:
+    """`classes_` of labels: their numbers, or of one and two labels 0 and 1 in each row.
 
-    Rows of weight zero do not exist: their classes are not among `classes_`.
+    scikit-learn's scorers look at `classes_` to tell what columns of probabilities are, and would take two numbers for
+    two classes of one output; its `check_classifier_multioutput` wants numbers for three labels.
     """
+    return np.arange(n_labels) if n_labels > 2 else np.tile(np.arange(2), (n_labels, 1))
+
+
+def classes(
+    y: Any,
+    weights: Float | None,
+    n_samples: int,
+    name: str,
+    *,
+    warn_column: bool,
+    multi_label: str | bool = "auto",
+) -> Target:
+    """Targets of a classifier, labels or classes: with "auto" labels where y is sparse or several columns of 0 and 1.
+
+    Rows of weight zero do not exist: what y says there is not looked at, and their classes are not among `classes_`.
+    """
+    y = _of_sparse_columns(y)
     if is_sparse(y):
+        if multi_label is False:
+            raise ValueError("multi_label is False, but y is sparse, which holds labels; accepted: y.toarray()")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
-        return _labels(_sparse_labels(y, n_samples), LabelFormat(y.dtype, container))
-    y = _dense(y, None, n_samples, name, warn_column=warn_column)
-    if y.shape[1] > 1 and _is_binary(y):
+        return _labels(_sparse_labels(y, n_samples, weights), LabelFormat(y.dtype, container))
+    if multi_label is True and np.ndim(y) != 2:
+        raise ValueError(f"multi_label is True, but y has {np.ndim(y)} dimension(s), accepted: 2 (n_samples, n_labels)")
+    y = _dense(y, None, n_samples, name, warn_column=warn_column and multi_label is not True, weights=weights)
+    if multi_label is True and not is_binary(y):
+        raise ValueError("multi_label is True, but y holds other values than the numbers 0 and 1")
+    if multi_label is True or (multi_label == "auto" and y.shape[1] > 1 and is_binary(y)):
         return _labels(sparse.csr_array(y != 0), LabelFormat(y.dtype, None))
     check_classification_targets(y)
     kept = slice(None) if weights is None else weights > 0
@@ -217,6 +381,7 @@ def row_weights(class_weight: Any, target: Target, weights: Float | None) -> Row
     """Sample weights and class weights in the engine's form. Rows of classes of weight zero do not exist."""
     if class_weight is None or isinstance(class_weight, str):
         return weights, class_weight
+    class_weight = _checked_class_weight(class_weight, target.n_outputs)
     kept = slice(None) if weights is None else np.flatnonzero(weights)
     y = target.original[kept]
     by_class = np.ones(target.original.shape[0])
@@ -228,10 +393,36 @@ def row_weights(class_weight: Any, target: Target, weights: Float | None) -> Row
     return weights, by_class
 
 
-def _dense(y: Any, dtype: Any, n_samples: int, name: str, *, warn_column: bool) -> NDArray[Any]:
+def _checked_class_weight(class_weight: Any, n_outputs: int) -> Any:
+    """A dict of weights, or for several outputs a list of as many."""
+    parts = class_weight if isinstance(class_weight, list) else [class_weight]
+    if isinstance(class_weight, list) and len(parts) != n_outputs:
+        raise ValueError(f"class_weight is a list of length {len(parts)}, expected {n_outputs}: a dict for each output")
+    for part in parts:
+        if not isinstance(part, dict):
+            raise TypeError(f"class_weight has {part!r}, accepted: a dict of weights by class for each output")
+        for weight in part.values():
+            known = isinstance(weight, Real) and is_float(weight) and 0 <= float(weight) < np.inf
+            if not known:
+                raise ValueError(f"class_weight has the weight {weight!r}, accepted: finite numbers from 0")
+    return parts[0] if n_outputs == 1 else class_weight
+
+
+def _dense(
+    y: Any, dtype: Any, n_samples: int, name: str, *, warn_column: bool, weights: Float | None = None
+) -> NDArray[Any]:
+    """Columns of y. Rows of weight zero repeat one that exists."""
     if y is None:
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+    there = rows_there(weights)
+    if there is not None:
+        check_consistent_length(np.broadcast_to(np.False_, n_samples), y)
+        y = _safe_indexing(y, there)
     y = np.atleast_1d(check_array(y, ensure_2d=False, dtype=dtype, input_name="y", estimator=name))
+    if there is not None:
+        known, y = y, np.empty((n_samples, *y.shape[1:]), dtype=y.dtype)
+        y[:] = known[0]
+        y[there] = known
     if len(y) != n_samples:
         check_consistent_length(np.broadcast_to(np.False_, n_samples), y)
     if y.ndim == 2 and y.shape[1] == 1 and warn_column:
@@ -244,12 +435,13 @@ def _dense(y: Any, dtype: Any, n_samples: int, name: str, *, warn_column: bool) 
     return columns
 
 
-def _is_binary(y: NDArray[Any]) -> bool:
+def is_binary(y: NDArray[Any]) -> bool:
+    """Whether y is numbers, 0 and 1 and no others."""
     return y.dtype.kind in "biuf" and bool(((y == 0) | (y == 1)).all())
 
 
-def _sparse_labels(y: Any, n_samples: int) -> sparse.csr_array:
-    """The pattern of the ones of y, on a copy."""
+def _sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> sparse.csr_array:
+    """The pattern of the ones of y, on a copy. Rows of weight zero have none."""
     if y.ndim != 2:
         raise ValueError(f"y is sparse with {y.ndim} dimension(s), accepted: 2 (n_samples, n_labels)")
     if y.shape[0] != n_samples:
@@ -259,6 +451,11 @@ def _sparse_labels(y: Any, n_samples: int) -> sparse.csr_array:
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y is sparse of dtype {y.dtype}, accepted: 0/1 labels (bool, int or float)")
     entries = over_same_memory(y, "y", every_entry=True).tocoo()
+    if weights is not None and not weights.all():
+        # Anew, so that indices are proven before they are used.
+        entries = sparse.coo_array((entries.data, (entries.row, entries.col)), shape=y.shape)
+        there = weights[entries.row] > 0
+        entries = sparse.coo_array((entries.data[there], (entries.row[there], entries.col[there])), shape=y.shape)
     if not np.isin(entries.data, (0, 1)).all():
         raise ValueError("y is sparse and holds values other than 0 and 1; sparse y means labels, pass classes dense")
     # As booleans a label named twice is a label named once.
@@ -271,4 +468,4 @@ def _sparse_labels(y: Any, n_samples: int) -> sparse.csr_array:
 def _labels(labels: Any, label_format: LabelFormat) -> Target:
     n_labels = labels.shape[1]
     engine = (labels.indptr, labels.indices, n_labels)
-    return Target("labels", engine, n_labels, [np.arange(n_labels)], labels, label_format)
+    return Target("labels", engine, n_labels, [], labels, label_format)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney import _memory, _spinney
 from spinney._arrays import Tree, decision_path
+from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
     BaseClassifier,
     BaseEnsemble,
@@ -27,12 +29,11 @@ from spinney._base import (
     as_size,
     n_drawn_features,
     progress_bar,
-    unchanged_on_failure,
 )
 from spinney._compact import CompactReport, compact_leaves
 from spinney._path_choice import Budget, Curve, check_size, choose, fold_rows
 from spinney._projection import Growth, derived_seed
-from spinney._validation import Float, Matrix, RowWeights, Target, draw_seed
+from spinney._validation import Float, Matrix, Number, RowWeights, Target, draw_seed, is_float
 from spinney.forest import BaseForest, ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.tree import BaseTree, DecisionTreeRegressor
 
@@ -65,18 +66,17 @@ class BaseCompressed(BaseEnsemble):
         "method": [StrOptions({"path", "grow"})],
         "solver": [StrOptions({"stagewise", "lasso"})],
         "loss": [StrOptions({"squared_error"})],
-        "step_size": [Interval(Real, 0.0, None, closed="neither")],
+        "step_size": [Number(Real, 0.0, None, closed="neither")],
         "step_outputs": [Interval(Integral, 1, None, closed="left"), None],
-        "l1_norm": [StrOptions({"cv"}), Interval(Real, 0.0, None, closed="left"), None],
+        "l1_norm": [StrOptions({"cv"}), Number(Real, 0.0, None, closed="left"), None],
         "cv": ["cv_object"],
         "max_steps": [Interval(Integral, 1, None, closed="left"), None],
         "standardize": ["boolean"],
         "max_test_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
-        "max_loss_increase": [Interval(Real, -1.0, None, closed="left"), None],
-        "learning_rate": [Interval(Real, 0.0, 1.0, closed="right")],
+        "max_loss_increase": [Number(Real, -1.0, None, closed="left"), None],
+        "learning_rate": [Number(Real, 0.0, 1.0, closed="right")],
         "candidate_window": [Interval(Integral, 1, None, closed="left"), None],
-        "prefit": ["boolean"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -104,7 +104,7 @@ class BaseCompressed(BaseEnsemble):
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Grow the forest, unless `prefit`, and compress it.
+        """Grow the forest, unless it is a `FrozenEstimator`, and compress it.
 
         Parameters
         ----------
@@ -113,10 +113,12 @@ class BaseCompressed(BaseEnsemble):
             converted on one copy. Every layout gives the same model.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
             Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
-            matrix of them. With `prefit`, of the outputs and classes that the forest was grown on; rows need not be the
-            same.
+            matrix of them. With a frozen estimator, of the outputs and classes that it was grown on; rows need not be
+            the same.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative, not all zero. A row of weight zero is no row.
+            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must be finite
+            all the same). A row of weight 2 is two rows but for the rounding of sums; folds of `cv` are of rows,
+            whatever they weigh. Weights below 2**-40 of the largest count as that.
 
         Returns
         -------
@@ -127,7 +129,7 @@ class BaseCompressed(BaseEnsemble):
         ValueError, TypeError
             Bad input or parameters, named in the message; a budget that cannot be met, with the least that can.
         sklearn.exceptions.NotFittedError
-            With `prefit`, when `estimator` is not fitted.
+            When `estimator` is frozen and not fitted.
         MemoryError
             Before anything is grown where the parts of `spinney.estimate_fit_memory` that are certain to be needed
             cannot be had; later for others that the engine cannot allocate.
@@ -142,20 +144,21 @@ class BaseCompressed(BaseEnsemble):
         each row, never rows × nodes; in cross-validation, as much and a forest for each fold that is being worked on,
         of which there are `n_jobs` at a time.
         """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight)
+        with fitted_at_once(self) as new:
+            new._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_parameters()
-        if self.prefit:
+        if self._is_frozen():
             check_is_fitted(self._given())
         X, target, weights = self._check_fit(X, y, sample_weight)
         _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
         seed = draw_seed(self.random_state)
         folds = self._folds(X, target, weights) if self._cross_validates() else []
         self._set_outputs(target)
-        self.estimator_ = self._fitted_before(target) if self.prefit else self._grown(X, y, target, weights, seed)
+        frozen = self._is_frozen()
+        self.estimator_ = self._fitted_before(target) if frozen else self._grown(X, y, target, weights, seed)
         self._loss = self.loss
         rows = self.estimator_._row_weights(target, weights)
         # How many steps there will be is not known.
@@ -175,20 +178,24 @@ class BaseCompressed(BaseEnsemble):
     def _cross_validates(self) -> bool:
         return isinstance(self.l1_norm, str)
 
+    def _is_frozen(self) -> bool:
+        """Whether `estimator` is fitted and to be taken as it is."""
+        return isinstance(self.estimator, FrozenEstimator)
+
     def _given(self) -> Any:
-        """`estimator` without the wrapper by which scikit-learn keeps fitted estimators from being cloned."""
-        given = self.estimator
-        return given.estimator if isinstance(given, FrozenEstimator) else given
+        """`estimator` without the wrapper by which scikit-learn keeps fitted estimators from being fitted again."""
+        return self.estimator.estimator if self._is_frozen() else self.estimator
 
     def _check_parameters(self) -> None:
         """What no table can say: parameters that contradict each other."""
         given = self._given()
-        if given is None:
-            if self.prefit:
-                raise ValueError("prefit is True, but estimator is None: pass a fitted tree or forest of spinney")
-        elif isinstance(given, type):
+        if isinstance(given, type):
             raise ValueError(f"estimator is the class {given.__name__}, accepted: an object of it, {given.__name__}()")
-        elif not isinstance(given, BaseForest | BaseTree) or is_classifier(given) != is_classifier(self):
+        if given is None and not self._is_frozen():
+            fits = True
+        else:
+            fits = isinstance(given, BaseForest | BaseTree) and is_classifier(given) == is_classifier(self)
+        if not fits:
             kind = "classifiers" if is_classifier(self) else "regressors"
             raise ValueError(
                 f"estimator is {type(given).__name__}, accepted: trees and forests of spinney that are {kind}, or None "
@@ -238,11 +245,18 @@ class BaseCompressed(BaseEnsemble):
         if self.cv is None or isinstance(self.cv, Integral):
             rows = np.flatnonzero(exists)
             n_folds = 5 if self.cv is None else int(self.cv)
-            if n_folds > len(rows):
-                raise ValueError(
-                    f"cv is {n_folds} folds, more than there are rows of positive weight: n_samples={len(rows)}"
-                )
             classes = target.kind == "classes" and target.n_outputs == 1
+            most = int(np.unique(y[rows], return_counts=True)[1].max()) if classes else len(rows)
+            if n_folds > most:
+                where = "the largest class has rows" if classes else "there are rows"
+                if most < 2:
+                    raise ValueError(
+                        f"cv is {n_folds} folds, more than {where} of positive weight: {most}, n_samples={len(rows)}"
+                    )
+                warnings.warn(
+                    f"cv is {n_folds} folds, more than {where} of positive weight: {most} folds are made", stacklevel=5
+                )
+                n_folds = most
             cv = check_cv(n_folds, y[rows] if classes else None, classifier=classes)
             y = y[rows]
         else:
@@ -262,6 +276,8 @@ class BaseCompressed(BaseEnsemble):
         """A forest of the estimator's parameters. A random state of its own is kept."""
         given = self._given()
         forest = self._default_estimator() if given is None else clone(given)
+        if is_classifier(self):
+            forest.set_params(multi_label=target.kind == "labels")
         own: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": derived_seed(seed, ())}
         params = forest.get_params(deep=False)
         forest.set_params(**{name: value for name, value in own.items() if params.get(name, own) is None})
@@ -322,7 +338,10 @@ class BaseCompressed(BaseEnsemble):
         """Test nodes above which no model is looked for."""
         if self.max_loss_increase is not None or isinstance(self.l1_norm, Real):
             return None  # what is refused is to say by how much
-        limits = [as_size(self.max_test_nodes), None if self.max_bytes is None else int(self.max_bytes) // _LEAST_BYTES]
+        limits = [
+            as_size(self.max_test_nodes),
+            None if self.max_bytes is None else as_size(self.max_bytes // _LEAST_BYTES),
+        ]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def _set_path(self, path: _spinney.CompressionPath) -> None:
@@ -373,6 +392,7 @@ class BaseCompressed(BaseEnsemble):
         self.compression_ratio_ = before / model.n_test_nodes if model.n_test_nodes else float("inf" if before else 1)
         self.step_ = self._path.step_of(model.l1_norm)
 
+    @of_one_fit
     def at(self, l1_norm: float) -> Any:
         """The model of another ℓ1 norm of the same path.
 
@@ -399,7 +419,8 @@ class BaseCompressed(BaseEnsemble):
         searched for that give the norm.
         """
         check_is_fitted(self)
-        if isinstance(l1_norm, bool) or not isinstance(l1_norm, Real) or not 0 <= l1_norm < np.inf:
+        is_number = isinstance(l1_norm, Real) and not isinstance(l1_norm, bool) and is_float(l1_norm)
+        if not is_number or not 0 <= float(l1_norm) < np.inf:
             raise ValueError(f"l1_norm is {l1_norm!r}, accepted: a finite number from 0")
         if "_path" not in self.__dict__:
             raise ValueError(
@@ -423,8 +444,9 @@ class BaseCompressed(BaseEnsemble):
         state = super()._state()
         for name in self._unsaved:
             state.pop(name, None)
-        if self.prefit and self.estimator is not None and "_model" in self.__dict__:
-            state["estimator"] = clone(self._given())
+        frozen = state.get("estimator")
+        if isinstance(frozen, FrozenEstimator) and "_model" in state:
+            state["estimator"] = clone(frozen.estimator)
         return state
 
     # --- the fitted model --------------------------------------------------------------------------------------------
@@ -443,7 +465,7 @@ class BaseCompressed(BaseEnsemble):
         Scores are the mean of what they predict.
         """
         check_is_fitted(self)
-        return Members(self)
+        return Members(self._twin())
 
     def _member(self, index: int) -> DecisionTreeRegressor:
         member = DecisionTreeRegressor()
@@ -462,6 +484,7 @@ class BaseCompressed(BaseEnsemble):
         """
         return super().feature_importances_
 
+    @of_one_fit
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """The nodes that each row passes.
 
@@ -490,8 +513,9 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
     Parameters
     ----------
     estimator : tree or forest of spinney, default=None
-        What to compress: cloned and fitted, or taken as it is with `prefit`. None is `ExtraTreesRegressor()`. Where
-        `random_state` or `n_jobs` is None, it gets those of this estimator.
+        What to compress: cloned and fitted. None is `ExtraTreesRegressor()`. Where `random_state` or `n_jobs` is None,
+        it gets those of this estimator. In `sklearn.frozen.FrozenEstimator(forest)` it is fitted already and taken as
+        it is: rows passed to `fit` then only find the coefficients, and the forests of the folds are grown on them.
     method : {"path", "grow"}, default="path"
         "path": the coefficients follow an ℓ1 path from none to many, found by `solver`. "grow": a globally induced
         forest; starting from the roots, again and again the best node below those that are there is added, with a
@@ -514,7 +538,8 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
     cv : int, splitter, iterable of (train, test) or None, default=10
         Folds, with the meaning of scikit-learn's `check_cv`: an integer is so many blocks of consecutive rows (those of
         positive weight), for one output of classes of equal shares of classes; rows in some order want
-        `KFold(10, shuffle=True)`. None is 5. Each fold grows a forest of its own.
+        `KFold(10, shuffle=True)`. None is 5. Where there are fewer rows, or the largest class has fewer, a number is
+        lowered to that, with a warning. Each fold grows a forest of its own.
     max_steps : int, default=None
         Most steps; with "grow", most nodes that get a weight. Without, the path ends where no step lowers the loss. The
         lasso does not look at it.
@@ -531,9 +556,6 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         With "grow": share of a node's best weight that it gets, above 0 and up to 1.
     candidate_window : int, default=None
         With "grow": nodes drawn at random each time, among which the best is chosen; None looks at all.
-    prefit : bool, default=False
-        Whether `estimator` is fitted already. Rows passed to `fit` then only find the coefficients, and the forests of
-        the folds are grown on them.
     n_jobs : int, default=None
         Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
     random_state : int, RandomState instance or None, default=None
@@ -569,8 +591,8 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
 
     Notes
     -----
-    A pickle holds the small model alone: neither the path nor the forest, and with `prefit` an `estimator` that is not
-    fitted. `at` is then not to be had.
+    A pickle holds the small model alone: neither the path nor the forest, and in place of a frozen estimator one that
+    is not fitted. `at` is then not to be had.
 
     Source: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*, PhD
     thesis, Liège 2016, chapter 7; T. Hastie et al., *Forward stagewise regression and the monotone lasso*, Electronic
@@ -615,7 +637,6 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         max_loss_increase: float | None = None,
         learning_rate: float = 0.1,
         candidate_window: int | None = None,
-        prefit: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -635,7 +656,6 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         self.max_loss_increase = max_loss_increase
         self.learning_rate = learning_rate
         self.candidate_window = candidate_window
-        self.prefit = prefit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -664,19 +684,23 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
     Parameters
     ----------
     estimator : tree or forest of spinney, default=None
-        What to compress: cloned and fitted, or taken as it is with `prefit`. None is `ExtraTreesClassifier()`. Where
-        `random_state` or `n_jobs` is None, it gets those of this estimator. Its class weights weigh the rows here too.
+        What to compress: cloned and fitted, or as it is in `sklearn.frozen.FrozenEstimator(forest)`. None is
+        `ExtraTreesClassifier()`. Where `random_state` or `n_jobs` is None, it gets those of this estimator. Its class
+        weights weigh the rows here too.
     loss : {"squared_error", "log_loss"}, default="squared_error"
         What is minimised. "squared_error" is that of scores which estimate 0 and 1. "log_loss" is that of half the
         log-odds, for labels and two classes, and of the softmax for more classes.
     method, solver, step_size, step_outputs, l1_norm, cv, max_steps, standardize, max_test_nodes, max_bytes, \
-max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state, verbose
+max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbose
         As in `CompressedForestRegressor`; columns of 0 and 1 are not scaled.
+    multi_label : {"auto", True, False}, default="auto"
+        As in `RandomForestClassifier`; "auto" is what `estimator` says.
 
     Attributes
     ----------
     classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. For labels, their numbers.
+        Classes in rising order; for several outputs one array for each. For labels, their
+        numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
     n_classes_ : int, or list of int
     path_ : dict of ndarray of shape (n_steps + 1,)
         As in `CompressedForestRegressor`. Training losses are those that are minimised; test losses are shares of rows
@@ -715,6 +739,7 @@ max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCompressed._parameter_constraints,
         "loss": [StrOptions({"squared_error", "log_loss"})],
+        **BaseClassifier._parameter_constraints,
     }
     _default_estimator = ExtraTreesClassifier
 
@@ -736,7 +761,7 @@ max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state
         max_loss_increase: float | None = None,
         learning_rate: float = 0.1,
         candidate_window: int | None = None,
-        prefit: bool = False,
+        multi_label: str | bool = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -756,11 +781,12 @@ max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state
         self.max_loss_increase = max_loss_increase
         self.learning_rate = learning_rate
         self.candidate_window = candidate_window
-        self.prefit = prefit
+        self.multi_label = multi_label
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
+    @of_one_fit
     def predict(self, X: Any) -> Any:
         """Predict classes or labels: those of `decision_function` above zero, or the class whose score is largest.
 
@@ -786,6 +812,7 @@ max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state
         parts = zip(self.classes_, self._split_outputs(scores), strict=True)
         return np.stack([classes.take(part.argmax(axis=1)) for classes, part in parts], axis=1)
 
+    @of_one_fit
     def predict_proba(self, X: Any) -> Any:
         """Predict probabilities.
 
@@ -811,6 +838,7 @@ max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state
         proba = self._model.predict(X, self._n_threads())
         return proba if self.n_outputs_ == 1 or self._label_format is not None else self._split_outputs(proba)
 
+    @of_one_fit
     def decision_function(self, X: Any) -> Any:
         """Scores.
 
@@ -842,6 +870,7 @@ max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state
         return self._split_outputs(scores)
 
     @available_if(_ranks_columns)  # type: ignore[untyped-decorator]
+    @of_one_fit
     def predict_topk(self, X: Any, k: int) -> tuple[NDArray[np.int64], Float]:
         """Predict the `k` labels (or classes of one output) of largest probability, without holding all.
 
@@ -870,6 +899,12 @@ max_loss_increase, learning_rate, candidate_window, prefit, n_jobs, random_state
             raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {width}")
         indices, scores = self._model.predict_topk(X, int(k), self._n_threads())
         return indices.astype(np.int64), scores
+
+    def _multi_label(self) -> str | bool:
+        said, given = super()._multi_label(), self._given()
+        if said == "auto" and given is not None:
+            said = given._multi_label()
+        return said
 
     @property
     def _threshold(self) -> float:

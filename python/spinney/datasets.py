@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -254,7 +255,7 @@ def _checked(n_samples: int, n_outputs: int, noisy_outputs: int, random_state: S
 
 
 def _check_count(name: str, value: int, least: int) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= sys.maxsize:
         raise ValueError(f"{name} is {value!r}, accepted: an integer of at least {least}")
 
 

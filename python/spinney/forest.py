@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import sklearn.ensemble
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney import _memory, _spinney
 from spinney._arrays import Tree, decision_path
+from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
     PRUNING_CONSTRAINTS,
     BaseClassifier,
@@ -29,10 +31,9 @@ from spinney._base import (
     n_drawn_features,
     n_positive,
     progress_bar,
-    unchanged_on_failure,
 )
 from spinney._projection import CLASSIFIER_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
-from spinney._validation import Float, Matrix, Target, draw_seed
+from spinney._validation import MOST, Float, Matrix, Number, Target, draw_seed
 from spinney.tree import (
     BaseTree,
     DecisionTreeClassifier,
@@ -51,7 +52,7 @@ class BaseForest(BaseEnsemble):
     _kind = "forest"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
         "bootstrap": ["boolean"],
         "oob_score": ["boolean", callable],
         "n_jobs": [Integral, None],
@@ -59,8 +60,8 @@ class BaseForest(BaseEnsemble):
         "warm_start": ["boolean"],
         "max_samples": [
             None,
-            Interval(RealNotInt, 0.0, None, closed="neither"),
-            Interval(Integral, 1, None, closed="left"),
+            Number(RealNotInt, 0.0, None, closed="neither"),
+            Interval(Integral, 1, MOST, closed="both"),
         ],
         **SCOPE_CONSTRAINTS,
         **PRUNING_CONSTRAINTS,
@@ -86,7 +87,14 @@ class BaseForest(BaseEnsemble):
             Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
             matrix of them, which is never made dense.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative, not all zero. A row of weight zero is no row.
+            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must be finite
+            all the same); a row of weight 2 is two rows, wherever the second stands. With `bootstrap`, only whole
+            weights are such counts.
+            Weights that are no multiples of 1/64, or whose total passes 2**31, are rounded to multiples of at most
+            n_samples * max(sample_weight) / 2**50, and to one such multiple at least: the ratio of rows lighter than
+            that is lost.
+            Where the total would pass the largest float64, `weighted_n_node_samples` of the trees holds weights divided
+            by a power of two.
 
         Returns
         -------
@@ -107,8 +115,8 @@ class BaseForest(BaseEnsemble):
         Tree i is a function of the data, the parameters, the seed and i alone: the same for any `n_jobs`, and whether
         it was grown at once or with `warm_start`.
         """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight)
+        with fitted_at_once(self) as new:
+            new._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -175,7 +183,7 @@ class BaseForest(BaseEnsemble):
         }
 
     def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: _ForestConfig) -> None:
-        scores, n_trees = self._forest.oob_predict(config, X, weights, self._n_threads())
+        scores, n_trees = self._forest.oob_predict(config, X, target.engine, weights, self._n_threads())
         scored = n_trees > 0
         exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
         if not scored[exists].all():
@@ -198,7 +206,7 @@ class BaseForest(BaseEnsemble):
         They predict classes as the forest does, where scikit-learn's predict positions in `classes_`.
         """
         check_is_fitted(self)
-        return Members(self)
+        return Members(self._twin())
 
     def _member(self, index: int) -> BaseTree:
         shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False)) - {"random_state"}
@@ -213,6 +221,7 @@ class BaseForest(BaseEnsemble):
                 setattr(member, name, self.__dict__[name])
         return member
 
+    @of_one_fit
     def prune_reduced_error(self, X_val: Any, y_val: Any, sample_weight: Any = None) -> Any:
         """Prune each tree by itself on rows that the forest was not grown on.
 
@@ -237,6 +246,7 @@ class BaseForest(BaseEnsemble):
             pruned.__dict__.pop(name, None)
         return pruned
 
+    @of_one_fit
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """The nodes that each row passes.
 
@@ -257,6 +267,7 @@ class BaseForestClassifier(BaseForest, BaseClassifier):
         **BaseForest._parameter_constraints,
         "criterion": [StrOptions(CLASSIFIER_CRITERIA)],
         "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
+        **BaseClassifier._parameter_constraints,
     }
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
 
@@ -293,7 +304,7 @@ class BaseForestRegressor(BaseForest, BaseRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseForest._parameter_constraints,
-        "criterion": [StrOptions({"squared_error"})],
+        "criterion": [StrOptions({"squared_error", "poisson"})],
     }
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
 
@@ -307,10 +318,6 @@ class BaseForestRegressor(BaseForest, BaseRegressor):
         self.oob_prediction_ = scores
         score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(truth[rows], scores[rows]) if len(rows) else np.nan
-
-    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
-        parts = [tree._compute_partial_dependence_recursion(grid, target_features) for tree in self.estimators_]
-        return np.asarray(np.mean(parts, axis=0))
 
 
 class RandomForestClassifier(BaseForestClassifier):
@@ -353,6 +360,11 @@ class RandomForestClassifier(BaseForestClassifier):
         data the forest is the one that would have been grown at once.
     class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
+    multi_label : {"auto", True, False}, default="auto"
+        Whether y of several columns holds labels, each 0 or 1, or an output of classes in each column. "auto" is True
+        for sparse y, and for several columns of dtype bool, integer or float whose values are all 0 or 1: what
+        `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", but of 0 and 1 alone. So the rows
+        decide: say which where a fold may lack a class. With True a single column, (n_samples, 1), is one label.
     max_samples : int or float, default=None
         Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
     ccp_alpha : float, default=0.0
@@ -372,7 +384,8 @@ class RandomForestClassifier(BaseForestClassifier):
     estimators_ : sequence of DecisionTreeClassifier
         Made when asked for; they share the forest's memory.
     classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. For labels, their numbers.
+        Classes in rising order; for several outputs one array for each. For labels, their
+        numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
     n_classes_ : int, or list of int
     n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
@@ -426,6 +439,7 @@ class RandomForestClassifier(BaseForestClassifier):
         verbose: int = 0,
         warm_start: bool = False,
         class_weight: Any = None,
+        multi_label: str | bool = "auto",
         max_samples: float | None = None,
         ccp_alpha: float = 0.0,
         output_projection: Any = None,
@@ -448,6 +462,7 @@ class RandomForestClassifier(BaseForestClassifier):
         self.verbose = verbose
         self.warm_start = warm_start
         self.class_weight = class_weight
+        self.multi_label = multi_label
         self.max_samples = max_samples
         self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
@@ -462,8 +477,10 @@ class RandomForestRegressor(BaseForestRegressor):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"squared_error"}, default="squared_error"
-        Impurity that splits reduce, the mean over outputs.
+    criterion : {"squared_error", "poisson"}, default="squared_error"
+        Impurity that splits reduce, the mean over outputs. "squared_error" is the variance. "poisson" is half the mean
+        Poisson deviance, for y that is not negative and has a positive sum; no split leaves a side where an output sums
+        to zero, unless the output does so in the whole node. Leaves are means with both.
     max_depth : int, default=None
         Largest depth; without, nodes are split while they are impure.
     min_samples_split : int or float, default=2
@@ -617,6 +634,11 @@ class ExtraTreesClassifier(BaseForestClassifier):
         data the forest is the one that would have been grown at once.
     class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
+    multi_label : {"auto", True, False}, default="auto"
+        Whether y of several columns holds labels, each 0 or 1, or an output of classes in each column. "auto" is True
+        for sparse y, and for several columns of dtype bool, integer or float whose values are all 0 or 1: what
+        `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", but of 0 and 1 alone. So the rows
+        decide: say which where a fold may lack a class. With True a single column, (n_samples, 1), is one label.
     max_samples : int or float, default=None
         Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
     ccp_alpha : float, default=0.0
@@ -636,7 +658,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
     estimators_ : sequence of ExtraTreeClassifier
         Made when asked for; they share the forest's memory.
     classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. For labels, their numbers.
+        Classes in rising order; for several outputs one array for each. For labels, their
+        numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
     n_classes_ : int, or list of int
     n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
@@ -679,6 +702,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         verbose: int = 0,
         warm_start: bool = False,
         class_weight: Any = None,
+        multi_label: str | bool = "auto",
         max_samples: float | None = None,
         ccp_alpha: float = 0.0,
         output_projection: Any = None,
@@ -701,6 +725,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         self.verbose = verbose
         self.warm_start = warm_start
         self.class_weight = class_weight
+        self.multi_label = multi_label
         self.max_samples = max_samples
         self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
@@ -715,8 +740,10 @@ class ExtraTreesRegressor(BaseForestRegressor):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"squared_error"}, default="squared_error"
-        Impurity that splits reduce, the mean over outputs.
+    criterion : {"squared_error", "poisson"}, default="squared_error"
+        Impurity that splits reduce, the mean over outputs. "squared_error" is the variance. "poisson" is half the mean
+        Poisson deviance, for y that is not negative and has a positive sum; no split leaves a side where an output sums
+        to zero, unless the output does so in the whole node. Leaves are means with both.
     max_depth : int, default=None
         Largest depth; without, nodes are split while they are impure.
     min_samples_split : int or float, default=2
@@ -829,3 +856,9 @@ class ExtraTreesRegressor(BaseForestRegressor):
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
+
+
+# `sklearn.inspection.partial_dependence` takes the recursion for instances of this class, and calls
+# `_compute_partial_dependence_recursion`. It is the one place of scikit-learn that asks for the class, an abstract base
+# class, so ours can be registered: nothing is inherited. Of forests it means any that averages trees for numbers.
+sklearn.ensemble.RandomForestRegressor.register(BaseForestRegressor)

@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Literal
 
+import numpy as np
+import sklearn.inspection
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney
 from spinney._base import BaseModel
 from spinney._path_display import CompressionPathDisplay
-from spinney._validation import Float
+from spinney._validation import Float, is_sparse
 from spinney.boosting import BaseBoosting
+from spinney.tree import DecisionTreeRegressor
 
-__all__ = ["CompressionPathDisplay", "export_rules", "feature_importances"]
+__all__ = ["CompressionPathDisplay", "export_rules", "feature_importances", "partial_dependence"]
 
 
 def feature_importances(model: Any, outputs: Sequence[int] | Literal["all"] | None = None) -> Float:
@@ -22,21 +27,25 @@ def feature_importances(model: Any, outputs: Sequence[int] | Literal["all"] | No
 
     Parameters
     ----------
-    model : a fitted tree or forest of spinney
+    model : a fitted estimator of spinney
     outputs : sequence of int or "all", default=None
-        Columns of y whose impurity is measured at the splits that the model has. By default the impurities are those
-        that chose the splits, and the result is `model.feature_importances_`: with `output_projection`, impurities of
-        the projected outputs. "all" measures every column of y itself.
+        Columns of y whose impurity is measured at the splits that a tree or forest has. By default the impurities are
+        those that chose the splits, and the result is `model.feature_importances_`: with `output_projection`,
+        impurities of the projected outputs. "all" measures every column of y itself. The trees of boosting are grown on
+        gradients, and those of compressed forests hold scores: of these models there is the default alone.
 
     Returns
     -------
     ndarray of shape (n_features,)
-        The mean over trees, sums to 1 unless all zero.
+        The mean over trees (of boosting the sum of what all trees decrease), sums to 1 unless all zero.
 
     Raises
     ------
     ValueError
-        When an output is not a column of y.
+        When an output is not a column of y, or `outputs` is given for boosting or a compressed forest; for boosting
+        with `estimator`, whose weak models are no trees.
+    TypeError
+        For any other model.
 
     Notes
     -----
@@ -51,13 +60,149 @@ def feature_importances(model: Any, outputs: Sequence[int] | Literal["all"] | No
     >>> spinney.inspection.feature_importances(tree, outputs=[1]).round(2)
     array([0., 1.])
     """
-    check_is_fitted(model)
+    model = _fitted(model)
+    _check_trees(model)
+    if outputs is None:
+        importances: Float = model.feature_importances_
+        return importances
+    if model._kind not in ("tree", "forest"):
+        raise ValueError(
+            f"outputs is {outputs!r}, but {type(model).__name__} has trees of other outputs than y; accepted: None"
+        )
     forest: _spinney.Forest = model._forest
     if isinstance(outputs, str):
         if outputs != "all":
             raise ValueError(f'outputs is {outputs!r}, accepted: columns of y, "all" or None')
-        outputs = range(forest.n_outputs)
-    return forest.feature_importances(None if outputs is None else [int(j) for j in outputs])
+        return forest.feature_importances(range(forest.n_outputs))
+    return forest.feature_importances(_columns_of_y(outputs, forest.n_outputs))
+
+
+def _columns_of_y(outputs: Any, n_outputs: int) -> list[int]:
+    accepted = f'columns of y, each an integer from 0 to {n_outputs - 1}, "all" or None'
+    try:
+        columns = list(outputs)
+    except TypeError as error:
+        raise TypeError(f"outputs is {outputs!r}, accepted: {accepted}") from error
+    for j in columns:
+        if isinstance(j, bool) or not isinstance(j, Integral) or not 0 <= int(j) < n_outputs:
+            raise ValueError(f"outputs has {j!r}, accepted: {accepted}")
+    return [int(j) for j in columns]
+
+
+def _fitted(model: Any) -> Any:
+    """The model with the attributes of one fit."""
+    if not isinstance(model, BaseModel):
+        what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
+        raise TypeError(f"model is {what}, accepted: a fitted estimator of spinney")
+    check_is_fitted(model)
+    return model._twin()
+
+
+def _check_trees(model: BaseModel) -> None:
+    if isinstance(model, BaseBoosting) and model._weak is not None:
+        name = type(model).__name__
+        raise ValueError(f"model is a {name} that with estimator= has weak models that are no trees of its own")
+
+
+def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bunch:
+    """Mean prediction when some features have given values, by one walk over the trees.
+
+    The recursion of `sklearn.inspection.partial_dependence`, for every model of trees and any number of outputs: a
+    split on a feature of `features` sends a point to one side, any other split to both sides, in the proportion of
+    their training weight. No prediction is made for the rows of X, which only give the range of values.
+
+    Parameters
+    ----------
+    model : a fitted estimator of spinney
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows between whose percentiles the values lie.
+    features : int, str, or list of them
+        The features whose values are given, one or several at once.
+    **options
+        `grid_resolution`, `percentiles`, `custom_values` and `feature_names` of
+        `sklearn.inspection.partial_dependence`, with the same meaning and defaults.
+
+    Returns
+    -------
+    Bunch
+        grid_values : list of ndarray
+            The values of each feature.
+        average : ndarray of shape (n_columns, len(grid_values[0]), len(grid_values[1]), ...)
+            A row for each number; of classifiers that are trees or forests for each column of probabilities, of labels
+            those of 1; of classifiers that are boosted or compressed for each column of scores, of two classes one. Of
+            boosting with the losses "poisson", "gamma" and "tweedie" means of scores, which are logarithms.
+
+    Raises
+    ------
+    ValueError
+        For features that X has not, another number of features than the model's, an option that the recursion has not,
+        and boosting with `estimator`, whose weak models are no trees.
+    TypeError
+        For any other model.
+
+    Notes
+    -----
+    O(nodes + stored leaf values) for each tree, and n_columns numbers for each value and each part of the tree between
+    two splits on `features`. With features that depend on each other the result differs from that of brute force, which
+    asks what the model predicts for the rows of X with the values in place of theirs; scikit-learn's user guide says
+    more.
+
+    `sklearn.inspection.partial_dependence` itself takes the same recursion for trees and forests for numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import spinney
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((300, 2))
+    >>> Y = np.column_stack([X[:, 0], -X[:, 0]])
+    >>> boosting = spinney.GradientBoostingRegressor(random_state=0).fit(X, Y)
+    >>> found = spinney.inspection.partial_dependence(boosting, X, [0], grid_resolution=3, percentiles=(0, 1))
+    >>> found["average"].round(1) + 0.0
+    array([[ 0. ,  0.5,  1. ],
+           [ 0. , -0.5, -1. ]])
+    """
+    model = _fitted(model)
+    _check_trees(model)
+    if unknown := sorted(options.keys() - {"grid_resolution", "percentiles", "custom_values", "feature_names"}):
+        raise ValueError(
+            f"{unknown[0]} is given, accepted: grid_resolution, percentiles, custom_values and feature_names"
+        )
+    if isinstance(features, str | Integral):
+        features = [features]
+    n_features = X.shape[1] if hasattr(X, "shape") else np.shape(X)[-1]
+    if n_features != model.n_features_in_:
+        raise ValueError(
+            f"X has {n_features} features, but {type(model).__name__} is expecting {model.n_features_in_} features as "
+            "input"
+        )
+    columns = None
+    if is_sparse(X):
+        # Its columns alone become dense, which are then the only ones.
+        columns = np.asarray(features)
+        if columns.dtype.kind not in "iu" or (columns < 0).any() or (columns >= n_features).any():
+            raise ValueError(f"features is {features!r}, accepted with sparse X: integers from 0 to {n_features - 1}")
+        if custom := options.get("custom_values"):
+            options["custom_values"] = {i: custom[j] for i, j in enumerate(columns.tolist()) if j in custom}
+        X, features = X.tocsc()[:, columns].toarray(), list(range(len(columns)))
+    return sklearn.inspection.partial_dependence(_Recursion(model, columns), X, features, method="recursion", **options)
+
+
+class _Recursion(DecisionTreeRegressor):
+    """A model in the form for which scikit-learn's function has the recursion: as if it were a tree for numbers."""
+
+    def __init__(self, model: Any, columns: NDArray[np.intp] | None) -> None:
+        self.model = model
+        # Features of the model that the features asked for are.
+        self.columns = columns
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
+        features = target_features if self.columns is None else self.columns[target_features]
+        means: Float = self.model._compute_partial_dependence_recursion(grid, features)
+        return means
 
 
 def export_rules(
@@ -127,6 +272,7 @@ def export_rules(
     check_is_fitted(model)
     if isinstance(model, BaseBoosting) or not isinstance(model, BaseModel):
         raise TypeError(f"model is a {type(model).__name__}, accepted: a tree or forest of spinney")
+    model = model._twin()
     forest = model._forest
     trees = range(forest.n_trees)
     if not isinstance(tree, Integral) or not -len(trees) <= tree < len(trees):

@@ -11,6 +11,7 @@ Equal scores rank by label, the lower first. Nothing of size n_samples × n_labe
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def precision_at_k(y_true: Any, y_score: Any, k: int) -> float:
     Raises
     ------
     ValueError
-        When shapes do not fit, values are not finite or `k` is out of range.
+        When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def ndcg_at_k(y_true: Any, y_score: Any, k: int) -> float:
     Raises
     ------
     ValueError
-        When shapes do not fit, values are not finite or `k` is out of range.
+        When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
 
     Examples
     --------
@@ -144,12 +145,18 @@ def _ranked(y_true: sparse.csr_array, y_score: Any, k: int) -> NDArray[np.intp]:
     is_labels = not is_sparse(y_score) and y_score.dtype.kind in "iu"
     if not is_labels and y_score.shape[1] != d:
         raise ValueError(f"y_score has {y_score.shape[1]} columns, expected {d}: those of y_true")
-    if not 1 <= k <= y_score.shape[1]:
-        raise ValueError(f"k is {k}, accepted: from 1 to {y_score.shape[1]}")
+    if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= y_score.shape[1]:
+        raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {y_score.shape[1]}")
+    k = int(k)
     if is_labels:
         ranked: NDArray[np.intp] = y_score[:, :k].astype(np.intp)
         if ranked.size and (ranked.min() < 0 or ranked.max() >= d):
             raise ValueError(f"y_score holds labels outside 0..{d - 1}")
+        in_order = np.sort(ranked, axis=1)
+        rows, places = np.nonzero(in_order[:, 1:] == in_order[:, :-1])
+        if len(rows):
+            twice = in_order[rows[0], places[0]]
+            raise ValueError(f"y_score has the label {twice} twice in row {rows[0]}, accepted: each label once")
         return ranked
     if is_sparse(y_score):
         return np.stack([_best_of_row(y_score[[i]], k) for i in range(n)])

@@ -135,8 +135,9 @@ class Projection:
     def _draw(
         self, n_outputs: Any, n_projections: Any, random_state: Any, y: Any, sample_weight: Float | None
     ) -> Float | sparse.csr_array:
-        if isinstance(n_outputs, bool) or not isinstance(n_outputs, Integral) or n_outputs < 1:
-            raise ValueError(f"n_outputs is {n_outputs!r}, accepted: an integer from 1")
+        most = _validation.MOST
+        if isinstance(n_outputs, bool) or not isinstance(n_outputs, Integral) or not 1 <= int(n_outputs) <= most:
+            raise ValueError(f"n_outputs is {n_outputs!r}, accepted: an integer from 1 to {most}")
         d = int(n_outputs)
         q = count_projections(n_projections, d)
         seed = _validation.draw_seed(random_state)
@@ -203,7 +204,13 @@ class RademacherProjection(Projection):
                 return
             known = s == "sqrt"
         else:
-            known = isinstance(s, Real) and not isinstance(s, bool) and isfinite(s) and float(s) >= 1
+            known = (
+                isinstance(s, Real)
+                and not isinstance(s, bool)
+                and _validation.is_float(s)
+                and isfinite(s)
+                and float(s) >= 1
+            )
         if not known:
             raise ValueError(f'sparsity is {s!r}, accepted: a finite number from 1, "achlioptas" (3), "sqrt" (√d)')
 
@@ -322,7 +329,7 @@ class PCAProjection(Projection):
         if _validation.is_sparse(y):
             target = _validation.classes(y, weights, n_samples, name, warn_column=False)
         else:
-            target = _validation.numbers(y, n_samples, name, warn_column=False)
+            target = _validation.numbers(y, n_samples, name, warn_column=False, weights=weights)
         if target.n_outputs != n_outputs:
             raise ValueError(f"n_outputs is {n_outputs!r}, but y has {target.n_outputs} columns")
         return self._draw(n_outputs, n_projections, random_state, target.engine, weights)
@@ -360,8 +367,8 @@ def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     >>> johnson_lindenstrauss_dim(1000, 0.5)
     222
     """
-    if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < 1:
+    if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or not 1 <= n_samples <= sys.maxsize:
         raise ValueError(f"n_samples is {n_samples!r}, accepted: an integer from 1")
-    if isinstance(eps, bool) or not isinstance(eps, Real):
+    if isinstance(eps, bool) or not isinstance(eps, Real) or not _validation.is_float(eps):
         raise ValueError(f"eps is {eps!r}, accepted: a number above 0 and below 1")
     return _spinney.johnson_lindenstrauss_dim(int(n_samples), float(eps))

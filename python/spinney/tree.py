@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney import _memory, _spinney
 from spinney._arrays import Tree, decision_path
+from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
     PRUNING_CONSTRAINTS,
     BaseClassifier,
@@ -23,10 +24,9 @@ from spinney._base import (
     BaseRegressor,
     n_drawn_features,
     n_positive,
-    unchanged_on_failure,
 )
 from spinney._projection import CLASSIFIER_CRITERIA, Growth
-from spinney._validation import Float, draw_seed
+from spinney._validation import draw_seed
 
 
 class BaseTree(BaseModel):
@@ -59,7 +59,13 @@ class BaseTree(BaseModel):
             Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
             matrix of them, which is never made dense.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative, not all zero. A row of weight zero is no row; a row of weight 2 is two rows.
+            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must be finite
+            all the same); a row of weight 2 is two rows.
+            Weights that are no multiples of 1/64, or whose total passes 2**31, are rounded to multiples of at most
+            n_samples * max(sample_weight) / 2**50, and to one such multiple at least: the ratio of rows lighter than
+            that is lost.
+            Where the total would pass the largest float64, `tree_.weighted_n_node_samples` holds weights divided by a
+            power of two.
         check_input : bool, default=True
             Kept for scikit-learn's signature; input is checked in any case, it costs one pass.
 
@@ -82,26 +88,28 @@ class BaseTree(BaseModel):
         O(n_features · n_samples · log(n_samples)) for a balanced tree on dense X; with sparse X the stored entries
         count instead of the product.
         """
-        with unchanged_on_failure(self):
-            X, target, weights = self._check_fit(X, y, sample_weight)
-            growth = Growth(draw_seed(self.random_state))
-            config = self._tree_config(n_positive(weights, X.shape[0]), target, growth)
-            row_weights = self._row_weights(target, weights)
-            _memory.reserve(self, _memory.of_checked(X, target, row_weights[0] is not None))
-            self.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config))
-            self.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
-            self._set_outputs(target)
+        with fitted_at_once(self) as new:
+            X, target, weights = new._check_fit(X, y, sample_weight)
+            growth = Growth(draw_seed(new.random_state))
+            config = new._tree_config(n_positive(weights, X.shape[0]), target, growth)
+            row_weights = new._row_weights(target, weights)
+            _memory.reserve(new, _memory.of_checked(X, target, row_weights[0] is not None))
+            new.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config))
+            new.max_features_ = n_drawn_features(new.max_features, new.n_features_in_)
+            new._set_outputs(target)
         return self
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """Predict; see the class. `check_input` is kept for scikit-learn's signature: input is always checked."""
         return super().predict(X)
 
+    @of_one_fit
     def apply(self, X: Any, check_input: bool = True) -> NDArray[np.int64]:
         """Index of the leaf that each row reaches, (n_samples,)."""
         X = self._check_predict(X)
         return self._forest.apply(X)[:, 0].astype(np.int64)
 
+    @of_one_fit
     def decision_path(self, X: Any, check_input: bool = True) -> sparse.csr_matrix:
         """Indicator, CSR of shape (n_samples, n_nodes), of the nodes that each row passes."""
         X = self._check_predict(X)
@@ -146,6 +154,7 @@ class BaseTree(BaseModel):
         ccp_alphas, impurities = grown.tree_._tree.cost_complexity_pruning_path()
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
 
+    @of_one_fit
     def prune_reduced_error(self, X_val: Any, y_val: Any, sample_weight: Any = None) -> Any:
         """Prune on rows that the tree was not grown on.
 
@@ -236,6 +245,11 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     class_weight : dict, list of dict or "balanced", default=None
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
+    multi_label : {"auto", True, False}, default="auto"
+        Whether y of several columns holds labels, each 0 or 1, or an output of classes in each column. "auto" is True
+        for sparse y, and for several columns of dtype bool, integer or float whose values are all 0 or 1: what
+        `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", but of 0 and 1 alone. So the rows
+        decide: say which where a fold may lack a class. With True a single column, (n_samples, 1), is one label.
     ccp_alpha : float, default=0.0
         Prune the grown tree: complexity at which a split must pay for its leaves, see `cost_complexity_pruning_path`.
     output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
@@ -248,7 +262,8 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     Attributes
     ----------
     classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. For labels, their numbers.
+        Classes in rising order; for several outputs one array for each. For labels, their
+        numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
     n_classes_ : int, or list of int
     n_outputs_, n_features_in_, max_features_ : int
     feature_names_in_ : ndarray
@@ -287,6 +302,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         **BaseTree._parameter_constraints,
         "criterion": [StrOptions(CLASSIFIER_CRITERIA)],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
+        **BaseClassifier._parameter_constraints,
     }
 
     def __init__(
@@ -303,6 +319,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
+        multi_label: str | bool = "auto",
         ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
@@ -318,6 +335,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
+        self.multi_label = multi_label
         self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
         self.n_projections = n_projections
@@ -332,8 +350,10 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
 
     Parameters
     ----------
-    criterion : {"squared_error"}, default="squared_error"
-        Impurity that splits reduce: the variance, the mean over outputs.
+    criterion : {"squared_error", "poisson"}, default="squared_error"
+        Impurity that splits reduce, the mean over outputs. "squared_error" is the variance. "poisson" is half the mean
+        Poisson deviance, for y that is not negative and has a positive sum; no split leaves a side where an output sums
+        to zero, unless the output does so in the whole node. Leaves are means with both.
     splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, random_state, \
 max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projections
         As in `DecisionTreeClassifier`.
@@ -360,7 +380,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTree._parameter_constraints,
-        "criterion": [StrOptions({"squared_error"})],
+        "criterion": [StrOptions({"squared_error", "poisson"})],
     }
 
     def __init__(
@@ -394,12 +414,6 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
         self.output_projection = output_projection
         self.n_projections = n_projections
 
-    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
-        """What `sklearn.inspection.partial_dependence` asks of scikit-learn's trees."""
-        out = np.zeros(len(grid))
-        self.tree_.compute_partial_dependence(np.asarray(grid, np.float32), np.asarray(target_features, np.intp), out)
-        return out
-
 
 class ExtraTreeClassifier(DecisionTreeClassifier):
     """An extremely randomized tree for classes and labels: one random threshold for each feature drawn.
@@ -430,6 +444,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
+        multi_label: str | bool = "auto",
         ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
@@ -446,6 +461,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease,
             class_weight=class_weight,
+            multi_label=multi_label,
             ccp_alpha=ccp_alpha,
             output_projection=output_projection,
             n_projections=n_projections,
@@ -502,6 +518,6 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
 
 # `export_text`, `plot_tree` and their like accept instances of these two classes only, and then read `tree_` alone.
 # Theirs are abstract base classes, so ours can be registered as theirs: `isinstance` says yes, nothing is inherited.
-# The other place that asks, `partial_dependence`, calls `_compute_partial_dependence_recursion` above.
+# The other place that asks, `partial_dependence`, calls `_compute_partial_dependence_recursion`.
 sklearn.tree.DecisionTreeClassifier.register(DecisionTreeClassifier)
 sklearn.tree.DecisionTreeRegressor.register(DecisionTreeRegressor)

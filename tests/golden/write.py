@@ -11,6 +11,7 @@ Files of a format that was released are never written again: a reader that fails
 import argparse
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -46,8 +47,10 @@ def models() -> dict[str, object]:
     rf, et = spinney.RandomForestClassifier, spinney.ExtraTreesRegressor
     numbers = spinney.RandomForestRegressor(**small).fit(X, y["numbers"])
     labels = rf(**small).fit(X, y["sparse"])
-    boosting = spinney.GradientBoostingClassifier
-    regression = spinney.GradientBoostingRegressor
+    # Steps of all leaves together, the rule that these files were first written with.
+    searched = {"leaf_estimation": "line_search", "l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0}
+    boosting = partial(spinney.GradientBoostingClassifier, **searched)
+    regression = partial(spinney.GradientBoostingRegressor, **searched)
     compact = spinney.compression.compact_leaves
     return {
         "tree": spinney.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y["classes"]),

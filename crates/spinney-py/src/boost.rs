@@ -1,5 +1,6 @@
 //! Gradient boosting: fitting and using models, and weak models that Python provides.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use ndarray::{Array2, ArrayView2, Axis};
@@ -8,26 +9,26 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use spinney::{
-    BoostConfig, Boosted, ErrorKind, Matrix, OutputStrategy, Result, StepDtype, Targets, Validation, WeakLearner,
-    WeakPredictions,
+    BoostConfig, Boosted, Dataset, ErrorKind, Link, Matrix, OutputStrategy, Result, StageObserver, StageReport,
+    Targets, WeakLearner, WeakPredictions,
 };
 
 use crate::config::PyBoostConfig;
-use crate::enter::Entry;
+use crate::enter::{Caller, Entry};
 use crate::error::raise;
 use crate::forest::PyForest;
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights, n_stored};
-use crate::names::{kind_of, n_classes};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::names::{kind_of, n_classes, name_of_dtype};
 use crate::output;
-use crate::projection::n_columns;
 
 /// Rough steps of one stage for each stored value of X that a level of its trees looks at.
 const STEPS_PER_VALUE: usize = 4;
 /// Scores that are copied between two looks at the stop flag.
 const VALUES_AT_ONCE: usize = 1 << 18;
 
-/// Rows held out: X, y and weights.
-type PyValidation<'py> = (PyMatrix<'py>, PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>);
+/// Rows held out: X, y, weights and scores to start from.
+type PyValidation<'py> =
+    (PyMatrix<'py>, PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>, Option<PyReadonlyArray2<'py, f64>>);
 
 /// The same without X: weak models look at it themselves.
 type PyValidationTargets<'py> = (PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>);
@@ -64,8 +65,15 @@ pub(crate) fn weights_by_row<'py>(
 }
 
 /// Grows the stages of a boosting model of trees, or those that `grown` has not.
+///
+/// `observer` is called after each with (stage, training loss, validation loss or None, model, scores); the last two, if
+/// `wants_scores`, are the model without its stages and the scores of the rows held out, (n_samples, width) float64, else
+/// None. If it returns a true value the fit ends.
 #[pyfunction]
-#[pyo3(signature = (x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None))]
+#[pyo3(signature = (
+    x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
+    wants_scores=false,
+))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting<'py>(
     py: Python<'py>,
@@ -77,22 +85,97 @@ pub(crate) fn fit_boosting<'py>(
     grown: Option<Py<PyBoosted>>,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
+    base_margin: Option<PyReadonlyArray2<'py, f64>>,
+    observer: Option<Py<PyAny>>,
+    wants_scores: bool,
 ) -> PyResult<PyBoosted> {
     let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
-    let held_weights = contiguous_weights(validation.as_ref().and_then(|(_, _, w)| w.as_ref()))?;
+    let held_weights = contiguous_weights(validation.as_ref().and_then(|(_, _, w, _)| w.as_ref()))?;
     let validation = match &validation {
-        Some((x, y, _)) => Some(Validation { x: x.view()?, y: y.view()?, sample_weight: held_weights.as_deref() }),
+        Some((x, y, _, margins)) => Some(
+            Dataset::new(x.view()?, y.view()?)
+                .sample_weight(held_weights.as_deref())
+                .base_margin(margins.as_ref().map(|margins| margins.as_array())),
+        ),
         None => None,
     };
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
-    let grown = grown.as_ref().map(|model| model.get());
-    entry
-        .run(py, |control| match grown {
-            Some(model) => config.fit_more(&model.0, &x, &y, w.as_deref(), validation.as_ref(), control),
-            None => config.fit(&x, &y, w.as_deref(), validation.as_ref(), control),
-        })
-        .map(PyBoosted::from)
+    let grown = grown.as_ref().map(|model| &*model.get().0);
+    let margins = base_margin.as_ref().map(|margins| margins.as_array());
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins);
+    let watched = entry.run_with_calls(py, |control, caller| match observer {
+        None => match (grown, &validation) {
+            (Some(model), held_out) => config.fit_more(model, &data, held_out.as_ref(), control),
+            (None, Some(held_out)) => config.fit_with_validation(&data, held_out, control),
+            (None, None) => config.fit(&data, control),
+        },
+        Some(observer) => {
+            let mut observer = PyObserver { observer: Arc::new(observer), caller, wants_scores };
+            config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control)
+        }
+    });
+    watched.map(PyBoosted::from)
+}
+
+/// A Python function that is told of every stage.
+#[derive(Debug)]
+struct PyObserver<'c> {
+    observer: Arc<Py<PyAny>>,
+    caller: &'c mut Caller,
+    wants_scores: bool,
+}
+
+impl StageObserver for PyObserver<'_> {
+    fn after(&mut self, report: &StageReport<'_>) -> ControlFlow<()> {
+        const WHAT: &str = "scores of the validation set";
+        let held_out = report.validation_scores.map(|scores| {
+            let model = report.model.truncated(0).map_err(raise)?;
+            Ok((PyBoosted::from(model), output::owned(WHAT, scores)?))
+        });
+        let held_out = match held_out.transpose() {
+            Ok(held_out) => held_out,
+            Err(error) => {
+                self.caller.call(|_| Err(error));
+                return ControlFlow::Break(());
+            }
+        };
+        let (observer, report) =
+            (Arc::clone(&self.observer), (report.stage, report.train_loss, report.validation_loss));
+        let goes_on = self.caller.call(move |py| {
+            let (model, scores) = held_out.map(|(model, scores)| (model, output::array(py, scores))).unzip();
+            let ends = observer.bind(py).call1((report.0, report.1, report.2, model, scores))?;
+            Ok(!ends.is_truthy()?)
+        });
+        if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    fn wants_scores(&self) -> bool {
+        self.wants_scores
+    }
+}
+
+/// The model with the trees of `model` and leaves of these data.
+#[pyfunction]
+#[pyo3(signature = (model, x, y, sample_weight, config, n_threads=1, base_margin=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn refit_leaves<'py>(
+    py: Python<'py>,
+    model: Py<PyBoosted>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    config: PyBoostConfig,
+    n_threads: usize,
+    base_margin: Option<PyReadonlyArray2<'py, f64>>,
+) -> PyResult<PyBoosted> {
+    let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+    let w = contiguous_weights(sample_weight.as_ref())?;
+    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress: None };
+    let margins = base_margin.as_ref().map(|margins| margins.as_array());
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins);
+    let model = &model.get().0;
+    entry.run(py, |control| config.refit_leaves(model, &data, control)).map(PyBoosted::from)
 }
 
 /// Boosts weak models that `fit_predict` fits to X of that shape: it takes the stage, the rows, their targets and weights, and returns the
@@ -180,9 +263,9 @@ impl WeakLearner for Callback {
 
 /// Rough steps of growing all stages.
 fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
-    let width = n_columns(y);
+    let width = y.width();
     let trees = if matches!(config.strategy, OutputStrategy::SingleTarget) { width } else { 1 };
-    let growth = n_stored(x).saturating_mul(STEPS_PER_VALUE).saturating_mul(trees);
+    let growth = x.n_stored().saturating_mul(STEPS_PER_VALUE).saturating_mul(trees);
     let sweep = y.n_samples().saturating_mul(width);
     growth.saturating_add(sweep).saturating_mul(config.n_estimators)
 }
@@ -191,7 +274,7 @@ impl PyBoosted {
     /// How to run a walk of `x` down all trees that writes scores.
     fn entry<'py>(&self, x: &Matrix<'_>, n_threads: usize) -> Entry<'py> {
         let per_row = self.0.width().saturating_mul(STEPS_PER_VALUE).saturating_mul(self.0.n_stages());
-        let cost = x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x));
+        let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
         Entry { n_threads, cost, progress: None }
     }
 }
@@ -246,16 +329,24 @@ impl PyBoosted {
     /// Type in which step sizes are kept: "float64" or "float8".
     #[getter]
     fn step_dtype(&self) -> &'static str {
-        match self.0.step_dtype() {
-            StepDtype::Float64 => "float64",
-            StepDtype::Float8 => "float8",
-        }
+        name_of_dtype(self.0.step_dtype())
     }
 
     /// Whether scores can become probabilities.
     #[getter]
     fn has_probabilities(&self) -> bool {
         self.0.has_probabilities()
+    }
+
+    /// The model after its first stages.
+    fn truncated(&self, py: Python<'_>, n_stages: usize) -> PyResult<PyBoosted> {
+        Entry::to_the_end().run(py, |_| self.0.truncated(n_stages)).map(PyBoosted::from)
+    }
+
+    /// Whether scores are logarithms of numbers.
+    #[getter]
+    fn has_log_link(&self) -> bool {
+        self.0.link() == Link::Log
     }
 
     /// (width,): the constant scores that the first stage adds to.
@@ -265,7 +356,7 @@ impl PyBoosted {
 
     /// (n_stages, width): without the learning rate.
     fn step_sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        Ok(output::array(py, self.0.step_sizes().map_err(raise)?))
+        Ok(output::array(py, Entry::to_the_end().run(py, |_| self.0.step_sizes())?))
     }
 
     /// (n_stages,): loss on the training rows after each stage.
@@ -301,8 +392,8 @@ impl PyBoosted {
         Ok(PyStaged { model: Arc::clone(&self.0), x, n_threads, state: Mutex::new((0, start)) })
     }
 
-    /// Probabilities of scores, row by row; two columns for two classes.
-    fn to_probabilities<'py>(
+    /// What scores mean, row by row: numbers, or probabilities, two columns for two classes.
+    fn to_predictions<'py>(
         &self,
         py: Python<'py>,
         scores: PyReadonlyArray2<'py, f64>,
@@ -328,18 +419,36 @@ impl PyBoosted {
 
     /// Decrease of impurity of each feature, a share of all.
     fn feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(output::vector(py, self.0.feature_importances().map_err(raise)?))
+        let importances = Entry::to_the_end().run(py, |_| self.0.feature_importances())?;
+        Ok(output::vector(py, importances))
+    }
+
+    /// (n_points, width) float64: the mean score at each point, whose columns are values of `features`.
+    #[pyo3(signature = (features, points, n_threads=1))]
+    fn partial_dependence<'py>(
+        &self,
+        py: Python<'py>,
+        features: Vec<usize>,
+        points: PyReadonlyArray2<'py, f32>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let points = points.as_array();
+        let forest = self.0.forest();
+        let nodes: usize = forest.iter().flat_map(|forest| forest.trees()).map(|tree| tree.n_nodes()).sum();
+        let entry = Entry { n_threads, cost: nodes.saturating_mul(points.nrows().max(1)), progress: None };
+        let means = entry.run(py, |control| self.0.partial_dependence(&features, points, control))?;
+        Ok(output::array(py, means))
     }
 
     /// The model as bytes: the same bytes whenever the model is the same.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        output::bytes(py, &self.0.to_bytes().map_err(raise)?)
+        output::model_bytes(py, || self.0.to_bytes())
     }
 
     /// The model that `to_bytes` wrote; every tree is proven before use.
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<PyBoosted> {
-        Boosted::from_bytes(bytes).map(PyBoosted::from).map_err(raise)
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyBoosted> {
+        Entry::to_the_end().run(py, |_| Boosted::from_bytes(bytes)).map(PyBoosted::from)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
@@ -376,7 +485,7 @@ impl PyStaged {
         }
         let x: PyMatrix<'_> = self.x.bind(py).extract()?;
         let x = x.view()?;
-        let cost = scores.len().saturating_mul(STEPS_PER_VALUE).saturating_add(n_stored(&x));
+        let cost = scores.len().saturating_mul(STEPS_PER_VALUE).saturating_add(x.n_stored());
         let entry = Entry { n_threads: self.n_threads, cost, progress: None };
         let copy = output::zeros(py, scores.nrows(), scores.ncols())?;
         let mut new = copy.try_readwrite().expect("nobody else has the new array");

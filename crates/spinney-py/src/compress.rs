@@ -7,17 +7,17 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use spinney::{
-    CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Fold, Forest, Matrix, Targets,
+    CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Control, Dataset, Fold, Forest, Matrix,
+    Targets,
 };
 
 use crate::config::PyForestConfig;
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights, n_stored};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights};
 use crate::names::{kind_of, n_classes};
 use crate::output;
-use crate::projection::n_columns;
 
 /// Keys of the dictionary of compression's parameters; those of other methods are looked at by none.
 #[derive(Debug, FromPyObject)]
@@ -42,39 +42,36 @@ pub(crate) struct PyCompressConfig {
 
 impl PyCompressConfig {
     fn into_config(self) -> PyResult<CompressConfig> {
-        Ok(CompressConfig {
-            method: match self.method.as_str() {
-                "stagewise" => CompressMethod::Stagewise { step_size: self.step_size, max_steps: self.max_steps },
-                "lasso" => CompressMethod::Lasso {
-                    n_alphas: self.n_alphas,
-                    eps: self.eps,
-                    tol: self.tol,
-                    max_iter: self.max_iter,
-                },
-                "grow" => CompressMethod::Grow {
-                    learning_rate: self.learning_rate,
-                    max_nodes: self.max_nodes.unwrap_or(usize::MAX),
-                    candidate_window: self.candidate_window,
-                },
-                other => return Err(PyValueError::new_err(format!("method is {other:?}, which is not known"))),
+        let method = match self.method.as_str() {
+            "stagewise" => CompressMethod::Stagewise { step_size: self.step_size, max_steps: self.max_steps },
+            "lasso" => {
+                CompressMethod::Lasso { n_alphas: self.n_alphas, eps: self.eps, tol: self.tol, max_iter: self.max_iter }
+            }
+            "grow" => CompressMethod::Grow {
+                learning_rate: self.learning_rate,
+                max_nodes: self.max_nodes.unwrap_or(usize::MAX),
+                candidate_window: self.candidate_window,
             },
-            loss: match self.loss.as_str() {
-                "squared_error" => CompressLoss::SquaredError,
-                "log_loss" => CompressLoss::LogLoss,
-                other => return Err(PyValueError::new_err(format!("loss is {other:?}, which is not known"))),
-            },
-            standardize: self.standardize,
-            max_test_nodes: self.max_test_nodes,
-            step_outputs: self.step_outputs,
-            seed: self.seed,
-        })
+            other => return Err(PyValueError::new_err(format!("method is {other:?}, which is not known"))),
+        };
+        let loss = match self.loss.as_str() {
+            "squared_error" => CompressLoss::SquaredError,
+            "log_loss" => CompressLoss::LogLoss,
+            other => return Err(PyValueError::new_err(format!("loss is {other:?}, which is not known"))),
+        };
+        Ok(CompressConfig::new(method)
+            .loss(loss)
+            .standardize(self.standardize)
+            .max_test_nodes(self.max_test_nodes)
+            .step_outputs(self.step_outputs)
+            .seed(self.seed))
     }
 }
 
 /// Rough steps of a path: one walk of X and some hundred moves.
 fn cost_of_path(x: &Matrix<'_>, y: &Targets<'_>, n_trees: usize) -> usize {
-    let per_row = n_columns(y).saturating_add(n_trees).saturating_mul(100);
-    x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x))
+    let per_row = y.width().saturating_add(n_trees).saturating_mul(100);
+    x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored())
 }
 
 /// The whole path of `forest`; `held_out` weighs rows to test on, whose `sample_weight` is 0.
@@ -97,7 +94,9 @@ pub(crate) fn compress_forest<'py>(
     let forest: &Forest = forest.get().as_ref();
     let entry = Entry { n_threads, cost: cost_of_path(&x, &y, forest.n_trees()), progress };
     entry
-        .run(py, |control| config.path(forest, &x, &y, w.as_deref(), held.as_deref(), control))
+        .run(py, |control| {
+            config.path(forest, Dataset::new(&x, &y).sample_weight(w.as_deref()), held.as_deref(), control)
+        })
         .map(|path| PyCompressionPath(Arc::new(path)))
 }
 
@@ -124,7 +123,8 @@ pub(crate) fn cross_validate_compression<'py>(
     let folds: Vec<Fold> = folds.iter().map(fold).collect::<PyResult<_>>()?;
     let cost = cost_of_path(&x, &y, grow.n_trees).saturating_mul(folds.len());
     let entry = Entry { n_threads, cost, progress };
-    let found = entry.run(py, |control| config.cross_validate(&grow, &x, &y, weights, &folds, control))?;
+    let found = entry
+        .run(py, |control| config.cross_validate(&grow, Dataset::new(&x, &y).weights(weights), &folds, control))?;
     let losses = (output::array(py, found.test_loss), output::array(py, found.n_test_nodes));
     (output::vector(py, found.l1_norms), losses.0, losses.1, output::vector(py, found.full_forest_loss))
         .into_pyobject(py)
@@ -179,28 +179,29 @@ impl PyCompressionPath {
 
     /// The model of that norm.
     fn at(&self, py: Python<'_>, l1_norm: f64) -> PyResult<PyCompressed> {
-        self.run(py, |path| path.at(l1_norm)).map(PyCompressed::from)
+        // Of the lasso, dozens of them are solved on all training rows.
+        self.run(py, usize::MAX, |path, control| path.at(l1_norm, control)).map(PyCompressed::from)
     }
 
     /// The model after so many steps.
     fn at_step(&self, py: Python<'_>, step: usize) -> PyResult<PyCompressed> {
-        self.run(py, |path| path.at_step(step)).map(PyCompressed::from)
+        self.run(py, self.cost(), |path, control| path.at_step(step, control)).map(PyCompressed::from)
     }
 
     /// Bytes of the model file after so many steps.
     fn bytes_at(&self, py: Python<'_>, step: usize) -> PyResult<usize> {
-        self.run(py, |path| path.bytes_at(step))
+        self.run(py, self.cost(), |path, control| path.bytes_at(step, control))
     }
 
     /// Trees, nodes (uint32) and coefficients, (n_nonzero, width): of 0/1 indicators, in the units of y.
     fn coefficients<'py>(&self, py: Python<'py>, step: usize) -> PyResult<Bound<'py, PyTuple>> {
-        let found = self.run(py, |path| path.coefficients(step))?;
-        let trees = collected(PATH, found.iter().map(|c| Ok(c.0)))?;
-        let nodes = collected(PATH, found.iter().map(|c| Ok(c.1)))?;
+        let found = self.run(py, self.cost(), |path, control| path.coefficients(step, control))?;
+        let trees = collected(PATH, found.iter().map(|c| Ok(c.tree)))?;
+        let nodes = collected(PATH, found.iter().map(|c| Ok(c.node)))?;
         let values = output::zeros(py, found.len(), self.0.width())?;
         let mut rows = values.try_readwrite()?;
-        for (mut row, (_, _, beta)) in rows.as_array_mut().rows_mut().into_iter().zip(found) {
-            row.iter_mut().zip(beta).for_each(|(to, b)| *to = b);
+        for (mut row, coefficient) in rows.as_array_mut().rows_mut().into_iter().zip(found) {
+            row.iter_mut().zip(coefficient.values).for_each(|(to, b)| *to = b);
         }
         drop(rows);
         (output::vector(py, trees), output::vector(py, nodes), values).into_pyobject(py)
@@ -208,20 +209,26 @@ impl PyCompressionPath {
 
     /// (width,): the constant of scores after so many steps.
     fn intercept<'py>(&self, py: Python<'py>, step: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(output::vector(py, self.0.intercept(step).map_err(raise)?))
+        let found = self.run(py, self.cost(), |path, control| path.intercept(step, control))?;
+        Ok(output::vector(py, found))
     }
 }
 
 impl PyCompressionPath {
+    /// Rough steps of putting a model together from the steps of the path.
+    fn cost(&self) -> usize {
+        let nodes: usize = self.0.forest().trees().iter().map(|tree| tree.n_nodes()).sum();
+        nodes.saturating_add(self.0.n_steps().saturating_mul(self.0.width()))
+    }
+
     /// Without the GIL.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&CompressionPath) -> spinney::Result<T> + Send,
+        cost: usize,
+        work: impl FnOnce(&CompressionPath, &Control) -> spinney::Result<T> + Send,
     ) -> PyResult<T> {
-        let nodes: usize = self.0.forest().trees().iter().map(|tree| tree.n_nodes()).sum();
-        let cost = nodes.saturating_add(self.0.n_steps().saturating_mul(self.0.width()));
-        Entry { n_threads: 1, cost, progress: None }.run(py, |_| work(&self.0))
+        Entry { n_threads: 1, cost, progress: None }.run(py, |control| work(&self.0, control))
     }
 }
 
@@ -248,7 +255,7 @@ const STEPS_PER_TREE: usize = 16;
 impl PyCompressed {
     fn entry<'py>(&self, x: &Matrix<'_>, n_threads: usize) -> Entry<'py> {
         let per_row = self.0.width().saturating_add(STEPS_PER_TREE).saturating_mul(self.0.forest().n_trees());
-        let cost = x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x));
+        let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
         Entry { n_threads, cost, progress: None }
     }
 
@@ -362,13 +369,13 @@ impl PyCompressed {
 
     /// The model as bytes: the same bytes whenever the model is the same.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        output::bytes(py, &self.0.to_bytes().map_err(raise)?)
+        output::model_bytes(py, || self.0.to_bytes())
     }
 
     /// The model that `to_bytes` wrote; every tree is proven before use.
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<PyCompressed> {
-        Compressed::from_bytes(bytes).map(PyCompressed::from).map_err(raise)
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyCompressed> {
+        Entry::to_the_end().run(py, |_| Compressed::from_bytes(bytes)).map(PyCompressed::from)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {

@@ -5,10 +5,11 @@ use std::ops::Range;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use spinney::{
-    BoostConfig, Criterion, ForestConfig, LineSearch, LossKind, MaxFeatures, OutputProjection, OutputStrategy,
-    Sampling, Splitter, StepDtype, TreeConfig,
+    BoostConfig, Criterion, ForestConfig, LeafEstimation, LineSearch, LossKind, MaxFeatures, OutputProjection,
+    OutputStrategy, Sampling, Splitter, StepDtype, TreeConfig,
 };
 
+use crate::error::raise;
 use crate::projection::PyOutputProjection;
 
 /// Keys of the dictionary of one tree's parameters.
@@ -21,6 +22,7 @@ pub(crate) struct PyTreeConfig {
     min_samples_split: usize,
     min_samples_leaf: usize,
     min_weight_fraction_leaf: f64,
+    min_weight_leaf: f64,
     /// Features drawn at each node.
     max_features: usize,
     max_leaf_nodes: Option<usize>,
@@ -32,29 +34,31 @@ pub(crate) struct PyTreeConfig {
 
 impl PyTreeConfig {
     pub(crate) fn into_config(self) -> PyResult<TreeConfig> {
-        Ok(TreeConfig {
-            criterion: match self.criterion.as_str() {
-                "gini" => Criterion::Gini,
-                "entropy" | "log_loss" => Criterion::Entropy,
-                "squared_error" => Criterion::Variance,
-                other => return Err(unknown("criterion", other)),
-            },
-            splitter: match self.splitter.as_str() {
-                "best" => Splitter::Best,
-                "random" => Splitter::Random,
-                other => return Err(unknown("splitter", other)),
-            },
-            max_depth: self.max_depth,
-            min_samples_split: self.min_samples_split,
-            min_samples_leaf: self.min_samples_leaf,
-            min_weight_fraction_leaf: self.min_weight_fraction_leaf,
-            max_features: MaxFeatures::Count(self.max_features),
-            max_leaf_nodes: self.max_leaf_nodes,
-            min_impurity_decrease: self.min_impurity_decrease,
-            seed: self.seed,
-            output_projection: self.output_projection.map(PyOutputProjection::into_projection).transpose()?,
-            ccp_alpha: self.ccp_alpha,
-        })
+        let criterion = match self.criterion.as_str() {
+            "gini" => Criterion::Gini,
+            "entropy" | "log_loss" => Criterion::Entropy,
+            "squared_error" => Criterion::Variance,
+            "poisson" => Criterion::Poisson,
+            other => return Err(unknown("criterion", other)),
+        };
+        let splitter = match self.splitter.as_str() {
+            "best" => Splitter::Best,
+            "random" => Splitter::Random,
+            other => return Err(unknown("splitter", other)),
+        };
+        Ok(TreeConfig::new(criterion)
+            .splitter(splitter)
+            .max_depth(self.max_depth)
+            .min_samples_split(self.min_samples_split)
+            .min_samples_leaf(self.min_samples_leaf)
+            .min_weight_fraction_leaf(self.min_weight_fraction_leaf)
+            .min_weight_leaf(self.min_weight_leaf)
+            .max_features(MaxFeatures::Count(self.max_features))
+            .max_leaf_nodes(self.max_leaf_nodes)
+            .min_impurity_decrease(self.min_impurity_decrease)
+            .seed(self.seed)
+            .output_projection(self.output_projection.map(PyOutputProjection::into_projection).transpose()?)
+            .ccp_alpha(self.ccp_alpha))
     }
 }
 
@@ -94,12 +98,11 @@ impl PyForestConfig {
 
     pub(crate) fn into_config(self) -> PyResult<ForestConfig> {
         let tree = self.tree.into_config()?;
-        Ok(ForestConfig {
-            n_trees: self.trees.1,
-            sampling: sampling(self.bootstrap, self.max_samples),
-            seed: tree.seed,
-            tree,
-        })
+        Ok(ForestConfig::random_forest(tree.criterion)
+            .n_trees(self.trees.1)
+            .sampling(sampling(self.bootstrap, self.max_samples))
+            .seed(tree.seed)
+            .tree(tree))
     }
 }
 
@@ -112,11 +115,16 @@ pub(crate) struct PyBoostConfig {
     n_estimators: usize,
     learning_rate: f64,
     loss: String,
+    /// Of the losses "quantile", "huber" and "tweedie": which quantile, δ, which power.
+    loss_parameter: Option<PyLossParameter>,
     strategy: String,
     /// For the strategy "projected".
     output_projection: Option<PyOutputProjection>,
     relabel: bool,
     subsample: f64,
+    leaf_estimation: String,
+    l2_regularization: f64,
+    min_sum_hessian_in_leaf: f64,
     line_search: String,
     step_dtype: String,
     /// `None` to look at every value.
@@ -128,43 +136,70 @@ pub(crate) struct PyBoostConfig {
 impl PyBoostConfig {
     pub(crate) fn into_config(self) -> PyResult<BoostConfig> {
         let tree = self.tree.into_config()?;
-        Ok(BoostConfig {
-            n_estimators: self.n_estimators,
-            learning_rate: self.learning_rate,
-            loss: match self.loss.as_str() {
-                "squared_error" => LossKind::SquaredError,
-                "absolute_error" => LossKind::AbsoluteError,
-                "log_loss" => LossKind::LogLoss,
-                "exponential" => LossKind::Exponential,
-                "hinge" => LossKind::Hinge,
-                other => return Err(unknown("loss", other)),
-            },
-            strategy: match (self.strategy.as_str(), self.output_projection) {
-                ("single_target", _) => OutputStrategy::SingleTarget,
-                ("joint", _) => OutputStrategy::Joint,
-                ("projected", Some(projection)) => {
-                    let OutputProjection { family, n_projections, .. } = projection.into_projection()?;
-                    OutputStrategy::Projected { projection: family, n_projections, relabel: self.relabel }
-                }
-                (other, _) => return Err(unknown("output_strategy", other)),
-            },
-            subsample: self.subsample,
-            line_search: match self.line_search.as_str() {
-                "newton" => LineSearch::Newton,
-                "brent" => LineSearch::Brent,
-                other => return Err(unknown("line_search", other)),
-            },
-            step_dtype: match self.step_dtype.as_str() {
-                "float64" => StepDtype::Float64,
-                "float8" => StepDtype::Float8,
-                other => return Err(unknown("step_dtype", other)),
-            },
-            max_bins: self.max_bins,
-            n_iter_no_change: self.n_iter_no_change,
-            tol: self.tol,
-            seed: tree.seed,
-            tree,
-        })
+        let loss = match self.loss_parameter {
+            None => LossKind::named(&self.loss).ok_or_else(|| unknown("loss", &self.loss))?,
+            Some(PyLossParameter::One(parameter)) => loss_with(&self.loss, parameter)?,
+            Some(PyLossParameter::Each(parameters)) => {
+                let losses: PyResult<Vec<LossKind>> = parameters.iter().map(|&p| loss_with(&self.loss, p)).collect();
+                LossKind::of_outputs(losses?).map_err(raise)?
+            }
+        };
+        let strategy = match (self.strategy.as_str(), self.output_projection) {
+            ("single_target", _) => OutputStrategy::SingleTarget,
+            ("joint", _) => OutputStrategy::Joint,
+            ("projected", Some(projection)) => {
+                let OutputProjection { family, n_projections, .. } = projection.into_projection()?;
+                OutputStrategy::Projected { projection: family, n_projections, relabel: self.relabel }
+            }
+            (other, _) => return Err(unknown("output_strategy", other)),
+        };
+        let leaf_estimation = match self.leaf_estimation.as_str() {
+            "newton" => LeafEstimation::Newton,
+            "line_search" => LeafEstimation::LineSearch,
+            other => return Err(unknown("leaf_estimation", other)),
+        };
+        let line_search = match self.line_search.as_str() {
+            "newton" => LineSearch::Newton,
+            "brent" => LineSearch::Brent,
+            other => return Err(unknown("line_search", other)),
+        };
+        let step_dtype = match self.step_dtype.as_str() {
+            "float64" => StepDtype::Float64,
+            "float8" => StepDtype::Float8,
+            other => return Err(unknown("step_dtype", other)),
+        };
+        Ok(BoostConfig::new(loss)
+            .n_estimators(self.n_estimators)
+            .learning_rate(self.learning_rate)
+            .strategy(strategy)
+            .subsample(self.subsample)
+            .leaf_estimation(leaf_estimation)
+            .l2_regularization(self.l2_regularization)
+            .min_sum_hessian_in_leaf(self.min_sum_hessian_in_leaf)
+            .line_search(line_search)
+            .step_dtype(step_dtype)
+            .max_bins(self.max_bins)
+            .n_iter_no_change(self.n_iter_no_change)
+            .tol(self.tol)
+            .seed(tree.seed)
+            .tree(tree))
+    }
+}
+
+/// The parameter of a loss: of all outputs, or of each.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum PyLossParameter {
+    One(f64),
+    Each(Vec<f64>),
+}
+
+/// The loss of a name that has this parameter.
+fn loss_with(name: &str, parameter: f64) -> PyResult<LossKind> {
+    match name {
+        "quantile" => Ok(LossKind::quantile(parameter)),
+        "huber" => Ok(LossKind::huber(parameter)),
+        "tweedie" => Ok(LossKind::tweedie(parameter)),
+        other => Err(unknown("loss with a parameter", other)),
     }
 }
 

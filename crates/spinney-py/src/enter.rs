@@ -1,18 +1,19 @@
 //! The one way from Python into the engine.
 //!
 //! Work runs without the GIL. Long work started by Python's main thread, the one that receives signals, runs on a
-//! helper thread, while the main thread wakes every [`WAKE`] to look for Ctrl-C and to report progress. A panic of the
-//! engine becomes a `RuntimeError`.
+//! helper thread, while the main thread wakes every [`WAKE`] to look for Ctrl-C and to report progress. What the engine
+//! asks of Python meanwhile is called on the thread that entered ([`Caller`]): whoever draws or prints there may do so. A
+//! panic of the engine becomes a `RuntimeError`.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use spinney::{Control, Result};
+use spinney::{Control, ErrorKind, Result};
 
 use crate::error::raise;
 
@@ -36,17 +37,68 @@ pub(crate) struct Entry<'py> {
     pub(crate) progress: Option<Bound<'py, PyAny>>,
 }
 
+/// What is called with the GIL; whether the work is to go on.
+type Request = Box<dyn FnOnce(Python<'_>) -> PyResult<bool> + Send>;
+
+/// How work asks Python for something.
+#[derive(Debug)]
+pub(crate) enum Caller {
+    /// On this thread, which entered.
+    Here { raised: Option<PyErr> },
+    /// On the thread that entered, which waits for requests.
+    There { ask: Sender<Request>, answered: Receiver<bool> },
+}
+
+impl Caller {
+    /// Whether the work is to go on; not after an exception.
+    pub(crate) fn call(&mut self, request: impl FnOnce(Python<'_>) -> PyResult<bool> + Send + 'static) -> bool {
+        match self {
+            Caller::Here { raised } => match Python::attach(request) {
+                Ok(goes_on) => goes_on,
+                Err(error) => {
+                    *raised = Some(error);
+                    false
+                }
+            },
+            Caller::There { ask, answered } => ask.send(Box::new(request)).is_ok() && answered.recv().unwrap_or(false),
+        }
+    }
+}
+
 impl<'py> Entry<'py> {
+    /// For work on one thread that looks at no flag, and so is not interrupted: it ends first.
+    pub(crate) fn to_the_end() -> Self {
+        Entry { n_threads: 1, cost: 0, progress: None }
+    }
+
     /// Runs `work` without the GIL.
     ///
     /// # Errors
     /// The engine's, as exceptions; what a signal handler or the progress callback raised; `RuntimeError` for a panic.
     pub(crate) fn run<T: Send>(self, py: Python<'py>, work: impl FnOnce(&Control) -> Result<T> + Send) -> PyResult<T> {
+        self.run_with_calls(py, |control, _| work(control))
+    }
+
+    /// The same of work that asks Python meanwhile; what its calls raise comes through, in place of what `work` returns.
+    pub(crate) fn run_with_calls<T: Send>(
+        self,
+        py: Python<'py>,
+        work: impl FnOnce(&Control, &mut Caller) -> Result<T> + Send,
+    ) -> PyResult<T> {
         let control = Control::with_threads(self.n_threads);
         // Unwind safety: after a panic nothing that `work` could have left half done is looked at again.
-        let guarded = || catch_unwind(AssertUnwindSafe(|| work(&control)));
+        let guarded = |caller: &mut Caller| catch_unwind(AssertUnwindSafe(|| work(&control, caller)));
         let watched = self.cost >= SHORT && (self.progress.is_some() || on_main_thread(py)?);
-        let outcome = if watched { self.watch(py, &control, guarded)? } else { detach(py, guarded) };
+        let outcome = if watched {
+            self.watch(py, &control, guarded)?
+        } else {
+            let mut caller = Caller::Here { raised: None };
+            let outcome = detach(py, || guarded(&mut caller));
+            match caller {
+                Caller::Here { raised: Some(error) } => return Err(error),
+                Caller::Here { raised: None } | Caller::There { .. } => outcome,
+            }
+        };
         if let Some(progress) = &self.progress {
             progress.call1((control.n_done(),))?;
         }
@@ -57,37 +109,51 @@ impl<'py> Entry<'py> {
         &self,
         py: Python<'py>,
         control: &Control,
-        work: impl FnOnce() -> Outcome<T> + Send,
+        work: impl FnOnce(&mut Caller) -> Outcome<T> + Send,
     ) -> PyResult<Outcome<T>> {
-        let slot = Mutex::new(None);
-        let ready = Condvar::new();
+        let (done, mut outcome) = channel();
+        let (ask, mut asked) = channel();
+        let (answer, answered) = channel();
         thread::scope(|scope| {
-            let run = || {
-                let outcome = work();
-                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-                ready.notify_one();
+            let run = move || {
+                let mut caller = Caller::There { ask, answered };
+                // Whoever entered waits for it.
+                _ = done.send(work(&mut caller));
             };
             thread::Builder::new()
                 .name("spinney".into())
                 .spawn_scoped(scope, run)
-                .map_err(|error| PyMemoryError::new_err(format!("cannot start a thread: {error}")))?;
+                .map_err(|_| raise(ErrorKind::Threads { n_threads: 1 }.into()))?;
             let mut raised = None;
             loop {
-                let outcome = detach(py, || {
-                    let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-                    let waited = ready.wait_timeout_while(slot, WAKE, |outcome| outcome.is_none());
-                    waited.unwrap_or_else(PoisonError::into_inner).0.take()
-                });
-                match (outcome, raised) {
-                    (Some(_), Some(error)) => return Err(error),
-                    (Some(outcome), None) => return Ok(outcome),
-                    (None, error @ Some(_)) => raised = error,
-                    (None, None) => {
-                        raised = self.look(py, control).err();
-                        if raised.is_some() {
-                            control.stop();
-                        }
+                // The end of the work hangs up on requests.
+                let (asked, outcome) = (&mut asked, &mut outcome);
+                let request: std::result::Result<Request, _> = detach(py, move || asked.recv_timeout(WAKE));
+                let looked = match request {
+                    Ok(_) if raised.is_some() => {
+                        _ = answer.send(false);
+                        Ok(())
                     }
+                    Ok(request) => {
+                        let goes_on = py.check_signals().and_then(|()| request(py));
+                        _ = answer.send(*goes_on.as_ref().unwrap_or(&false));
+                        goes_on.map(|_| ())
+                    }
+                    Err(RecvTimeoutError::Timeout) if raised.is_some() => Ok(()),
+                    Err(RecvTimeoutError::Timeout) => self.look(py, control),
+                    Err(RecvTimeoutError::Disconnected) => {
+                        let outcome = detach(py, move || outcome.recv());
+                        return match raised {
+                            Some(error) => Err(error),
+                            None => {
+                                outcome.map_err(|_| PyRuntimeError::new_err("a bug in spinney: no outcome of work"))
+                            }
+                        };
+                    }
+                };
+                if let Err(error) = looked {
+                    raised = Some(error);
+                    control.stop();
                 }
             }
         })

@@ -1,4 +1,5 @@
-//! The engine's errors as Python exceptions: one map, so that a kind of error is the same exception everywhere.
+//! The engine's errors as Python exceptions: one map, so that a kind of error is the same exception everywhere, in the words
+//! of Python's parameters.
 
 use std::io;
 
@@ -6,11 +7,60 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyValueErr
 use pyo3::prelude::*;
 use spinney::{Error, ErrorKind};
 
+/// What the engine calls arguments and values, and what Python's users call them.
+const WORDS: [(&str, &str); 17] = [
+    ("X of the validation set", "X_val"),
+    ("each row of X of the validation set", "each row of X_val"),
+    ("y of the validation set", "y_val"),
+    ("n_trees", "n_estimators"),
+    ("sampling", "max_samples"),
+    ("strategy", "output_strategy"),
+    ("delta", "huber_delta"),
+    ("power", "tweedie_power"),
+    ("Joint, or Projected without relabelled leaves, for weak models that are no trees", "'joint' or 'projected'"),
+    (
+        "Float64, except with the strategy Projected without relabelled leaves",
+        "'float64', except with relabel_leaves=False",
+    ),
+    ("Float64 for the log loss of three and more classes", "'float64' for the log loss of three and more classes"),
+    ("Float8", "'float8'"),
+    ("LogLoss", "'log_loss'"),
+    ("SquaredError for numbers", "'squared_error' for numbers"),
+    ("LogLoss or Exponential", "'log_loss' or 'exponential'"),
+    ("data", "training_data"),
+    (
+        "data, sampling and seed of the fit",
+        "X, y and sample_weight of the fit, and the estimator's parameters as they were",
+    ),
+];
+
+/// The Python word for what the engine says, where it has another.
+fn word(text: &str) -> &str {
+    WORDS.iter().find(|(engine, _)| *engine == text).map_or(text, |(_, python)| *python)
+}
+
+/// The message of an error in Python's words.
+fn message(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::Shape { what, expected, got } => {
+            Error::from(ErrorKind::Shape { what: word(what), expected: *expected, got: *got }).to_string()
+        }
+        ErrorKind::Invalid { what, got, accepted } => {
+            let got = word(got).to_owned();
+            Error::from(ErrorKind::Invalid { what: word(what), got, accepted: word(accepted) }).to_string()
+        }
+        _ => error.to_string(),
+    }
+}
+
 /// The exception for an error of the engine; its message names the argument.
 pub(crate) fn raise(error: Error) -> PyErr {
-    let message = error.to_string();
+    let message = message(&error);
     match error.kind() {
-        ErrorKind::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        ErrorKind::Threads { n_threads } if *n_threads > 1 => PyMemoryError::new_err(format!(
+            "cannot start {n_threads} threads: lower n_jobs, or leave more memory or threads to the process"
+        )),
+        ErrorKind::Threads { .. } | ErrorKind::OutOfMemory { .. } => PyMemoryError::new_err(message),
         ErrorKind::File { path, code: Some(code), message, .. } if cfg!(unix) => {
             // Python makes of the number the exception that belongs to it, `FileNotFoundError` and so on.
             let message = message.split(" (os error").next().unwrap_or_default().to_owned();

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use spinney::{Forest, Matrix, Precision, Targets, TreeConfig};
+use spinney::{Dataset, Forest, Matrix, Precision, Targets, TreeConfig};
 
 use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights, n_stored};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
 use crate::names::{kind_of, n_classes, name_of};
 use crate::output;
 use crate::projection;
@@ -51,7 +51,9 @@ pub(crate) fn fit_tree(
     let weights = weights.view()?;
     let cost = cost_of_tree(&x, &y, &config);
     let entry = Entry { n_threads: 1, cost, progress: None };
-    entry.run(py, |control| config.fit_weighted(&x, &y, weights, control).map(Forest::from)).map(PyForest::from)
+    entry
+        .run(py, |control| config.fit(Dataset::new(&x, &y).weights(weights), control).map(Forest::from))
+        .map(PyForest::from)
 }
 
 /// Grows the trees `config["trees"]` of a forest.
@@ -71,12 +73,12 @@ pub(crate) fn fit_forest<'py>(
     let weights = weights.view()?;
     let cost = cost_of_tree(&x, &y, &config.tree).saturating_mul(trees.len());
     let entry = Entry { n_threads, cost, progress };
-    entry.run(py, |control| config.fit_trees_weighted(trees, &x, &y, weights, control)).map(PyForest::from)
+    entry.run(py, |control| config.fit_trees(trees, Dataset::new(&x, &y).weights(weights), control)).map(PyForest::from)
 }
 
 /// Rough steps of growing one tree.
 fn cost_of_tree(x: &Matrix<'_>, y: &Targets<'_>, config: &TreeConfig) -> usize {
-    let growth = n_stored(x).saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE);
+    let growth = x.n_stored().saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE);
     growth.saturating_add(projection::cost_of_tree(config.output_projection.as_ref(), y))
 }
 
@@ -84,7 +86,7 @@ impl PyForest {
     /// How to run a walk of `x` down the trees that writes `width` values a row.
     fn entry<'py>(&self, x: &Matrix<'_>, width: usize, n_threads: usize) -> Entry<'py> {
         let per_row = width.saturating_add(STEPS_PER_VALUE).saturating_mul(self.0.n_trees());
-        let cost = x.n_samples().saturating_mul(per_row).saturating_add(n_stored(x));
+        let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
         Entry { n_threads, cost, progress: None }
     }
 
@@ -213,18 +215,22 @@ impl PyForest {
 
     /// Predictions for the training rows by the trees that did not see them (NaN where there is none), and how many
     /// trees that were.
-    #[pyo3(signature = (config, x, sample_weight, n_threads=1))]
+    #[pyo3(signature = (config, x, y, sample_weight, n_threads=1))]
     fn oob_predict<'py>(
         &self,
         py: Python<'py>,
         config: PyForestConfig,
         x: PyMatrix<'py>,
+        y: PyTargets<'py>,
         sample_weight: Option<PyReadonlyArray1<'py, f64>>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let (x, w, config) = (x.view()?, contiguous_weights(sample_weight.as_ref())?, config.into_config()?);
+        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+        let w = contiguous_weights(sample_weight.as_ref())?;
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
-        let oob = entry.run(py, |control| self.0.oob_predict(&config, &x, w.as_deref(), control))?;
+        let oob = entry.run(py, |control| {
+            self.0.oob_predict(&config, Dataset::new(&x, &y).sample_weight(w.as_deref()), control)
+        })?;
         (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
 
@@ -242,7 +248,8 @@ impl PyForest {
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
         let n_nodes: usize = self.0.trees().iter().map(|tree| tree.n_nodes()).sum();
         let entry = Entry { cost: entry.cost.saturating_add(n_nodes.saturating_mul(STEPS_PER_VALUE)), ..entry };
-        let pruned = entry.run(py, |control| self.0.prune_reduced_error(&x, &y, w.as_deref(), control))?;
+        let pruned = entry
+            .run(py, |control| self.0.prune_reduced_error(Dataset::new(&x, &y).sample_weight(w.as_deref()), control))?;
         Ok(PyForest::from(pruned))
     }
 
@@ -253,8 +260,24 @@ impl PyForest {
         py: Python<'py>,
         outputs: Option<Vec<usize>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let importances = self.0.feature_importances(outputs.as_deref()).map_err(raise)?;
+        let importances = Entry::to_the_end().run(py, |_| self.0.feature_importances(outputs.as_deref()))?;
         Ok(output::vector(py, importances))
+    }
+
+    /// (n_points, width) float64: the mean prediction at each point, whose columns are values of `features`.
+    #[pyo3(signature = (features, points, n_threads=1))]
+    fn partial_dependence<'py>(
+        &self,
+        py: Python<'py>,
+        features: Vec<usize>,
+        points: PyReadonlyArray2<'py, f32>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let points = points.as_array();
+        let nodes: usize = self.0.trees().iter().map(|tree| tree.n_nodes()).sum();
+        let entry = Entry { n_threads, cost: nodes.saturating_mul(points.nrows().max(1)), progress: None };
+        let means = entry.run(py, |control| self.0.partial_dependence(&features, points, control))?;
+        Ok(output::array(py, means))
     }
 
     /// The same trees with numbers of type "float16" or "float32" in the leaves.
@@ -289,7 +312,9 @@ impl PyForest {
         let weights = weights.view()?;
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
         let sampling = sampling(bootstrap, max_samples);
-        entry.run(py, |control| self.0.with_stored_rows(&x, &y, weights, sampling, seed, control)).map(PyForest::from)
+        entry
+            .run(py, |control| self.0.with_stored_rows(Dataset::new(&x, &y).weights(weights), sampling, seed, control))
+            .map(PyForest::from)
     }
 
     /// The mean over trees of the largest difference between a leaf's value here and in `other`.
@@ -300,13 +325,13 @@ impl PyForest {
 
     /// The model as bytes: the same bytes whenever the model is the same.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        output::bytes(py, &self.0.to_bytes().map_err(raise)?)
+        output::model_bytes(py, || self.0.to_bytes())
     }
 
     /// The model that `to_bytes` wrote; every tree is proven before use.
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<PyForest> {
-        Forest::from_bytes(bytes).map(PyForest::from).map_err(raise)
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyForest> {
+        Entry::to_the_end().run(py, |_| Forest::from_bytes(bytes)).map(PyForest::from)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {

@@ -49,14 +49,6 @@ impl PyMatrix<'_> {
     }
 }
 
-/// Number of stored values of X: the size of the work on it.
-pub(crate) fn n_stored(x: &Matrix<'_>) -> usize {
-    match x {
-        Matrix::Dense(x) => x.len(),
-        Matrix::Csr(x) | Matrix::Csc(x) => x.values().len(),
-    }
-}
-
 /// The attributes of a scipy CSR or CSC matrix.
 #[derive(Debug, FromPyObject)]
 pub(crate) struct PySparse<'py> {

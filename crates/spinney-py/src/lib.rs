@@ -34,7 +34,7 @@ mod _spinney {
     use pyo3::types::PyDict;
 
     #[pymodule_export]
-    use crate::boost::{PyBoosted, PyStaged, fit_boosting, fit_boosting_with, weights_by_row};
+    use crate::boost::{PyBoosted, PyStaged, fit_boosting, fit_boosting_with, refit_leaves, weights_by_row};
     #[pymodule_export]
     use crate::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
     #[pymodule_export]

@@ -7,9 +7,9 @@ use ndarray::{ArrayD, IxDyn};
 use numpy::{Element, PyArrayDyn, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use spinney::model_file::{Array, Extra, Kind, Values, inspect};
-use spinney::{Model, ModelFile};
+use spinney::{ErrorKind, Model, ModelFile};
 
 use crate::boost::PyBoosted;
 use crate::compress::PyCompressed;
@@ -21,12 +21,7 @@ use crate::names::{kind_of, name_of};
 use crate::output;
 
 /// A model, the estimator's text, and its arrays by name.
-type PyParts<'py> = (Bound<'py, PyAny>, Option<String>, Bound<'py, PyDict>);
-
-/// Work on files is not interrupted: half a file would be of no use.
-fn on_files<'py>() -> Entry<'py> {
-    Entry { n_threads: 1, cost: 0, progress: None }
-}
+type PyParts<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyString>>, Bound<'py, PyDict>);
 
 /// Writes a model with the text and the arrays of an estimator, in place of an old file or not at all.
 #[pyfunction]
@@ -34,18 +29,19 @@ pub(crate) fn save_model(
     py: Python<'_>,
     path: PathBuf,
     model: Bound<'_, PyAny>,
-    estimator: Option<String>,
+    estimator: Option<Bound<'_, PyString>>,
     arrays: BTreeMap<String, Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let arrays: PyResult<_> = arrays.into_iter().map(|(name, array)| Ok((name, array_of(&array)?))).collect();
+    let estimator = estimator.map(|text| copied(text.to_str()?)).transpose()?;
     let file = ModelFile { model: model_of(&model)?, extra: Extra { estimator, arrays: arrays? } };
-    on_files().run(py, |_| file.save(&path))
+    Entry::to_the_end().run(py, |_| file.save(&path))
 }
 
 /// Reads what `save_model` wrote; every tree is proven before use, the rest is not looked into.
 #[pyfunction]
 pub(crate) fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<PyParts<'_>> {
-    let file = on_files().run(py, |_| ModelFile::load(&path))?;
+    let file = Entry::to_the_end().run(py, |_| ModelFile::load(&path))?;
     parts(py, file)
 }
 
@@ -53,14 +49,14 @@ pub(crate) fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<PyParts<'_>>
 #[pyfunction]
 pub(crate) fn read_model<'py>(py: Python<'py>, bytes: PyReadonlyArray1<'py, u8>) -> PyResult<PyParts<'py>> {
     let bytes = bytes.as_slice()?;
-    let file = on_files().run(py, |_| ModelFile::from_bytes(bytes))?;
+    let file = Entry::to_the_end().run(py, |_| ModelFile::from_bytes(bytes))?;
     parts(py, file)
 }
 
 /// What the header of a model file tells.
 #[pyfunction]
 pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let summary = on_files().run(py, |_| inspect(&path))?;
+    let summary = Entry::to_the_end().run(py, |_| inspect(&path))?;
     let kind = match summary.kind {
         Kind::Forest => "forest",
         Kind::Boosted => "boosted",
@@ -90,8 +86,18 @@ pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_,
     about.set_item("n_bytes", summary.n_bytes)?;
     about.set_item("n_header_bytes", summary.n_header_bytes)?;
     about.set_item("tensors", tensors)?;
-    about.set_item("estimator", summary.estimator)?;
+    about.set_item("estimator", summary.estimator.map(|text| output::text(py, &text)).transpose()?)?;
     Ok(about)
+}
+
+/// A copy of a text, whose memory may be refused.
+fn copied(text: &str) -> PyResult<String> {
+    let mut copy = String::new();
+    let bytes = text.len();
+    let refused = || raise(ErrorKind::OutOfMemory { what: "the text of the estimator", bytes }.into());
+    copy.try_reserve_exact(bytes).map_err(|_| refused())?;
+    copy.push_str(text);
+    Ok(copy)
 }
 
 fn model_of(model: &Bound<'_, PyAny>) -> PyResult<Model> {
@@ -112,12 +118,14 @@ fn parts(py: Python<'_>, file: ModelFile) -> PyResult<PyParts<'_>> {
         Model::Forest(forest) => PyForest::from(forest).into_pyobject(py)?.into_any(),
         Model::Boosted(boosted) => PyBoosted::from(boosted).into_pyobject(py)?.into_any(),
         Model::Compressed(compressed) => PyCompressed::from(compressed).into_pyobject(py)?.into_any(),
+        _ => return Err(PyRuntimeError::new_err("a model of a kind without a name")),
     };
     let arrays = PyDict::new(py);
     for (name, array) in file.extra.arrays {
         arrays.set_item(name, array_to(py, array)?)?;
     }
-    Ok((model, file.extra.estimator, arrays))
+    let estimator = file.extra.estimator.map(|text| output::text(py, &text)).transpose()?;
+    Ok((model, estimator, arrays))
 }
 
 /// The values of a numpy array in C order.

@@ -1,6 +1,9 @@
-//! What the Python package calls the engine's values.
+//! What the Python package calls the engine's values. Enums of the engine may grow: what is new has no name until it gets one
+//! here.
 
-use spinney::{Criterion, Outputs};
+use spinney::{Criterion, Outputs, StepDtype};
+
+const UNNAMED: &str = "without a name";
 
 /// A criterion, as models tell it: that of projected outputs is the variance.
 pub(crate) fn name_of(criterion: Criterion) -> &'static str {
@@ -8,6 +11,17 @@ pub(crate) fn name_of(criterion: Criterion) -> &'static str {
         Criterion::Gini => "gini",
         Criterion::Entropy => "entropy",
         Criterion::Variance => "squared_error",
+        Criterion::Poisson => "poisson",
+        _ => UNNAMED,
+    }
+}
+
+/// The type of step sizes.
+pub(crate) fn name_of_dtype(dtype: StepDtype) -> &'static str {
+    match dtype {
+        StepDtype::Float64 => "float64",
+        StepDtype::Float8 => "float8",
+        _ => UNNAMED,
     }
 }
 
@@ -17,6 +31,7 @@ pub(crate) fn kind_of(outputs: &Outputs) -> &'static str {
         Outputs::Real { .. } => "numbers",
         Outputs::Classes { .. } => "classes",
         Outputs::Labels { .. } => "labels",
+        _ => UNNAMED,
     }
 }
 
@@ -26,5 +41,6 @@ pub(crate) fn n_classes(outputs: &Outputs) -> Vec<i64> {
         Outputs::Real { n_outputs } => vec![1; *n_outputs],
         Outputs::Classes { n_classes } => n_classes.iter().map(|&k| i64::from(k)).collect(),
         Outputs::Labels { n_labels } => vec![2; *n_labels],
+        other => vec![1; other.n_outputs()],
     }
 }

@@ -3,8 +3,10 @@
 use ndarray::{Array, Array2, ArrayView2, Dimension};
 use numpy::{Element, IntoPyArray, PyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
+use spinney::Result;
 
+use crate::enter::Entry;
 use crate::input::collected;
 
 /// A new array of zeros in C order, in numpy's memory. numpy asks the system for large pages where an array is large: far
@@ -57,13 +59,27 @@ pub(crate) fn owned(what: &'static str, rows: ArrayView2<'_, f64>) -> PyResult<A
     Ok(Array2::from_shape_vec(rows.dim(), values).expect("as many values as the matrix has"))
 }
 
-/// A copy of some bytes.
+/// A text of any length. Where PyO3 makes strings by itself, memory that is refused is a panic.
 ///
 /// # Errors
 /// `MemoryError`.
-pub(crate) fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn text<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    PyString::from_bytes(py, text.as_bytes())
+}
+
+/// The bytes of a model, which are made and copied without the GIL.
+///
+/// # Errors
+/// Those of `to_bytes`; `MemoryError`.
+pub(crate) fn model_bytes<'py>(
+    py: Python<'py>,
+    to_bytes: impl FnOnce() -> Result<Vec<u8>> + Send,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = Entry::to_the_end().run(py, |_| to_bytes())?;
     PyBytes::new_with(py, bytes.len(), |copy| {
-        copy.copy_from_slice(bytes);
-        Ok(())
+        Entry::to_the_end().run(py, |_| {
+            copy.copy_from_slice(&bytes);
+            Ok(())
+        })
     })
 }

@@ -74,14 +74,12 @@ impl PyOutputProjection {
     /// Matrices are moved: they may be large.
     pub(crate) fn into_projection(self) -> PyResult<OutputProjection> {
         let given = |matrices: Vec<PyProjectionMatrix>| matrices.into_iter().map(|matrix| matrix.0).collect();
-        Ok(OutputProjection {
-            family: match &self.family {
-                Some(family) => family.to_projection()?,
-                None => Projection::Given(given(self.matrices)),
-            },
-            n_projections: NProjections::Count(self.n_projections),
-            scope: if self.shared { ProjectionScope::Forest } else { ProjectionScope::Tree },
-        })
+        let family = match &self.family {
+            Some(family) => family.to_projection()?,
+            None => Projection::Given(given(self.matrices)),
+        };
+        let scope = if self.shared { ProjectionScope::Forest } else { ProjectionScope::Tree };
+        Ok(OutputProjection::new(family).n_projections(self.n_projections).scope(scope))
     }
 }
 
@@ -126,30 +124,16 @@ enum Drawn {
 
 /// Rough steps of drawing a projection for y and of applying it.
 pub(crate) fn cost_of_tree(projection: Option<&OutputProjection>, y: &Targets<'_>) -> usize {
-    let n_outputs = n_columns(y);
+    let n_outputs = y.width();
     // A number that is refused costs nothing.
     projection.map_or(0, |p| cost(n_outputs, p.n_projections.resolve(n_outputs).unwrap_or(0), Some(y)))
 }
 
-/// Number of columns of predictions.
-pub(crate) fn n_columns(y: &Targets<'_>) -> usize {
-    match y {
-        Targets::Real(y) => y.ncols(),
-        Targets::Classes { n_classes, .. } => n_classes.iter().map(|&k| k as usize).sum(),
-        Targets::Labels(labels) => labels.n_labels(),
-    }
-}
-
 fn cost(n_outputs: usize, n_projections: usize, y: Option<&Targets<'_>>) -> usize {
-    let n_entries = y.map_or(0, |y| match y {
-        Targets::Real(y) => y.len(),
-        Targets::Classes { codes, .. } => codes.len(),
-        Targets::Labels(labels) => labels.indices().len(),
-    });
+    let n_entries = y.map_or(0, Targets::n_stored);
     n_projections.saturating_mul(n_outputs.saturating_add(n_entries))
 }
 
-/// Projections that keep all squared distances between `n_samples` rows within 1 ± eps.
 /// Number of projections of `n_outputs` outputs: that count, that share of them, or by default their logarithm.
 #[pyfunction]
 #[pyo3(signature = (n_outputs, count=None, share=None))]
@@ -158,6 +142,7 @@ pub(crate) fn count_projections(n_outputs: usize, count: Option<usize>, share: O
     rule.resolve(n_outputs).map_err(raise)
 }
 
+/// Projections that keep all squared distances between `n_samples` rows within 1 ± eps.
 #[pyfunction]
 #[pyo3(name = "johnson_lindenstrauss_dim")]
 pub(crate) fn py_johnson_lindenstrauss_dim(n_samples: usize, eps: f64) -> PyResult<usize> {

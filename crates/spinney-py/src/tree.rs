@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray3};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use spinney::{RuleStyle, Tree};
 
 use crate::enter::Entry;
@@ -65,7 +65,7 @@ impl PyTree {
 
     /// (n_nodes, n_outputs, max_n_classes): means of numbers, frequencies of classes.
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
-        Ok(output::array(py, self.0.value().map_err(raise)?))
+        Ok(output::array(py, Entry::to_the_end().run(py, |_| self.0.value())?))
     }
 
     /// Links and impurities of minimal cost-complexity pruning.
@@ -76,18 +76,23 @@ impl PyTree {
 
     /// The leaves as text, one rule a line.
     #[pyo3(signature = (feature_names, column_names, decimals, max_depth, top_k))]
-    fn rules(
+    fn rules<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         feature_names: Option<Vec<String>>,
         column_names: Option<Vec<String>>,
         decimals: Option<usize>,
         max_depth: Option<usize>,
         top_k: usize,
-    ) -> PyResult<String> {
+    ) -> PyResult<Bound<'py, PyString>> {
         let (feature_names, column_names) = (feature_names.as_deref(), column_names.as_deref());
-        let style = RuleStyle { feature_names, column_names, decimals, max_depth, top_k };
-        self.entry().run(py, |control| self.0.rules(&style, control))
+        let style = RuleStyle::default()
+            .feature_names(feature_names)
+            .column_names(column_names)
+            .decimals(decimals)
+            .max_depth(max_depth)
+            .top_k(top_k);
+        output::text(py, &self.entry().run(py, |control| self.0.rules(&style, control))?)
     }
 }
 

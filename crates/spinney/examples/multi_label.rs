@@ -1,7 +1,7 @@
 //! Sparse features, sparse labels, the best three labels of each row: `cargo run --release --example multi_label`.
 #![allow(clippy::print_stdout)]
 
-use spinney::{Control, Criterion, ForestConfig, LabelView, Matrix, Result, SparseView, Targets};
+use spinney::{Control, Criterion, ForestConfig, LabelView, Matrix, Result, Targets};
 
 const N_SAMPLES: usize = 3000;
 const N_TOPICS: usize = 50;
@@ -20,12 +20,12 @@ fn main() -> Result<()> {
     let label_starts: Vec<usize> = (0..=N_SAMPLES).map(|i| 2 * i).collect();
     let counts = vec![1.0; words.len()];
     // Views check their arrays once; everything after trusts them. Nothing is copied that can be borrowed.
-    let x = Matrix::Csr(SparseView::try_new(&row_starts[..], &words[..], &counts[..], N_TOPICS * WORDS_OF_A_TOPIC)?);
+    let x = Matrix::csr(&row_starts[..], &words[..], &counts[..], N_TOPICS * WORDS_OF_A_TOPIC)?;
     let y = Targets::Labels(LabelView::try_new(&label_starts[..], &labels[..], 2 * N_TOPICS)?);
 
     let control = Control::with_threads(2);
-    let config = ForestConfig { n_trees: 20, ..ForestConfig::random_forest(Criterion::Gini) };
-    let forest = config.fit(&x, &y, None, &control)?;
+    let config = ForestConfig::random_forest(Criterion::Gini).n_trees(20);
+    let forest = config.fit((&x, &y), &control)?;
 
     let best = forest.predict_topk(&x, 3, &control)?;
     for i in 0..5 {

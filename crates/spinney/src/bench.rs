@@ -3,21 +3,25 @@
 
 use std::time::Instant;
 
-use crate::boost::LossKind;
-use crate::boost::loss::grid::OnGrid;
-use crate::boost::loss::rows::{Cells, LogLossRows, RowLoss, RowTargets};
-use crate::boost::vector::{add_rounded, vectorised};
-use crate::config::{ForestConfig, TreeConfig};
 use crate::control::Control;
+use crate::data::sort::sort_by_value;
+use crate::data::train_y::TrainY;
 use crate::data::{Matrix, SparseColumns, SparseView, Targets};
 use crate::error::Result;
+use crate::exact::Grid;
+use crate::exact::reduce::Workers;
+use crate::forest::config::ForestConfig;
 use crate::forest::grow::{seconds_of_projecting, seconds_of_tree};
-use crate::partition::sort::sort_by_value;
-use crate::partition::sparse::{Columns, Forced, Lookup, Way};
+use crate::loss::LogLoss;
+use crate::loss::log_loss_rows::LogLossRows;
+use crate::loss::rows::{Cells, RowLoss, RowTargets};
+use crate::loss::vector::{add_rounded, vectorised};
+use crate::partition::lottery::Lottery;
+use crate::partition::sparse::{Forced, SparsePartitioner, Way};
+use crate::partition::stored_column::Lookup;
 use crate::partition::{Column, Partitioner, Span, Visitor};
 use crate::rng::{Key, Stream};
-use crate::split::dispatch::SplitY;
-use crate::split::features::Lottery;
+use crate::tree::config::TreeConfig;
 use crate::tree::grower::{Grower, Sample};
 
 /// What a node is visited in.
@@ -54,12 +58,12 @@ impl Visit {
 }
 
 /// Sorts what it is shown, as the search of the best cut does.
-struct Sorter(u64);
+struct Sorter(u64, Control);
 
 impl Visitor for Sorter {
     fn column(&mut self, column: Column<'_>) {
         if !column.sorted {
-            sort_by_value(column.entries);
+            sort_by_value(column.entries, &self.1).expect("nobody stops it");
         }
         self.0 += u64::from(column.entries[0].row());
     }
@@ -98,7 +102,7 @@ impl Nodes {
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn picked(&self, n_node: u32, n_drawn: u32) -> Result<Visit> {
         let lottery = Lottery::new(Key::from_seed(0), self.x.by_row.n_minor(), n_drawn)?;
-        Ok(match Columns::new(&self.x, &[])?.cheapest(n_node, &lottery, n_drawn) {
+        Ok(match SparsePartitioner::new(&self.x, &[])?.cheapest(n_node, &lottery, n_drawn) {
             Way::Columns => Visit::Columns,
             Way::RowsBySet => Visit::RowsBySet,
             Way::RowsByPlace => Visit::RowsByPlace,
@@ -119,11 +123,11 @@ impl Nodes {
         repeats: usize,
     ) -> Result<Vec<f64>> {
         let rows: Vec<u32> = (0..self.n_samples()).collect();
-        let mut columns = Columns::new(&self.x, &rows)?;
+        let mut columns = SparsePartitioner::new(&self.x, &rows)?;
         let spans = self.split(&mut columns, n_node);
         let spans = &spans[..spans.len().min(at_once)];
         let mut times = vec![Vec::with_capacity(repeats); visits.len()];
-        let mut sorter = Sorter(0);
+        let mut sorter = Sorter(0, Control::default());
         for repeat in 0..repeats as u64 {
             for ((times, visit), turn) in times.iter_mut().zip(visits).zip(0..) {
                 // No way finds the columns of the one before it in the cache.
@@ -143,7 +147,7 @@ impl Nodes {
     }
 
     /// Splits the root into nodes of `n_node` samples; what is left over stays in larger ones that are not used.
-    fn split(&self, columns: &mut Columns<'_>, n_node: u32) -> Vec<Span> {
+    fn split(&self, columns: &mut SparsePartitioner<'_>, n_node: u32) -> Vec<Span> {
         let mut done = vec![];
         let mut open = vec![columns.root()];
         while let Some(span) = open.pop() {
@@ -187,7 +191,7 @@ pub fn seconds_of_trees(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'_>, re
     let mut times = [vec![], vec![]];
     for _ in 0..repeats {
         for (carry, times) in [false, true].into_iter().zip(&mut times) {
-            times.push(seconds_of_tree(config, x, y, carry)?);
+            times.push(seconds_of_tree(config, &(x, y).into(), carry)?);
         }
     }
     Ok(times.map(median))
@@ -206,7 +210,7 @@ pub fn milliseconds_of_trees(
     repeats: usize,
     control: &Control,
 ) -> Result<[f64; 2]> {
-    let y = SplitY::new(y)?;
+    let y = TrainY::new(y)?;
     let rows: Vec<u32> = (0..x.n_samples() as u32).collect();
     let start = Instant::now();
     let grower = Grower::binned(config, x, max_bins, |_| 1, control)?;
@@ -214,7 +218,7 @@ pub fn milliseconds_of_trees(
     let mut times = Vec::with_capacity(repeats);
     for repeat in 0..repeats as u64 {
         let start = Instant::now();
-        let sample = Sample::new(&rows, rows.len(), |_| 1, true, &y)?;
+        let sample = Sample::new(&rows, rows.len(), |_| 1, true, &y, &Workers::One)?;
         let key = Key::from_seed(repeat);
         std::hint::black_box(grower.structure(config, &y, config.criterion, &sample, key, control)?);
         times.push(start.elapsed().as_secs_f64() * 1e3);
@@ -227,9 +231,10 @@ pub fn milliseconds_of_trees(
 /// # Errors
 /// As [`ForestConfig::fit`].
 pub fn seconds_of_projection(config: &ForestConfig, x: &Matrix<'_>, y: &Targets<'_>) -> Result<[f64; 2]> {
-    let projecting = seconds_of_projecting(config, x, y)?;
+    let data = (x, y).into();
+    let projecting = seconds_of_projecting(config, &data)?;
     let start = Instant::now();
-    std::hint::black_box(config.fit(x, y, None, &Control::default())?);
+    std::hint::black_box(config.fit(&data, &Control::default())?);
     Ok([projecting, start.elapsed().as_secs_f64()])
 }
 
@@ -260,15 +265,15 @@ pub fn nanoseconds_of_rows(width: usize, n_rows: usize, repeats: usize) -> ([Row
         median(times.collect())
     };
     let losses: [Box<dyn RowLoss<f32>>; 3] =
-        [Box::new(Cells(LossKind::LogLoss)), Box::new(LogLossRows::narrow()), Box::new(LogLossRows::new())];
+        [Box::new(Cells(&LogLoss)), Box::new(LogLossRows::narrow()), Box::new(LogLossRows::new())];
     let mut sum = 0.0;
     let times = losses.map(|loss| RowTimes {
         gradients: time(&mut |row, r| sum += loss.negative_gradients(RowTargets::On(&on), row, r)),
         loss: time(&mut |row, _| sum += loss.loss(RowTargets::On(&on), row)),
     });
-    let magic = vec![f32::magic(8.0, n_rows as f64); width];
+    let grids = vec![Grid::for_sums(8.0, n_rows as f64); width];
     let mut sums = vec![0.0; width];
-    let adding = time(&mut |row, _| vectorised(|| add_rounded(2.0, row, &magic, &mut sums)));
+    let adding = time(&mut |row, _| vectorised(|| add_rounded(2.0, row, &grids, &mut sums)));
     std::hint::black_box((sum, sums));
     (times, adding)
 }

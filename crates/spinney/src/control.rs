@@ -1,8 +1,8 @@
 //! What a caller holds while work is under way: a flag that stops it, a counter that shows how far it is, and
 //! the number of threads.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{ErrorKind, Result, try_with_capacity};
 
@@ -24,9 +24,10 @@ impl Default for Control {
 }
 
 impl Control {
-    /// A fresh handle for work on `n_threads` threads (at least one).
+    /// A fresh handle for work on `n_threads` threads: at least one, and at most 64 or as many as the system runs at once,
+    /// whichever is more.
     pub fn with_threads(n_threads: usize) -> Self {
-        Control { stop: Arc::default(), done: Arc::default(), n_threads: n_threads.max(1) }
+        Control { stop: Arc::default(), done: Arc::default(), n_threads: n_threads.clamp(1, most_threads()) }
     }
 
     /// A handle on the same work that allows one thread.
@@ -87,8 +88,14 @@ impl Control {
     }
 }
 
+/// Threads beyond this number make nothing faster, and each takes memory for its stack and for its part of the work.
+fn most_threads() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).max(64))
+}
+
 /// Steps between two looks at the flag: even where each waits for memory, milliseconds.
-const STEPS: usize = 1 << 16;
+pub(crate) const STEPS: usize = 1 << 16;
 
 /// See [`Control::pulse`].
 #[derive(Debug)]
@@ -106,5 +113,17 @@ impl Pulse<'_> {
         }
         self.left = STEPS;
         self.control.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_at_least_one_and_no_more_than_are_of_use() {
+        assert_eq!([0, 1, 2, 64].map(|n| Control::with_threads(n).n_threads()), [1, 1, 2, 64]);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        assert_eq!(Control::with_threads(usize::MAX).n_threads(), processors.max(64));
     }
 }

@@ -1,6 +1,8 @@
 //! One opaque error for the whole crate; its kind says what went wrong, with the numbers.
 
+use std::error::Error as StdError;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::{fmt, io};
 
 /// What went wrong, with the argument's name and the figures.
@@ -46,6 +48,11 @@ pub enum ErrorKind {
         /// Bytes asked for.
         bytes: usize,
     },
+    /// The system did not start threads, mostly for lack of memory; nothing was changed.
+    Threads {
+        /// Threads asked for.
+        n_threads: usize,
+    },
     /// The stop flag was raised while the work was under way.
     Interrupted,
     /// The system failed to read or write a file; a file that was to be written is as it was before.
@@ -67,9 +74,20 @@ pub enum ErrorKind {
 }
 
 /// Error of every fallible function of this crate.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Its message says all there is to say. [`source`](StdError::source) gives the error of the standard library or of a parser
+/// behind it, for those who look for its type: an [`io::Error`] of files that the system fails to read or write. Errors of
+/// the same kind are equal.
+#[derive(Clone, Debug)]
 pub struct Error {
     kind: ErrorKind,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
+}
+
+impl PartialEq for Error {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
 }
 
 /// Result with this crate's [`Error`].
@@ -79,6 +97,11 @@ impl Error {
     /// What went wrong.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
+    }
+
+    /// The same, caused by `source`.
+    pub(crate) fn caused_by(self, source: impl StdError + Send + Sync + 'static) -> Self {
+        Error { source: Some(Arc::new(source)), ..self }
     }
 
     pub(crate) fn shape(what: &'static str, expected: usize, got: usize) -> Self {
@@ -96,7 +119,7 @@ impl Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { kind }
+        Error { kind, source: None }
     }
 }
 
@@ -116,6 +139,15 @@ impl fmt::Display for Error {
             ErrorKind::OutOfMemory { what, bytes } => {
                 write!(f, "cannot allocate {bytes} bytes for {what}")
             }
+            ErrorKind::Threads { n_threads: 1 } => {
+                write!(f, "cannot start a thread: leave more memory or more threads to the process")
+            }
+            ErrorKind::Threads { n_threads } => {
+                write!(
+                    f,
+                    "cannot start {n_threads} threads: allow fewer, or leave more memory or threads to the process"
+                )
+            }
             ErrorKind::Interrupted => write!(f, "interrupted"),
             ErrorKind::File { path, message, .. } => write!(f, "{}: {message}", path.display()),
             ErrorKind::Corrupt { why } => write!(f, "not a valid spinney model: {why}"),
@@ -123,7 +155,11 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
 
 /// A vector of `len` copies of `value`, or [`ErrorKind::OutOfMemory`]: for sizes that come from data.
 pub(crate) fn try_filled<T: Clone>(what: &'static str, value: T, len: usize) -> Result<Vec<T>> {
@@ -199,6 +235,14 @@ pub(crate) fn try_grow<T>(what: &'static str, v: &mut Vec<T>, len: usize) -> Res
 /// A copy, or [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_copied<T: Copy>(what: &'static str, values: &[T]) -> Result<Vec<T>> {
     try_collected(what, values.iter().copied())
+}
+
+/// A copy of a text, or [`ErrorKind::OutOfMemory`].
+pub(crate) fn try_string(what: &'static str, text: &str) -> Result<String> {
+    let mut copy = String::new();
+    copy.try_reserve_exact(text.len()).map_err(|_| out_of_memory::<u8>(what, text.len()))?;
+    copy.push_str(text);
+    Ok(copy)
 }
 
 /// Memory for `len` values that cannot be had.

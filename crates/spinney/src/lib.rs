@@ -3,18 +3,18 @@
 //!
 //! ```
 //! use ndarray::array;
-//! use spinney::{Control, Criterion, ForestConfig, LabelView, Matrix, SparseView, Targets};
+//! use spinney::{Control, Criterion, ForestConfig, LabelView, Matrix};
 //!
 //! // Four documents over five words (CSR), and their tags out of three (CSR without values).
-//! let x = SparseView::try_new(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
+//! let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
 //! let y = LabelView::try_new(vec![0, 2, 3, 4, 5], vec![0, 1, 0, 2, 2], 3)?;
-//! let config = ForestConfig { n_trees: 20, seed: 7, ..ForestConfig::extra_trees(Criterion::Gini) };
+//! let config = ForestConfig::extra_trees(Criterion::Gini).n_trees(20).seed(7);
 //!
 //! let control = Control::with_threads(2); // another thread may call control.clone().stop()
-//! let forest = config.fit(&Matrix::Csr(x), &Targets::Labels(y), None, &control)?;
+//! let forest = config.fit((x, y), &control)?;
 //!
 //! let question = array![[1.0f32, 0.0, 0.0, 0.0, 0.0]];
-//! let best = forest.predict_topk(&question.view().into(), 1, &control)?;
+//! let best = forest.predict_topk(&question, 1, &control)?;
 //! assert_eq!(best.indices[[0, 0]], 0);
 //! assert!(best.scores[[0, 0]] > 0.9);
 //! # Ok::<(), spinney::Error>(())
@@ -24,28 +24,60 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`data`] | what enters, borrowed and valid by construction: X in any layout, y of any kind, weights as exact integers; X in bins |
-//! | `partition` | who is in a node, and in what order along a feature. Sees x, never y |
-//! | `criterion` | impurity of the two sides of a cut, from exact sums. Sees y, never x |
-//! | `split` | the search of one node: the lottery of features, the scan of cuts, of samples or of histograms; `dispatch` joins runtime tags and types |
+//! | `rng`, `pool`, `rounds` | randomness as a function of keys; threads; the loop of learners that grow in rounds |
+//! | `exact` | sums that do not show the order of addition: powers of two, grids, means; where rows of several workers would be added |
+//! | [`data`] | what enters, borrowed and valid by construction: a [`Dataset`] of X in any layout, y of any kind, weights as exact integers; X in bins |
+//! | `criterion` | impurity of the two sides of a cut, from exact sums, and the table of criteria. Sees y, never x |
+//! | [`loss`] | what is minimised: one file a loss, with all that follows from it |
+//! | `partition` | who is in a node, and in what order along a feature; the [`Decision`] of a node, the one comparison with a threshold. Sees x, never y |
+//! | `split` | the search of one node: the scan of cuts, of samples or of histograms, and the expansion to its children; `dispatch` joins runtime tags and types |
 //! | [`projection`] | random combinations of outputs that splits are searched on in place of y |
 //! | [`tree`] | the growth loop and its frontier; the finished tree; leaves, walking, importances, pruning, rules |
-//! | [`boost`] | gradient boosting: losses, stages of trees, steps, the scores they add up to |
-//! | [`compress`] | sparse linear models over the nodes of a forest, and smaller forests of them |
+//! | [`model`] | the one form of all models: trees, what each adds to the scores, what scores mean; predictions, best columns, importances |
 //! | [`forest`] | rows of each tree, trees in parallel, means over trees, out-of-bag |
+//! | [`boost`] | gradient boosting: stages of trees, steps, the scores they add up to |
+//! | [`compress`] | sparse linear models over the nodes of a forest, and smaller forests of them |
 //! | [`model_file`] | bytes and files, in and out; every tree is proven before use |
-//! | `rng`, `pool` | randomness as a function of keys; threads |
+//!
+//! From the ground up: imports go to rows above, never below: `tests/architecture.rs` has the floors and reads the sources.
+//!
+//! # Glossary
+//!
+//! scikit-learn's words: *sample*, *feature*, *target*, *label*, *weight*, *node*, *leaf*, *split*, *threshold*, *impurity*,
+//! *stage*, *learning rate*. Besides:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | output | a column of y |
+//! | score | what trees add up to for a column, before the link; a margin in other libraries |
+//! | link | what a row of scores means: numbers, probabilities |
+//! | step | what multiplies a weak model in a stage of boosting, one for each score |
+//! | cut | a place between two neighbouring values of a feature in a node; a split is a cut of a feature |
+//! | decision | the test of a node: which values go left, and to which side missing ones go |
+//! | bin, code | a range of values of a feature; the number of a bin |
+//! | slot | a column of predictions of classes or labels that a sample occupies with weight |
+//! | unit | the power of two of which all weights of a fit are whole multiples |
+//! | grid, spacing | the multiples of a power of two, the spacing, that floats are rounded to so that their sums are exact |
+//! | fixed point | numbers as whole numbers: times a power of two, without their fractions |
+//! | worker | one of those that each have some of the rows of a fit; today there is one |
+//! | cell | a value other than zero that a column of sparse X stores, in bins |
+//! | frame | the centre and the grid of targets that a node and its descendants share |
+//! | lottery | the order in which the features of a node count as drawn |
+//! | moved, rest | the samples on the two sides of a cut while a scan moves them from one to the other |
+//! | urn | the samples that bootstrap draws from |
+//! | indicator | of compression: whether a sample passes a node |
 //!
 //! # One fit
 //!
-//! 1. [`ForestConfig::fit`] checks parameters and data, and brings X into the form that growth wants: columns, and for sparse
-//!    X the rows as well; sorted once where nodes draw most features.
+//! 1. [`ForestConfig::fit`] takes a [`Dataset`], checks parameters and data, and brings X into the form that growth wants:
+//!    columns, and for sparse X the rows as well; sorted once where nodes draw most features.
 //! 2. Each tree has a key of its own, made from the seed and its index. The key draws the tree's rows and, with the path
 //!    from the root, every node's features and thresholds. So a tree does not depend on threads or on other trees.
 //!    With an [output projection](projection) it also draws the matrix by which the tree's own rows of y are projected, and
 //!    the search below reads those.
 //! 3. The growth loop takes a node from the frontier, moves its samples, enters and searches both children. A search is one
-//!    partitioner and one criterion compiled together: the partitioner shows entries, the criterion moves samples.
+//!    partitioner and one criterion compiled together: the partitioner shows entries, the criterion moves samples. It
+//!    returns the gap between two neighbouring values, or codes of bins; growth makes the node's [`Decision`] of it.
 //! 4. When the structure stands, leaves are filled from y itself in one pass over the samples, sparse when that is
 //!    smaller.
 //!
@@ -56,10 +88,18 @@
 //! up, whoever stores them. Ties go to the feature drawn first, then to the lowest threshold. Hence dense, CSR and CSC
 //! input, and any number of threads, give the same bytes; a row of weight zero is no row, and weight two is two rows.
 //!
+//! # Features
+//!
+//! `model-files` (on by default): [`model_file`], and methods such as [`Forest::save`] and [`Forest::from_bytes`]. Without it
+//! the crate depends on no parser.
+//!
 //! # Errors and limits
 //!
 //! Every fallible function returns this crate's [`Error`], whose [`ErrorKind`] carries the argument's name and the
 //! figures. Samples, features, slots and nodes are named by 32 bits. Nothing here is `unsafe`.
+
+// What model files alone read.
+#![cfg_attr(not(feature = "model-files"), allow(dead_code))]
 
 #[cfg(feature = "bench-internals")]
 #[doc(hidden)]
@@ -67,32 +107,51 @@ pub mod bench;
 
 pub mod boost;
 pub mod compress;
-mod config;
 mod control;
 mod criterion;
 pub mod data;
 mod error;
+mod exact;
 pub mod forest;
+pub mod loss;
+pub mod model;
+#[cfg(feature = "model-files")]
 pub mod model_file;
 mod partition;
 mod pool;
 pub mod projection;
 mod rng;
+mod rounds;
+mod setters;
 mod split;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tree;
 
+/// Its example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
 pub use boost::{
-    BoostConfig, Boosted, LineProblem, LineSearch, Loss, LossKind, OutputStrategy, StagedScores, StepDtype, Validation,
-    ValidationTargets, WeakLearner, WeakPredictions,
+    BoostConfig, Boosted, LeafEstimation, OutputStrategy, StageObserver, StageReport, ValidationTargets, WeakLearner,
+    WeakPredictions,
 };
 pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, CrossValidation, Fold};
-pub use config::{Criterion, ForestConfig, MaxFeatures, Sampling, Splitter, TreeConfig};
 pub use control::Control;
-pub use data::{ClassWeight, LabelView, Matrix, RowWeights, SparseView, Targets, targets::Outputs};
+pub use criterion::Criterion;
+pub use data::{
+    ClassWeight, Dataset, FeatureKind, LabelView, Mask, Matrix, RowWeights, Schema, SparseView, Targets,
+    targets::Outputs,
+};
 pub use error::{Error, ErrorKind, Result};
-pub use forest::{DecisionPath, Forest, Oob, TopK};
+pub use forest::{Forest, ForestConfig, Oob, Sampling};
+pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind};
+pub use model::{Additive, DecisionPath, Direction, StagedScores, StepDtype, Term, TopK, TreeWeighting};
+#[cfg(feature = "model-files")]
 pub use model_file::{Model, ModelFile};
+pub use ndarray;
+pub use partition::decision::{Decision, Side, Test};
 pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
-pub use tree::{LeafTable, Node, Precision, PruningPath, RuleStyle, Tree};
+pub use split::Splitter;
+pub use tree::{LeafTable, MaxFeatures, Node, Precision, PruningPath, RuleStyle, Tree, TreeConfig};

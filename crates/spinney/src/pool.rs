@@ -1,4 +1,4 @@
-//! Threads: one private pool for each number of threads and process, made when first needed.
+//! Threads: private pools of each process, made when first needed, with no more threads than there are jobs.
 //!
 //! In: jobs and a number of threads. Out: their results, in the order of the jobs, or the first error. One thread
 //! means the caller's own, without any pool. Pools are keyed by the process id: threads do not survive a fork, so
@@ -10,7 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::error::{Error, Result, try_collected, try_with_capacity};
+use crate::error::{ErrorKind, Result, try_collected, try_push, try_with_capacity};
+
+/// Bytes of the stack of a thread, of which what is not used is not there: as Rust has it, and as much as in other threads.
+const STACK_BYTES: usize = 2 << 20;
 
 struct Entry {
     process: u32,
@@ -18,43 +21,52 @@ struct Entry {
     pool: Arc<ThreadPool>,
 }
 
-/// Entries are never removed: dropping a pool of the parent in a child would signal threads that are not there.
-static POOLS: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+/// The pools of this process, and of those that it was forked from.
+struct Pools(Mutex<Vec<Entry>>);
+
+static POOLS: Pools = Pools(Mutex::new(Vec::new()));
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nothing panics while the lock is held: it guards moves only")
 }
 
-/// The pool of this process with `n_threads` threads.
-fn pool(n_threads: usize) -> Result<Arc<ThreadPool>> {
-    let process = std::process::id();
-    let find = |pools: &[Entry]| {
-        pools.iter().find(|e| e.process == process && e.n_threads == n_threads).map(|e| Arc::clone(&e.pool))
-    };
-    if let Some(pool) = find(&lock(&POOLS)) {
-        return Ok(pool);
+impl Pools {
+    /// A pool of this process for `n_workers` workers, with at most `n_threads` threads: the smallest that there is, or a
+    /// new one of a thread for each worker.
+    fn get(&self, n_workers: usize, n_threads: usize) -> Result<Arc<ThreadPool>> {
+        let process = std::process::id();
+        let find = |pools: &[Entry]| {
+            let fits = |e: &&Entry| e.process == process && (n_workers..=n_threads).contains(&e.n_threads);
+            pools.iter().filter(fits).min_by_key(|e| e.n_threads).map(|e| Arc::clone(&e.pool))
+        };
+        if let Some(pool) = find(&lock(&self.0)) {
+            return Ok(pool);
+        }
+        let refused = || ErrorKind::Threads { n_threads: n_workers };
+        // Threads that start take a little memory, which must not be refused: where stacks alone leave none, none starts.
+        // Memory that is not touched costs nothing.
+        drop(
+            try_with_capacity::<u8>("threads", n_workers.saturating_mul(STACK_BYTES + STACK_BYTES / 4))
+                .map_err(|_| refused())?,
+        );
+        // Built outside the lock, so that a fork on another thread hardly ever copies it held.
+        let built = ThreadPoolBuilder::new()
+            .num_threads(n_workers)
+            .stack_size(STACK_BYTES)
+            .thread_name(|i| format!("spinney-{i}"))
+            .build()
+            .map_err(|_| refused())?;
+        let mut pools = lock(&self.0);
+        if let Some(pool) = find(&pools) {
+            return Ok(pool);
+        }
+        let pool = Arc::new(built);
+        // Jobs that become more and more would leave a pool of each size behind. Threads of a pool end with the work that
+        // still uses it. Pools of other processes stay: dropping one would signal threads that are not here.
+        pools.retain(|e| e.process != process || e.n_threads > n_workers);
+        try_push("threads", &mut pools, Entry { process, n_threads: n_workers, pool: Arc::clone(&pool) })?;
+        Ok(pool)
     }
-    // Built outside the lock, so that a fork on another thread hardly ever copies it held.
-    let built = ThreadPoolBuilder::new()
-        .num_threads(n_threads)
-        .thread_name(|i| format!("spinney-{i}"))
-        .build()
-        .map_err(|_| Error::invalid("n_threads", n_threads, "as many threads as the system can start"))?;
-    let mut pools = lock(&POOLS);
-    if let Some(pool) = find(&pools) {
-        return Ok(pool);
-    }
-    let pool = Arc::new(built);
-    pools.push(Entry { process, n_threads, pool: Arc::clone(&pool) });
-    Ok(pool)
-}
-
-/// Runs `f` inside the pool of `n_threads` threads, or on the caller's thread when `n_threads` is 1.
-///
-/// With one thread there is no pool around `f`: rayon's parallel iterators would go to the global one. Prefer
-/// [`for_each`] and [`map`], which take care of it.
-pub(crate) fn install<R: Send>(n_threads: usize, f: impl FnOnce() -> R + Send) -> Result<R> {
-    if n_threads <= 1 { Ok(f()) } else { Ok(pool(n_threads)?.install(f)) }
 }
 
 /// Does all `jobs`, handed out in their order to at most `n_threads` threads, each with a scratch of its own.
@@ -84,17 +96,15 @@ pub(crate) fn for_each<J: Send, S>(
         }
         Ok(())
     };
-    install(n_threads, || {
-        rayon::scope(|scope| {
-            for _ in 0..n_workers {
-                scope.spawn(|_| {
-                    if let Err(error) = worker() {
-                        lock(&queue).1.get_or_insert(error);
-                    }
-                });
-            }
-        });
-    })?;
+    POOLS.get(n_workers, n_threads)?.scope(|scope| {
+        for _ in 0..n_workers {
+            scope.spawn(|_| {
+                if let Err(error) = worker() {
+                    lock(&queue).1.get_or_insert(error);
+                }
+            });
+        }
+    });
     let failure = lock(&queue).1.take();
     failure.map_or(Ok(()), Err)
 }
@@ -121,7 +131,7 @@ pub(crate) fn map<T: Send>(n_threads: usize, n: usize, f: impl Fn(usize) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::error::{Error, ErrorKind};
 
     #[test]
     fn results_keep_the_order_of_the_jobs() {
@@ -133,9 +143,9 @@ mod tests {
     #[test]
     fn one_thread_is_the_callers() {
         let caller = std::thread::current().id();
-        assert_eq!(install(1, || std::thread::current().id()).unwrap(), caller);
-        assert_ne!(install(2, || std::thread::current().id()).unwrap(), caller);
-        assert_eq!(install(3, rayon::current_num_threads).unwrap(), 3);
+        let threads = |n_threads, n_jobs| map(n_threads, n_jobs, |_| Ok(std::thread::current().id())).unwrap();
+        assert!(threads(1, 50).iter().chain(&threads(8, 1)).all(|thread| *thread == caller));
+        assert!(!threads(2, 50).contains(&caller));
     }
 
     #[test]
@@ -152,7 +162,16 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_is_made_once() {
-        assert!(Arc::ptr_eq(&pool(2).unwrap(), &pool(2).unwrap()));
+    fn a_pool_is_made_once_and_has_no_more_threads_than_workers() {
+        let pools = Pools(Mutex::default());
+        let get = |n_workers, n_threads| pools.get(n_workers, n_threads).unwrap();
+        let two = get(2, 3000);
+        assert_eq!(two.current_num_threads(), 2);
+        assert!(Arc::ptr_eq(&two, &get(2, 2)));
+        let three = get(3, 3000);
+        assert_eq!(three.current_num_threads(), 3);
+        assert!(Arc::ptr_eq(&three, &get(2, 3000)));
+        assert_eq!(get(2, 2).current_num_threads(), 2);
+        assert_eq!(lock(&pools.0).len(), 2);
     }
 }

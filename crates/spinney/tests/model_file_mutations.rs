@@ -9,8 +9,9 @@
 use ndarray::Array2;
 use spinney::model_file::{Array, Extra, Values};
 use spinney::{
-    BoostConfig, CompressConfig, Control, Criterion, ErrorKind, Forest, ForestConfig, LabelView, LossKind, Matrix,
-    Model, ModelFile, NProjections, OutputStrategy, Precision, Projection, RowWeights, SparseView, StepDtype, Targets,
+    BoostConfig, CompressConfig, Control, Criterion, Dataset, ErrorKind, Forest, ForestConfig, LabelView, LossKind,
+    Matrix, Model, ModelFile, NProjections, OutputStrategy, Precision, Projection, RowWeights, SparseView, StepDtype,
+    Targets,
 };
 
 const N: usize = 24;
@@ -53,14 +54,20 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     let (real, wide, codes) = (numbers(1), numbers(6), codes());
     let classes = || Targets::Classes { codes: codes.view(), n_classes: vec![3] };
     let fit = |y: &Targets<'_>, criterion| {
-        let mut config = ForestConfig { n_trees: 2, seed: 3, ..ForestConfig::random_forest(criterion) };
-        config.tree.max_leaf_nodes = Some(5);
-        let forest = config.fit(&x, y, None, &control).unwrap();
+        let config = ForestConfig::random_forest(criterion).n_trees(2).seed(3).max_leaf_nodes(5);
+        let forest = config.fit((&x, y), &control).unwrap();
         (forest, config)
     };
     let rows = |y: &Targets<'_>, criterion| {
         let (forest, config) = fit(y, criterion);
-        forest.with_stored_rows(&x, y, RowWeights::default(), config.sampling, config.seed, &control).unwrap()
+        forest
+            .with_stored_rows(
+                Dataset::new(&x, y).weights(RowWeights::default()),
+                config.sampling,
+                config.seed,
+                &control,
+            )
+            .unwrap()
     };
     let of_labels = Targets::Labels(labels(40));
     let of_numbers = Targets::Real(wide.view());
@@ -80,9 +87,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     let merged = Forest::merge(&[&dense, &rows(&of_numbers, Criterion::Variance)]).unwrap();
     all.push(("all forms of numbers", merged.into()));
     let boost = |loss, strategy, y: &Targets<'_>| {
-        let mut config = BoostConfig { n_estimators: 3, strategy, ..BoostConfig::new(loss) };
-        config.tree.max_leaf_nodes = Some(4);
-        config.fit(&x, y, None, None, &control).unwrap()
+        BoostConfig::new(loss).n_estimators(3).strategy(strategy).max_leaf_nodes(4).fit((&x, y), &control).unwrap()
     };
     all.push(("boosting, joint", boost(LossKind::SquaredError, OutputStrategy::Joint, &of_numbers).into()));
     let projected = OutputStrategy::Projected {
@@ -90,13 +95,16 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         n_projections: NProjections::Count(1),
         relabel: false,
     };
-    let mut narrow = BoostConfig { n_estimators: 3, strategy: projected, ..BoostConfig::new(LossKind::LogLoss) };
-    (narrow.step_dtype, narrow.tree.max_leaf_nodes) = (StepDtype::Float8, Some(4));
-    all.push(("boosting, float8", narrow.fit(&x, &of_labels, None, None, &control).unwrap().into()));
+    let narrow = BoostConfig::new(LossKind::LogLoss).n_estimators(3).strategy(projected).max_leaf_nodes(4);
+    let narrow = narrow.step_dtype(StepDtype::Float8);
+    all.push(("boosting, float8", narrow.fit((&x, &of_labels), &control).unwrap().into()));
+    let counts = wide.mapv(|y| y.abs().floor());
+    let of_counts = Targets::Real(counts.view());
+    all.push(("boosting, logarithms", boost(LossKind::Poisson, OutputStrategy::Joint, &of_counts).into()));
     all.push(("boosting, softmax", boost(LossKind::LogLoss, OutputStrategy::SingleTarget, &classes()).into()));
     for (name, y, forest) in [("compressed labels", &of_labels, &sparse), ("compressed numbers", &of_numbers, &dense)] {
-        let path = CompressConfig::stagewise(0.2).path(forest, &x, y, None, None, &control).unwrap();
-        all.push((name, path.at_step(path.n_steps().min(20)).unwrap().into()));
+        let path = CompressConfig::stagewise(0.2).path(forest, (&x, y), None, &control).unwrap();
+        all.push((name, path.at_step(path.n_steps().min(20), &control).unwrap().into()));
     }
     let mut extra = Extra { estimator: Some("{\"class\": \"\u{e9}\"}".to_owned()), ..Extra::default() };
     let arrays = [("classes", Values::I64(vec![1, 2, 3])), ("flags", Values::Bool(vec![true, false, true]))];
@@ -157,6 +165,7 @@ impl Outcomes {
             Model::Forest(forest) => (forest.n_features(), forest.outputs().width()),
             Model::Boosted(boosted) => (boosted.n_features(), boosted.outputs().width()),
             Model::Compressed(compressed) => (compressed.forest().n_features(), compressed.outputs().width()),
+            other => panic!("{other:?} is a new kind of model"),
         };
         if n_features > 10_000 || width > 10_000 {
             return false;
@@ -176,8 +185,9 @@ impl Outcomes {
             Model::Forest(forest) => forest.predict(x, &control).unwrap(),
             Model::Boosted(boosted) => boosted.predict_scores(x, &control).unwrap(),
             Model::Compressed(compressed) => compressed.predict_scores(x, &control).unwrap(),
+            other => panic!("{other:?} is a new kind of model"),
         };
-        let found = predict(&x.view().into());
+        let found = predict(&Matrix::from(&x));
         assert!(found.iter().all(|v| v.is_finite()));
         assert_eq!(predict(&csr), found);
         assert_eq!(ModelFile::from_bytes(&file.to_bytes().unwrap()).unwrap(), *file);

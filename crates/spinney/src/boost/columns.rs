@@ -6,14 +6,14 @@
 
 use std::ops::Range;
 
-use super::leaf_search::{LeafDerivatives, LeafLine, Model, Next, Search};
-use super::loss::off_sums::{Grids, IN_A_SUM, LANES, of_column};
-use super::loss::rows::RowTargets;
+use super::leaf_search::{LeafDerivatives, LeafLine, LeafModel, Next, Search};
 use super::state::{Data, Leaves};
 use super::tile::Tile;
-use super::vector::{Score, vectorised};
 use crate::control::Control;
 use crate::error::{Result, try_copied, try_filled, try_push, try_with_capacity};
+use crate::loss::float::Float;
+use crate::loss::off_sums::{Grids, IN_A_SUM, LANES, of_column};
+use crate::loss::vector::vectorised;
 use crate::pool;
 
 /// Columns that are copied at once, at most: a few lines of the cache out of every row.
@@ -23,7 +23,7 @@ const CELLS: usize = 1 << 20;
 
 /// Rows of a stage, ready to be summed by leaf.
 #[derive(Debug)]
-pub(crate) struct Columns<'c, T: Score> {
+pub(crate) struct StageColumns<'c, T: Float> {
     data: &'c Data<'c, T>,
     scores: &'c [f32],
     leaves: &'c Leaves<'c>,
@@ -47,12 +47,12 @@ struct Scratch {
     /// Columns, one after the other.
     scores: Vec<f32>,
     sums: LeafDerivatives,
-    model: Model,
+    model: LeafModel,
 }
 
 /// One column and its search.
 #[derive(Clone, Debug)]
-struct Line {
+struct ColumnSearch {
     column: usize,
     /// Of each leaf; empty where all columns have the same.
     directions: Vec<f64>,
@@ -63,7 +63,7 @@ struct Line {
     next: Next,
 }
 
-impl<'c, T: Score> Columns<'c, T> {
+impl<'c, T: Float> StageColumns<'c, T> {
     pub(crate) fn new(
         data: &'c Data<'c, T>,
         scores: &'c [f32],
@@ -84,10 +84,7 @@ impl<'c, T: Score> Columns<'c, T> {
             }
         }
         let mut on_ptr = try_filled(WHAT, 0usize, data.width + 1)?;
-        let on_of = |row: u32| match data.row(row as usize) {
-            RowTargets::On(on) => on,
-            RowTargets::Numbers(_) => unreachable!("the logistic loss is of labels and classes"),
-        };
+        let on_of = |row: u32| data.row(row as usize).on();
         rows.iter().for_each(|&row| on_of(row).iter().for_each(|&j| on_ptr[j as usize + 1] += 1));
         (0..data.width).for_each(|j| on_ptr[j + 1] += on_ptr[j]);
         let mut on = try_filled(WHAT, 0u32, on_ptr[data.width])?;
@@ -107,7 +104,7 @@ impl<'c, T: Score> Columns<'c, T> {
             Some(weights)
         };
         let grids = Grids::new(leaves.weights.iter().sum());
-        Ok(Columns { data, scores, leaves, control, rows, weights, pieces, on_ptr, on, grids })
+        Ok(StageColumns { data, scores, leaves, control, rows, weights, pieces, on_ptr, on, grids })
     }
 
     /// Steps of all columns along `values`, one for each leaf; or along mean negative gradients, which are written to
@@ -120,7 +117,7 @@ impl<'c, T: Score> Columns<'c, T> {
         // A few blocks at a time: their leaves are all that is held twice.
         let at_once = 4 * n_threads;
         for first in (0..n_blocks).step_by(at_once) {
-            let mut blocks: Vec<Vec<Line>> = vec![Vec::new(); at_once.min(n_blocks - first)];
+            let mut blocks: Vec<Vec<ColumnSearch>> = vec![Vec::new(); at_once.min(n_blocks - first)];
             let jobs = blocks.iter_mut().enumerate();
             pool::for_each(
                 n_threads,
@@ -152,11 +149,11 @@ impl<'c, T: Score> Columns<'c, T> {
         size.min(self.data.width)
     }
 
-    fn line(&self, column: usize, has_directions: bool) -> Result<Line> {
+    fn line(&self, column: usize, has_directions: bool) -> Result<ColumnSearch> {
         let of_leaves = |n| try_filled("the leaves of a stage", 0.0, n);
         let n = self.leaves.len();
         let directions = of_leaves(if has_directions { n } else { 0 })?;
-        let mut line = Line { column, directions, on: of_leaves(n)?, search: None, next: Next::At(0.0) };
+        let mut line = ColumnSearch { column, directions, on: of_leaves(n)?, search: None, next: Next::At(0.0) };
         self.weights_on(column, &mut line.on);
         Ok(line)
     }
@@ -167,12 +164,12 @@ impl<'c, T: Score> Columns<'c, T> {
             tile: Tile::new(self.block_size(), self.rows.len(), self.leaves.len())?,
             scores: try_filled("columns of scores", 0.0, self.rows.len() * self.block_size().min(LANES))?,
             sums: LeafDerivatives { gradients: of_leaves()?, curvatures: of_leaves()? },
-            model: Model::with_leaves(self.leaves.len())?,
+            model: LeafModel::with_leaves(self.leaves.len())?,
         })
     }
 
     /// Searches some columns.
-    fn block(&self, columns: Range<usize>, values: Option<&[f64]>, scratch: &mut Scratch) -> Result<Vec<Line>> {
+    fn block(&self, columns: Range<usize>, values: Option<&[f64]>, scratch: &mut Scratch) -> Result<Vec<ColumnSearch>> {
         let mut lines = try_with_capacity("the leaves of a stage", columns.len())?;
         for column in columns.clone() {
             lines.push(self.line(column, values.is_none())?);
@@ -182,7 +179,7 @@ impl<'c, T: Score> Columns<'c, T> {
         if columns.len() >= LANES {
             for _ in 0..2 {
                 self.control.check()?;
-                let of_line = |line: &Line, leaf: usize| match line.next {
+                let of_line = |line: &ColumnSearch, leaf: usize| match line.next {
                     Next::At(point) => (point * values.unwrap_or(&line.directions)[leaf]) as f32,
                     Next::Done(_) => 0.0,
                 };
@@ -196,7 +193,7 @@ impl<'c, T: Score> Columns<'c, T> {
                 }
             }
         }
-        let mut open: Vec<(usize, &mut Line)> =
+        let mut open: Vec<(usize, &mut ColumnSearch)> =
             lines.iter_mut().enumerate().filter(|(_, line)| matches!(line.next, Next::At(_))).collect();
         let (n, mut scores) = (self.rows.len(), std::mem::take(&mut scratch.scores));
         for lines in open.chunks_mut(LANES) {
@@ -216,7 +213,7 @@ impl<'c, T: Score> Columns<'c, T> {
     }
 
     /// Takes the sums that a search has asked for, of cells as if all were off.
-    fn go_on(&self, line: &mut Line, values: Option<&[f64]>, scratch: &mut Scratch) {
+    fn go_on(&self, line: &mut ColumnSearch, values: Option<&[f64]>, scratch: &mut Scratch) {
         let sums = &mut scratch.sums;
         sums.gradients.iter_mut().zip(&line.on).for_each(|(gradient, on)| *gradient = 2.0 * on - *gradient);
         if line.search.is_none() {

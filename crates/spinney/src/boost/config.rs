@@ -1,15 +1,21 @@
 //! Parameters of boosting: plain data with scikit-learn's names, checked when used.
 
-use super::line_search::LineSearch;
-use super::loss::LossKind;
 use super::step_sizes::StepDtype;
-use crate::config::{Criterion, Splitter, TreeConfig};
-use crate::data::Outputs;
+use crate::criterion::Criterion;
+use crate::data::{Outputs, Targets};
 use crate::error::{Error, Result};
+use crate::forest::config::Sampling;
+use crate::loss::LossKind;
+use crate::loss::line_search::LineSearch;
+use crate::loss::newton::Regularization;
 use crate::projection::{NProjections, Projection};
+use crate::setters::setters;
+use crate::split::Splitter;
+use crate::tree::config::{MaxFeatures, TreeConfig, growth_setters};
 
 /// What the weak models of a stage are fitted to, and how their predictions are added to the scores (thesis, ch. 6).
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum OutputStrategy {
     /// A tree of its own for each output, fitted to that output's negative gradient.
     SingleTarget,
@@ -27,14 +33,29 @@ pub enum OutputStrategy {
     },
 }
 
+/// What the leaves of a tree add to the scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LeafEstimation {
+    /// Of each leaf and score the regularised Newton step Σ w r / (Σ w h + λ), r the negative gradients and h the second
+    /// derivatives of the rows of the leaf, halved while their loss rises; where leaves keep one number, the same step
+    /// along it for each score. Of losses without second derivatives the minimum over the rows of the leaf.
+    #[default]
+    Newton,
+    /// Of each leaf its mean negative gradients, times a step for each score that minimises the loss over all rows (thesis,
+    /// ch. 6).
+    LineSearch,
+}
+
 /// Parameters of gradient boosting.
 ///
 /// ```
 /// use spinney::{BoostConfig, LossKind, OutputStrategy};
-/// let config = BoostConfig { n_estimators: 500, strategy: OutputStrategy::Joint, ..BoostConfig::new(LossKind::LogLoss) };
-/// assert_eq!(config.learning_rate, 0.1);
+/// let config = BoostConfig::new(LossKind::LogLoss).n_estimators(500).strategy(OutputStrategy::Joint).max_depth(5);
+/// assert_eq!((config.tree.max_depth, config.learning_rate), (Some(5), 0.1));
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct BoostConfig {
     /// Parameters of each tree. The criterion is the variance and thresholds are the best ones; its seed and its
     /// projection are not used.
@@ -49,6 +70,15 @@ pub struct BoostConfig {
     pub strategy: OutputStrategy,
     /// Share of the rows that each stage is fitted on, drawn without replacement: in (0, 1].
     pub subsample: f64,
+    /// What leaves add to the scores. Weak models that are no trees have no leaves: their steps are searched.
+    pub leaf_estimation: LeafEstimation,
+    /// λ of [`LeafEstimation::Newton`], added to the sums of second derivatives: finite, at least 0. It weighs as much as
+    /// so many rows of weight 1 and second derivative 1 in each leaf. Not for losses whose leaves are no Newton steps:
+    /// absolute error, quantile, Huber, hinge.
+    pub l2_regularization: f64,
+    /// With [`LeafEstimation::Newton`], leaves whose sum of second derivatives by a score is less than this add nothing to
+    /// it: finite, at least 0. Not for the same losses.
+    pub min_sum_hessian_in_leaf: f64,
     /// How steps without a closed form are found.
     pub line_search: LineSearch,
     /// Type in which the model keeps its steps. Those of models without relabelled leaves alone may be float8: leaves of
@@ -57,19 +87,43 @@ pub struct BoostConfig {
     /// Values of a feature are told apart by at most so many bins, 2 to 255; `None` tells all apart. A feature with no
     /// more distinct values than bins is searched exactly either way.
     pub max_bins: Option<usize>,
-    /// Stops when the loss of the validation set has not improved by `tol` for so many stages.
+    /// Stops when the loss of the validation set has not improved by `tol` times its start for so many stages.
     pub n_iter_no_change: Option<usize>,
-    /// Least improvement of the validation loss that counts: finite, not negative.
+    /// Least improvement of the validation loss that counts, as a share of what it is before the first stage: finite, not
+    /// negative.
     pub tol: f64,
     /// Seed: stage `m` is a function of (data, parameters, seed, the stages before it).
     pub seed: u64,
 }
 
+setters! { BoostConfig {
+    tree: TreeConfig,
+    n_estimators: usize,
+    learning_rate: f64,
+    strategy: OutputStrategy,
+    subsample: f64,
+    leaf_estimation: LeafEstimation,
+    l2_regularization: f64,
+    min_sum_hessian_in_leaf: f64,
+    line_search: LineSearch,
+    step_dtype: StepDtype,
+    max_bins: impl Into<Option<usize>>,
+    n_iter_no_change: impl Into<Option<usize>>,
+    tol: f64,
+    seed: u64,
+} }
+growth_setters!(BoostConfig.tree: TreeConfig);
+
 impl BoostConfig {
-    /// 100 stages of trees of depth 3 at learning rate 0.1, each fitted to one Gaussian projection and labelled anew.
+    /// 100 stages of trees of 31 leaves at learning rate 0.1, each fitted to one Gaussian projection and labelled anew with
+    /// Newton steps; leaves weigh at least two samples. Chosen by `benches/defaults`.
     pub fn new(loss: LossKind) -> Self {
         BoostConfig {
-            tree: TreeConfig { max_depth: Some(3), ..TreeConfig::new(Criterion::Variance) },
+            tree: TreeConfig {
+                max_leaf_nodes: Some(31),
+                min_weight_leaf: 2.0,
+                ..TreeConfig::new(Criterion::OF_GRADIENTS)
+            },
             n_estimators: 100,
             learning_rate: 0.1,
             loss,
@@ -79,6 +133,9 @@ impl BoostConfig {
                 relabel: true,
             },
             subsample: 1.0,
+            leaf_estimation: LeafEstimation::Newton,
+            l2_regularization: 1.0,
+            min_sum_hessian_in_leaf: 1e-3,
             line_search: LineSearch::Newton,
             step_dtype: StepDtype::Float64,
             max_bins: Some(MOST_BINS),
@@ -109,13 +166,20 @@ impl BoostConfig {
             return Err(Error::invalid("subsample", self.subsample, "in (0, 1]"));
         }
         if self.max_bins.is_some_and(|bins| !(2..=MOST_BINS).contains(&bins)) {
-            return Err(Error::invalid("max_bins", self.max_bins.unwrap_or(0), "from 2 to 255, or None"));
+            return Err(Error::invalid("max_bins", self.max_bins.unwrap_or(0), "2 to 255, or none"));
         }
         if self.n_iter_no_change == Some(0) {
             return Err(Error::invalid("n_iter_no_change", 0, "at least 1"));
         }
         if !(self.tol >= 0.0 && self.tol.is_finite()) {
             return Err(Error::invalid("tol", self.tol, "finite, at least 0"));
+        }
+        for (name, value) in
+            [("l2_regularization", self.l2_regularization), ("min_sum_hessian_in_leaf", self.min_sum_hessian_in_leaf)]
+        {
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(Error::invalid(name, value, "finite, at least 0"));
+            }
         }
         self.check_loss(outputs)?;
         if let OutputStrategy::Projected { projection, n_projections, relabel } = &self.strategy {
@@ -126,19 +190,73 @@ impl BoostConfig {
         }
         let has_steps = matches!(self.strategy, OutputStrategy::Projected { relabel: false, .. });
         if self.step_dtype != StepDtype::Float64 && !has_steps {
-            let accepted = "Float64, but for output_strategy projected without relabelled leaves";
+            let accepted = "Float64, except with the strategy Projected without relabelled leaves";
             return Err(Error::invalid("step_dtype", format!("{:?}", self.step_dtype), accepted));
         }
         Ok(())
     }
 }
 
+/// How leaves and steps of a fit are found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeafFit {
+    pub(crate) estimation: LeafEstimation,
+    /// Of Newton steps.
+    pub(crate) regularization: Regularization,
+    /// Of steps without a closed form.
+    pub(crate) search: LineSearch,
+}
+
 impl BoostConfig {
+    pub(super) fn leaf_fit(&self) -> LeafFit {
+        LeafFit {
+            estimation: self.leaf_estimation,
+            regularization: match self.leaf_estimation {
+                LeafEstimation::Newton => Regularization::new(self.l2_regularization, self.min_sum_hessian_in_leaf),
+                LeafEstimation::LineSearch => Regularization::NONE,
+            },
+            search: self.line_search,
+        }
+    }
+
+    /// How a stage draws from so many rows.
+    pub(super) fn sampling(&self, n_rows: usize) -> Sampling {
+        if self.subsample < 1.0 {
+            Sampling::WithoutReplacement(((self.subsample * n_rows as f64) as usize).max(1))
+        } else {
+            Sampling::All
+        }
+    }
+
     fn check_loss(&self, outputs: &Outputs) -> Result<()> {
-        let of_classes = matches!(self.loss, LossKind::LogLoss | LossKind::Exponential | LossKind::Hinge);
-        if of_classes && matches!(outputs, Outputs::Real { .. }) {
-            let accepted = "SquaredError, AbsoluteError or Custom for numbers";
+        let loss = self.loss.as_loss();
+        loss.check()?;
+        if let LossKind::OfOutputs(of_outputs) = &self.loss {
+            let losses = of_outputs.losses();
+            losses.iter().try_for_each(|loss| loss.as_loss().check())?;
+            if !matches!(outputs, Outputs::Real { n_outputs } if *n_outputs == losses.len()) {
+                let got = format!("{} losses", losses.len());
+                return Err(Error::invalid("loss", got, "one loss, or one for each output of numbers"));
+            }
+        }
+        if matches!(outputs, Outputs::Real { .. }) && !loss.domain().has_numbers() {
+            return Err(Error::invalid("loss", format!("{:?}", self.loss), "a loss of numbers, as y has numbers"));
+        }
+        if !matches!(outputs, Outputs::Real { .. }) && !loss.domain().has_labels() {
+            let accepted = "a loss of labels and classes, as y has them";
             return Err(Error::invalid("loss", format!("{:?}", self.loss), accepted));
+        }
+        Ok(())
+    }
+
+    /// Refuses numbers that are not in the domain of the loss, in rows that weigh something; errors call y `what`.
+    pub(super) fn check_domain(&self, what: &'static str, y: &Targets<'_>, weight: Option<&[f64]>) -> Result<()> {
+        let (domain, Targets::Real(y)) = (self.loss.as_loss().domain(), y) else { return Ok(()) };
+        let rows = y.rows().into_iter().enumerate().filter(|(row, _)| weight.is_none_or(|weight| weight[*row] > 0.0));
+        for (_, row) in rows {
+            if let Some((y, accepted)) = row.iter().find_map(|&y| domain.refuses(y).map(|accepted| (y, accepted))) {
+                return Err(Error::invalid(what, format!("{y} with loss={:?}", self.loss.name()), accepted));
+            }
         }
         Ok(())
     }

@@ -1,161 +1,217 @@
 //! What a caller gives and gets: the data are checked, the stages grown.
 
-use super::config::{BoostConfig, OutputStrategy};
+use std::ops::ControlFlow;
+
+use ndarray::ArrayView2;
+
+use super::config::BoostConfig;
 use super::model::Boosted;
-use super::problem::{Problem, n_scores};
-use super::projector::Projector;
+use super::observer::{StageObserver, Unobserved};
+use super::problem::Problem;
 use super::stages::Fitting;
 use crate::control::Control;
-use crate::data::{Matrix, Targets, Weights};
-use crate::error::{Error, Result};
-use crate::forest::bootstrap::tree_key;
-use crate::projection::{PROJECTION, Projection, ProjectionMatrix};
+use crate::data::dataset::Names;
+use crate::data::targets::n_scores;
+use crate::data::{Dataset, Matrix, Targets};
+use crate::error::{Error, Result, try_copied};
+use crate::rounds::Observer;
 
-/// Rows on which the model is not fitted: they tell when to stop.
-#[derive(Clone, Debug)]
-pub struct Validation<'a> {
-    /// As X.
-    pub x: Matrix<'a>,
-    /// As y, with the same outputs.
-    pub y: Targets<'a>,
-    /// One weight for each row.
-    pub sample_weight: Option<&'a [f64]>,
+/// Samples on which the model is fitted.
+#[derive(Debug)]
+pub(super) struct Training<'a> {
+    pub(super) x: &'a Matrix<'a>,
+    pub(super) y: &'a Targets<'a>,
+    pub(super) sample_weight: Option<&'a [f64]>,
+    /// Scores to start from, a column for each score.
+    pub(super) margins: Option<ArrayView2<'a, f64>>,
+}
+
+/// Samples on which the model is not fitted: they tell when to stop.
+#[derive(Debug)]
+pub(super) struct Validation<'a> {
+    pub(super) x: Matrix<'a>,
+    pub(super) y: Targets<'a>,
+    pub(super) sample_weight: Option<&'a [f64]>,
+    /// Scores to start from, a column for each score.
+    pub(super) margins: Option<ArrayView2<'a, f64>>,
 }
 
 impl BoostConfig {
-    /// Fits the model.
+    /// Fits the model to a [`Dataset`] or a pair of X and y.
     ///
-    /// `x` is (n_samples, n_features), `y` has as many rows, `sample_weight` one number for each. Scores of all rows are held
-    /// in memory, n_samples × width float32 for labels and classes and float64 for numbers, but for the squared error
-    /// of labels projected without relabelling, which needs the stored labels, one number for each row and stage, and the
-    /// model. Dense `x` is held a second time as codes of bins, one byte a value.
-    ///
-    /// The loss of `validation` is computed after each stage; with `n_iter_no_change` it ends the fit, and the model of
-    /// least validation loss is returned.
+    /// Scores of all rows are held in memory, n_samples × width float32 for labels and classes and float64 for numbers,
+    /// but for the squared error of labels projected without relabelling, which needs the stored labels, one number for
+    /// each row and stage, and the model. Dense X is held a second time as codes of bins, one byte a value.
     ///
     /// Source: Joly (2016), ch. 6; Friedman (2001).
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::Shape`] for bad parameters or data,
     /// [`crate::ErrorKind::OutOfMemory`], and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
-    pub fn fit(
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Boosted> {
+        self.run(None, &data.into(), None, &mut Unobserved, control)
+    }
+
+    /// As [`BoostConfig::fit`], with samples that are held out.
+    ///
+    /// Their loss is computed after each stage; with `n_iter_no_change` it ends the fit, and the model of least validation
+    /// loss is returned.
+    ///
+    /// # Errors
+    /// As [`BoostConfig::fit`].
+    pub fn fit_with_validation<'d, 'v>(
         &self,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
-        validation: Option<&Validation<'_>>,
+        data: impl Into<Dataset<'d>>,
+        validation: impl Into<Dataset<'v>>,
         control: &Control,
     ) -> Result<Boosted> {
-        self.run(None, x, y, sample_weight, validation, control)
+        self.run(None, &data.into(), Some(&validation.into()), &mut Unobserved, control)
     }
 
     /// Adds stages `model.n_stages()..self.n_estimators` to a model: with the same data and parameters the result is that of
-    /// [`BoostConfig::fit`].
+    /// [`BoostConfig::fit`], or of [`BoostConfig::fit_with_validation`].
     ///
     /// # Errors
     /// As [`BoostConfig::fit`]; [`crate::ErrorKind::Invalid`] when the model has other features, outputs or strategy, or
     /// more stages.
-    pub fn fit_more(
+    pub fn fit_more<'d>(
         &self,
         model: &Boosted,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
-        validation: Option<&Validation<'_>>,
+        data: impl Into<Dataset<'d>>,
+        validation: Option<&Dataset<'_>>,
         control: &Control,
     ) -> Result<Boosted> {
-        self.run(Some(model), x, y, sample_weight, validation, control)
+        self.run(Some(model), &data.into(), validation, &mut Unobserved, control)
+    }
+
+    /// Any of these fits, with an observer that is told of every stage and may end the fit: the model then has the stages
+    /// so far.
+    ///
+    /// # Errors
+    /// As [`BoostConfig::fit_more`].
+    pub fn fit_observed<'d>(
+        &self,
+        model: Option<&Boosted>,
+        data: impl Into<Dataset<'d>>,
+        validation: Option<&Dataset<'_>>,
+        observer: &mut dyn StageObserver,
+        control: &Control,
+    ) -> Result<Boosted> {
+        self.run(model, &data.into(), validation, observer, control)
+    }
+
+    /// The model with the trees of `model` and leaves of these data: each stage in its turn is what it would add had its
+    /// trees been grown as they are. Leaves that none of the samples reaches keep what they hold. Without relabelled leaves,
+    /// trees stay and steps are found anew.
+    ///
+    /// Cost of a stage: walks of all rows, and one pass of sums over their scores.
+    ///
+    /// # Errors
+    /// As [`BoostConfig::fit_more`]; [`crate::ErrorKind::Invalid`] for a model of weak models that are no trees.
+    pub fn refit_leaves<'d>(
+        &self,
+        model: &Boosted,
+        data: impl Into<Dataset<'d>>,
+        control: &Control,
+    ) -> Result<Boosted> {
+        let data = data.into();
+        let config = BoostConfig { n_iter_no_change: None, ..self.clone() };
+        config.with_fitting(Some(model), &data, None, control, |fitting| {
+            if fitting.has_float32_scores() { fitting.refit::<f32>(model) } else { fitting.refit::<f64>(model) }
+        })
     }
 
     fn run(
         &self,
         model: Option<&Boosted>,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
-        validation: Option<&Validation<'_>>,
+        data: &Dataset<'_>,
+        validation: Option<&Dataset<'_>>,
+        observer: &mut dyn StageObserver,
         control: &Control,
     ) -> Result<Boosted> {
-        check_data("X", x, y, sample_weight)?;
-        let outputs = y.outputs();
+        self.with_fitting(model, data, validation, control, |fitting| {
+            if fitting.has_float32_scores() {
+                fitting.fit::<f32>(model, observer)
+            } else {
+                fitting.fit::<f64>(model, observer)
+            }
+        })
+    }
+
+    /// Proves all that a fit is given, and hands it on.
+    fn with_fitting(
+        &self,
+        model: Option<&Boosted>,
+        data: &Dataset<'_>,
+        validation: Option<&Dataset<'_>>,
+        control: &Control,
+        fit: impl FnOnce(&Fitting<'_>) -> Result<Boosted>,
+    ) -> Result<Boosted> {
+        data.check_but_margins(&Names::TRAINING)?;
+        let outputs = data.outputs();
         if let Some(validation) = validation {
-            check_data("X of the validation set", &validation.x, &validation.y, validation.sample_weight)?;
-            if validation.x.n_features() != x.n_features() {
-                let (expected, got) = (x.n_features(), validation.x.n_features());
-                return Err(Error::shape("each row of X of the validation set", expected, got));
-            }
-            if validation.y.outputs() != outputs {
-                return Err(Error::invalid("y of the validation set", "of other outputs", "the outputs of y"));
-            }
+            validation.check_against(data, &Names::VALIDATION)?;
         } else if self.n_iter_no_change.is_some() {
-            return Err(Error::invalid("validation", "None", "a validation set, as n_iter_no_change is given"));
+            return Err(Error::invalid("validation", "missing", "a validation set, as n_iter_no_change is given"));
         }
         self.check(&outputs, n_scores(&outputs))?;
         let problem = Problem::new(self, outputs)?;
         if let Some(model) = model {
-            problem.check_model(self, model, x)?;
+            problem.check_model(self, model, data.x())?;
         }
-        let (x, y) = (x.view(), y.view());
-        let validation =
-            validation.map(|v| Validation { x: v.x.view(), y: v.y.view(), sample_weight: v.sample_weight });
-        let data =
-            Fitting { config: self, problem, x: &x, y: &y, sample_weight, validation: validation.as_ref(), control };
-        if data.problem.is_narrow() { data.fit::<f32>(model) } else { data.fit::<f64>(model) }
+        let (x, y, sample_weight) = (data.x().view(), data.y().view(), data.weight_by_row()?);
+        let margins = data.margins(problem.width, &Names::TRAINING)?;
+        let of_held = validation.map(|held| held.margins(problem.width, &Names::VALIDATION)).transpose()?.flatten();
+        if let (Some(_), Some(_), None) = (&margins, validation, &of_held) {
+            let accepted = "margins of its samples, as those of training are given";
+            return Err(Error::invalid(Names::VALIDATION.base_margin, "missing", accepted));
+        }
+        let held_weight = validation.map(Dataset::weight_by_row).transpose()?.flatten();
+        self.check_domain(Names::TRAINING.y, &y, sample_weight.as_deref())?;
+        if let Some(validation) = validation {
+            self.check_domain(Names::VALIDATION.y, validation.y(), held_weight.as_deref())?;
+        }
+        let validation = validation.map(|held| Validation {
+            x: held.x().view(),
+            y: held.y().view(),
+            sample_weight: held_weight.as_deref(),
+            margins: of_held,
+        });
+        let training = Training { x: &x, y: &y, sample_weight: sample_weight.as_deref(), margins };
+        fit(&Fitting::new(self, problem, training, validation.as_ref(), control)?)
     }
 }
 
-impl BoostConfig {
-    /// What stage `stage` is fitted to.
-    pub(super) fn projector(
-        &self,
-        stage: usize,
-        width: usize,
-        fixed: Option<&ProjectionMatrix>,
-        control: &Control,
-    ) -> Result<Projector> {
-        let drawn;
-        let matrix = match &self.strategy {
-            OutputStrategy::Projected { projection, n_projections, .. } if width > 1 => match (projection, fixed) {
-                (_, Some(matrix)) => matrix,
-                (Projection::Given(matrices), _) => match matrices.as_slice() {
-                    [matrix] => matrix,
-                    each if each.len() == self.n_estimators => &each[stage],
-                    other => {
-                        let expected = self.n_estimators;
-                        return Err(Error::shape("matrices of output_projection", expected, other.len()));
-                    }
-                },
-                (family, None) => {
-                    let q = family.resolve(width, *n_projections)?;
-                    let key = tree_key(self.seed, stage).child(PROJECTION);
-                    drawn = family.draw_random(width, q, key, control)?;
-                    &drawn
-                }
-            },
-            _ => return Ok(Projector::Identity(width)),
-        };
-        Projector::new(matrix, control)
+/// Ends the fit when the validation loss has not improved for long.
+#[derive(Debug)]
+pub(super) struct EarlyStopping<'c> {
+    config: &'c BoostConfig,
+    /// Before the first stage.
+    at_start: Option<f64>,
+    /// After each stage so far.
+    losses: Vec<f64>,
+}
+
+impl<'c> EarlyStopping<'c> {
+    /// `at_start` is the validation loss before the first stage, `losses` are those after the stages that there are.
+    pub(super) fn new(config: &'c BoostConfig, at_start: Option<f64>, losses: &[f64]) -> Result<Self> {
+        Ok(EarlyStopping { config, at_start, losses: try_copied("the losses of stages", losses)? })
+    }
+
+    fn is_over(&self) -> bool {
+        let (Some(patience), Some(at_start)) = (self.config.n_iter_no_change, self.at_start) else { return false };
+        let Some(before) = self.losses.len().checked_sub(patience).filter(|&before| before > 0) else { return false };
+        let least = |losses: &[f64]| losses.iter().copied().fold(f64::INFINITY, f64::min);
+        // A loss of zero cannot improve.
+        at_start == 0.0 || least(&self.losses[before..]) > least(&self.losses[..before]) - self.config.tol * at_start
     }
 }
 
-fn check_data(what: &'static str, x: &Matrix<'_>, y: &Targets<'_>, sample_weight: Option<&[f64]>) -> Result<()> {
-    if x.n_samples() == 0 {
-        return Err(Error::invalid(what, "0 rows long", "at least one sample"));
+impl Observer for EarlyStopping<'_> {
+    fn after(&mut self, _: usize, validation_loss: Option<f64>) -> ControlFlow<()> {
+        self.losses.extend(validation_loss);
+        if self.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
-    if x.n_features() == 0 {
-        return Err(Error::invalid(what, "0 columns wide", "at least one feature"));
-    }
-    x.check()?;
-    y.check(x.n_samples())?;
-    Weights::check(sample_weight, x.n_samples())
-}
-
-/// Whether the validation loss has not improved for long.
-pub(super) fn is_over(config: &BoostConfig, scores: &[f64]) -> bool {
-    let Some(patience) = config.n_iter_no_change else { return false };
-    let Some(before) = scores.len().checked_sub(patience).filter(|&before| before > 0) else { return false };
-    let least = |scores: &[f64]| scores.iter().copied().fold(f64::INFINITY, f64::min);
-    least(&scores[before..]) > least(&scores[..before]) - config.tol
 }
 
 /// The place of the first least score.

@@ -21,10 +21,10 @@
 //!
 //! Lengths are in units of 1/max|g|, the displacement of the leaf that moves most; M is 2 then.
 
-use super::loss::LARGEST_STEP;
-use super::loss::rows::exp;
-use super::vector::vectorised;
 use crate::error::{Result, try_with_capacity};
+use crate::loss::LARGEST_STEP;
+use crate::loss::log_loss_rows::exp;
+use crate::loss::vector::vectorised;
 
 /// A step of this relative error is done: its loss exceeds the least by 10⁻⁸ of what the step gains, far less than what
 /// the learning rate gives away.
@@ -62,7 +62,7 @@ pub(crate) struct LeafLine<'a> {
 
 /// The model of all leaves, in single precision: it proposes, and decides nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Model {
+pub(crate) struct LeafModel {
     /// 2g / max|g|.
     rates: Vec<f32>,
     /// gH / 2 max|g|.
@@ -118,7 +118,7 @@ impl Search {
     }
 
     /// Goes on from `sums`, which are those of the point that was asked for last.
-    pub(crate) fn next(&mut self, line: LeafLine<'_>, model: &mut Model, sums: &LeafDerivatives) -> Next {
+    pub(crate) fn next(&mut self, line: LeafLine<'_>, model: &mut LeafModel, sums: &LeafDerivatives) -> Next {
         if !self.scale.is_finite() {
             return Next::Done(0.0);
         }
@@ -186,11 +186,11 @@ fn omega(t: f64) -> f64 {
     if t > -1e-3 { 0.5 + t / 6.0 } else { (t.exp_m1() - t) / (t * t) }
 }
 
-impl Model {
+impl LeafModel {
     /// With room for so many leaves.
     pub(crate) fn with_leaves(n: usize) -> Result<Self> {
         let room = || try_with_capacity("the leaves of a stage", n.next_multiple_of(LANES));
-        Ok(Model { rates: room()?, sizes: room()?, bends: room()? })
+        Ok(LeafModel { rates: room()?, sizes: room()?, bends: room()? })
     }
 
     fn take(&mut self, line: &LeafLine<'_>, scale: f64, sums: &LeafDerivatives) {
@@ -275,9 +275,10 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
-    use super::super::line_search::LineSearch;
-    use super::super::loss::{LineProblem, LogLoss, Loss};
     use super::*;
+    use crate::control::Control;
+    use crate::loss::line_search::LineSearch;
+    use crate::loss::{LineProblem, LogLoss, Loss};
     use proptest::prelude::*;
 
     /// Leaves: g, and y and score of each row.
@@ -295,7 +296,13 @@ mod tests {
         let of = |part: fn((f64, f64, f64)) -> f64| rows().map(part).collect::<Vec<f64>>();
         let (y, scores, direction) = (of(|r| r.0), of(|r| r.1), of(|r| r.2));
         let weights = vec![1.0; y.len()];
-        let problem = LineProblem { y: &y, scores: &scores, direction: &direction, weights: &weights };
+        let problem = LineProblem {
+            y: &y,
+            scores: &scores,
+            direction: &direction,
+            weights: &weights,
+            control: &Control::default(),
+        };
         let evaluate = |point: f64, sums: &mut LeafDerivatives| {
             (sums.gradients, sums.curvatures) = leaves
                 .iter()
@@ -314,7 +321,7 @@ mod tests {
         let mut sums = LeafDerivatives::default();
         evaluate(0.0, &mut sums);
         let mut rounds = 0;
-        let (mut search, mut model) = (Search::new(line, &sums), Model::default());
+        let (mut search, mut model) = (Search::new(line, &sums), LeafModel::default());
         let step = loop {
             match search.next(line, &mut model, &sums) {
                 Next::Done(step) => break step,

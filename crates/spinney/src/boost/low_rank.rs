@@ -12,15 +12,18 @@ use std::ops::Range;
 
 use super::projector::Projector;
 use super::state::{Data, Leaves};
-use super::vector::{Score, dot, vectorised};
 use crate::control::Control;
-use crate::criterion::slots::Slots;
+use crate::data::slots::Slots;
+use crate::data::train_y::TrainY;
 use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
-use crate::split::dispatch::SplitY;
+use crate::exact::Grid;
+use crate::loss::float::Float;
+use crate::loss::newton::Regularization;
+use crate::loss::vector::{dot, vectorised};
 
 /// A stage's part.
 #[derive(Debug)]
-struct Term {
+struct RankOneTerm {
     leaf_of: Vec<u32>,
     /// g of each leaf.
     values: Vec<f64>,
@@ -34,24 +37,26 @@ const TERMS: &str = "the stages of a model";
 #[derive(Debug)]
 pub(crate) struct LowRank {
     start: Vec<f64>,
-    terms: Vec<Term>,
+    terms: Vec<RankOneTerm>,
     /// Σ w |r|² over rows and labels, in units of weight.
     square: f64,
     /// Total weight, in units.
     weight: f64,
     /// Rows that exist: those of positive weight, rising.
     rows: Vec<u32>,
+    /// Of the weak model that steps were found along last, with the residuals, where it was fitted on all rows.
+    products: Option<Vec<f64>>,
 }
 
-fn slots<'d, T: Score>(data: &'d Data<'_, T>) -> &'d Slots<'d> {
+fn slots<'d, T: Float>(data: &'d Data<'_, T>) -> &'d Slots<'d> {
     match &data.y {
-        SplitY::Slots(y) => y,
-        SplitY::Real(_) => unreachable!("low rank is for labels and classes"),
+        TrainY::Slots(y) => y,
+        TrainY::Real(_) => unreachable!("low rank is for labels and classes"),
     }
 }
 
 impl LowRank {
-    pub(crate) fn new<T: Score>(data: &Data<'_, T>, start: &[f64]) -> Result<Self> {
+    pub(crate) fn new<T: Float>(data: &Data<'_, T>, start: &[f64]) -> Result<Self> {
         let y = slots(data);
         let mut on = try_filled("the counts of labels", 0u64, data.width)?;
         let mut weight = 0;
@@ -67,7 +72,8 @@ impl LowRank {
         let weight = weight as f64;
         let of_label = |(&on, &c): (&u64, &f64)| on as f64 * (1.0 - c) * (1.0 - c) + (weight - on as f64) * c * c;
         let square = on.iter().zip(start).map(of_label).sum();
-        Ok(LowRank { start: try_copied("the steps of a stage", start)?, terms: Vec::new(), square, weight, rows })
+        let start = try_copied("the steps of a stage", start)?;
+        Ok(LowRank { start, terms: Vec::new(), square, weight, rows, products: None })
     }
 
     /// Half the mean square of the residuals.
@@ -76,7 +82,7 @@ impl LowRank {
     }
 
     /// R φ for one row φ of a projection; rows that do not exist are not written.
-    pub(crate) fn project<T: Score>(
+    pub(crate) fn project<T: Float>(
         &self,
         data: &Data<'_, T>,
         projector: &Projector,
@@ -105,7 +111,7 @@ impl LowRank {
     }
 
     /// Rᵀ g over the rows of `leaves`, for each label: terms are grouped so that sums over rows are exact.
-    fn products<T: Score>(
+    fn products<T: Float>(
         &self,
         data: &Data<'_, T>,
         leaves: &Leaves<'_>,
@@ -142,12 +148,12 @@ impl LowRank {
             control.check()?;
             // Rounded so that the sum over rows is exact.
             let bound = largest(values) * largest(&term.values);
-            let magic = f64::magic(bound, total);
+            let grid = Grid::for_sums(bound, total);
             let mut overlap = 0.0;
             for (leaf, &g) in values.iter().enumerate() {
                 for &row in leaves.rows(leaf) {
                     let other = term.values[term.leaf_of[row as usize] as usize];
-                    overlap += data.weights.units(row as usize) as f64 * Score::round(g * other, magic);
+                    overlap += data.weights.units(row as usize) as f64 * grid.round(g * other);
                 }
             }
             products.iter_mut().zip(&term.direction).for_each(|(sum, v)| *sum -= v * overlap);
@@ -155,46 +161,46 @@ impl LowRank {
         Ok(products)
     }
 
-    /// Steps of all labels along one number for each leaf, Σ w r g / Σ w g², and the products Σ w r g.
-    pub(crate) fn steps<T: Score>(
-        &self,
+    /// Steps of all labels along one number for each leaf, Σ w r g / (Σ w g² + λ Σ_l g_l²), of sums in units. If they are taken,
+    /// [`LowRank::take`] is next.
+    pub(crate) fn steps<T: Float>(
+        &mut self,
         data: &Data<'_, T>,
         leaves: &Leaves<'_>,
         values: &[f64],
+        regularization: Regularization,
         control: &Control,
-    ) -> Result<(Vec<f64>, Vec<f64>)> {
+    ) -> Result<Vec<f64>> {
         let square = square(leaves, values);
+        let regularization = regularization.along(values);
         let products = self.products(data, leaves, values, control)?;
         let mut steps = try_with_capacity("the steps of a stage", products.len())?;
-        steps.extend(products.iter().map(|product| if square > 0.0 { product / square } else { 0.0 }));
-        Ok((steps, products))
+        steps.extend(products.iter().map(|&product| regularization.step(product, square)));
+        let n_rows: usize = (0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum();
+        self.products = (n_rows == self.rows.len()).then_some(products);
+        Ok(steps)
     }
 
-    /// Takes a stage into account. `products` are those over all rows that exist, where they are known.
-    pub(crate) fn take<T: Score>(
+    /// Takes a stage into account.
+    pub(crate) fn take<T: Float>(
         &mut self,
         data: &Data<'_, T>,
         leaf_of: Vec<u32>,
         values: &[f64],
         direction: &[f64],
-        products: Option<&[f64]>,
         control: &Control,
     ) -> Result<()> {
         let (order, ranges) = by_leaf(&self.rows, &leaf_of, values.len())?;
         let leaves = Leaves::new(&order, ranges, &data.weights)?;
-        let computed;
-        let products = match products {
+        let products = match self.products.take() {
             Some(products) => products,
-            None => {
-                computed = self.products(data, &leaves, values, control)?;
-                &computed
-            }
+            None => self.products(data, &leaves, values, control)?,
         };
         let square = square(&leaves, values);
         let change = products.iter().zip(direction).map(|(r, v)| v * (v * square - 2.0 * r));
         self.square += change.sum::<f64>();
         let (values, direction) = (try_copied(TERMS, values)?, try_copied(TERMS, direction)?);
-        try_push(TERMS, &mut self.terms, Term { leaf_of, values, direction })
+        try_push(TERMS, &mut self.terms, RankOneTerm { leaf_of, values, direction })
     }
 }
 
@@ -230,9 +236,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::boost::loss::LossKind;
-    use crate::boost::loss::rows::Score as _;
     use crate::data::{LabelView, Targets, Weights};
+    use crate::loss::SquaredError;
+    use crate::loss::outputs::ColumnLosses;
+    use crate::loss::working::WorkingLoss;
     use crate::rng::{Key, Stream};
 
     proptest! {
@@ -248,13 +255,9 @@ mod tests {
                 ptr.push(labels.len());
             }
             let targets = Targets::Labels(LabelView::try_new(ptr.clone(), labels.clone(), d).unwrap());
-            let data = Data {
-                y: SplitY::new(&targets).unwrap(),
-                loss: f64::rows_of(&LossKind::SquaredError),
-                weights: Weights::of_rows(Some(&weights), n).unwrap(),
-                n_samples: n,
-                width: d,
-            };
+            let loss = WorkingLoss::Columns(ColumnLosses::One(&SquaredError));
+            let weights_of_rows = Weights::of_rows(Some(&weights), n).unwrap();
+            let data = Data::<f64>::new(&targets, &loss, weights_of_rows, d).unwrap();
             let start: Vec<f64> = (0..d).map(|_| number(7) / 10.0).collect();
             let mut r = Array2::from_shape_fn((n, d), |(i, j)| {
                 f64::from(u8::from(labels[ptr[i]..ptr[i + 1]].contains(&(j as u32)))) - start[j]
@@ -282,7 +285,7 @@ mod tests {
                     prop_assert_eq!(&order[range.start as usize..range.end as usize], &rows);
                 }
                 let leaves = Leaves::new(&order, ranges, &data.weights)?;
-                let (steps, products) = low_rank.steps(&data, &leaves, &values, &control).unwrap();
+                let steps = low_rank.steps(&data, &leaves, &values, Regularization::NONE, &control).unwrap();
                 for (j, &step) in steps.iter().enumerate() {
                     let (mut product, mut square) = (0.0, 0.0);
                     for &row in &order {
@@ -294,9 +297,7 @@ mod tests {
                     prop_assert!(close(step, expected));
                 }
                 let direction: Vec<f64> = steps.iter().map(|step| 0.5 * step).collect();
-                // Products are those over all rows only if none was left out.
-                let known = (inside.len() == all.len()).then_some(products.as_slice());
-                low_rank.take(&data, leaf_of.clone(), &values, &direction, known, &control).unwrap();
+                low_rank.take(&data, leaf_of.clone(), &values, &direction, &control).unwrap();
                 for ((i, j), r) in r.indexed_iter_mut() {
                     *r -= values[leaf_of[i] as usize] * direction[j];
                 }

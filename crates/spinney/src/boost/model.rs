@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2};
 
-use super::loss::log_loss::probability;
-use super::loss::{LossKind, softmax};
-use super::problem::{Problem, is_binary, n_scores, starts};
+use super::problem::Problem;
 use super::step_sizes::{StepDtype, StepSizes};
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_copied, try_filled};
 use crate::forest::Forest;
+use crate::loss::Link;
+use crate::model::{TreeWeighting, into_array, try_matrix};
 use crate::tree::Tree;
 
 /// How a stage's weak model is added to the scores.
@@ -27,21 +27,6 @@ pub(crate) enum Combine {
     OtherRankOne,
     /// Predictions from elsewhere, of one number for each score; each is multiplied by a step of its own.
     OtherEach,
-}
-
-/// What scores mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Link {
-    /// Predictions are the scores.
-    Identity,
-    /// 1 / (1 + e^(−2f)): of labels and two classes.
-    Logistic,
-    /// The same, divided by their sum over the classes of an output.
-    OneAgainstRest,
-    /// e^f, divided by their sum over the classes of an output.
-    Softmax,
-    /// Scores of classes or labels that are not probabilities.
-    Margin,
 }
 
 /// A fitted model. Immutable; trees are shared, so that a model of more stages costs only the new ones.
@@ -60,21 +45,6 @@ pub struct Boosted {
     pub(crate) step_sizes: StepSizes,
     pub(crate) train_score: Vec<f64>,
     pub(crate) validation_score: Vec<f64>,
-}
-
-impl Link {
-    pub(crate) fn new(loss: &LossKind, outputs: &Outputs, one_against_rest: bool) -> Self {
-        match (outputs, loss) {
-            (Outputs::Real { .. }, _) => Link::Identity,
-            (Outputs::Labels { .. }, LossKind::LogLoss | LossKind::Exponential) => Link::Logistic,
-            (Outputs::Classes { n_classes }, LossKind::LogLoss | LossKind::Exponential) if is_binary(n_classes) => {
-                Link::Logistic
-            }
-            (Outputs::Classes { .. }, LossKind::LogLoss) if !one_against_rest => Link::Softmax,
-            (Outputs::Classes { .. }, LossKind::LogLoss | LossKind::Exponential) => Link::OneAgainstRest,
-            _ => Link::Margin,
-        }
-    }
 }
 
 impl Boosted {
@@ -159,27 +129,26 @@ impl Boosted {
         Some(Forest { n_features: self.n_features, outputs: first.outputs().clone(), trees: self.trees.clone() })
     }
 
+    /// What scores mean.
+    pub fn link(&self) -> Link {
+        self.link
+    }
+
     /// Whether [`Boosted::predict`] gives probabilities or numbers, not scores.
     pub fn has_probabilities(&self) -> bool {
-        !matches!(self.link, Link::Identity | Link::Margin)
+        self.link.has_probabilities()
     }
 
     /// Decrease of the variance of the targets of trees by the splits on each feature, mean over trees, as shares that sum
-    /// to 1 (zeros when nothing decreased, or for weak models that are no trees).
+    /// to 1 (zeros when nothing decreased, or for weak models that are no trees): see [`TreeWeighting::ByDecrease`].
     ///
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn feature_importances(&self) -> Result<Vec<f64>> {
-        let mut importances = try_filled("feature importances", 0.0, self.n_features)?;
-        for tree in &self.trees {
-            let decreases = tree.unnormalized_feature_importances(None)?;
-            importances.iter_mut().zip(decreases).for_each(|(sum, decrease)| *sum += decrease);
+        if self.trees.is_empty() {
+            return try_filled("feature importances", 0.0, self.n_features);
         }
-        let total: f64 = importances.iter().sum();
-        if total > 0.0 {
-            importances.iter_mut().for_each(|importance| *importance /= total);
-        }
-        Ok(importances)
+        self.additive()?.feature_importances(None, TreeWeighting::ByDecrease)
     }
 
     /// The model after its first `n_stages` stages.
@@ -205,46 +174,12 @@ impl Boosted {
         })
     }
 
-    /// First column of the scores of each output of classes, and their number at the end.
-    pub(crate) fn class_starts(&self) -> Result<Vec<usize>> {
-        match &self.outputs {
-            Outputs::Classes { n_classes } if self.width > 1 => starts(n_classes),
-            _ => try_collected("the columns of scores", 0..self.width + 1),
+    /// Refuses scores of labels and classes that are no probabilities.
+    pub(super) fn check_probabilities(&self) -> Result<()> {
+        if self.link == Link::Margin {
+            return Err(Error::invalid("loss", "one whose scores are no probabilities", "LogLoss or Exponential"));
         }
-    }
-
-    /// What a row of scores means: numbers, or probabilities of labels or of the classes of each output.
-    pub(crate) fn link_row(&self, starts: &[usize], scores: &[f64], out: &mut [f64]) {
-        match self.link {
-            Link::Identity | Link::Margin => out.copy_from_slice(scores),
-            Link::Logistic if out.len() == 2 * scores.len() => {
-                (out[0], out[1]) = (probability(-scores[0]), probability(scores[0]));
-            }
-            Link::Logistic => out.iter_mut().zip(scores).for_each(|(p, &f)| *p = probability(f)),
-            Link::OneAgainstRest | Link::Softmax => {
-                for range in starts.windows(2).map(|range| range[0]..range[1]) {
-                    let (scores, out) = (&scores[range.clone()], &mut out[range]);
-                    if self.link == Link::Softmax {
-                        softmax::probabilities(scores, out);
-                        continue;
-                    }
-                    out.iter_mut().zip(scores).for_each(|(p, &f)| *p = probability(f));
-                    let total: f64 = out.iter().sum();
-                    let uniform = 1.0 / out.len() as f64;
-                    out.iter_mut().for_each(|p| *p = if total > 0.0 { *p / total } else { uniform });
-                }
-            }
-        }
-    }
-
-    /// Number of columns of predictions.
-    pub(crate) fn n_columns(&self) -> usize {
-        if self.link == Link::Margin { self.width } else { self.outputs.width() }
-    }
-
-    pub(crate) fn checked_width(&self) -> usize {
-        debug_assert_eq!(self.width, n_scores(&self.outputs));
-        self.width
+        Ok(())
     }
 
     /// What scores of rows mean, row by row: numbers, or probabilities.
@@ -253,23 +188,13 @@ impl Boosted {
     /// [`crate::ErrorKind::Shape`] for rows of another width; [`crate::ErrorKind::Invalid`] where scores are no
     /// probabilities (hinge and squared error of classes and labels); [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
-    pub fn to_predictions(&self, scores: ArrayView2<'_, f64>, control: &Control) -> Result<ndarray::Array2<f64>> {
-        if scores.ncols() != self.checked_width() {
+    pub fn to_predictions(&self, scores: ArrayView2<'_, f64>, control: &Control) -> Result<Array2<f64>> {
+        if scores.ncols() != self.width {
             return Err(Error::shape("each row of scores", self.width, scores.ncols()));
         }
-        if self.link == Link::Margin {
-            return Err(Error::invalid("loss", "one whose scores are no probabilities", "log_loss or exponential"));
-        }
-        let columns = self.n_columns();
-        let mut out = crate::forest::try_matrix("predictions", scores.nrows(), columns)?;
-        let mut pulse = control.pulse();
-        let starts = self.class_starts()?;
-        let mut row_scores = try_filled("a row of scores", 0.0, self.width)?;
-        for (row, out) in scores.axis_iter(Axis(0)).zip(out.chunks_exact_mut(columns.max(1))) {
-            row_scores.iter_mut().zip(row).for_each(|(to, &score)| *to = score);
-            self.link_row(&starts, &row_scores, out);
-            pulse.after(columns)?;
-        }
-        Ok(crate::forest::into_array(out, scores.nrows(), columns))
+        self.check_probabilities()?;
+        let mut copy = into_array(try_matrix("scores", scores.nrows(), self.width)?, scores.nrows(), self.width);
+        copy.assign(&scores);
+        self.stages(0..0)?.linked(copy, control)
     }
 }

@@ -1,8 +1,9 @@
 //! Negative gradients to the targets of a tree: rows of R times Φᵀ, a few at a time, while they are in the cache.
 
-use super::vector::{Eight, LANES, Score, products};
 use crate::control::Control;
 use crate::error::{Result, try_with_capacity};
+use crate::loss::float::Float;
+use crate::loss::vector::{Eight, LANES, products};
 use crate::projection::ProjectionMatrix;
 
 /// Φ by rows.
@@ -60,9 +61,9 @@ impl Projector {
         }
     }
 
-    /// Targets of some rows, at most [`super::vector::TILE_ROWS`], of `width` negative gradients each.
+    /// Targets of some rows, at most [`crate::loss::vector::TILE_ROWS`], of `width` negative gradients each.
     #[inline(always)]
-    pub(crate) fn project<T: Score>(&self, r: &[T], width: usize, targets: &mut [f64]) {
+    pub(crate) fn project<T: Float>(&self, r: &[T], width: usize, targets: &mut [f64]) {
         match self {
             Projector::Identity(_) => targets.iter_mut().zip(r).for_each(|(z, r)| *z = r.to_f64()),
             Projector::Dense { eights, .. } => products(r, width, eights, targets),

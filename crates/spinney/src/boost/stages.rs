@@ -1,354 +1,523 @@
-//! The stage loop.
+//! The stages.
 //!
-//! A stage: rows are drawn; negative gradients, or projections of them, become the targets of a tree; the tree's leaves and
-//! the steps of all scores follow from sums over its leaves; the scores of all rows are updated, by leaf, never by
-//! walking where the row took part. The sweep that updates also computes the targets of the next stage.
-//!
-//! Stage m is a function of (data, parameters, seed, m, the scores), so a model may be grown in parts.
+//! Stage m is a function of (data, parameters, seed, m, the scores), so a model may be grown in parts. [`Fitting::fit`] is the
+//! loop over stages, [`Fitting::stage`] one stage from targets to targets.
 
+use std::cell::Cell;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use super::config::{BoostConfig, OutputStrategy};
-use super::fit::{Validation, is_over, least};
-use super::loss::LossKind;
-use super::low_rank::LowRank;
+use ndarray::{ArrayView2, Axis};
+
+use super::booster::{Booster, update};
+use super::config::BoostConfig;
+use super::fit::{EarlyStopping, Training, Validation, least};
 use super::model::{Boosted, Combine};
-use super::problem::{Problem, column, in_columns, starts};
+use super::observer::{StageObserver, StageReport};
+use super::problem::Problem;
 use super::projector::Projector;
-use super::start::start;
-use super::state::{Data, Leaves, State};
-use super::steps::Weak;
-use super::track::{Contribution, Fitted, Scores, Side, Track};
-use super::vector::Score;
-use crate::config::{Criterion, Sampling, TreeConfig};
+use super::stage_projection::{Needs, StageProjection, Statistics, TargetRows};
+use super::state::{Data, Leaves, Scored};
+use super::steps::{LeafValues, MOST_UNITS};
 use crate::control::Control;
-use crate::criterion::variance::RealTargets;
+use crate::criterion::Criterion;
+use crate::data::targets::{column, in_columns, starts};
+use crate::data::train_y::{RealTargets, TrainY};
 use crate::data::{Matrix, Outputs, Targets, Weights};
 use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_results, try_with_capacity};
+use crate::exact::exact_mean;
+use crate::exact::reduce::Reduce;
 use crate::forest::bootstrap::{Urn, tree_key};
-use crate::forest::rows::Rows;
+use crate::forest::config::Sampling;
+use crate::loss::column::LeafRule;
+use crate::loss::float::Float;
 use crate::pool;
-use crate::projection::{Projection, ProjectionMatrix, principal};
 use crate::rng::Key;
-use crate::split::dispatch::SplitY;
+use crate::rounds::{Observer, Unobserved, rounds};
 use crate::tree::Tree;
-use crate::tree::fill::exact_mean;
-use crate::tree::grower::{Grower, Sample};
-use crate::tree::leaves::LeafTableBuilder;
+use crate::tree::config::TreeConfig;
+use crate::tree::grower::{Grower, Sample, of_a_sample};
+use crate::tree::leaves::{LeafTable, LeafTableBuilder};
+use crate::tree::rows::Rows;
 
-/// The arguments of a fit.
-pub(super) struct Fitting<'f> {
-    pub(super) config: &'f BoostConfig,
-    pub(super) problem: Problem<'f>,
-    pub(super) x: &'f Matrix<'f>,
-    pub(super) y: &'f Targets<'f>,
-    pub(super) sample_weight: Option<&'f [f64]>,
-    pub(super) validation: Option<&'f Validation<'f>>,
-    pub(super) control: &'f Control,
-}
-
-/// What all stages share.
+/// A fit: its arguments, and what all stages share.
 #[derive(Debug)]
-pub(super) struct Shared<'a> {
-    grower: Grower<'a>,
+pub(super) struct Fitting<'f> {
+    config: &'f BoostConfig,
+    problem: Problem<'f>,
+    x: &'f Matrix<'f>,
+    y: &'f Targets<'f>,
+    sample_weight: Option<&'f [f64]>,
+    margins: Option<ArrayView2<'f, f64>>,
+    validation: Option<&'f Validation<'f>>,
+    control: &'f Control,
+    grower: Grower<'f>,
     tree: TreeConfig,
     weights: Weights,
     urn: Urn,
     sampling: Sampling,
     /// Rows of positive weight, rising.
-    pub(super) rows: Vec<u32>,
-    pub(super) n_samples: usize,
+    rows: Vec<u32>,
     /// To find the leaves of rows that a stage is not fitted on.
-    walk: Rows<'a>,
-    walk_validation: Option<Rows<'a>>,
+    walk: Rows<'f>,
+    walk_validation: Option<Rows<'f>>,
 }
 
-/// What a stage of one track is grown with.
-#[derive(Clone, Copy)]
-struct Turn<'t> {
-    /// On which it is fitted.
-    rows: &'t [u32],
-    key: Key,
-    control: &'t Control,
-}
-
-/// A finished stage of one track.
+/// A finished stage of scores that are boosted together.
 #[derive(Debug)]
-struct Finished {
+struct Stage {
     tree: Tree,
     steps: Vec<f64>,
     loss: f64,
     validation_loss: Option<f64>,
 }
 
+/// Ends the fit when the validation loss does, or whoever watches the stages.
+#[derive(Debug)]
+struct Watched<'w> {
+    stopping: EarlyStopping<'w>,
+    is_ended: &'w Cell<bool>,
+}
+
+impl Observer for Watched<'_> {
+    fn after(&mut self, round: usize, validation_loss: Option<f64>) -> ControlFlow<()> {
+        let of_loss = self.stopping.after(round, validation_loss);
+        if self.is_ended.get() { ControlFlow::Break(()) } else { of_loss }
+    }
+}
+
 const STAGES: &str = "the stages of a model";
+const LEAVES: &str = "the leaves of a stage";
+const CONTRIBUTIONS: &str = "the contributions of a stage";
 
 /// Purpose of a stage's key.
 const GROWTH: u64 = 1;
 
-impl Fitting<'_> {
+impl<'f> Fitting<'f> {
+    pub(super) fn new(
+        config: &'f BoostConfig,
+        problem: Problem<'f>,
+        training: Training<'f>,
+        validation: Option<&'f Validation<'f>>,
+        control: &'f Control,
+    ) -> Result<Self> {
+        let Training { x, y, sample_weight, margins } = training;
+        let n = x.n_samples();
+        let n_rows = sample_weight.map_or(n, |w| w.iter().filter(|&&w| w > 0.0).count());
+        let sampling = config.sampling(n_rows);
+        let urn = Urn::new(x, Some(y), sample_weight, sampling)?;
+        urn.check(sampling)?;
+        let tree = TreeConfig { criterion: Criterion::OF_GRADIENTS, output_projection: None, ..config.tree.clone() };
+        let weights = Weights::of_rows(sample_weight, n)?;
+        Ok(Fitting {
+            config,
+            problem,
+            x,
+            y,
+            sample_weight,
+            margins,
+            validation,
+            control,
+            grower: Grower::binned(&tree, x, config.max_bins, |row| weights.units(row), control)?,
+            tree,
+            rows: urn.rows_rising()?,
+            weights,
+            urn,
+            sampling,
+            walk: Rows::new(x, x.n_features(), control)?,
+            walk_validation: validation.map(|v| Rows::new(&v.x, x.n_features(), control)).transpose()?,
+        })
+    }
+
+    pub(super) fn has_float32_scores(&self) -> bool {
+        self.problem.loss.has_float32_scores()
+    }
+
     /// Grows the model, on top of `model` where there is one.
-    pub(super) fn fit<T: Score>(&self, model: Option<&Boosted>) -> Result<Boosted> {
+    pub(super) fn fit<T: Float>(&self, model: Option<&Boosted>, observer: &mut dyn StageObserver) -> Result<Boosted> {
         let (config, control, width) = (self.config, self.control, self.problem.width);
-        let single = self.problem.combine == Combine::Columns;
-        let y = self.columns(self.y, single)?;
-        let y_validation = self.validation.map(|v| self.columns(&v.y, single)).transpose()?;
-        let shared = self.shared()?;
-        let mut tracks = Vec::new();
-        for (t, y) in y.iter().enumerate() {
-            let validation = match (self.validation, &y_validation) {
-                (Some(v), Some(y)) => Some(self.data::<T>(&y[t], Weights::of_rows(v.sample_weight, v.x.n_samples())?)?),
-                _ => None,
-            };
-            let data = self.data::<T>(y, shared.weights.try_clone()?)?;
-            try_push("the columns of y", &mut tracks, self.track(data, validation, &shared)?)?;
-        }
+        let y = self.columns(self.y)?;
+        let y_validation = self.validation.map(|v| self.columns(&v.y)).transpose()?;
+        let mut boosters = self.boosters::<T>(&y, y_validation.as_deref(), observer.wants_scores())?;
         let empty = || Boosted::empty(&self.problem, self.x.n_features(), config.learning_rate);
         let mut grown = model.map_or_else(|| Ok(empty()), |model| model.truncated(model.n_stages()))?;
         grown.start = Vec::new();
-        for track in &tracks {
-            try_extend("the constants that boosting starts from", &mut grown.start, track.start.iter().copied())?;
+        for booster in &boosters {
+            try_extend("the constants that boosting starts from", &mut grown.start, booster.start.iter().copied())?;
         }
+        let at_start = if config.n_iter_no_change.is_some() {
+            let losses = boosters.iter_mut().map(|booster| booster.validation_loss(control));
+            mean(try_results("the losses of scores", losses)?.into_iter())
+        } else {
+            None
+        };
         if let Some(model) = model {
             // Those of the rows that are held out now, if any are.
             grown.validation_score.clear();
             for stage in 0..model.n_stages() {
                 control.check()?;
-                let loss = self.replay(model, stage, &shared, &mut tracks)?;
-                grown.validation_score.extend(loss);
+                grown.validation_score.extend(self.replay(model, stage, &mut boosters)?);
             }
         }
-        let fixed = self.fixed_projection(&y, &shared)?;
+
+        let mut projection = config.stage_projection(width)?;
+        let mut draw = |stage| self.draw(&mut *projection, stage, &y);
         let first = grown.n_stages();
         let mut targets = Vec::new();
-        if let ([track], true) = (tracks.as_mut_slice(), first < config.n_estimators) {
-            let projector = config.projector(first, width, fixed.as_ref(), control)?;
-            track.aim(&projector, &mut targets, control)?;
+        if let (Combine::Leaves | Combine::RankOne, [booster], true) =
+            (self.problem.combine, boosters.as_mut_slice(), first < config.n_estimators)
+        {
+            booster.aim(&draw(first)?, &mut targets, control)?;
         }
-        for stage in first..config.n_estimators {
-            control.check()?;
-            let key = tree_key(config.seed, stage);
-            let drawn = shared.draw(key)?;
-            let rows = drawn.as_deref().unwrap_or(&shared.rows);
-            let fitted = if single {
-                let one = if tracks.len() > 1 { Control::clone(control).on_one_thread() } else { control.clone() };
-                let mut slots: Vec<Option<Finished>> = try_collected(STAGES, tracks.iter().map(|_| None))?;
-                let jobs = tracks.iter_mut().zip(&mut slots).enumerate();
-                pool::for_each(
-                    control.n_threads(),
-                    jobs,
-                    || Ok(Vec::new()),
-                    |targets, (j, (track, slot))| {
-                        track.aim(&Projector::Identity(1), targets, &one)?;
-                        let turn = Turn { rows, key: tree_key(config.seed, stage * width + j), control: &one };
-                        *slot = Some(self.stage(track, turn, targets, None, &shared)?);
-                        Ok(())
-                    },
-                )?;
-                try_collected(STAGES, slots.into_iter().map(|slot| slot.expect("every track has had its turn")))?
+        let is_ended = Cell::new(false);
+        let stopping = EarlyStopping::new(config, at_start, &grown.validation_score)?;
+        let mut watched = Watched { stopping, is_ended: &is_ended };
+        rounds(first..config.n_estimators, control, &mut watched, |stage| {
+            let counts = self.urn.draw(self.sampling, self.x.n_samples(), tree_key(config.seed, stage))?;
+            let drawn = counts.map(|counts| drawn(&self.rows, &counts)).transpose()?;
+            let rows = drawn.as_deref().unwrap_or(&self.rows);
+            let stages = if self.problem.combine == Combine::Columns {
+                self.stages_of_columns(stage, rows, &mut boosters)?
             } else {
-                let next = stage + 1 < config.n_estimators;
-                let next = next.then(|| config.projector(stage + 1, width, fixed.as_ref(), control)).transpose()?;
-                let turn = Turn { rows, key, control };
-                vec![self.stage(&mut tracks[0], turn, &mut targets, next.as_ref(), &shared)?]
+                let next = (stage + 1 < config.n_estimators).then(|| draw(stage + 1)).transpose()?;
+                let key = tree_key(config.seed, stage);
+                vec![self.stage(&mut boosters[0], rows, key, &mut targets, next.as_ref(), control)?]
             };
-            self.record(&mut grown, fitted)?;
-            control.one_more_done();
-            if is_over(config, &grown.validation_score) {
-                break;
-            }
-        }
+            let (train_loss, validation_loss) = self.record(&mut grown, stages)?;
+            let scores = observer.wants_scores().then(|| Booster::validation_scores(&boosters)).transpose()?.flatten();
+            let validation_scores = scores.as_ref().map(|scores| scores.view());
+            let report = StageReport { stage, model: &grown, train_loss, validation_loss, validation_scores };
+            is_ended.set(observer.after(&report).is_break());
+            Ok(ControlFlow::Continue(validation_loss))
+        })?;
         if config.n_iter_no_change.is_some() { grown.truncated(least(&grown.validation_score) + 1) } else { Ok(grown) }
     }
 
     /// y with a column for each score; for single targets, each column apart.
-    fn columns<'y>(&self, y: &'y Targets<'_>, single: bool) -> Result<Vec<Targets<'y>>> {
-        if !single {
+    fn columns<'y>(&self, y: &'y Targets<'_>) -> Result<Vec<Targets<'y>>> {
+        if self.problem.combine != Combine::Columns {
             return Ok(vec![in_columns(y)?]);
         }
         let starts = match &self.problem.outputs {
             Outputs::Classes { n_classes } => starts(n_classes)?,
-            _ => Vec::new(),
+            Outputs::Labels { .. } | Outputs::Real { .. } => Vec::new(),
         };
         try_results("the columns of y", (0..self.problem.width).map(|j| column(y, &starts, j)))
     }
 
-    fn shared(&self) -> Result<Shared<'_>> {
-        let n = self.x.n_samples();
-        let n_rows = self.sample_weight.map_or(n, |w| w.iter().filter(|&&w| w > 0.0).count());
-        let sampling = if self.config.subsample < 1.0 {
-            Sampling::WithoutReplacement(((self.config.subsample * n_rows as f64) as usize).max(1))
-        } else {
-            Sampling::All
+    /// Of each of these columns of y: all scores, or those of single targets.
+    fn boosters<'y, T: Float>(
+        &'y self,
+        y: &'y [Targets<'_>],
+        y_validation: Option<&'y [Targets<'_>]>,
+        wants_scores: bool,
+    ) -> Result<Vec<Booster<'y, T>>> {
+        let booster = |t: usize| self.booster(t, &y[t], y_validation.map(|y| &y[t]), wants_scores);
+        try_results("the columns of y", (0..y.len()).map(booster))
+    }
+
+    /// Scores of these columns of y, the `t`-th that are boosted together, at the constants of least loss, or at the margins
+    /// that are given.
+    fn booster<'y, T: Float>(
+        &'y self,
+        t: usize,
+        y: &'y Targets<'_>,
+        y_validation: Option<&'y Targets<'_>>,
+        wants_scores: bool,
+    ) -> Result<Booster<'y, T>> {
+        let (problem, loss) = (&self.problem, self.problem.loss_of(t));
+        let width = if problem.combine == Combine::Columns { 1 } else { problem.width };
+        let data = Data::new(y, loss, self.weights.try_clone()?, width)?;
+        let start = match self.margins {
+            None => loss.start(&data.y, width, &self.rows, &data.weights, self.control)?,
+            Some(_) => try_filled("the constants that boosting starts from", 0.0, width)?,
         };
-        let urn = Urn::new(self.x, self.sample_weight, sampling)?;
-        urn.check(sampling)?;
-        let tree = TreeConfig { criterion: Criterion::Variance, output_projection: None, ..self.config.tree.clone() };
-        let weights = Weights::of_rows(self.sample_weight, n)?;
-        let rows = urn.rows_rising()?;
-        let walk = |x| Rows::new(x, self.x.n_features());
-        Ok(Shared {
-            grower: Grower::binned(&tree, self.x, self.config.max_bins, |row| weights.units(row), self.control)?,
-            tree,
-            weights,
-            urn,
-            sampling,
-            rows,
-            n_samples: n,
-            walk: walk(self.x)?,
-            walk_validation: self.validation.map(|v| walk(&v.x)).transpose()?,
-        })
+        let columns = t..t + width;
+        let of_columns = |margins: ArrayView2<'y, f64>| margins.slice_axis_move(Axis(1), columns.clone().into());
+        let is_low_rank = self.margins.is_none()
+            && problem.combine == Combine::RankOne
+            && loss.leaf_rule() == LeafRule::Residuals
+            && matches!(data.y, TrainY::Slots(_));
+        let mut validation = None;
+        if let (Some(held_out), Some(y)) = (self.validation, y_validation) {
+            let weights = Weights::of_rows(held_out.sample_weight, held_out.x.n_samples())?;
+            let data = Data::new(y, loss, weights, width)?;
+            let margins = held_out.margins.map(of_columns);
+            validation = Some(Scored::new(data, &start, margins, is_low_rank && !wants_scores, self.control)?);
+        }
+        let train = Scored::new(data, &start, self.margins.map(of_columns), is_low_rank, self.control)?;
+        Ok(Booster { train, validation, start })
     }
 
-    fn data<'y, T: Score>(&self, y: &'y Targets<'_>, weights: Weights) -> Result<Data<'y, T>> {
-        let loss = self.problem.rows::<T>()?;
-        let width = if self.problem.combine == Combine::Columns { 1 } else { self.problem.width };
-        Ok(Data { n_samples: y.n_samples(), y: SplitY::new(y)?, loss, weights, width })
+    /// What a stage is fitted to; `y` are the columns of all scores.
+    fn draw(&self, projection: &mut dyn StageProjection, stage: usize, y: &[Targets<'_>]) -> Result<Projector> {
+        let mut statistics = Statistics::default();
+        match (projection.needs(stage), y) {
+            (Needs::Targets, [y]) => {
+                let (n_samples, sample_weight, rows) = (self.x.n_samples(), self.sample_weight, &*self.rows);
+                statistics.targets = Some(TargetRows { y: TrainY::new(y)?, n_samples, sample_weight, rows });
+            }
+            (Needs::Nothing | Needs::Targets, _) => {}
+        }
+        projection.draw(stage, &statistics, self.control)
     }
 
-    fn track<'y, T: Score>(
+    /// A stage of single targets: each score on its own, side by side.
+    fn stages_of_columns<T: Float>(
         &self,
-        data: Data<'y, T>,
-        validation: Option<Data<'y, T>>,
-        shared: &Shared<'_>,
-    ) -> Result<Track<'y, T>> {
-        let start = start(&data, self.problem.kind, self.problem.softmax.as_deref(), &shared.rows)?;
-        let low_rank = self.problem.combine == Combine::RankOne
-            && matches!(self.problem.kind, LossKind::SquaredError)
-            && matches!(data.y, SplitY::Slots(_));
-        let side = |data: Data<'y, T>| -> Result<Side<'y, T>> {
-            let scores = if low_rank {
-                Scores::LowRank(LowRank::new(&data, &start)?)
-            } else {
-                Scores::Dense(State::new(&start, data.n_samples, self.control)?)
-            };
-            Ok(Side { data, scores })
-        };
-        let (train, validation) = (side(data)?, validation.map(side).transpose()?);
-        Ok(Track { train, validation, start, bounds: Vec::new() })
+        stage: usize,
+        rows: &[u32],
+        boosters: &mut [Booster<'_, T>],
+    ) -> Result<Vec<Stage>> {
+        let control = self.control;
+        let one = if boosters.len() > 1 { Control::clone(control).on_one_thread() } else { control.clone() };
+        let mut slots: Vec<Option<Stage>> = try_collected(STAGES, boosters.iter().map(|_| None))?;
+        let jobs = boosters.iter_mut().zip(&mut slots).enumerate();
+        pool::for_each(
+            control.n_threads(),
+            jobs,
+            || Ok(Vec::new()),
+            |targets, (j, (booster, slot))| {
+                booster.aim(&Projector::Identity(1), targets, &one)?;
+                let key = tree_key(self.config.seed, stage * self.problem.width + j);
+                *slot = Some(self.stage(booster, rows, key, targets, None, &one)?);
+                Ok(())
+            },
+        )?;
+        try_collected(STAGES, slots.into_iter().map(|slot| slot.expect("every score has had its stage")))
     }
 
-    /// The projection of all stages, where there is one.
-    fn fixed_projection(&self, y: &[Targets<'_>], shared: &Shared<'_>) -> Result<Option<ProjectionMatrix>> {
-        let OutputStrategy::Projected { projection: family @ Projection::Pca, n_projections, .. } =
-            &self.config.strategy
-        else {
-            return Ok(None);
-        };
-        let q = family.resolve(self.problem.width, *n_projections)?;
-        let y = SplitY::new(&y[0])?;
-        let (n, weights) = (shared.n_samples, self.sample_weight);
-        principal(&y, self.problem.width, q, weights, n, &shared.rows, self.control).map(Some)
-    }
-
-    /// Fits a stage of one track to `targets`, and updates the scores; `targets` are then those of the next stage.
-    fn stage<T: Score>(
+    /// Fits a stage to `targets`, which are negative gradients or projections of them at the scores as they are, on some
+    /// rows, and adds it to the scores; `targets` are then those of the next stage.
+    fn stage<T: Float>(
         &self,
-        track: &mut Track<'_, T>,
-        Turn { rows, key, control }: Turn<'_>,
+        booster: &mut Booster<'_, T>,
+        rows: &[u32],
+        key: Key,
         targets: &mut Vec<f64>,
         next: Option<&Projector>,
-        shared: &Shared<'_>,
-    ) -> Result<Finished> {
-        let n_targets = targets.len() / shared.n_samples;
-        let y = SplitY::Real(RealTargets { values: targets.as_slice().into(), n_outputs: n_targets });
-        let in_bag = shared.in_bag(rows)?;
-        let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { shared.weights.units(row) } else { 0 };
-        let sample = Sample::new(rows, shared.n_samples, units, shared.weights.exact, &y)?;
-        let structure =
-            shared.grower.structure(&shared.tree, &y, Criterion::Variance, &sample, key.child(GROWTH), control)?;
-        let leaves = Leaves::of_tree(&structure, &shared.weights)?;
+        control: &Control,
+    ) -> Result<Stage> {
+        let (n, mu) = (self.x.n_samples(), self.config.learning_rate);
+
+        // The sweep before has left the targets (1 in the words of `boost`). 2. A tree on them.
+        let in_bag = self.in_bag(rows)?;
+        let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { self.weights.units(row) } else { 0 };
+        let curved = booster.train.curvatures(self.config.leaf_fit(), rows)?;
+        let ratios = curved.as_ref().map(|curved| curved.ratios(targets)).transpose()?;
+        let values = ratios.as_deref().unwrap_or(targets);
+        let y = TrainY::Real(RealTargets { n_outputs: values.len() / n, values: values.into() });
+        let parts = |row: usize| units(row) * curved.as_ref().map_or(1, |curved| curved.units(row));
+        let mut sample = Sample::new(rows, n, parts, self.weights.exact, &y, self.weights.workers())?;
+        if curved.is_some() {
+            // A least weight of leaves is one of second derivatives, as many as such rows have.
+            let workers = self.weights.workers();
+            let total = workers.sum_of(rows.iter().map(|&row| units(row as usize)).sum());
+            sample.of_a_sample = MOST_UNITS * of_a_sample(rows, total, self.weights.exact, workers);
+        }
+        let growth = key.child(GROWTH);
+        let structure = self.grower.structure(&self.tree, &y, Criterion::OF_GRADIENTS, &sample, growth, control)?;
+        let leaves = Leaves::of_tree(&structure, &self.weights)?;
+
+        // 3. Its leaves: mean targets, or mean negative gradients of all scores; and a step ρ for each score.
         let mean = |leaf| exact_mean(leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize))));
-        let is_rank_one = self.problem.combine == Combine::RankOne;
-        let values = is_rank_one.then(|| try_collected("the leaves of a stage", (0..leaves.len()).map(mean)));
-        let values = values.transpose()?;
-        let Fitted { weak, steps, products } = track.fit_leaves(self, &leaves, values, control)?;
+        let means = (self.problem.combine == Combine::RankOne).then(|| (0..leaves.len()).map(mean));
+        let means = means.map(|means| try_collected(LEAVES, means)).transpose()?;
+        let (values, steps) = booster.train.fit_leaves(means, &leaves, self.config.leaf_fit(), control)?;
         let steps = self.problem.step_dtype.cut(steps);
-        let mu = self.config.learning_rate;
-        let width = track.train.data.width;
-        let mut table = Vec::new();
+
+        // What is added to the scores: μ ρ g.
         let direction = try_collected("the steps of a stage", steps.iter().map(|step| mu * step))?;
-        let leaf_values = match &weak {
-            Weak::Table(g) => {
-                let mut builder = LeafTableBuilder::new(width);
-                table = try_filled("the contributions of a stage", T::from_f64(0.0), g.len())?;
-                let mut contributions = try_filled("the contributions of a stage", 0.0, width)?;
-                for (g, row) in g.chunks_exact(width).zip(table.chunks_exact_mut(width)) {
-                    for ((sum, g), step) in contributions.iter_mut().zip(g).zip(&steps) {
-                        *sum = mu * (step * g);
-                    }
-                    row.iter_mut().zip(&contributions).for_each(|(value, &sum)| *value = T::from_f64(sum));
-                    builder.push_means(&contributions)?;
-                }
-                builder.finish()?
-            }
-            Weak::Scalars(g) => {
-                let mut builder = LeafTableBuilder::new(1);
-                g.iter().try_for_each(|&g| builder.push_means(&[g]))?;
-                builder.finish()?
-            }
-        };
+        let (kept, table) = contributions(&values, &steps, mu)?;
         // Rows that took part lie in their leaves; with others besides, all are walked.
-        let known = in_bag.is_none().then(|| leaves.of_rows(shared.n_samples)).transpose()?;
-        let outputs = Outputs::Real { n_outputs: leaf_values.width() };
-        let tree =
-            structure.into_tree(leaf_values, shared.weights.unit, self.x.n_features(), outputs, Criterion::Variance);
-        let leaf_of = known.map_or_else(|| shared.walk.leaves(&tree, control), Ok)?;
-        let products = products.as_deref().filter(|_| in_bag.is_none());
-        let contribution = Contribution { weak: &weak, table: &table, direction: &direction, products };
-        let loss = track.advance(contribution, leaf_of, next, targets, control)?;
-        let validation_loss = shared.advance_validation(track, contribution, &tree, control)?;
-        Ok(Finished { tree, steps, loss, validation_loss })
+        let known = in_bag.is_none().then(|| leaves.of_rows(n)).transpose()?;
+        let outputs = Outputs::Real { n_outputs: kept.width() };
+        let tree = structure.into_tree(kept, self.weights.unit, self.x.n_features(), outputs, Criterion::OF_GRADIENTS);
+        let leaf_of = known.map_or_else(|| self.walk.leaves(&tree, control), Ok)?;
+
+        // 4. Scores, losses, and the next targets, in one sweep.
+        let loss = booster.advance(Some(update(leaf_of, &values, &table, &direction)), next, targets, control)?;
+        let mut validation_loss = None;
+        if let Some(walk) = &self.walk_validation {
+            let leaf_of = walk.leaves(&tree, control)?;
+            validation_loss = booster.advance_validation(update(leaf_of, &values, &table, &direction), control)?;
+        }
+        Ok(Stage { tree, steps, loss, validation_loss })
     }
 
     /// Brings the scores to where they were after `stage` of `model`, and returns the validation loss there, if there are
     /// such rows.
-    fn replay<T: Score>(
-        &self,
-        model: &Boosted,
-        stage: usize,
-        shared: &Shared<'_>,
-        tracks: &mut [Track<'_, T>],
-    ) -> Result<Option<f64>> {
-        let n_tracks = tracks.len();
+    fn replay<T: Float>(&self, model: &Boosted, stage: usize, boosters: &mut [Booster<'_, T>]) -> Result<Option<f64>> {
+        let n_boosters = boosters.len();
         let mut losses = Vec::new();
-        for (t, track) in tracks.iter_mut().enumerate() {
-            let tree = &model.trees[stage * n_tracks + t];
-            let width = track.train.data.width;
+        for (t, booster) in boosters.iter_mut().enumerate() {
+            let tree = &model.trees[stage * n_boosters + t];
+            let width = booster.train.data.width;
             let steps = model.step_sizes.of_stage(stage, model.width).skip(t).take(width);
             let direction = try_collected("the steps of a stage", steps.map(|step| model.learning_rate * step))?;
             let columns = tree.leaves.width();
-            let mut values = try_filled("the leaves of a stage", 0.0, tree.n_leaves() * columns)?;
+            let mut values = try_filled(LEAVES, 0.0, tree.n_leaves() * columns)?;
             values.chunks_exact_mut(columns).enumerate().for_each(|(leaf, row)| tree.leaves.add_to(leaf, row));
-            let (weak, table) = if self.problem.combine == Combine::RankOne {
-                (Weak::Scalars(values), Vec::new())
+            let (values, table) = if self.problem.combine == Combine::RankOne {
+                (LeafValues::Scalars(values), Vec::new())
             } else {
-                let table = try_collected("the leaves of a stage", values.iter().map(|&value| T::from_f64(value)))?;
-                (Weak::Table(values), table)
+                let table = try_collected(LEAVES, values.iter().map(|&value| T::from_f64(value)))?;
+                (LeafValues::Table(values), table)
             };
-            let contribution = Contribution { weak: &weak, table: &table, direction: &direction, products: None };
-            let leaf_of = shared.walk.leaves(tree, self.control)?;
-            track.advance(contribution, leaf_of, None, &mut Vec::new(), self.control)?;
-            losses.push(shared.advance_validation(track, contribution, tree, self.control)?);
+            let of_rows = |walk: &Rows<'_>| {
+                walk.leaves(tree, self.control).map(|leaf_of| update(leaf_of, &values, &table, &direction))
+            };
+            booster.advance(Some(of_rows(&self.walk)?), None, &mut Vec::new(), self.control)?;
+            let held_out = self.walk_validation.as_ref().map(of_rows).transpose()?;
+            let loss = held_out.map(|update| booster.advance_validation(update, self.control)).transpose()?;
+            losses.push(loss.flatten());
         }
         Ok(mean(losses.into_iter()))
     }
 
-    fn record(&self, grown: &mut Boosted, fitted: Vec<Finished>) -> Result<()> {
-        grown.train_score.extend(mean(fitted.iter().map(|f| Some(f.loss))));
-        grown.validation_score.extend(mean(fitted.iter().map(|f| f.validation_loss)));
-        for Finished { tree, steps, .. } in fitted {
+    /// The trees of `model` with leaves of these data; see [`BoostConfig::refit_leaves`].
+    pub(super) fn refit<T: Float>(&self, model: &Boosted) -> Result<Boosted> {
+        let y = self.columns(self.y)?;
+        let mut boosters = self.boosters::<T>(&y, None, false)?;
+        let mut refitted = Boosted::empty(&self.problem, self.x.n_features(), self.config.learning_rate);
+        for booster in &boosters {
+            try_extend("the constants that boosting starts from", &mut refitted.start, booster.start.iter().copied())?;
+        }
+        let n_boosters = boosters.len();
+        rounds(0..model.n_stages(), self.control, &mut Unobserved, |stage| {
+            let mut stages = try_with_capacity(STAGES, n_boosters)?;
+            for (t, booster) in boosters.iter_mut().enumerate() {
+                stages.push(self.relabelled(booster, &model.trees[stage * n_boosters + t])?);
+            }
+            self.record(&mut refitted, stages)?;
+            Ok(ControlFlow::Continue(None))
+        })?;
+        Ok(refitted)
+    }
+
+    /// A stage of a tree that stands: its leaves and steps, which are added to the scores.
+    fn relabelled<T: Float>(&self, booster: &mut Booster<'_, T>, tree: &Tree) -> Result<Stage> {
+        let (n, mu, control) = (self.x.n_samples(), self.config.learning_rate, self.control);
+        let by_leaf = RowsByLeaf::new(&self.rows, &self.walk.leaves(tree, control)?, tree.n_leaves())?;
+        let leaves =
+            Leaves::new(&by_leaf.order, try_collected(LEAVES, by_leaf.ranges.iter().cloned())?, &self.weights)?;
+        if booster.train.held().is_some() {
+            // Bounds of the negative gradients are found on the way.
+            booster.aim(&Projector::Identity(booster.train.data.width), &mut Vec::new(), control)?;
+        }
+        let is_rank_one = self.problem.combine == Combine::RankOne;
+        let number = |&leaf: &u32| tree.leaves.cells(leaf as usize).map(|(_, value)| value).sum();
+        let given = is_rank_one.then(|| try_collected(LEAVES, by_leaf.leaves.iter().map(number))).transpose()?;
+        let (values, steps) = booster.train.fit_leaves(given, &leaves, self.config.leaf_fit(), control)?;
+        let steps = self.problem.step_dtype.cut(steps);
+        let direction = try_collected("the steps of a stage", steps.iter().map(|step| mu * step))?;
+        let (kept, table) = contributions(&values, &steps, mu)?;
+        let leaf_of = leaves.of_rows(n)?;
+        let tree = if is_rank_one { tree.try_clone()? } else { tree.with_leaves(by_leaf.table(&kept, &tree.leaves)?)? };
+        let loss =
+            booster.advance(Some(update(leaf_of, &values, &table, &direction)), None, &mut Vec::new(), control)?;
+        Ok(Stage { tree, steps, loss, validation_loss: None })
+    }
+
+    /// Adds a stage to the model, and returns its losses, of training and validation.
+    fn record(&self, grown: &mut Boosted, stages: Vec<Stage>) -> Result<(f64, Option<f64>)> {
+        let validation_loss = mean(stages.iter().map(|stage| stage.validation_loss));
+        let train_loss = mean(stages.iter().map(|stage| Some(stage.loss))).unwrap_or(0.0);
+        grown.train_score.push(train_loss);
+        grown.validation_score.extend(validation_loss);
+        for Stage { tree, steps, .. } in stages {
             try_push(STAGES, &mut grown.trees, Arc::new(tree))?;
             grown.step_sizes.extend(steps)?;
         }
-        Ok(())
+        Ok((train_loss, validation_loss))
+    }
+
+    /// Which rows these are; `None` when all that exist.
+    fn in_bag(&self, rows: &[u32]) -> Result<Option<Vec<bool>>> {
+        if rows.len() == self.rows.len() {
+            return Ok(None);
+        }
+        let mut inside = try_filled("the rows of a stage", false, self.x.n_samples())?;
+        rows.iter().for_each(|&row| inside[row as usize] = true);
+        Ok(Some(inside))
     }
 }
 
-/// Mean of the losses of tracks, where they have one.
+/// Rows of a tree that stands, by leaf: of the leaves that rows reach.
+#[derive(Debug)]
+struct RowsByLeaf {
+    /// Rising.
+    leaves: Vec<u32>,
+    /// Rows of the first of these leaves, then those of the second.
+    order: Vec<u32>,
+    ranges: Vec<Range<u32>>,
+}
+
+impl RowsByLeaf {
+    fn new(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<Self> {
+        let mut ends = try_filled(LEAVES, 0u32, n_leaves + 1)?;
+        rows.iter().for_each(|&row| ends[leaf_of[row as usize] as usize + 1] += 1);
+        (0..n_leaves).for_each(|leaf| ends[leaf + 1] += ends[leaf]);
+        let (mut leaves, mut ranges) = (try_with_capacity(LEAVES, n_leaves)?, try_with_capacity(LEAVES, n_leaves)?);
+        for (leaf, range) in (0..).zip(ends.windows(2)).filter(|(_, range)| range[0] < range[1]) {
+            leaves.push(leaf);
+            ranges.push(range[0]..range[1]);
+        }
+        let mut order = try_filled(LEAVES, 0u32, rows.len())?;
+        for &row in rows {
+            let next = &mut ends[leaf_of[row as usize] as usize];
+            order[*next as usize] = row;
+            *next += 1;
+        }
+        Ok(RowsByLeaf { leaves, order, ranges })
+    }
+
+    /// New values of these leaves among the old ones of all others.
+    fn table(&self, new: &LeafTable, old: &LeafTable) -> Result<LeafTable> {
+        let mut builder = LeafTableBuilder::new(old.width());
+        let mut row = try_filled(LEAVES, 0.0, old.width())?;
+        let mut reached = self.leaves.iter().enumerate().peekable();
+        for leaf in 0..old.n_leaves() {
+            row.fill(0.0);
+            match reached.next_if(|(_, reached)| **reached as usize == leaf) {
+                Some((at, _)) => new.add_to(at, &mut row),
+                None => old.add_to(leaf, &mut row),
+            }
+            builder.push_means(&row)?;
+        }
+        builder.finish()
+    }
+}
+
+/// What leaves keep in the model; and, of a table, what they add to the scores.
+fn contributions<T: Float>(values: &LeafValues, steps: &[f64], mu: f64) -> Result<(LeafTable, Vec<T>)> {
+    match values {
+        LeafValues::Table(g) => {
+            let width = steps.len();
+            let mut builder = LeafTableBuilder::new(width);
+            let mut table = try_filled(CONTRIBUTIONS, T::from_f64(0.0), g.len())?;
+            let mut of_leaf = try_filled(CONTRIBUTIONS, 0.0, width)?;
+            for (g, row) in g.chunks_exact(width).zip(table.chunks_exact_mut(width)) {
+                for ((sum, g), step) in of_leaf.iter_mut().zip(g).zip(steps) {
+                    *sum = mu * (step * g);
+                }
+                row.iter_mut().zip(&of_leaf).for_each(|(value, &sum)| *value = T::from_f64(sum));
+                builder.push_means(&of_leaf)?;
+            }
+            Ok((builder.finish()?, table))
+        }
+        LeafValues::Scalars(g) => {
+            let mut builder = LeafTableBuilder::new(1);
+            g.iter().try_for_each(|&g| builder.push_means(&[g]))?;
+            Ok((builder.finish()?, Vec::new()))
+        }
+    }
+}
+
+/// Mean of the losses of scores that are boosted apart, where they have one.
 fn mean(losses: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
-    let n_tracks = losses.len() as f64;
-    losses.sum::<Option<f64>>().map(|sum| sum / n_tracks)
+    let n = losses.len() as f64;
+    losses.sum::<Option<f64>>().map(|sum| sum / n)
 }
 
 /// Those of `rows` that are drawn.
@@ -357,35 +526,4 @@ pub(super) fn drawn(rows: &[u32], counts: &[u32]) -> Result<Vec<u32>> {
     let mut drawn = try_with_capacity("the rows of a stage", rows.iter().filter(|row| is_drawn(row)).count())?;
     drawn.extend(rows.iter().copied().filter(is_drawn));
     Ok(drawn)
-}
-
-impl Shared<'_> {
-    /// Rows of a stage; `None` for all.
-    fn draw(&self, key: Key) -> Result<Option<Vec<u32>>> {
-        let counts = self.urn.draw(self.sampling, self.n_samples, key)?;
-        counts.map(|counts| drawn(&self.rows, &counts)).transpose()
-    }
-
-    /// Updates the scores of validation rows and returns their loss, if there are any.
-    fn advance_validation<T: Score>(
-        &self,
-        track: &mut Track<'_, T>,
-        contribution: Contribution<'_, T>,
-        tree: &Tree,
-        control: &Control,
-    ) -> Result<Option<f64>> {
-        let (Some(side), Some(walk)) = (&mut track.validation, &self.walk_validation) else { return Ok(None) };
-        let contribution = Contribution { products: None, ..contribution };
-        Ok(Some(side.advance(contribution, walk.leaves(tree, control)?, None, &mut [], control)?.loss))
-    }
-
-    /// Which rows these are; `None` when all that exist.
-    fn in_bag(&self, rows: &[u32]) -> Result<Option<Vec<bool>>> {
-        if rows.len() == self.rows.len() {
-            return Ok(None);
-        }
-        let mut inside = try_filled("the rows of a stage", false, self.n_samples)?;
-        rows.iter().for_each(|&row| inside[row as usize] = true);
-        Ok(Some(inside))
-    }
 }

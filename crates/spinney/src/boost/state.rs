@@ -10,34 +10,44 @@
 
 use std::ops::Range;
 
-use super::loss::rows::{RowLoss, RowTargets};
+use ndarray::ArrayView2;
+
+use super::low_rank::LowRank;
 use super::projector::Projector;
-use super::vector::{Score, TILE_ROWS, add, add_rounded, add_scaled, take_largest, vectorised};
 use crate::control::Control;
-use crate::data::Weights;
+use crate::data::train_y::TrainY;
+use crate::data::{Targets, Weights};
 use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_push};
+use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::{Grid, exact_mean_of_all};
+use crate::loss::float::Float;
+use crate::loss::rows::{LeafRows, RowLoss, RowSums, RowTargets};
+use crate::loss::vector::{TILE_ROWS, add, add_rounded, add_scaled, take_largest, vectorised};
+use crate::loss::working::WorkingLoss;
 use crate::pool;
-use crate::split::dispatch::SplitY;
-use crate::tree::fill::exact_mean;
 use crate::tree::grow::Structure;
 
-/// What stays the same while scores change.
+/// Rows that a model is fitted on, or that are held out: all that stays the same while their scores change.
 #[derive(Debug)]
-pub(crate) struct Data<'a, T: Score> {
+pub(crate) struct Data<'a, T: Float> {
     /// y, a column for each score.
-    pub(crate) y: SplitY<'a>,
-    pub(crate) loss: Box<dyn RowLoss<T>>,
+    pub(crate) y: TrainY<'a>,
+    pub(crate) loss: &'a WorkingLoss<'a>,
+    /// The loss of one row.
+    pub(crate) of_row: Box<dyn RowLoss<T> + 'a>,
     pub(crate) weights: Weights,
     pub(crate) n_samples: usize,
     pub(crate) width: usize,
 }
 
-impl<T: Score> Data<'_, T> {
+impl<'a, T: Float> Data<'a, T> {
+    /// `y` has `width` columns.
+    pub(crate) fn new(y: &'a Targets<'_>, loss: &'a WorkingLoss<'a>, weights: Weights, width: usize) -> Result<Self> {
+        Ok(Data { n_samples: y.n_samples(), y: TrainY::new(y)?, loss, of_row: loss.rows(), weights, width })
+    }
+
     pub(crate) fn row(&self, row: usize) -> RowTargets<'_> {
-        match &self.y {
-            SplitY::Slots(y) => RowTargets::On(y.of(row as u32)),
-            SplitY::Real(y) => RowTargets::Numbers(y.of(row as u32)),
-        }
+        RowTargets::new(&self.y, row as u32)
     }
 }
 
@@ -45,133 +55,212 @@ impl<T: Score> Data<'_, T> {
 #[derive(Debug)]
 pub(crate) enum Update<'u, T> {
     /// Row i takes row `leaf_of[i]` of a table.
-    Leaves { leaf_of: &'u [u32], table: &'u [T] },
-    /// Row i takes `values[i]` times the direction.
-    RankOne { values: &'u [f64], direction: &'u [T] },
+    Table { leaf_of: Vec<u32>, table: &'u [T] },
+    /// Row i takes `values[leaf_of[i]]` times the direction.
+    RankOne { leaf_of: Vec<u32>, values: &'u [f64], direction: &'u [f64] },
     /// Row i takes row i of the values, each times its part of the direction.
-    Each { values: &'u [f64], direction: &'u [T] },
+    Each { values: &'u [f64], direction: &'u [f64] },
 }
 
-/// What a sweep has seen.
+/// Scores of rows, held or implied.
 #[derive(Debug)]
-pub(crate) struct Swept<T> {
-    /// Weighted mean over rows, divided by the number of scores of a row.
-    pub(crate) loss: f64,
-    /// Bounds of the negative gradients of each score.
-    pub(crate) bounds: Vec<T>,
+pub(crate) enum Scores<T> {
+    /// Row-major.
+    Dense {
+        scores: Vec<T>,
+        /// Bounds of the negative gradients of each score, where targets were projected last.
+        bounds: Vec<T>,
+    },
+    LowRank(LowRank),
 }
 
-/// The scores of all rows.
+/// Rows and their scores.
 #[derive(Debug)]
-pub(crate) struct State<T> {
-    pub(crate) scores: Vec<T>,
+pub(crate) struct Scored<'a, T: Float> {
+    pub(crate) data: Data<'a, T>,
+    pub(crate) scores: Scores<T>,
 }
+
+impl<'a, T: Float> Scored<'a, T> {
+    /// Every row starts with the same scores, which are implied by a sum of low rank or held.
+    ///
+    /// With `margins` each row starts with its own on top.
+    pub(crate) fn new(
+        data: Data<'a, T>,
+        start: &[f64],
+        margins: Option<ArrayView2<'_, f64>>,
+        is_low_rank: bool,
+        control: &Control,
+    ) -> Result<Self> {
+        if is_low_rank {
+            let scores = Scores::LowRank(LowRank::new(&data, start)?);
+            return Ok(Scored { data, scores });
+        }
+        let what = "the scores of the training rows";
+        let len = data.n_samples.checked_mul(start.len());
+        let len = len.ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
+        let mut scores = control.try_filled(what, T::from_f64(0.0), len)?;
+        let start = try_collected(what, start.iter().map(|&s| T::from_f64(s)))?;
+        scores.chunks_exact_mut(start.len()).for_each(|row| row.copy_from_slice(&start));
+        if let Some(margins) = margins {
+            let cells = scores.iter_mut().zip(margins);
+            cells.for_each(|(score, &margin)| *score += T::from_f64(margin));
+        }
+        Ok(Scored { data, scores: Scores::Dense { scores, bounds: Vec::new() } })
+    }
+
+    /// Scores of rows, row-major, that are held.
+    pub(crate) fn held(&self) -> Option<&[T]> {
+        match &self.scores {
+            Scores::Dense { scores, .. } => Some(scores),
+            Scores::LowRank(_) => None,
+        }
+    }
+
+    /// Updates the scores, then writes the targets of the next tree where a projector is given. Returns the loss: weighted
+    /// mean over rows, divided by the number of scores of a row.
+    pub(crate) fn sweep(
+        &mut self,
+        update: Option<Update<'_, T>>,
+        projector: Option<&Projector>,
+        targets: &mut [f64],
+        control: &Control,
+    ) -> Result<f64> {
+        match &mut self.scores {
+            Scores::Dense { scores, bounds } => {
+                let (loss, found) = sweep(&self.data, scores, update.as_ref(), projector, targets, control)?;
+                if projector.is_some() {
+                    *bounds = found;
+                }
+                Ok(loss)
+            }
+            Scores::LowRank(low_rank) => {
+                match update {
+                    None => {}
+                    Some(Update::RankOne { leaf_of, values, direction }) => {
+                        low_rank.take(&self.data, leaf_of, values, direction, control)?;
+                    }
+                    Some(Update::Table { .. } | Update::Each { .. }) => unreachable!("{ONE_NUMBER}"),
+                }
+                if let Some(projector) = projector {
+                    low_rank.project(&self.data, projector, targets, control)?;
+                }
+                Ok(low_rank.loss())
+            }
+        }
+    }
+}
+
+/// Why some leaves and scores never meet.
+pub(super) const ONE_NUMBER: &str = "scores are implied where every leaf has one number";
 
 /// Cells that are swept at a time.
 const CHUNK_CELLS: usize = 1 << 16;
 /// Cells whose negative gradients are projected together: they stay in the second cache.
 const TILE_CELLS: usize = 1 << 14;
 
-impl<T: Score> State<T> {
-    /// Every row starts with the same scores.
-    pub(crate) fn new(start: &[f64], n_samples: usize, control: &Control) -> Result<Self> {
-        let what = "the scores of the training rows";
-        let len = n_samples.checked_mul(start.len()).ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
-        let mut scores = control.try_filled(what, T::from_f64(0.0), len)?;
-        let start = try_collected(what, start.iter().map(|&s| T::from_f64(s)))?;
-        scores.chunks_exact_mut(start.len()).for_each(|row| row.copy_from_slice(&start));
-        Ok(State { scores })
-    }
-
-    /// Updates the scores; then computes losses, and the targets of the next tree where a projector is given.
-    pub(crate) fn sweep(
-        &mut self,
-        data: &Data<'_, T>,
-        update: Option<&Update<'_, T>>,
-        projector: Option<&Projector>,
-        targets: &mut [f64],
-        control: &Control,
-    ) -> Result<Swept<T>> {
-        let width = data.width;
-        let n_targets = projector.map_or(0, Projector::n_targets);
-        let n_rows = (CHUNK_CELLS / width).max(1);
-        let mut losses = try_filled("the losses of rows", 0.0, data.n_samples)?;
-        let known = data.loss.bounds();
-        let n_chunks = data.n_samples.div_ceil(n_rows);
-        let zero = T::from_f64(0.0);
-        let mut largest = match known {
-            Some(_) => Vec::new(),
-            None => try_filled("the bounds of gradients", zero, n_chunks * width)?,
-        };
-        let at_once = (TILE_CELLS / width).clamp(1, TILE_ROWS);
-        let scratch = || try_filled("rows of gradients", zero, at_once * width);
-        let mut targets = targets.chunks_mut((n_rows * n_targets).max(1));
-        let mut bounds = largest.chunks_mut(width);
-        let chunks = self.scores.chunks_mut(n_rows * width).zip(losses.chunks_mut(n_rows)).enumerate();
-        let jobs = chunks.map(|(chunk, (scores, losses))| {
-            let targets = if n_targets > 0 { targets.next() } else { None };
-            (chunk * n_rows, scores, losses, targets.unwrap_or_default(), bounds.next())
-        });
-        pool::for_each(control.n_threads(), jobs, scratch, |r, (first, scores, losses, targets, bounds)| {
-            control.check()?;
-            let (mut bounds, mut targets) = (bounds, targets.chunks_mut((at_once * n_targets).max(1)));
-            let tiles = scores.chunks_mut(at_once * width).zip(losses.chunks_mut(at_once));
-            for (tile, (scores, losses)) in tiles.enumerate() {
-                let r = &mut r[..scores.len()];
-                let rows = scores.chunks_exact_mut(width).zip(r.chunks_exact_mut(width)).zip(losses);
-                for (row, ((scores, r), loss)) in (first + tile * at_once..).zip(rows) {
-                    if data.weights.units(row) == 0 {
-                        r.fill(zero);
-                        continue;
-                    }
-                    if let Some(update) = update {
-                        vectorised(
-                            #[inline(always)]
-                            || update.add_to(row, scores),
-                        );
-                    }
-                    *loss = match projector {
-                        None => data.loss.loss(data.row(row), scores),
-                        Some(_) => data.loss.negative_gradients(data.row(row), scores, r),
-                    };
-                    if let Some(bounds) = &mut bounds {
-                        take_largest(bounds, r);
-                    }
+/// Updates scores that are held; see [`Scored::sweep`]. Returns the loss, and bounds of the negative gradients of each score.
+fn sweep<T: Float>(
+    data: &Data<'_, T>,
+    scores: &mut [T],
+    update: Option<&Update<'_, T>>,
+    projector: Option<&Projector>,
+    targets: &mut [f64],
+    control: &Control,
+) -> Result<(f64, Vec<T>)> {
+    let width = data.width;
+    let n_targets = projector.map_or(0, Projector::n_targets);
+    let n_rows = (CHUNK_CELLS / width).max(1);
+    let mut losses = try_filled("the losses of rows", 0.0, data.n_samples)?;
+    let known = data.of_row.bounds();
+    let direction = update.map_or_else(|| Ok(Vec::new()), Update::direction)?;
+    let n_chunks = data.n_samples.div_ceil(n_rows);
+    let zero = T::from_f64(0.0);
+    let mut largest = match known {
+        Some(_) => Vec::new(),
+        None => try_filled("the bounds of gradients", zero, n_chunks * width)?,
+    };
+    let at_once = (TILE_CELLS / width).clamp(1, TILE_ROWS);
+    let scratch = || try_filled("rows of gradients", zero, at_once * width);
+    let mut targets = targets.chunks_mut((n_rows * n_targets).max(1));
+    let mut bounds = largest.chunks_mut(width);
+    let chunks = scores.chunks_mut(n_rows * width).zip(losses.chunks_mut(n_rows)).enumerate();
+    let jobs = chunks.map(|(chunk, (scores, losses))| {
+        let targets = if n_targets > 0 { targets.next() } else { None };
+        (chunk * n_rows, scores, losses, targets.unwrap_or_default(), bounds.next())
+    });
+    pool::for_each(control.n_threads(), jobs, scratch, |r, (first, scores, losses, targets, bounds)| {
+        control.check()?;
+        let (mut bounds, mut targets) = (bounds, targets.chunks_mut((at_once * n_targets).max(1)));
+        let tiles = scores.chunks_mut(at_once * width).zip(losses.chunks_mut(at_once));
+        for (tile, (scores, losses)) in tiles.enumerate() {
+            let r = &mut r[..scores.len()];
+            let rows = scores.chunks_exact_mut(width).zip(r.chunks_exact_mut(width)).zip(losses);
+            for (row, ((scores, r), loss)) in (first + tile * at_once..).zip(rows) {
+                if data.weights.units(row) == 0 {
+                    r.fill(zero);
+                    continue;
                 }
-                if let Some(projector) = projector {
-                    let targets = targets.next().unwrap_or_default();
+                if let Some(update) = update {
                     vectorised(
                         #[inline(always)]
-                        || projector.project(r, width, targets),
+                        || update.add_to(row, &direction, scores),
                     );
                 }
+                *loss = match projector {
+                    None => data.of_row.loss(data.row(row), scores),
+                    Some(_) => data.of_row.negative_gradients(data.row(row), scores, r),
+                };
+                if let Some(bounds) = &mut bounds {
+                    take_largest(bounds, r);
+                }
             }
-            Ok(())
-        })?;
-        let bounds = match known {
-            Some((gradient, _)) => try_filled("the bounds of gradients", T::from_f64(gradient), width)?,
-            None => {
-                let (first, rest) = largest.split_at_mut(width);
-                rest.chunks_exact(width).for_each(|chunk| take_largest(first, chunk));
-                try_copied("the bounds of gradients", first)?
+            if let Some(projector) = projector {
+                let targets = targets.next().unwrap_or_default();
+                vectorised(
+                    #[inline(always)]
+                    || projector.project(r, width, targets),
+                );
             }
-        };
-        let weighted = losses.iter().enumerate().map(|(row, &loss)| (loss, data.weights.units(row)));
-        let loss = exact_mean(weighted.filter(|(_, units)| *units > 0)) / width as f64;
-        Ok(Swept { loss, bounds })
-    }
+        }
+        Ok(())
+    })?;
+    let bounds = match known {
+        Some(bounds) => try_filled("the bounds of gradients", T::from_f64(bounds.gradient), width)?,
+        None => {
+            let (first, rest) = largest.split_at_mut(width);
+            rest.chunks_exact(width).for_each(|chunk| take_largest(first, chunk));
+            data.weights.workers().max(first);
+            try_copied("the bounds of gradients", first)?
+        }
+    };
+    let weighted = losses.iter().enumerate().map(|(row, &loss)| (loss, data.weights.units(row)));
+    let loss = exact_mean_of_all(weighted.filter(|(_, units)| *units > 0), data.weights.workers()) / width as f64;
+    Ok((loss, bounds))
 }
 
-impl<T: Score> Update<'_, T> {
+impl<T: Float> Update<'_, T> {
+    /// The direction in which rows are moved, in the float of scores.
+    fn direction(&self) -> Result<Vec<T>> {
+        match self {
+            Update::Table { .. } => Ok(Vec::new()),
+            Update::RankOne { direction, .. } | Update::Each { direction, .. } => {
+                try_collected("the steps of a stage", direction.iter().map(|&v| T::from_f64(v)))
+            }
+        }
+    }
+
     #[inline(always)]
-    fn add_to(&self, row: usize, scores: &mut [T]) {
+    fn add_to(&self, row: usize, direction: &[T], scores: &mut [T]) {
         let width = scores.len();
         match self {
-            Update::Leaves { leaf_of, table } => add(scores, &table[leaf_of[row] as usize * width..][..width]),
-            Update::RankOne { values, direction } => add_scaled(scores, T::from_f64(values[row]), direction),
-            Update::Each { values, direction } => {
-                let values = values[row * width..][..width].iter().zip(*direction);
-                scores.iter_mut().zip(values).for_each(|(score, (&v, &d))| *score = *score + T::from_f64(v) * d);
+            Update::Table { leaf_of, table } => add(scores, &table[leaf_of[row] as usize * width..][..width]),
+            Update::RankOne { leaf_of, values, .. } => {
+                add_scaled(scores, T::from_f64(values[leaf_of[row] as usize]), direction);
+            }
+            Update::Each { values, .. } => {
+                let values = values[row * width..][..width].iter().zip(direction);
+                scores.iter_mut().zip(values).for_each(|(score, (&v, &d))| *score += T::from_f64(v) * d);
             }
         }
     }
@@ -201,7 +290,9 @@ impl<'s> Leaves<'s> {
     pub(crate) fn new(order: &'s [u32], ranges: Vec<Range<u32>>, weights: &Weights) -> Result<Self> {
         let mut leaves = Leaves { order, ranges, weights: Vec::new() };
         let total = |leaf| leaves.rows(leaf).iter().map(|&row| weights.units(row as usize)).sum::<u64>() as f64;
-        leaves.weights = try_collected(LEAVES, (0..leaves.ranges.len()).map(total))?;
+        let mut totals = try_collected(LEAVES, (0..leaves.ranges.len()).map(total))?;
+        weights.workers().sum(&mut totals);
+        leaves.weights = totals;
         Ok(leaves)
     }
 
@@ -229,53 +320,101 @@ fn chunk_rows(width: usize) -> usize {
     (CHUNK_CELLS / width).clamp(64, 1 << 13)
 }
 
-impl<T: Score> State<T> {
-    /// Hands Σ w r of each leaf, in order, to `visit`; `bounds` are those of the negative gradients of each score.
-    pub(crate) fn leaf_sums(
-        &self,
-        data: &Data<'_, T>,
-        leaves: &Leaves<'_>,
-        bounds: &[T],
-        control: &Control,
-        mut visit: impl FnMut(usize, &[f64]),
-    ) -> Result<()> {
-        const WHAT: &str = "sums of gradients";
-        let (size, width) = (chunk_rows(data.width), data.width);
-        let total: f64 = leaves.weights.iter().sum();
-        let grids = try_collected(WHAT, bounds.iter().map(|&bound| T::magic(bound.to_f64(), total)))?;
-        let mut chunks: Vec<(usize, &[u32])> = Vec::new();
-        for leaf in 0..leaves.len() {
-            leaves.rows(leaf).chunks(size).try_for_each(|rows| try_push(WHAT, &mut chunks, (leaf, rows)))?;
+/// Hands the sums over the rows of each leaf, `n_sums` numbers that `add` adds to for some rows, to `visit`, leaf by leaf.
+pub(crate) fn sum_by_leaf<S>(
+    leaves: &Leaves<'_>,
+    workers: &Workers,
+    (n_sums, size): (usize, usize),
+    control: &Control,
+    scratch: impl Fn() -> Result<S> + Sync,
+    add: impl Fn(&mut S, &[u32], &mut [f64]) -> Result<()> + Sync,
+    mut visit: impl FnMut(usize, &[f64]) -> Result<()>,
+) -> Result<()> {
+    let mut chunks: Vec<(usize, &[u32])> = Vec::new();
+    for leaf in 0..leaves.len() {
+        let rows = leaves.rows(leaf);
+        if rows.is_empty() {
+            // Other workers have some.
+            try_push(SUMS, &mut chunks, (leaf, rows))?;
         }
-        // A few chunks at a time: their sums are all that is held.
-        let at_once = 4 * control.n_threads();
-        let mut sums = try_filled(WHAT, 0.0, at_once.min(chunks.len()) * width)?;
-        let mut of_leaf = try_filled(WHAT, 0.0, width)?;
-        let next_leaf = |chunk: usize| chunks.get(chunk + 1).map(|(leaf, _)| *leaf);
-        for (batch, chunks) in chunks.chunks(at_once).enumerate() {
-            let jobs = chunks.iter().zip(sums.chunks_exact_mut(width));
-            let scratch = || try_filled(WHAT, T::from_f64(0.0), width);
-            pool::for_each(control.n_threads(), jobs, scratch, |r, (&(_, rows), sums)| {
-                control.check()?;
-                sums.fill(0.0);
-                for &row in rows {
-                    let row = row as usize;
-                    data.loss.negative_gradients(data.row(row), &self.scores[row * width..][..width], r);
-                    vectorised(
-                        #[inline(always)]
-                        || add_rounded(data.weights.units(row) as f64, r, &grids, sums),
-                    );
-                }
-                Ok(())
-            })?;
-            for (i, (&(leaf, _), sums)) in chunks.iter().zip(sums.chunks_exact(width)).enumerate() {
-                of_leaf.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
-                if next_leaf(batch * at_once + i) != Some(leaf) {
-                    visit(leaf, &of_leaf);
-                    of_leaf.fill(0.0);
-                }
+        rows.chunks(size).try_for_each(|rows| try_push(SUMS, &mut chunks, (leaf, rows)))?;
+    }
+    // A few chunks at a time: their sums are all that is held.
+    let at_once = 4 * control.n_threads();
+    let mut sums = try_filled(SUMS, 0.0, at_once.min(chunks.len()) * n_sums)?;
+    let mut of_leaf = try_filled(SUMS, 0.0, n_sums)?;
+    let next_leaf = |chunk: usize| chunks.get(chunk + 1).map(|(leaf, _)| *leaf);
+    for (batch, chunks) in chunks.chunks(at_once).enumerate() {
+        let jobs = chunks.iter().zip(sums.chunks_exact_mut(n_sums));
+        pool::for_each(control.n_threads(), jobs, &scratch, |scratch, (&(_, rows), sums)| {
+            control.check()?;
+            sums.fill(0.0);
+            add(scratch, rows, sums)
+        })?;
+        for (i, (&(leaf, _), sums)) in chunks.iter().zip(sums.chunks_exact(n_sums)).enumerate() {
+            of_leaf.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+            if next_leaf(batch * at_once + i) != Some(leaf) {
+                workers.sum(&mut of_leaf);
+                visit(leaf, &of_leaf)?;
+                of_leaf.fill(0.0);
             }
         }
-        Ok(())
     }
+    Ok(())
+}
+
+const SUMS: &str = "sums of gradients";
+
+/// Hands Σ w r of each leaf, in order, to `visit`; `bounds` are those of the negative gradients of each score.
+pub(crate) fn leaf_sums<T: Float>(
+    data: &Data<'_, T>,
+    (scores, bounds): (&[T], &[T]),
+    leaves: &Leaves<'_>,
+    control: &Control,
+    mut visit: impl FnMut(usize, &[f64]),
+) -> Result<()> {
+    let width = data.width;
+    let total: f64 = leaves.weights.iter().sum();
+    let grids = try_collected(SUMS, bounds.iter().map(|&bound| Grid::for_sums(bound.to_f64(), total)))?;
+    let scratch = || try_filled(SUMS, T::from_f64(0.0), width);
+    let add = |r: &mut Vec<T>, rows: &[u32], sums: &mut [f64]| {
+        for &row in rows {
+            let row = row as usize;
+            data.of_row.negative_gradients(data.row(row), &scores[row * width..][..width], r);
+            vectorised(
+                #[inline(always)]
+                || add_rounded(data.weights.units(row) as f64, r, &grids, sums),
+            );
+        }
+        Ok(())
+    };
+    sum_by_leaf(leaves, data.weights.workers(), (width, chunk_rows(width)), control, scratch, add, |leaf, sums| {
+        visit(leaf, sums);
+        Ok(())
+    })
+}
+
+/// Hands Σ w r, Σ w h and the weight of what is on, of all columns one after the other, to `visit`, leaf by leaf.
+pub(crate) fn leaf_derivatives<T: Float>(
+    data: &Data<'_, T>,
+    scores: &[T],
+    sums_of: &dyn RowSums<T>,
+    leaves: &Leaves<'_>,
+    control: &Control,
+    visit: impl FnMut(usize, &[f64]) -> Result<()>,
+) -> Result<()> {
+    let width = data.width;
+    let total_units = leaves.weights.iter().sum();
+    let y = |row: u32| data.row(row as usize);
+    let scores = |row: u32| &scores[row as usize * width..][..width];
+    let units = |row: u32| data.weights.units(row as usize);
+    let add = |_: &mut (), ids: &[u32], sums: &mut [f64]| {
+        let (gradients, sums) = sums.split_at_mut(width);
+        let (curvatures, on) = sums.split_at_mut(width);
+        let rows = LeafRows { ids, y: &y, scores: &scores, units: &units, total_units };
+        sums_of.add(&rows, gradients, curvatures)?;
+        ids.iter().for_each(|&row| y(row).each_on(|j| on[j] += units(row) as f64));
+        Ok(())
+    };
+    sum_by_leaf(leaves, data.weights.workers(), (3 * width, chunk_rows(width)), control, || Ok(()), add, visit)
 }

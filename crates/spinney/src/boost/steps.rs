@@ -1,211 +1,272 @@
 //! One stage's leaves and step sizes: what its weak model predicts, and how far to go along it.
 //!
-//! Leaves that are labelled anew hold the mean negative gradient of every score, g; the step of score j minimises
+//! Newton steps of leaves and scores are found in `newton`, but those of the squared error: these are means, shrunk.
+//!
+//! With line searches, leaves that are labelled anew hold the mean negative gradient of every score, g; the step of score j minimises
 //! Σ w ℓ(y, f + ρ_j g_j). Rows of a leaf share their g, so slopes and curvatures along it are sums over leaves of
-//! g times leaf sums. Losses without such sums (medians, breakpoints, a user's own) are minimised column by column.
+//! g times leaf sums. Losses without such sums (medians, breakpoints, a user's own) are searched along the rows.
 
-use super::columns::Columns;
-use super::line_search::LineSearch;
-use super::loss::rows::RowTargets;
-use super::loss::softmax::{Directions, SoftmaxProblem};
-use super::loss::{LineProblem, LossKind};
-use super::state::{Data, Leaves, State};
-use super::vector::Score;
+use super::columns::StageColumns;
+use super::config::{LeafEstimation, LeafFit};
+use super::newton::{newton, ones};
+use super::state::{Data, Leaves, ONE_NUMBER, Scored, Scores, leaf_sums};
 use crate::control::Control;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::exact::reduce::Reduce;
+use crate::loss::column::LeafRule;
+use crate::loss::float::Float;
+use crate::loss::line_search::LineSearch;
+use crate::loss::newton::Regularization;
+use crate::loss::working::Line;
 use crate::pool;
 
-/// What the weak model predicts for the rows of each leaf.
+/// What a weak model predicts for the rows of each leaf.
 #[derive(Debug)]
-pub(crate) enum Weak {
+pub(crate) enum LeafValues {
     /// A number for each score: a row of the table for each leaf.
     Table(Vec<f64>),
     /// One number.
     Scalars(Vec<f64>),
 }
 
-impl Weak {
-    fn at(&self, leaf: usize, j: usize, width: usize) -> f64 {
-        match self {
-            Weak::Table(table) => table[leaf * width + j],
-            Weak::Scalars(values) => values[leaf],
-        }
-    }
-}
+/// Scores that are held, and bounds of their negative gradients.
+type Held<'s, T> = (&'s [T], &'s [T]);
 
-/// How steps are found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Method {
-    /// One after leaves are labelled with means; else a quotient of sums.
-    SquaredError,
-    /// Searched with sums over leaves, see `columns`.
-    LogLoss,
-    /// All scores at once.
-    Softmax,
-    /// Each column on its own.
-    Columns,
-}
-
-/// A stage in the making.
-pub(crate) struct Stage<'s, T: Score> {
-    pub(crate) data: &'s Data<'s, T>,
-    pub(crate) state: &'s State<T>,
-    pub(crate) leaves: &'s Leaves<'s>,
-    /// Bounds of the negative gradients.
-    pub(crate) bounds: &'s [T],
-    pub(crate) kind: &'s LossKind,
-    pub(crate) method: Method,
-    pub(crate) search: LineSearch,
-    /// First column of each output of classes.
-    pub(crate) starts: &'s [usize],
-    pub(crate) control: &'s Control,
-}
-
-impl<T: Score> Stage<'_, T> {
-    /// Labels the leaves with mean negative gradients, and finds the steps.
-    pub(crate) fn relabel(&self) -> Result<(Weak, Vec<f64>)> {
-        let width = self.data.width;
-        let mut table = try_filled("the leaves of a stage", 0.0, self.leaves.len() * width)?;
-        if self.by_leaves() {
-            let steps = self.columns()?.steps(None, &mut table)?;
-            return Ok((Weak::Table(table), steps));
-        }
-        self.state.leaf_sums(self.data, self.leaves, self.bounds, self.control, |leaf, sums| {
-            let weight = self.leaves.weights[leaf];
-            let g = &mut table[leaf * width..][..width];
-            g.iter_mut().zip(sums).for_each(|(g, sum)| *g = sum / weight);
-        })?;
-        let weak = Weak::Table(table);
-        let steps = self.steps_along(&weak)?;
-        Ok((weak, steps))
-    }
-
-    /// Finds the steps along one number for each leaf.
-    pub(crate) fn along(&self, values: Vec<f64>) -> Result<(Weak, Vec<f64>)> {
-        let steps = if self.by_leaves() {
-            self.columns()?.steps(Some(&values), &mut [])?
-        } else if self.method == Method::SquaredError {
-            let mut products = try_filled("the steps of a stage", 0.0, self.data.width)?;
-            self.state.leaf_sums(self.data, self.leaves, self.bounds, self.control, |leaf, sums| {
-                let g = values[leaf];
-                products.iter_mut().zip(sums).for_each(|(product, sum)| *product += g * sum);
-            })?;
-            let square: f64 = values.iter().zip(&self.leaves.weights).map(|(g, w)| g * g * w).sum();
-            products.iter_mut().for_each(|product| *product = if square > 0.0 { *product / square } else { 0.0 });
-            products
-        } else {
-            let weak = Weak::Scalars(values);
-            let steps = self.steps_along(&weak)?;
-            return Ok((weak, steps));
+impl<T: Float> Scored<'_, T> {
+    /// The leaves of a stage and the steps along them. Leaves that are not given are labelled anew.
+    pub(crate) fn fit_leaves(
+        &mut self,
+        given: Option<Vec<f64>>,
+        leaves: &Leaves<'_>,
+        fit: LeafFit,
+        control: &Control,
+    ) -> Result<(LeafValues, Vec<f64>)> {
+        let data = &self.data;
+        let in_units = fit.regularization.of_units(data.weights.unit, 1.0);
+        let (scores, bounds) = match &mut self.scores {
+            Scores::Dense { scores, bounds } => (&scores[..], &bounds[..]),
+            Scores::LowRank(low_rank) => {
+                let values = given.unwrap_or_else(|| unreachable!("{ONE_NUMBER}"));
+                let steps = low_rank.steps(data, leaves, &values, in_units, control)?;
+                return Ok((LeafValues::Scalars(values), steps));
+            }
         };
-        Ok((Weak::Scalars(values), steps))
-    }
-
-    /// Whether steps are searched with sums over leaves.
-    fn by_leaves(&self) -> bool {
-        self.method == Method::LogLoss && self.search == LineSearch::Newton
-    }
-
-    fn columns(&self) -> Result<Columns<'_, T>> {
-        let scores = T::narrow(&self.state.scores).expect("scores of the logistic loss are float32");
-        Columns::new(self.data, scores, self.leaves, self.control)
-    }
-
-    /// Finds the steps along what any weak model predicts, each row its own leaf.
-    pub(crate) fn steps_along(&self, weak: &Weak) -> Result<Vec<f64>> {
-        match (self.method, weak) {
-            (Method::SquaredError, Weak::Table(table)) => {
-                let width = self.data.width;
-                let mut steps = try_filled("the steps of a stage", 0.0, width)?;
-                for row in table.chunks_exact(width) {
-                    steps.iter_mut().zip(row).filter(|(_, g)| **g != 0.0).for_each(|(step, _)| *step = 1.0);
-                }
-                Ok(steps)
+        match (data.loss.leaf_rule(), fit.estimation) {
+            (LeafRule::Residuals, _) => residuals(data, (scores, bounds), given, leaves, in_units, control),
+            (LeafRule::LeafSums | LeafRule::Search, LeafEstimation::Newton) => {
+                newton(data, scores, given, leaves, fit, control)
             }
-            (Method::Softmax, _) => self.softmax_steps(weak),
-            _ => self.column_steps(weak),
+            (LeafRule::LeafSums | LeafRule::Search, LeafEstimation::LineSearch) => match given {
+                None => relabel(data, (scores, bounds), leaves, fit.search, control),
+                Some(values) => along(data, scores, values, leaves, fit.search, control),
+            },
         }
     }
 
-    /// The rows of the stage, leaf by leaf.
-    fn rows(&self) -> impl Iterator<Item = (usize, u32)> {
-        (0..self.leaves.len()).flat_map(|leaf| self.leaves.rows(leaf).iter().map(move |&row| (leaf, row)))
+    /// The steps along anything that a weak model predicts for leaves, searched along the rows.
+    pub(crate) fn search_steps(
+        &self,
+        values: &LeafValues,
+        leaves: &Leaves<'_>,
+        search: LineSearch,
+        control: &Control,
+    ) -> Result<Vec<f64>> {
+        match &self.scores {
+            Scores::Dense { scores, .. } => searched(&self.data, scores, values, leaves, search, control),
+            Scores::LowRank(_) => unreachable!("{ONE_NUMBER}"),
+        }
+    }
+}
+
+/// Second derivatives of the rows by the one score of a tree, as whole multiples of a share of the largest.
+///
+/// A tree whose rows weigh by them, grown on the ratios r / h, has the splits of most G² / H: those whose Newton steps lower
+/// the loss most (Chen and Guestrin, 2016, with λ = 0). So rows that are certain count for little, which a rare class needs.
+#[derive(Debug)]
+pub(crate) struct Curvatures {
+    units: Vec<u32>,
+    /// Of a unit.
+    value: f64,
+}
+
+/// Units of the largest second derivative: those of other rows are told apart to as small a share.
+pub(super) const MOST_UNITS: f64 = 4096.0;
+
+impl Curvatures {
+    pub(crate) fn units(&self, row: usize) -> u64 {
+        self.units[row].into()
     }
 
-    fn column_steps(&self, weak: &Weak) -> Result<Vec<f64>> {
-        let width = self.data.width;
-        let n: usize = (0..self.leaves.len()).map(|leaf| self.leaves.rows(leaf).len()).sum();
-        let loss = self.kind.as_loss();
-        let off = self.kind.y_of_off();
-        pool::map(self.control.n_threads(), width, |j| {
-            self.control.check()?;
-            const WHAT: &str = "a column of scores";
-            let mut y = try_filled(WHAT, 0.0, n)?;
-            let mut scores = try_filled(WHAT, 0.0, n)?;
-            let mut direction = try_filled(WHAT, 0.0, n)?;
-            let mut weights = try_filled(WHAT, 0.0, n)?;
-            for (at, (leaf, row)) in self.rows().enumerate() {
-                let row = row as usize;
-                y[at] = match self.data.row(row) {
-                    RowTargets::Numbers(y) => y[j],
-                    RowTargets::On(columns) => {
-                        if columns.binary_search(&(j as u32)).is_ok() {
-                            1.0
-                        } else {
-                            off
-                        }
-                    }
-                };
-                scores[at] = self.state.scores[row * width + j].to_f64();
-                direction[at] = weak.at(leaf, j, width);
-                weights[at] = self.data.weights.units(row) as f64 * self.data.weights.unit;
-            }
-            if direction.iter().all(|g| *g == 0.0) {
-                return Ok(0.0);
-            }
-            let problem = LineProblem { y: &y, scores: &scores, direction: &direction, weights: &weights };
-            loss.step(&problem, self.search)
-        })
+    /// r / h of each row: times the units, r again.
+    pub(crate) fn ratios(&self, targets: &[f64]) -> Result<Vec<f64>> {
+        let ratio = |(&r, &units): (&f64, &u32)| r / (f64::from(units) * self.value);
+        try_collected("the targets of a stage", targets.iter().zip(&self.units).map(ratio))
     }
+}
 
-    /// Each output of classes on its own, its classes together.
-    fn softmax_steps(&self, weak: &Weak) -> Result<Vec<f64>> {
-        const WHAT: &str = "scores of classes";
-        let width = self.data.width;
-        let n: usize = (0..self.leaves.len()).map(|leaf| self.leaves.rows(leaf).len()).sum();
-        let of_outputs = pool::map(self.control.n_threads(), self.starts.len() - 1, |output| {
-            self.control.check()?;
-            let columns = self.starts[output]..self.starts[output + 1];
-            let k = columns.len();
-            let mut classes = try_filled(WHAT, 0, n)?;
-            let mut weights = try_filled(WHAT, 0.0, n)?;
-            let mut scores = try_filled(WHAT, 0.0, n * k)?;
-            let per_row = if matches!(weak, Weak::Table(_)) { k } else { 1 };
-            let mut directions = try_filled(WHAT, 0.0, n * per_row)?;
-            for (at, (leaf, row)) in self.rows().enumerate() {
-                let row = row as usize;
-                let RowTargets::On(on) = self.data.row(row) else { unreachable!("classes are columns that are on") };
-                classes[at] = on[output] - columns.start as u32;
-                weights[at] = self.data.weights.units(row) as f64 * self.data.weights.unit;
-                let from = &self.state.scores[row * width..][columns.clone()];
-                scores[at * k..][..k].iter_mut().zip(from).for_each(|(to, score)| *to = score.to_f64());
-                match weak {
-                    Weak::Table(table) => {
-                        directions[at * k..][..k].copy_from_slice(&table[leaf * width..][columns.clone()]);
-                    }
-                    Weak::Scalars(values) => directions[at] = values[leaf],
-                }
-            }
-            let directions = match weak {
-                Weak::Table(_) => Directions::OneAClass(&directions),
-                Weak::Scalars(_) => Directions::OneARow(&directions),
-            };
-            let problem =
-                SoftmaxProblem { n_classes: k, classes: &classes, scores: &scores, directions, weights: &weights };
-            problem.step()
+impl<T: Float> Scored<'_, T> {
+    /// Those of the rows of a tree, where it is grown for one score whose leaves take Newton steps of second derivatives
+    /// that differ.
+    pub(crate) fn curvatures(&self, fit: LeafFit, rows: &[u32]) -> Result<Option<Curvatures>> {
+        let data = &self.data;
+        let (Some(loss), Scores::Dense { scores, .. }) = (data.loss.curved(), &self.scores) else { return Ok(None) };
+        if data.width != 1 || fit.estimation != LeafEstimation::Newton {
+            return Ok(None);
+        }
+        let off = loss.domain().off();
+        let mut found = try_filled(WHAT, 0.0f64, data.n_samples)?;
+        for &row in rows {
+            let row = row as usize;
+            found[row] = loss.curvature(data.row(row).of_column(0, off), scores[row].to_f64());
+        }
+        let largest = data.weights.workers().max_of(found.iter().copied().fold(0.0, f64::max));
+        if !(largest > 0.0 && largest.is_finite()) {
+            return Ok(None);
+        }
+        let units = found.iter().map(|h| ((h / largest * MOST_UNITS) as u32).max(1));
+        Ok(Some(Curvatures { units: try_collected(WHAT, units)?, value: largest / MOST_UNITS }))
+    }
+}
+
+const WHAT: &str = "the second derivatives of a stage";
+
+/// The least squares, with λ: leaves of the mean residuals, shrunk, or steps along `given` numbers of leaves.
+fn residuals<T: Float>(
+    data: &Data<'_, T>,
+    held: Held<'_, T>,
+    given: Option<Vec<f64>>,
+    leaves: &Leaves<'_>,
+    regularization: Regularization,
+    control: &Control,
+) -> Result<(LeafValues, Vec<f64>)> {
+    let width = data.width;
+    let Some(values) = given else {
+        let mut table = try_filled("the leaves of a stage", 0.0, leaves.len() * width)?;
+        leaf_sums(data, held, leaves, control, |leaf, sums| {
+            let weight = leaves.weights[leaf];
+            let g = &mut table[leaf * width..][..width];
+            g.iter_mut().zip(sums).for_each(|(g, &sum)| *g = regularization.step(sum, weight));
         })?;
-        let mut steps = try_with_capacity(WHAT, width)?;
-        of_outputs.iter().for_each(|of_output| steps.extend_from_slice(of_output));
-        Ok(steps)
+        let steps = ones(&table, width)?;
+        return Ok((LeafValues::Table(table), steps));
+    };
+    let regularization = regularization.along(&values);
+    let mut products = try_filled("the steps of a stage", 0.0, width)?;
+    leaf_sums(data, held, leaves, control, |leaf, sums| {
+        let g = values[leaf];
+        products.iter_mut().zip(sums).for_each(|(product, sum)| *product += g * sum);
+    })?;
+    let square: f64 = values.iter().zip(&leaves.weights).map(|(g, w)| g * g * w).sum();
+    products.iter_mut().for_each(|product| *product = regularization.step(*product, square));
+    Ok((LeafValues::Scalars(values), products))
+}
+
+/// Labels the leaves with mean negative gradients, and finds the steps.
+fn relabel<T: Float>(
+    data: &Data<'_, T>,
+    held: Held<'_, T>,
+    leaves: &Leaves<'_>,
+    search: LineSearch,
+    control: &Control,
+) -> Result<(LeafValues, Vec<f64>)> {
+    let width = data.width;
+    let mut table = try_filled("the leaves of a stage", 0.0, leaves.len() * width)?;
+    if let Some(columns) = by_leaf_sums(data, held.0, leaves, search, control)? {
+        let steps = columns.steps(None, &mut table)?;
+        return Ok((LeafValues::Table(table), steps));
     }
+    leaf_sums(data, held, leaves, control, |leaf, sums| {
+        let weight = leaves.weights[leaf];
+        let g = &mut table[leaf * width..][..width];
+        g.iter_mut().zip(sums).for_each(|(g, sum)| *g = sum / weight);
+    })?;
+    let values = LeafValues::Table(table);
+    let steps = searched(data, held.0, &values, leaves, search, control)?;
+    Ok((values, steps))
+}
+
+/// Finds the steps along one number for each leaf.
+fn along<T: Float>(
+    data: &Data<'_, T>,
+    scores: &[T],
+    values: Vec<f64>,
+    leaves: &Leaves<'_>,
+    search: LineSearch,
+    control: &Control,
+) -> Result<(LeafValues, Vec<f64>)> {
+    if let Some(columns) = by_leaf_sums(data, scores, leaves, search, control)? {
+        let steps = columns.steps(Some(&values), &mut [])?;
+        return Ok((LeafValues::Scalars(values), steps));
+    }
+    let values = LeafValues::Scalars(values);
+    let steps = searched(data, scores, &values, leaves, search, control)?;
+    Ok((values, steps))
+}
+
+/// The columns of scores, where steps are searched with sums over leaves.
+fn by_leaf_sums<'s, T: Float>(
+    data: &'s Data<'_, T>,
+    scores: &'s [T],
+    leaves: &'s Leaves<'_>,
+    search: LineSearch,
+    control: &'s Control,
+) -> Result<Option<StageColumns<'s, T>>> {
+    match (data.loss.leaf_rule(), search, T::narrow(scores)) {
+        (LeafRule::LeafSums, LineSearch::Newton, Some(scores)) => {
+            StageColumns::new(data, scores, leaves, control).map(Some)
+        }
+        (LeafRule::LeafSums | LeafRule::Residuals | LeafRule::Search, _, _) => Ok(None),
+    }
+}
+
+/// Steps that are searched along the rows.
+fn searched<T: Float>(
+    data: &Data<'_, T>,
+    scores: &[T],
+    values: &LeafValues,
+    leaves: &Leaves<'_>,
+    search: LineSearch,
+    control: &Control,
+) -> Result<Vec<f64>> {
+    const WHAT: &str = "scores of a stage";
+    let width = data.width;
+    let rows_of = |leaf: usize| leaves.rows(leaf).iter().map(move |&row| (leaf as u32, row));
+    let mut rows = try_with_capacity(WHAT, (0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum())?;
+    rows.extend((0..leaves.len()).flat_map(rows_of));
+    let weight = |&(_, row): &(u32, u32)| data.weights.in_sums(data.weights.units(row as usize));
+    let weights = try_collected(WHAT, rows.iter().map(weight))?;
+    let leaf_of = try_collected(WHAT, rows.iter().map(|&(leaf, _)| leaf))?;
+    let n_lines = data.loss.n_lines(width);
+    let of_line = if n_lines > 1 { control.on_one_thread() } else { control.clone() };
+    let found = pool::map(control.n_threads(), n_lines, |line| {
+        of_line.check()?;
+        let mut pulse = of_line.pulse();
+        let columns = data.loss.columns_of(line);
+        let k = columns.len();
+        let mut of_rows = try_with_capacity(WHAT, rows.len() * k)?;
+        for &(_, row) in &rows {
+            of_rows.extend_from_slice(&scores[row as usize * width..][columns.clone()]);
+            pulse.after(k)?;
+        }
+        let own: Vec<f64>;
+        let directions = match values {
+            LeafValues::Scalars(values) => &values[..],
+            LeafValues::Table(table) if k == width => &table[..],
+            LeafValues::Table(table) => {
+                let mut of_columns = try_with_capacity(WHAT, leaves.len() * k)?;
+                table.chunks_exact(width).for_each(|leaf| of_columns.extend_from_slice(&leaf[columns.clone()]));
+                own = of_columns;
+                &own[..]
+            }
+        };
+        let y = |at: usize| data.row(rows[at].1 as usize);
+        let (scores, leaf_of, weights) = (&of_rows[..], &leaf_of[..], &weights[..]);
+        let along = Line { y: &y, scores, directions, n_leaves: leaves.len(), leaf_of, weights };
+        data.loss.steps_of(line, &along, search, &of_line)
+    })?;
+    let mut steps = try_with_capacity(WHAT, width)?;
+    for of_line in found {
+        try_extend(WHAT, &mut steps, of_line)?;
+    }
+    Ok(steps)
 }

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::control::Control;
-use crate::data::{LabelView, Matrix, Targets};
+use crate::data::{Dataset, LabelView, Matrix, Targets};
+use crate::loss::LossKind;
 use crate::projection::{NProjections, Projection, ProjectionMatrix};
 use crate::rng::{Key, Stream};
 
@@ -36,6 +37,31 @@ impl Made {
     }
 }
 
+/// All losses; those of outputs are of `d` numbers.
+fn kinds(d: usize) -> Vec<LossKind> {
+    let quantiles = (0..d).map(|j| LossKind::quantile([0.2, 0.5, 0.9][j % 3])).collect();
+    vec![
+        LossKind::SquaredError,
+        LossKind::AbsoluteError,
+        LossKind::LogLoss,
+        LossKind::Exponential,
+        LossKind::Hinge,
+        LossKind::huber(1.5),
+        LossKind::quantile(0.7),
+        LossKind::Poisson,
+        LossKind::Gamma,
+        LossKind::tweedie(1.4),
+        LossKind::of_outputs(quantiles).unwrap(),
+    ]
+}
+
+/// Numbers that the loss is of.
+fn in_domain(kind: &LossKind, numbers: &Array2<f64>) -> Array2<f64> {
+    let domain = kind.as_loss().domain();
+    let lowest = if domain.refuses(0.0).is_some() { 0.5 } else { 0.0 };
+    numbers.mapv(|y| if domain.refuses(y).is_some() { lowest } else { y })
+}
+
 fn strategies() -> Vec<OutputStrategy> {
     let projected = |projection, q, relabel| OutputStrategy::Projected {
         projection,
@@ -52,12 +78,21 @@ fn strategies() -> Vec<OutputStrategy> {
     ]
 }
 
+/// Leaves of line searches, and of Newton steps with and without regularisation.
+fn with_leaves(rule: usize, config: BoostConfig) -> BoostConfig {
+    match rule {
+        0 => BoostConfig { leaf_estimation: LeafEstimation::LineSearch, ..config },
+        1 => BoostConfig { l2_regularization: 0.0, min_sum_hessian_in_leaf: 0.0, ..config },
+        _ => BoostConfig { l2_regularization: 0.3, min_sum_hessian_in_leaf: 2.0, ..config },
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn at_learning_rate_one_the_training_loss_never_rises(
-        seed in 0u64..1000, n in 2usize..40, d in 2usize..5, strategy in 0usize..6, narrow in any::<bool>(),
+        seed in 0u64..1000, n in 2usize..40, d in 2usize..5, strategy in 0usize..6, narrow in any::<bool>(), rule in 0usize..3,
     ) {
         let made = made(seed, n, 3, d);
         let x = Matrix::from(made.x.view());
@@ -71,13 +106,16 @@ proptest! {
             seed,
             ..BoostConfig::new(loss)
         };
-        let kinds = [LossKind::SquaredError, LossKind::AbsoluteError, LossKind::LogLoss, LossKind::Exponential, LossKind::Hinge];
-        for kind in kinds {
-            let is_number = matches!(kind, LossKind::SquaredError | LossKind::AbsoluteError);
+        for kind in kinds(d) {
+            let domain = kind.as_loss().domain();
             let classes = Targets::Classes { codes: made.codes.view(), n_classes: vec![3] };
-            let ys = if is_number { vec![Targets::Real(made.numbers.view()), made.labels()] } else { vec![made.labels(), classes] };
+            let numbers = in_domain(&kind, &made.numbers);
+            let mut ys = if domain.has_numbers() { vec![Targets::Real(numbers.view())] } else { vec![classes] };
+            if domain.has_labels() && !matches!(kind, LossKind::OfOutputs(_)) {
+                ys.push(made.labels());
+            }
             for y in ys {
-                let model = config(kind.clone()).fit(&x, &y, None, None, &control).unwrap();
+                let model = with_leaves(rule, config(kind.clone())).fit((&x, &y), &control).unwrap();
                 let losses = model.train_score();
                 // Scores of labels are float32.
                 prop_assert!(losses.windows(2).all(|w| w[1] <= w[0] + 1e-6 * (1.0 + w[0].abs())), "{kind:?} {losses:?}");
@@ -90,7 +128,7 @@ proptest! {
 
     #[test]
     fn parts_threads_stages_and_bytes_give_the_same_model(
-        seed in 0u64..1000, n in 2usize..40, d in 1usize..5, strategy in 0usize..6, share in 0.4f64..1.4,
+        seed in 0u64..1000, n in 2usize..40, d in 1usize..5, strategy in 0usize..6, share in 0.4f64..1.4, rule in 0usize..3,
     ) {
         let made = made(seed, n, 3, d);
         let x = Matrix::from(made.x.view());
@@ -103,16 +141,20 @@ proptest! {
         };
         for (loss, y) in [(LossKind::SquaredError, Targets::Real(made.numbers.view())), (LossKind::LogLoss, made.labels())] {
             let config = BoostConfig { strategy: strategy.clone(), n_estimators: 5, seed, subsample: share.min(1.0), ..BoostConfig::new(loss) };
-            let validation = Validation { x: x.view(), y: y.view(), sample_weight: None };
-            let model = config.fit(&x, &y, None, Some(&validation), &control).unwrap();
-            prop_assert_eq!(&config.fit(&x, &y, None, Some(&validation), &Control::with_threads(3)).unwrap(), &model);
-            let part = BoostConfig { n_estimators: 2, ..config.clone() }.fit(&x, &y, None, Some(&validation), &control).unwrap();
+            let config = with_leaves(rule, config);
+            let validation = Dataset::new(&x, &y);
+            let model = config.fit_with_validation((&x, &y), &validation, &control).unwrap();
+            prop_assert_eq!(&config.fit_with_validation((&x, &y), &validation, &Control::with_threads(3)).unwrap(), &model);
+            let part = BoostConfig { n_estimators: 2, ..config.clone() }.fit_with_validation((&x, &y), &validation, &control).unwrap();
             prop_assert_eq!(&part, &model.truncated(2).unwrap());
-            prop_assert_eq!(&config.fit_more(&part, &x, &y, None, Some(&validation), &control).unwrap(), &model);
-            let bytes = model.to_bytes().unwrap();
-            let loaded = Boosted::from_bytes(&bytes).unwrap();
-            prop_assert_eq!(&loaded, &model);
-            prop_assert_eq!(loaded.to_bytes().unwrap(), bytes);
+            prop_assert_eq!(&config.fit_more(&part, (&x, &y), Some(&validation), &control).unwrap(), &model);
+            #[cfg(feature = "model-files")]
+            {
+                let bytes = model.to_bytes().unwrap();
+                let loaded = Boosted::from_bytes(&bytes).unwrap();
+                prop_assert_eq!(&loaded, &model);
+                prop_assert_eq!(loaded.to_bytes().unwrap(), bytes);
+            }
             let mut staged = model.staged_scores(&x).unwrap();
             for stage in 1..=5 {
                 let after = staged.next_stage(&control).unwrap().unwrap().to_owned();
@@ -127,7 +169,9 @@ proptest! {
     }
 
     #[test]
-    fn a_weight_of_two_is_two_rows_and_a_weight_of_zero_is_none(seed in 0u64..1000, n in 2usize..25, d in 1usize..4, strategy in 0usize..4) {
+    fn a_weight_of_two_is_two_rows_and_a_weight_of_zero_is_none(
+        seed in 0u64..1000, n in 2usize..25, d in 1usize..4, strategy in 0usize..4, rule in 0usize..3,
+    ) {
         let made = made(seed, n, 3, d);
         let mut stream = Stream::new(Key::from_seed(seed));
         let mut weights: Vec<f64> = (0..n).map(|_| stream.below(3) as f64).collect();
@@ -142,21 +186,22 @@ proptest! {
         }
         let repeated_labels = Targets::Labels(LabelView::try_new(ptr, labels, d).unwrap());
         let control = Control::default();
-        let kinds = [LossKind::SquaredError, LossKind::AbsoluteError, LossKind::LogLoss, LossKind::Exponential, LossKind::Hinge];
-        for kind in kinds {
-            let is_number = matches!(kind, LossKind::SquaredError | LossKind::AbsoluteError);
-            let (weighted, repeated) = if is_number {
-                (Targets::Real(made.numbers.view()), Targets::Real(numbers.view()))
+        for kind in kinds(d) {
+            let domain = kind.as_loss().domain();
+            let (of_weighted, of_repeated) = (in_domain(&kind, &made.numbers), in_domain(&kind, &numbers));
+            let (weighted, repeated) = if domain.has_numbers() {
+                (Targets::Real(of_weighted.view()), Targets::Real(of_repeated.view()))
             } else {
                 (made.labels(), repeated_labels.view())
             };
             let config = BoostConfig { strategy: strategies()[strategy].clone(), n_estimators: 4, seed, max_bins: Some(3), ..BoostConfig::new(kind) };
-            let a = config.fit(&made.x.view().into(), &weighted, Some(&weights), None, &control).unwrap();
-            let b = config.fit(&x.view().into(), &repeated, None, None, &control).unwrap();
+            let config = with_leaves(rule, config);
+            let a = config.fit(Dataset::new(&made.x, &weighted).sample_weight(&weights[..]), &control).unwrap();
+            let b = config.fit((&x, &repeated), &control).unwrap();
             prop_assert_eq!(a.step_sizes(), b.step_sizes());
             prop_assert_eq!(a.train_score(), b.train_score());
-            let scores = a.predict_scores(&made.x.view().into(), &control).unwrap();
-            prop_assert_eq!(scores, b.predict_scores(&made.x.view().into(), &control).unwrap());
+            let scores = a.predict_scores(&made.x, &control).unwrap();
+            prop_assert_eq!(scores, b.predict_scores(&made.x, &control).unwrap());
         }
     }
 }
@@ -176,7 +221,7 @@ fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
     }
     let repeated = Targets::Labels(LabelView::try_new(ptr, labels, d).unwrap());
     let of = Control::with_threads;
-    for relabel in [true, false] {
+    for (relabel, rule) in [(true, 0), (false, 0), (true, 1), (false, 1)] {
         let phi = Array2::from_shape_fn((1, d), |(_, j)| 1.0 - (j % 5) as f64 * 0.25);
         let projection = Projection::Given(vec![ProjectionMatrix::from_dense(phi.view()).unwrap()]);
         let config = BoostConfig {
@@ -184,13 +229,179 @@ fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
             n_estimators: 3,
             ..BoostConfig::new(LossKind::LogLoss)
         };
-        let fit = |control| config.fit(&made.x.view().into(), &made.labels(), Some(&weights), None, &control).unwrap();
+        let config = with_leaves(rule, config);
+        let fit =
+            |control| config.fit(Dataset::new(&made.x, made.labels()).sample_weight(&weights[..]), &control).unwrap();
         let weighted = fit(of(1));
         assert_eq!(weighted, fit(of(3)));
-        let b = config.fit(&x.view().into(), &repeated, None, None, &of(1)).unwrap();
+        let b = config.fit((&x, &repeated), &of(1)).unwrap();
         assert_eq!(weighted.step_sizes(), b.step_sizes());
         assert_eq!(weighted.train_score(), b.train_score());
-        let scores = weighted.predict_scores(&made.x.view().into(), &of(1)).unwrap();
-        assert_eq!(scores, b.predict_scores(&made.x.view().into(), &of(1)).unwrap());
+        let scores = weighted.predict_scores(&made.x, &of(1)).unwrap();
+        assert_eq!(scores, b.predict_scores(&made.x, &of(1)).unwrap());
     }
+}
+
+#[test]
+fn regularization_that_is_none_is_refused_by_name() {
+    let made = made(1, 20, 3, 2);
+    let fit = |config: BoostConfig| config.fit((&made.x, made.labels()), &Control::default()).unwrap_err().to_string();
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        let config = BoostConfig::new(LossKind::LogLoss);
+        assert!(fit(config.clone().l2_regularization(bad)).contains("l2_regularization"));
+        assert!(fit(config.min_sum_hessian_in_leaf(bad)).contains("min_sum_hessian_in_leaf"));
+    }
+}
+
+/// Without second derivatives, as a caller may have it: each leaf is searched for itself.
+#[derive(Debug)]
+struct Custom;
+
+impl crate::loss::Loss for Custom {
+    fn value(&self, y: f64, score: f64) -> f64 {
+        (y - score).abs().max(2.0 * (y - score).abs() - 1.0)
+    }
+
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        let r = y - score;
+        if r == 0.0 { 0.0 } else { r.signum() * if r.abs() > 1.0 { 2.0 } else { 1.0 } }
+    }
+
+    fn curvature(&self, _: f64, _: f64) -> f64 {
+        0.0
+    }
+}
+
+#[test]
+fn leaves_of_a_loss_without_curvature_are_the_best_of_their_rows() {
+    use crate::loss::Loss;
+    let made = made(5, 60, 3, 2);
+    let control = Control::default();
+    let config = BoostConfig::new(LossKind::Custom(std::sync::Arc::new(Custom)))
+        .strategy(OutputStrategy::Joint)
+        .learning_rate(1.0)
+        .n_estimators(1);
+    let model = config.fit((&made.x, Targets::Real(made.numbers.view())), &control).unwrap();
+    let scores = model.predict_scores(&made.x, &control).unwrap();
+    let losses = |by: f64, row: usize, j: usize| -> f64 {
+        let same = |i: &usize| scores.row(*i) == scores.row(row);
+        (0..60).filter(same).map(|i| Custom.value(made.numbers[[i, j]], scores[[i, j]] + by)).sum()
+    };
+    for row in 0..60 {
+        for j in 0..2 {
+            let best = losses(0.0, row, j);
+            for by in [-1.0, -0.1, -1e-3, 1e-3, 0.1, 1.0] {
+                assert!(losses(by, row, j) >= best - 1e-9, "{row} {j} {by}");
+            }
+        }
+    }
+}
+
+#[test]
+fn scores_of_deviances_are_logarithms_and_numbers_outside_their_domain_are_refused_by_name() {
+    let made = made(3, 30, 3, 2);
+    let control = Control::default();
+    for kind in [LossKind::Poisson, LossKind::Gamma, LossKind::tweedie(1.5)] {
+        let numbers = in_domain(&kind, &made.numbers);
+        let config = BoostConfig { n_estimators: 4, ..BoostConfig::new(kind.clone()) };
+        let model = config.fit((&made.x, &numbers), &control).unwrap();
+        let scores = model.predict_scores(&made.x, &control).unwrap();
+        assert_eq!(model.predict(&made.x, &control).unwrap(), scores.mapv(f64::exp), "{kind:?}");
+        assert_eq!(model.to_predictions(scores.view(), &control).unwrap(), scores.mapv(f64::exp));
+        assert!(!model.has_probabilities());
+        #[cfg(feature = "model-files")]
+        {
+            let bytes = model.to_bytes().unwrap();
+            assert_eq!(Boosted::from_bytes(&bytes).unwrap(), model);
+        }
+        let mut outside = numbers.clone();
+        outside[[4, 1]] = -1.0;
+        let expected = format!("y is -1 with loss={:?}, accepted: ", kind.name());
+        let message = config.fit((&made.x, &outside), &control).unwrap_err().to_string();
+        assert!(message.starts_with(&expected), "{message}");
+        let held_out = Dataset::new(&made.x, &outside);
+        let message =
+            config.fit_with_validation((&made.x, &numbers), held_out.view(), &control).unwrap_err().to_string();
+        assert!(message.starts_with(&format!("y of the validation set{}", &expected[1..])), "{message}");
+        let weights: Vec<f64> = (0..30).map(|row| if row == 4 { 0.0 } else { 1.0 }).collect();
+        let weighted = held_out.sample_weight(&weights[..]);
+        assert!(config.fit_with_validation(&weighted, &weighted, &control).is_ok());
+        let message = config.fit((&made.x, made.labels()), &control).unwrap_err().to_string();
+        assert!(message.contains("a loss of labels and classes"), "{message}");
+    }
+}
+
+#[test]
+fn losses_of_outputs_are_as_many_as_these_and_of_one_sort() {
+    let made = made(3, 30, 3, 2);
+    let control = Control::default();
+    let refused = |losses: Vec<LossKind>| LossKind::of_outputs(losses).is_err();
+    let nested = LossKind::of_outputs(vec![LossKind::Gamma]).unwrap();
+    assert!(refused(vec![]) && refused(vec![LossKind::Poisson, LossKind::Gamma]) && refused(vec![nested]));
+    let fit = |levels: &[f64], y: &Targets<'_>| {
+        let losses = LossKind::of_outputs(levels.iter().map(|&q| LossKind::quantile(q)).collect()).unwrap();
+        BoostConfig::new(losses).n_estimators(2).fit((&made.x, y), &control)
+    };
+    let numbers = || Targets::Real(made.numbers.view());
+    assert!(fit(&[0.2, 0.9], &numbers()).is_ok());
+    for (levels, y) in [(&[0.2; 3][..], numbers()), (&[0.2], numbers()), (&[0.2; 2], made.labels())] {
+        let message = fit(levels, &y).unwrap_err().to_string();
+        assert!(message.contains("one for each output of numbers"), "{message}");
+    }
+    let message = fit(&[0.2, 1.0], &numbers()).unwrap_err().to_string();
+    assert_eq!(message, "quantile is 1, accepted: above 0 and below 1");
+}
+
+/// Ends a fit after a stage, and keeps what it was told.
+#[derive(Debug, Default)]
+struct Until(usize, Vec<(usize, f64, Option<f64>, usize)>);
+
+impl super::StageObserver for Until {
+    fn after(&mut self, stage: &super::StageReport<'_>) -> std::ops::ControlFlow<()> {
+        let rows = stage.validation_scores.map_or(0, |scores| scores.nrows());
+        self.1.push((stage.stage, stage.train_loss, stage.validation_loss, rows));
+        assert_eq!(stage.model.n_stages(), stage.stage + 1);
+        if stage.stage == self.0 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
+    }
+
+    fn wants_scores(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn observers_see_every_stage_and_end_the_fit() {
+    let made = made(3, 40, 3, 2);
+    let control = Control::default();
+    let data = || (&made.x, Targets::Real(made.numbers.view()));
+    for strategy in [OutputStrategy::Joint, OutputStrategy::SingleTarget] {
+        let config = BoostConfig::new(LossKind::SquaredError).n_estimators(9).strategy(strategy);
+        let whole = config.fit_with_validation(data(), data(), &control).unwrap();
+        let mut until = Until(4, Vec::new());
+        let held_out = Dataset::from(data());
+        let model = config.fit_observed(None, data(), Some(&held_out), &mut until, &control).unwrap();
+        assert_eq!(model, whole.truncated(5).unwrap());
+        for (stage, (at, train, validation, rows)) in until.1.into_iter().enumerate() {
+            assert_eq!((at, rows), (stage, 40));
+            assert_eq!((train, validation), (whole.train_score()[stage], Some(whole.validation_score()[stage])));
+        }
+        assert_eq!(config.refit_leaves(&model, data(), &control).unwrap().forest(), model.forest());
+    }
+}
+
+#[test]
+fn margins_are_of_boosting_alone_and_have_a_column_for_each_score() {
+    let made = made(3, 40, 3, 2);
+    let control = Control::default();
+    let zeros = Array2::<f64>::zeros((40, 2));
+    let config = BoostConfig::new(LossKind::SquaredError).n_estimators(2);
+    let started = Dataset::new(&made.x, Targets::Real(made.numbers.view())).base_margin(zeros.view());
+    assert_eq!(config.fit(&started, &control).unwrap().start(), [0.0, 0.0]);
+    let narrow = zeros.slice_axis(ndarray::Axis(1), (0..1).into());
+    let refused = Dataset::new(&made.x, Targets::Real(made.numbers.view())).base_margin(narrow);
+    let message = config.fit(&refused, &control).unwrap_err().to_string();
+    assert!(message.contains("base_margin is of shape (40, 1)"), "{message}");
+    let forest = crate::ForestConfig::random_forest(crate::Criterion::Variance);
+    let message = forest.fit(&started, &control).unwrap_err().to_string();
+    assert!(message.contains("boosting alone starts from margins"), "{message}");
 }

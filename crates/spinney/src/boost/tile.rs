@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::leaf_search::LeafDerivatives;
-use super::loss::off_sums::{Grids, LANES, add_row, add_weighted_row};
-use super::vector::vectorised;
 use crate::error::{Result, try_filled};
+use crate::loss::off_sums::{Grids, LANES, add_row, add_weighted_row};
+use crate::loss::vector::vectorised;
 
 /// Rows that are turned into columns while they are in the first cache.
 const ROWS: usize = 64;

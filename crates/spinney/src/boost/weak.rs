@@ -1,23 +1,29 @@
 //! Weak models other than trees: anything that can be fitted to numbers and predict numbers, in the caller's hands.
 
+use std::ops::ControlFlow;
+
 use ndarray::{Array2, ArrayView2};
 
 use super::config::{BoostConfig, OutputStrategy};
-use super::fit::{is_over, least};
+use super::fit::{EarlyStopping, least};
 use super::model::{Boosted, Combine};
-use super::problem::{Problem, in_columns, n_scores};
-use super::projector::Projector;
+use super::problem::Problem;
+use super::stage_projection::{Needs, Statistics, TargetRows};
 use super::stages::drawn;
-use super::start::start;
-use super::state::{Data, Leaves, State, Update};
-use super::steps::{Method, Stage, Weak};
-use super::vector::Score;
-use crate::config::Sampling;
+use super::state::{Data, Leaves, Scored, Update};
+use super::steps::LeafValues;
 use crate::control::Control;
+use crate::data::dataset::Names;
+use crate::data::targets::{in_columns, n_scores};
+use crate::data::train_y::TrainY;
 use crate::data::{Matrix, Targets, Weights};
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::bootstrap::{Urn, tree_key};
-use crate::split::dispatch::SplitY;
+use crate::loss::float::Float;
+use crate::rounds::rounds;
+
+/// Strategies that weak models may have which are no trees: in messages.
+const STRATEGIES: &str = "Joint, or Projected without relabelled leaves, for weak models that are no trees";
 
 /// A weak model in the caller's hands.
 pub trait WeakLearner: Send {
@@ -77,33 +83,34 @@ impl BoostConfig {
             OutputStrategy::Joint => Combine::OtherEach,
             OutputStrategy::Projected { relabel: false, .. } => Combine::OtherRankOne,
             OutputStrategy::Projected { .. } => {
-                return Err(Error::invalid("relabel_leaves", "true", "false for weak models that are no trees"));
+                return Err(Error::invalid("strategy", "Projected with relabelled leaves", STRATEGIES));
             }
             OutputStrategy::SingleTarget => {
-                let accepted = "\"joint\" or \"projected\" for weak models that are no trees";
-                return Err(Error::invalid("output_strategy", "\"single_target\"", accepted));
+                return Err(Error::invalid("strategy", "SingleTarget", STRATEGIES));
             }
         };
+        self.check_domain(Names::TRAINING.y, y, sample_weight)?;
         if let Some((y, weight)) = &validation {
             y.check(y.n_samples())?;
             Weights::check(*weight, y.n_samples())?;
+            self.check_domain(Names::VALIDATION.y, y, *weight)?;
             if y.outputs() != outputs {
                 return Err(Error::invalid("y of the validation set", "of other outputs", "the outputs of y"));
             }
         } else if self.n_iter_no_change.is_some() {
-            return Err(Error::invalid("validation", "None", "a validation set, as n_iter_no_change is given"));
+            return Err(Error::invalid("validation", "missing", "a validation set, as n_iter_no_change is given"));
         }
         let mut problem = Problem::new(self, outputs)?;
         problem.combine = combine;
         let columns = in_columns(y)?;
         let columns_validation = validation.as_ref().map(|(y, _)| in_columns(y)).transpose()?;
-        let mut fitting = Fitting { config: self, problem, weak, control };
+        let fitting = Fitting { config: self, problem, control };
         let mut model = Boosted::empty(&fitting.problem, n_features, self.learning_rate);
         let validation = columns_validation.as_ref().zip(validation.as_ref().map(|v| v.1));
-        if fitting.problem.is_narrow() {
-            fitting.fit::<f32>(&mut model, &columns, sample_weight, validation)?;
+        if fitting.problem.loss.has_float32_scores() {
+            fitting.fit::<f32>(weak, &mut model, &columns, sample_weight, validation)?;
         } else {
-            fitting.fit::<f64>(&mut model, &columns, sample_weight, validation)?;
+            fitting.fit::<f64>(weak, &mut model, &columns, sample_weight, validation)?;
         }
         if self.n_iter_no_change.is_some() { model.truncated(least(&model.validation_score) + 1) } else { Ok(model) }
     }
@@ -112,13 +119,13 @@ impl BoostConfig {
 struct Fitting<'f> {
     config: &'f BoostConfig,
     problem: Problem<'f>,
-    weak: &'f mut dyn WeakLearner,
     control: &'f Control,
 }
 
 impl Fitting<'_> {
-    fn fit<T: Score>(
-        &mut self,
+    fn fit<T: Float>(
+        &self,
+        weak: &mut dyn WeakLearner,
         model: &mut Boosted,
         y: &Targets<'_>,
         sample_weight: Option<&[f64]>,
@@ -126,88 +133,75 @@ impl Fitting<'_> {
     ) -> Result<()> {
         let (n, width) = (y.n_samples(), self.problem.width);
         let data = self.data::<T>(y, sample_weight)?;
-        let validation = validation.map(|(y, weight)| self.data::<T>(y, weight)).transpose()?;
         // Rows are drawn by their places: what is in them is not known here.
         let places = try_filled("the places of rows", 0.0f32, n)?;
         let places = ArrayView2::from_shape((n, 1), &places).expect("a place for each row");
         let mut all: Vec<u32> = try_with_capacity("the places of rows", n)?;
         all.extend((0..n as u32).filter(|&row| data.weights.units(row as usize) > 0));
-        let sampling = match self.config.subsample {
-            share if share < 1.0 => Sampling::WithoutReplacement(((share * all.len() as f64) as usize).max(1)),
-            _ => Sampling::All,
-        };
-        let urn = Urn::new(&Matrix::Dense(places), sample_weight, sampling)?;
-        model.start = start(&data, self.problem.kind, self.problem.softmax.as_deref(), &all)?;
-        let mut state = State::<T>::new(&model.start, n, self.control)?;
-        let mut state_validation =
-            validation.as_ref().map(|data| State::<T>::new(&model.start, data.n_samples, self.control)).transpose()?;
-        for stage in 0..self.config.n_estimators {
-            self.control.check()?;
+        let sampling = self.config.sampling(all.len());
+        let urn = Urn::new(&Matrix::Dense(places), None, sample_weight, sampling)?;
+        model.start = self.problem.loss.start(&data.y, width, &all, &data.weights, self.control)?;
+        let mut train = Scored::new(data, &model.start, None, false, self.control)?;
+        let held_out = |(y, weight)| Scored::new(self.data::<T>(y, weight)?, &model.start, None, false, self.control);
+        let mut validation = validation.map(held_out).transpose()?;
+        let mut projection = self.config.stage_projection(width)?;
+        let at_start = validation.as_mut().map(|scored| scored.sweep(None, None, &mut [], self.control)).transpose()?;
+        let mut stopping = EarlyStopping::new(self.config, at_start, &[])?;
+        rounds(0..self.config.n_estimators, self.control, &mut stopping, |stage| {
             let key = tree_key(self.config.seed, stage);
             let counts = urn.draw(sampling, n, key)?;
             let of_stage = counts.map(|counts| drawn(&all, &counts)).transpose()?;
             let rows = of_stage.as_deref().unwrap_or(&all);
-            let projector = match self.problem.combine {
-                Combine::OtherEach => Projector::Identity(width),
-                _ => self.config.projector(stage, width, None, self.control)?,
-            };
+            let mut statistics = Statistics::default();
+            if projection.needs(stage) == Needs::Targets {
+                statistics.targets = Some(TargetRows { y: TrainY::new(y)?, n_samples: n, sample_weight, rows: &all });
+            }
+            let projector = projection.draw(stage, &statistics, self.control)?;
             let q = projector.n_targets();
             let mut targets = try_filled("the targets of a stage", 0.0, n * q)?;
-            let swept = state.sweep(&data, None, Some(&projector), &mut targets, self.control)?;
+            train.sweep(None, Some(&projector), &mut targets, self.control)?;
+            let weights = &train.data.weights;
             let mut of_rows = try_with_capacity("the targets of a stage", rows.len() * q)?;
             rows.iter().for_each(|&row| of_rows.extend_from_slice(&targets[row as usize * q..][..q]));
-            let weight = |&row: &u32| data.weights.units(row as usize) as f64 * data.weights.unit;
-            let weights = try_collected("the weights of a stage", rows.iter().map(weight))?;
+            let weight = |&row: &u32| weights.in_sums(weights.units(row as usize));
+            let of_stage = try_collected("the weights of a stage", rows.iter().map(weight))?;
             let view = ArrayView2::from_shape((rows.len(), q), &of_rows).expect("q targets for each row");
-            let predictions = self.weak.fit_predict(stage, rows, view, &weights)?;
-            let train = checked(&predictions.train, n, q)?;
-            let leaves = Leaves::single_rows(rows, &data.weights)?;
+            let predictions = weak.fit_predict(stage, rows, view, &of_stage)?;
+            let values = checked(&predictions.train, n, q)?;
+            let leaves = Leaves::single_rows(rows, weights)?;
             let mut of_rows = try_with_capacity("predictions of the weak model", rows.len() * q)?;
-            rows.iter().for_each(|&row| of_rows.extend_from_slice(&train[row as usize * q..][..q]));
-            let weak = if q == width { Weak::Table(of_rows) } else { Weak::Scalars(of_rows) };
-            let method = if self.problem.softmax.is_some() { Method::Softmax } else { Method::Columns };
-            let steps = Stage {
-                data: &data,
-                state: &state,
-                leaves: &leaves,
-                bounds: &swept.bounds,
-                kind: self.problem.kind,
-                method,
-                search: self.config.line_search,
-                starts: self.problem.softmax.as_deref().unwrap_or_default(),
-                control: self.control,
-            }
-            .steps_along(&weak)?;
+            rows.iter().for_each(|&row| of_rows.extend_from_slice(&values[row as usize * q..][..q]));
+            let of_leaves = if q == width { LeafValues::Table(of_rows) } else { LeafValues::Scalars(of_rows) };
+            let steps = train.search_steps(&of_leaves, &leaves, self.config.line_search, self.control)?;
             let steps = self.problem.step_dtype.cut(steps);
-            let scaled = steps.iter().map(|step| T::from_f64(self.config.learning_rate * step));
+            let scaled = steps.iter().map(|step| self.config.learning_rate * step);
             let direction = try_collected("the steps of a stage", scaled)?;
-            let update = |values| match q == width {
-                true => Update::Each { values, direction: &direction },
-                false => Update::RankOne { values, direction: &direction },
+            let add = |scored: &mut Scored<'_, T>, values: &[f64]| {
+                let update = if q == width {
+                    Update::Each { values, direction: &direction }
+                } else {
+                    let leaf_of = try_collected("the leaves of rows", 0..scored.data.n_samples as u32)?;
+                    Update::RankOne { leaf_of, values, direction: &direction }
+                };
+                scored.sweep(Some(update), None, &mut [], self.control)
             };
-            let swept = state.sweep(&data, Some(&update(&train)), None, &mut [], self.control)?;
-            model.train_score.push(swept.loss);
-            if let (Some(data), Some(state)) = (&validation, &mut state_validation) {
-                let missing = || Error::invalid("predictions of the weak model", "None", "predictions of all rows");
+            model.train_score.push(add(&mut train, &values)?);
+            let mut validation_loss = None;
+            if let Some(scored) = &mut validation {
+                let missing = || Error::invalid("predictions of the weak model", "missing", "predictions of all rows");
                 let values = predictions.validation.as_ref().ok_or_else(missing)?;
-                let values = checked(values, data.n_samples, q)?;
-                let swept = state.sweep(data, Some(&update(&values)), None, &mut [], self.control)?;
-                model.validation_score.push(swept.loss);
+                let loss = add(scored, &checked(values, scored.data.n_samples, q)?)?;
+                model.validation_score.push(loss);
+                validation_loss = Some(loss);
             }
             model.step_sizes.extend(steps)?;
-            self.control.one_more_done();
-            if is_over(self.config, &model.validation_score) {
-                break;
-            }
-        }
-        Ok(())
+            Ok(ControlFlow::Continue(validation_loss))
+        })
     }
 
-    fn data<'y, T: Score>(&self, y: &'y Targets<'_>, sample_weight: Option<&[f64]>) -> Result<Data<'y, T>> {
-        let n_samples = y.n_samples();
-        let weights = Weights::of_rows(sample_weight, n_samples)?;
-        let loss = self.problem.rows::<T>()?;
-        Ok(Data { n_samples, y: SplitY::new(y)?, loss, weights, width: self.problem.width })
+    fn data<'y, T: Float>(&'y self, y: &'y Targets<'_>, sample_weight: Option<&[f64]>) -> Result<Data<'y, T>> {
+        let weights = Weights::of_rows(sample_weight, y.n_samples())?;
+        Data::new(y, &self.problem.loss, weights, self.problem.width)
     }
 }
 

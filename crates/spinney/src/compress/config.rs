@@ -2,9 +2,11 @@
 
 use crate::data::Outputs;
 use crate::error::{Error, Result};
+use crate::setters::setters;
 
 /// How the coefficients of nodes are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum CompressMethod {
     /// Monotone incremental forward stagewise regression (Hastie et al. 2007): small steps on the best node.
     Stagewise {
@@ -37,6 +39,7 @@ pub enum CompressMethod {
 
 /// What the coefficients lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CompressLoss {
     /// Squares of residuals: of numbers, or of columns of 0 and 1.
     SquaredError,
@@ -48,11 +51,12 @@ pub enum CompressLoss {
 ///
 /// ```
 /// use spinney::compress::{CompressConfig, CompressMethod};
-/// let config = CompressConfig { max_test_nodes: Some(1000), ..CompressConfig::stagewise(0.01) };
+/// let config = CompressConfig::stagewise(0.01).max_test_nodes(1000);
 /// assert!(!config.standardize);
 /// assert!(matches!(config.method, CompressMethod::Stagewise { max_steps: None, .. }));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CompressConfig {
     /// How coefficients are found.
     pub method: CompressMethod,
@@ -69,6 +73,15 @@ pub struct CompressConfig {
     /// Seed of the candidates that [`CompressMethod::Grow`] draws.
     pub seed: u64,
 }
+
+setters! { CompressConfig {
+    method: CompressMethod,
+    loss: CompressLoss,
+    standardize: bool,
+    max_test_nodes: impl Into<Option<usize>>,
+    step_outputs: impl Into<Option<usize>>,
+    seed: u64,
+} }
 
 impl CompressConfig {
     /// Stagewise steps of length `step_size` on raw indicators, squared error.
@@ -118,7 +131,7 @@ impl CompressConfig {
             }
         }
         if self.loss == CompressLoss::LogLoss && matches!(outputs, Outputs::Real { .. }) {
-            return Err(Error::invalid("loss", "log_loss", "squared_error for numbers"));
+            return Err(Error::invalid("loss", "LogLoss", "SquaredError for numbers"));
         }
         Ok(())
     }

@@ -3,10 +3,10 @@
 use ndarray::Array2;
 
 use super::{CompressConfig, Keep};
-use crate::config::ForestConfig;
 use crate::control::Control;
-use crate::data::{Matrix, RowWeights, Targets, Weights};
+use crate::data::{Dataset, Weights};
 use crate::error::{Error, Result, try_filled};
+use crate::forest::config::ForestConfig;
 use crate::pool;
 
 /// Rows of one fold.
@@ -21,6 +21,7 @@ pub struct Fold {
 /// Test losses of all folds. Point s of the grid is step s of every fold: the same number of moves or, of the lasso, the same
 /// share of the largest penalty.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CrossValidation {
     /// Mean norm of the folds that have a step.
     pub l1_norms: Vec<f64>,
@@ -51,22 +52,21 @@ impl CompressConfig {
     /// # Errors
     /// As [`crate::ForestConfig::fit`] and [`CompressConfig::path`]; [`crate::ErrorKind::Invalid`] for less than two folds,
     /// and for rows that are not there or on both sides of a fold.
-    pub fn cross_validate(
+    pub fn cross_validate<'d>(
         &self,
         grow: &ForestConfig,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        weights: RowWeights<'_>,
+        data: impl Into<Dataset<'d>>,
         folds: &[Fold],
         control: &Control,
     ) -> Result<CrossValidation> {
+        let data = data.into();
         if folds.len() < 2 {
             return Err(Error::invalid("folds", folds.len(), "at least 2"));
         }
-        self.check(&y.outputs())?;
-        Weights::check(weights.sample_weight, y.n_samples())?;
+        self.check(&data.outputs())?;
+        Weights::check(data.row_weights().sample_weight, data.n_samples())?;
         let outcomes = pool::map(control.n_threads(), folds.len(), |f| {
-            self.fold(grow, x, y, weights, &folds[f], &control.on_one_thread())
+            self.fold(grow, &data, &folds[f], &control.on_one_thread())
         })?;
         let n_points = outcomes.iter().map(|outcome| outcome.l1_norm.len()).max().unwrap_or(0);
         let l1_norms = (0..n_points).map(|s| {
@@ -85,17 +85,9 @@ impl CompressConfig {
         })
     }
 
-    fn fold(
-        &self,
-        grow: &ForestConfig,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        weights: RowWeights<'_>,
-        fold: &Fold,
-        control: &Control,
-    ) -> Result<Outcome> {
+    fn fold(&self, grow: &ForestConfig, data: &Dataset<'_>, fold: &Fold, control: &Control) -> Result<Outcome> {
         const WHAT: &str = "the rows of a fold";
-        let n = y.n_samples();
+        let (n, weights) = (data.n_samples(), data.row_weights());
         let mut train = try_filled(WHAT, 0.0, n)?;
         let mut test = try_filled(WHAT, 0.0, n)?;
         let weight = |row: usize| weights.sample_weight.map_or(1.0, |w| w[row]);
@@ -111,10 +103,9 @@ impl CompressConfig {
         if [&train, &test].iter().any(|side| side.iter().all(|w| *w == 0.0)) {
             return Err(Error::invalid("folds", "a side without rows of positive weight", "rows on both sides"));
         }
-        let of_fold = RowWeights { sample_weight: Some(&train), ..weights };
-        let forest = grow.fit_trees_weighted(0..grow.n_trees, x, y, of_fold, control)?;
-        let by_row = of_fold.by_row(y)?;
-        let (path, full) = self.run(&forest, x, y, by_row.as_deref(), Some(&test), Keep::Records, control)?;
+        let of_fold = data.view().sample_weight(&train[..]);
+        let forest = grow.fit(&of_fold, control)?;
+        let (path, full) = self.run(&forest, &of_fold, Some(&test), Keep::Records, control)?;
         let records = path.records;
         Ok(Outcome { l1_norm: records.l1_norm, test_loss: records.test_loss, n_test_nodes: records.n_test_nodes, full })
     }

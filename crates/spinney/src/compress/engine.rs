@@ -2,85 +2,102 @@
 //!
 //! c_k is the sum of weight × negative gradient over the rows of node k. Its length, times a factor of the node, is the
 //! node's score. A move changes the gradients of some rows, and so the scores of the nodes that these rows pass; what is kept
-//! of c_k depends on the width of scores:
+//! of c_k depends on the width of scores and on the loss:
 //!
-//! | keeper | of each node | work of a move of n rows in a forest of M trees |
-//! |---|---|---|
-//! | `Sums`, up to [`NARROW`] scores | c_k | (n·M + nodes passed) × width; one score and many rows: all rows × M + all nodes |
-//! | `Squares`, squared error | ‖c_k‖² | all rows × (width + M) + all nodes; of labels as in `labels` |
-//! | `Bounds`, logistic loss | an upper bound of ‖c_k‖ | n × (width + M) + nodes passed, and (rows × width) for each node whose bound comes first |
+//! | keeper | where | of each node | work of a move of n rows in a forest of M trees |
+//! |---|---|---|---|
+//! | [`Sums`] | up to [`NARROW`] scores | c_k | (n·M + nodes passed) × width; one score and many rows: all rows × M + all nodes |
+//! | [`Squares`] | squared error | ‖c_k‖² | all rows × (width + M) + all nodes |
+//! | [`Labels`] | squared error of labels | ‖c_k‖² | see there |
+//! | [`NormBounds`] | logistic loss | an upper bound of ‖c_k‖ | n × (width + M) + nodes passed, and (rows × width) for each node whose bound comes first |
 //!
-//! `Squares`: the residuals of rows of node j all move by −εu, so c_k moves by −ε w(j ∩ k) u, and ‖c_k‖² follows from
-//! ⟨c_k, u⟩, which is the sum of w⟨r, u⟩ over the rows of k. `Bounds`: ‖c_k‖ rises by no more than the sum of the lengths by
-//! which the gradients of rows change; a node whose bound is largest is summed from its rows, and chosen if it still is
-//! first. Standardised indicators move all rows: all nodes are passed.
+//! What all of them share: [`NodeScores`], by which nodes are chosen, with the [`Scoring`] that makes scores of lengths, and
+//! [`Coefficients`]. Rows with their gradients are in [`training`](self::training). Standardised indicators move all rows:
+//! all nodes are passed.
 
+mod bounds;
+mod coefficients;
 mod labels;
-mod moves;
+mod scores;
+mod squares;
+mod sums;
+mod training;
 
-use super::best::{Best, NEVER};
-use super::indicators::{Indicators, Scratch};
+use super::best::NEVER;
+use super::indicators::Indicators;
 use super::mass::NodeMass;
-use super::rows::{FitRows, Kind};
+use super::rows::{CommonRows, FitRows, Gradients, KeptRows, LossRows};
 use crate::control::Control;
-use crate::error::{Result, try_copied, try_filled, try_with_capacity};
-use labels::Fitted;
-pub(crate) use moves::dot;
+use crate::error::Result;
+use bounds::NormBounds;
+use coefficients::Coefficients;
+use labels::Labels;
+pub(crate) use scores::Scoring;
+use scores::{NodeScores, Reach};
+use squares::Squares;
+pub(crate) use squares::dot;
+use sums::Sums;
 
 /// Most scores of a row whose sums are kept for each node.
 pub(crate) const NARROW: usize = 16;
-/// Nodes without coefficient.
-const NONE: u32 = u32::MAX;
 const WHAT: &str = "scores of nodes";
 
-/// What the length of c_k is multiplied by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scoring {
-    /// Nothing.
-    Raw,
-    /// 1 / standard deviation of the indicator, of which c_k is the centred sum.
-    Standardized,
-    /// 1 / √weight of the node, of nodes that are open: squares are twice what the best weight of the node gains.
-    Gain,
+/// Coefficients of a node move by `length · direction`.
+#[derive(Clone, Copy, Debug)]
+struct Step<'s> {
+    node: usize,
+    /// Rows of the node.
+    inside: &'s [u32],
+    length: f64,
+    direction: &'s [f64],
+    reach: Reach,
 }
 
-#[derive(Debug)]
-enum Keeper {
-    Sums(Vec<f64>),
-    Squares(Vec<f64>),
-    /// Bounds, and whether each is the length itself.
-    Bounds(Vec<f64>, Vec<bool>),
+/// What a keeper says of the node of the largest score, once c_k is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// The score was its own, and it may move.
+    Chosen,
+    /// The score was a bound, and is its own from here on.
+    Scored,
+    /// It may not move.
+    Barred,
+}
+
+/// What is kept of c_k, and the rows that it is summed from.
+trait Keeper: std::fmt::Debug {
+    fn rows(&self) -> &dyn LossRows;
+
+    /// Sums what is kept from all rows, and scores all nodes.
+    fn refresh(&mut self, scores: &mut NodeScores<'_>, coefficients: &Coefficients, control: &Control) -> Result<()>;
+
+    /// c_k, times the factor of standardised indicators.
+    fn sum(&self, node: usize, scores: &NodeScores<'_>, coefficients: &Coefficients) -> Result<Vec<f64>>;
+
+    /// Writes the score of a node from what is kept.
+    fn score(&self, node: usize, scores: &mut NodeScores<'_>, coefficients: &Coefficients);
+
+    /// Judges the node of the largest score. `c` is its c_k.
+    fn judge(&mut self, node: usize, c: &[f64], scores: &mut NodeScores<'_>, coefficients: &Coefficients) -> Verdict;
+
+    /// Makes a step: of the coefficients, of the rows, and of what is kept. Returns by how much the loss rises.
+    fn apply(
+        &mut self,
+        step: &Step<'_>,
+        scores: &mut NodeScores<'_>,
+        coefficients: &mut Coefficients,
+        control: &Control,
+    ) -> Result<f64>;
 }
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Engine<'a> {
     pub(crate) nodes: &'a Indicators,
-    pub(crate) rows: FitRows,
     pub(crate) mass: &'a NodeMass,
-    scoring: Scoring,
-    keeper: Keeper,
-    best: Best,
-    /// Whether a node may be chosen; [`Scoring::Gain`] opens nodes one by one.
-    open: Vec<bool>,
-    /// Place of each node's coefficients.
-    slot: Vec<u32>,
-    coefficients: Vec<f64>,
-    /// Sum of weight × negative gradient over all rows.
-    overall: Vec<f64>,
-    /// Rows of positive training weight.
-    train: Vec<u32>,
-    is_moved: Vec<bool>,
-    /// What the length of c_k is multiplied by.
-    factor: Vec<f64>,
-    /// Of one score: the sign of each coefficient, 0 without.
-    sign: Vec<f32>,
-    scratch: Scratch,
-    /// Nodes of one tree: there is room for all of the largest.
-    passed: Vec<u32>,
-    n_moves: usize,
-    /// Where residuals are not kept.
-    fitted: Option<Fitted>,
+    scores: NodeScores<'a>,
+    coefficients: Coefficients,
+    keeper: Box<dyn Keeper + 'a>,
 }
 
 impl<'a> Engine<'a> {
@@ -91,216 +108,74 @@ impl<'a> Engine<'a> {
         scoring: Scoring,
         control: &Control,
     ) -> Result<Self> {
-        let (n, width) = (nodes.n_nodes(), rows.width);
-        let keeper = if width <= NARROW {
-            Keeper::Sums(control.try_filled(WHAT, 0.0, n * width)?)
-        } else if rows.kind == Kind::Squared {
-            Keeper::Squares(control.try_filled(WHAT, 0.0, n)?)
-        } else {
-            Keeper::Bounds(control.try_filled(WHAT, f64::INFINITY, n)?, control.try_filled(WHAT, false, n)?)
+        let width = rows.rows().width;
+        let scores = NodeScores::new(nodes, mass, scoring)?;
+        let coefficients = Coefficients::new(nodes.n_nodes(), width)?;
+        let keeper: Box<dyn Keeper> = match (rows, scoring) {
+            (FitRows::Labels(rows), Scoring::Raw) => Box::new(Labels::new(rows, nodes, control)?),
+            (rows, Scoring::Raw | Scoring::Standardized | Scoring::Gain) => match rows.kept(control)? {
+                KeptRows::Residuals(rows) if width <= NARROW => Box::new(Sums::new(rows, nodes, control)?),
+                KeptRows::Odds(rows) if width <= NARROW => Box::new(Sums::new(rows, nodes, control)?),
+                KeptRows::Residuals(rows) => Box::new(Squares::new(rows, nodes, control)?),
+                KeptRows::Odds(rows) => Box::new(NormBounds::new(rows, nodes, control)?),
+            },
         };
-        let mut open = try_filled(WHAT, false, n)?;
-        for (k, open) in open.iter_mut().enumerate() {
-            *open = match scoring {
-                _ if nodes.is_root(k) || mass.weight[k] <= 0.0 => false,
-                Scoring::Raw => true,
-                Scoring::Standardized => mass.deviation(k) > 0.0,
-                Scoring::Gain => false,
-            };
-        }
-        let mut factor = try_filled(WHAT, 1.0, n)?;
-        for (k, factor) in factor.iter_mut().enumerate() {
-            *factor = match scoring {
-                Scoring::Raw => 1.0,
-                Scoring::Standardized => 1.0 / mass.deviation(k),
-                Scoring::Gain => 1.0 / mass.weight[k].sqrt(),
-            };
-        }
-        let train = rows.of_training()?;
-        let mut engine = Engine {
-            nodes,
-            mass,
-            scoring,
-            keeper,
-            best: Best::new(n)?,
-            open,
-            slot: try_filled(WHAT, NONE, n)?,
-            coefficients: Vec::new(),
-            overall: try_filled(WHAT, 0.0, width)?,
-            train,
-            is_moved: try_filled(WHAT, false, rows.n_rows())?,
-            factor,
-            sign: try_filled(WHAT, 0.0, if width == 1 { n } else { 0 })?,
-            scratch: Scratch::default(),
-            passed: try_with_capacity(
-                WHAT,
-                (0..nodes.n_trees()).map(|tree| nodes.nodes(tree).len()).max().unwrap_or(0),
-            )?,
-            n_moves: 0,
-            fitted: rows.implicit.then(|| Fitted::new(nodes.n_trees())).transpose()?,
-            rows,
-        };
-        engine.refresh(control)?;
+        let mut engine = Engine { nodes, mass, scores, coefficients, keeper };
+        engine.keeper.refresh(&mut engine.scores, &engine.coefficients, control)?;
         Ok(engine)
     }
 
-    /// Sums what is kept from the gradients of all rows.
-    fn refresh(&mut self, control: &Control) -> Result<()> {
-        let (rows, width) = (&self.rows, self.rows.width);
-        // Only standardised indicators ask for it.
-        self.overall.fill(0.0);
-        for &i in if rows.implicit { &[] } else { &self.train[..] } {
-            let w = rows.weight[i as usize];
-            self.overall.iter_mut().zip(rows.gradient(i as usize)).for_each(|(s, g)| *s += w * g);
-        }
-        match &mut self.keeper {
-            Keeper::Sums(sums) => {
-                let mut values = try_with_capacity(WHAT, self.train.len() * width)?;
-                self.train.iter().for_each(|&i| values.extend(weighted(rows, i as usize)));
-                for tree in 0..self.nodes.n_trees() {
-                    control.check()?;
-                    self.nodes.touched(tree, &self.train, &values, width, &mut self.scratch, |k, c| {
-                        sums[k * width..(k + 1) * width].copy_from_slice(c);
-                    })?;
-                }
-            }
-            Keeper::Squares(squares) => {
-                let mut pulse = control.pulse();
-                let all = match &self.fitted {
-                    Some(fitted) if self.n_moves > 0 => fitted.residuals(self.nodes, rows, &self.coefficients)?,
-                    _ => Vec::new(),
-                };
-                // Before the first move of labels: y alone, and the constant at the end.
-                let of_labels = rows.implicit && self.n_moves == 0;
-                let sum = |row: usize, sums: &mut [f64]| {
-                    let w = rows.weight[row];
-                    if of_labels {
-                        rows.on(row).iter().for_each(|&c| sums[c as usize] += w);
-                    } else if w > 0.0 {
-                        let r = if rows.implicit { &all[row * width..(row + 1) * width] } else { rows.gradient(row) };
-                        sums.iter_mut().zip(r).for_each(|(s, g)| *s += w * g);
-                    }
-                };
-                for tree in 0..self.nodes.n_trees() {
-                    self.nodes.all_sums(tree, width, sum, |k, c| {
-                        squares[k] = if of_labels {
-                            let w = self.mass.weight[k];
-                            c.iter().zip(&rows.start).map(|(c, b)| (c - w * b).powi(2)).sum()
-                        } else {
-                            dot(c, c)
-                        };
-                        pulse.after(width)
-                    })?;
-                }
-            }
-            Keeper::Bounds(bounds, exact) => {
-                bounds.fill(f64::INFINITY);
-                exact.fill(false);
-            }
-        }
-        (0..self.nodes.n_nodes()).for_each(|k| self.score(k));
-        Ok(())
+    /// What is told of the rows.
+    pub(crate) fn rows(&self) -> &CommonRows {
+        self.keeper.rows().rows()
     }
 
-    /// c_k, from the rows of the node, times the factor of standardised indicators.
-    fn sum(&self, node: usize) -> Result<Vec<f64>> {
-        let rows = &self.rows;
-        if let Some(fitted) = &self.fitted {
-            return fitted.sum(self.nodes, rows, &self.coefficients, self.nodes.rows(node));
-        }
-        let mut c = match &self.keeper {
-            Keeper::Sums(sums) => try_copied(WHAT, &sums[node * rows.width..(node + 1) * rows.width])?,
-            _ => {
-                let mut c = try_filled(WHAT, 0.0, rows.width)?;
-                for &i in self.nodes.rows(node) {
-                    let w = rows.weight[i as usize];
-                    if w > 0.0 {
-                        c.iter_mut().zip(rows.gradient(i as usize)).for_each(|(s, g)| *s += w * g);
-                    }
-                }
-                c
-            }
-        };
-        if self.scoring == Scoring::Standardized {
-            let (share, deviation) = (self.mass.share[node], self.mass.deviation(node));
-            c.iter_mut().zip(&self.overall).for_each(|(c, all)| *c = (*c - share * all) / deviation);
-        }
-        Ok(c)
+    /// See [`LossRows::curvature`].
+    pub(crate) fn curvature(&self) -> f64 {
+        self.keeper.rows().curvature()
     }
 
-    /// Writes the score of a node from what is kept.
-    fn score(&mut self, node: usize) {
-        if !self.open[node] {
-            return;
-        }
-        let score = match &self.keeper {
-            Keeper::Sums(sums) => {
-                let width = self.rows.width;
-                let c = &sums[node * width..(node + 1) * width];
-                let shift = if self.scoring == Scoring::Standardized { self.mass.share[node] } else { 0.0 };
-                let c = c.iter().zip(&self.overall).map(|(c, all)| c - shift * all);
-                let beta = coefficients(&self.slot, &self.coefficients, width, node);
-                if !beta.is_empty() && c.clone().zip(beta).map(|(c, b)| c * b).sum::<f64>() < 0.0 {
-                    NEVER
-                } else {
-                    (c.map(|c| c * c).sum::<f64>().sqrt() * self.factor[node]) as f32
-                }
-            }
-            Keeper::Squares(squares) => (squares[node].max(0.0).sqrt() * self.factor[node]) as f32,
-            Keeper::Bounds(bounds, exact) => {
-                let score = (bounds[node] * self.factor[node]) as f32;
-                if exact[node] { score } else { score.next_up() }
-            }
-        };
-        self.best.set(node, score);
+    /// See [`LossRows::fits_all`].
+    pub(crate) fn fits_all(&self, at_first: f64) -> bool {
+        self.keeper.rows().fits_all(at_first)
     }
 
     /// The node of the largest score that may move on in its direction, and its c_k (scaled, when standardised).
     ///
     /// A node may when ⟨c_k, β_k⟩ ≥ 0: a coefficient of one score then keeps the sign of its first step.
     pub(crate) fn select(&mut self, control: &Control) -> Result<Option<(usize, Vec<f64>)>> {
-        while let Some(node) = self.best.first() {
-            let c = self.sum(node)?;
-            let Some(is_first) = self.proven(node, &c) else { return Ok(Some((node, c))) };
-            if !is_first {
-                self.best.set(node, NEVER);
+        let Engine { scores, coefficients, keeper, .. } = self;
+        while let Some(node) = scores.best.first() {
+            let c = keeper.sum(node, scores, coefficients)?;
+            match keeper.judge(node, &c, scores, coefficients) {
+                Verdict::Chosen => return Ok(Some((node, c))),
+                Verdict::Scored => {}
+                Verdict::Barred => scores.best.set(node, NEVER),
             }
             control.check()?;
         }
         Ok(None)
     }
 
-    /// `None` when the score of the node is its own and it may move; else whether it may be asked again.
-    fn proven(&mut self, node: usize, c: &[f64]) -> Option<bool> {
-        if let Keeper::Sums(_) = self.keeper {
-            return None;
-        }
-        let beta = coefficients(&self.slot, &self.coefficients, self.rows.width, node);
-        let may_move = beta.is_empty() || c.iter().zip(beta).map(|(c, b)| c * b).sum::<f64>() >= 0.0;
-        if let Keeper::Bounds(bounds, exact) = &mut self.keeper
-            && !exact[node]
-        {
-            let scaled = if self.scoring == Scoring::Standardized { self.mass.deviation(node) } else { 1.0 };
-            bounds[node] = c.iter().map(|c| c * c).sum::<f64>().sqrt() * scaled;
-            exact[node] = true;
-            self.score(node);
-            return Some(may_move);
-        }
-        if may_move { None } else { Some(false) }
+    /// Adds `length · direction` to the coefficients of a node. Returns by how much the loss rises.
+    pub(crate) fn apply(&mut self, node: usize, length: f64, direction: &[f64], control: &Control) -> Result<f64> {
+        let inside = self.nodes.rows(node);
+        let step = Step { node, inside, length, direction, reach: self.scores.reach(node) };
+        self.keeper.apply(&step, &mut self.scores, &mut self.coefficients, control)
     }
 
     /// Lets a node be chosen.
     pub(crate) fn open(&mut self, node: usize) {
         if self.mass.weight[node] > 0.0 {
-            self.open[node] = true;
-            self.score(node);
+            self.scores.is_open[node] = true;
+            self.keeper.score(node, &mut self.scores, &self.coefficients);
         }
     }
 
     /// No longer lets a node be chosen.
     pub(crate) fn close(&mut self, node: usize) {
-        self.open[node] = false;
-        self.best.set(node, NEVER);
+        self.scores.is_open[node] = false;
+        self.scores.best.set(node, NEVER);
     }
 
     /// Of some nodes, that of the largest score, and its c_k; ties go to the lower node.
@@ -308,8 +183,8 @@ impl<'a> Engine<'a> {
         let mut best: Option<(f32, usize, Vec<f64>)> = None;
         for &node in nodes {
             let node = node as usize;
-            let c = self.sum(node)?;
-            let score = (c.iter().map(|c| c * c).sum::<f64>().sqrt() * self.factor[node]) as f32;
+            let c = self.keeper.sum(node, &self.scores, &self.coefficients)?;
+            let score = self.scores.of_length(node, norm(c.iter().copied()));
             if best.as_ref().is_none_or(|(s, k, _)| score > *s || (score == *s && node < *k)) {
                 best = Some((score, node, c));
             }
@@ -319,15 +194,11 @@ impl<'a> Engine<'a> {
 
     /// Number of nodes with coefficients.
     pub(crate) fn n_nonzero(&self) -> usize {
-        self.coefficients.len() / self.rows.width
+        self.coefficients.n_nodes()
     }
 }
 
-fn coefficients<'b>(slot: &[u32], all: &'b [f64], width: usize, node: usize) -> &'b [f64] {
-    if slot[node] == NONE { &[] } else { &all[slot[node] as usize * width..][..width] }
-}
-
-fn weighted(rows: &FitRows, row: usize) -> impl Iterator<Item = f64> + '_ {
-    let w = rows.weight[row];
-    rows.gradient(row).iter().map(move |g| w * g)
+/// ‖c‖.
+fn norm(c: impl Iterator<Item = f64>) -> f64 {
+    c.map(|c| c * c).sum::<f64>().sqrt()
 }

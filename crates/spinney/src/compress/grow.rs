@@ -7,6 +7,8 @@
 //! Splits do not depend on what is chosen: they are those of the full tree of the same key. So the structure is grown first
 //! and walked here; the model is the one that growing on demand would give, at the cost of the full trees.
 
+use std::ops::ControlFlow;
+
 use super::engine::Engine;
 use super::path::Track;
 use super::stagewise::{length, round_direction};
@@ -14,6 +16,7 @@ use crate::control::Control;
 use crate::error::{Result, try_filled, try_push};
 use crate::forest::Forest;
 use crate::rng::{Key, Stream};
+use crate::rounds::{Unobserved, rounds};
 
 /// Share of the largest gain, as a root, that is rounding: where the best node has no more, all is fitted.
 const NOISE: f64 = 1e-9;
@@ -39,7 +42,7 @@ pub(crate) fn grow(
         let (tree, at) = engine.nodes.place(node);
         let split = &forest.trees[tree].nodes[at];
         if !split.is_leaf() {
-            for child in [node + 1, engine.nodes.offsets[tree] + split.right as usize] {
+            for child in [node + 1, engine.nodes.offsets[tree] + split.right() as usize] {
                 if engine.mass.weight[child] > 0.0 {
                     try_push("the candidates of a forest that grows", candidates, child as u32)?;
                     engine.open(child);
@@ -51,10 +54,13 @@ pub(crate) fn grow(
     for tree in 0..forest.n_trees() {
         add_children(engine.nodes.offsets[tree], engine, &mut candidates)?;
     }
-    let mut direction = try_filled("the step of a move", 0.0, engine.rows.width)?;
+    let mut direction = try_filled("the step of a move", 0.0, engine.rows().width)?;
     let mut largest = 0.0f64;
-    while track.n_moves() < growth.max_nodes && !track.is_full() {
-        control.check()?;
+    // A node whose best weight is none is closed without a move.
+    rounds(0..usize::MAX, control, &mut Unobserved, |_| {
+        if track.n_moves() >= growth.max_nodes || track.is_full() {
+            return Ok(ControlFlow::Break(()));
+        }
         let found = match growth.window {
             None => engine.select(control)?,
             Some(window) => {
@@ -67,13 +73,13 @@ pub(crate) fn grow(
                 engine.best_of(&candidates[..window.min(n)])?
             }
         };
-        let Some((node, c)) = found else { break };
+        let Some((node, c)) = found else { return Ok(ControlFlow::Break(())) };
         let gain = length(&c) / engine.mass.weight[node].sqrt();
         largest = largest.max(gain);
         if growth.window.is_none() && gain <= NOISE * largest {
-            break;
+            return Ok(ControlFlow::Break(()));
         }
-        let weight = growth.learning_rate * length(&c) / (engine.rows.curvature() * engine.mass.weight[node]);
+        let weight = growth.learning_rate * length(&c) / (engine.curvature() * engine.mass.weight[node]);
         if round_direction(&c, &mut direction) {
             engine.apply(node, weight, &direction, control)?;
             track.push(node, weight, &direction, engine)?;
@@ -83,7 +89,6 @@ pub(crate) fn grow(
             candidates.retain(|&k| k as usize != node);
         }
         add_children(node, engine, &mut candidates)?;
-        control.one_more_done();
-    }
-    Ok(())
+        Ok(ControlFlow::Continue(None))
+    })
 }

@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::data::Matrix;
 use crate::error::{ErrorKind, Result, try_extend, try_filled, try_push, try_reserve, try_resize, try_with_capacity};
 use crate::forest::Forest;
-use crate::forest::rows::Rows;
+use crate::tree::rows::Rows;
 
 const WHAT: &str = "the rows of nodes";
 
@@ -50,7 +50,7 @@ pub(crate) struct Scratch {
 impl Indicators {
     /// Sends `rows` of X down all trees; they are numbered by their place in `rows`.
     pub(crate) fn new(forest: &Forest, x: &Matrix<'_>, rows: &[u32], control: &Control) -> Result<Self> {
-        let x = Rows::new(x, forest.n_features)?;
+        let x = Rows::new(x, forest.n_features, control)?;
         let (n, n_trees) = (rows.len(), forest.n_trees());
         let mut offsets = try_with_capacity(WHAT, n_trees + 1)?;
         offsets.push(0);
@@ -92,7 +92,7 @@ impl Indicators {
                 next[l] += 1;
             }
             for (i, node) in tree.nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
-                let right = node.right as usize;
+                let right = node.right() as usize;
                 (start[i], end[i]) = (start[i + 1], end[right]);
                 (parent[i + 1], parent[right]) = (i as u32, i as u32);
             }

@@ -15,12 +15,13 @@
 //! each penalty.
 
 mod newton;
+mod sweeps;
 
 use super::CompressConfig;
 use super::indicators::{Indicators, Scratch};
 use super::mass::NodeMass;
 use super::path::{Records, Solution, Steps};
-use super::rows::{FitRows, Kind};
+use super::rows::{Gradients, KeptRows};
 use super::stagewise::length;
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_reserve};
@@ -39,7 +40,7 @@ pub(crate) struct Penalties {
 pub(crate) struct Lasso {
     nodes: Indicators,
     /// As they start.
-    rows: FitRows,
+    rows: KeptRows,
     mass: NodeMass,
     standardize: bool,
     penalties: Penalties,
@@ -51,10 +52,6 @@ pub(crate) struct Lasso {
 const WHAT: &str = "the path";
 /// Widest scores whose sums of all nodes of a tree are held at once.
 const NARROW: usize = 16;
-
-/// Newton steps of the constant between two penalties, and the mean gradient at which it stays.
-const STEPS: usize = 50;
-const SETTLED: f64 = 1e-10;
 
 /// The coefficients of a node under way.
 #[derive(Clone, Debug)]
@@ -92,10 +89,10 @@ impl Coordinate {
 }
 
 #[derive(Debug)]
-struct Solver<'a> {
+struct Solver<'a, R> {
     nodes: &'a Indicators,
     mass: &'a NodeMass,
-    rows: FitRows,
+    rows: R,
     standardize: bool,
     penalties: Penalties,
     /// By node; those of no coefficient may be among them.
@@ -109,20 +106,35 @@ struct Solver<'a> {
     lambda_max: f64,
 }
 
-impl<'a> Solver<'a> {
+/// How the lasso of a loss is solved.
+trait Solved: Gradients + Sized {
+    /// Moves the constant to where the loss is least.
+    fn settle(solver: &mut Solver<'_, Self>, control: &Control) -> Result<()>;
+
+    /// Lowers the objective over the coordinates until it is least, or no sweep is left. Losses may follow later.
+    fn lower(
+        solver: &mut Solver<'_, Self>,
+        lambda: f64,
+        tolerance: f64,
+        left: &mut usize,
+        control: &Control,
+    ) -> Result<()>;
+}
+
+impl<'a, R: Solved> Solver<'a, R> {
     fn new(
         nodes: &'a Indicators,
         mass: &'a NodeMass,
-        rows: FitRows,
+        rows: R,
         standardize: bool,
         penalties: Penalties,
         control: &Control,
     ) -> Result<Self> {
-        let width = rows.width;
+        let width = rows.rows().width;
         let mut solver = Solver {
             nodes,
             mass,
-            intercept: try_copied(WHAT, &rows.start)?,
+            intercept: try_copied(WHAT, &rows.rows().start)?,
             rows,
             standardize,
             penalties,
@@ -132,7 +144,7 @@ impl<'a> Solver<'a> {
             scratch: Scratch::default(),
             lambda_max: 0.0,
         };
-        solver.settle(STEPS)?;
+        R::settle(&mut solver, control)?;
         solver.look(control)?;
         solver.lambda_max = solver.slopes.iter().copied().fold(0.0, f64::max);
         Ok(solver)
@@ -142,59 +154,47 @@ impl<'a> Solver<'a> {
         if self.standardize { self.mass.deviation(node) } else { 1.0 }
     }
 
-    /// Moves the constant to where the loss is least; by at most so many Newton steps, where it takes any.
-    fn settle(&mut self, max_steps: usize) -> Result<()> {
-        let width = self.rows.width;
-        let zeros = || try_filled(WHAT, 0.0, width);
-        let (mut change, mut curvatures, mut step) = (zeros()?, zeros()?, zeros()?);
-        for _ in 0..max_steps {
-            curvatures.fill(0.0);
-            self.overall.fill(0.0);
-            for i in 0..self.rows.n_rows() {
-                let w = self.rows.weight[i];
-                if w > 0.0 {
-                    self.overall.iter_mut().zip(self.rows.gradient(i)).for_each(|(s, g)| *s += w * g);
-                    self.rows.add_curvatures(i, w, &mut curvatures);
-                }
-            }
-            // Far out, curvatures vanish sooner than slopes.
-            let newton = |s: f64, h: f64| if h > 0.0 { (s / h).clamp(-1.0, 1.0) } else { 0.0 };
-            let squared = self.rows.kind == Kind::Squared;
-            for (step, (&s, &h)) in step.iter_mut().zip(self.overall.iter().zip(&curvatures)) {
-                *step = if squared { s / self.rows.total } else { newton(s, h) };
-            }
-            for i in 0..self.rows.n_rows() {
-                self.rows.shift(i, 1.0, &step, &mut change);
-            }
-            self.intercept.iter_mut().zip(&step).for_each(|(b, s)| *b += s);
-            if squared {
-                self.overall.fill(0.0);
-                break;
-            }
-            if length(&self.overall) <= SETTLED * self.rows.total {
-                break;
-            }
+    /// Sums the gradients of all rows.
+    fn sum_gradients(&mut self, control: &Control) -> Result<()> {
+        let mut pulse = control.pulse();
+        self.overall.fill(0.0);
+        for (i, _) in self.rows.rows().weight.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+            pulse.after(self.overall.len())?;
+            self.rows.add_gradient(i, &mut self.overall);
         }
+        Ok(())
+    }
+
+    /// Adds to the constant.
+    fn move_constant(&mut self, step: &[f64], control: &Control) -> Result<()> {
+        let mut change = try_filled(WHAT, 0.0, step.len())?;
+        let mut pulse = control.pulse();
+        for i in 0..self.rows.rows().n_rows() {
+            pulse.after(step.len())?;
+            self.rows.shift(i, 1.0, step, &mut change);
+        }
+        self.intercept.iter_mut().zip(step).for_each(|(b, s)| *b += s);
         Ok(())
     }
 
     /// Sums the gradients of all nodes.
     fn look(&mut self, control: &Control) -> Result<()> {
         let (rows, nodes, mass) = (&self.rows, self.nodes, self.mass);
-        let (width, standardize) = (rows.width, self.standardize);
+        let (of_all, standardize) = (rows.rows(), self.standardize);
+        let width = of_all.width;
         let slopes = &mut self.slopes;
         let mut see = |k: usize, c: &[f64]| {
             if !nodes.is_root(k) && mass.deviation(k) > 0.0 {
                 let penalty = if standardize { mass.deviation(k) } else { 1.0 };
-                slopes[k] = length(c) / (rows.total * penalty);
+                slopes[k] = length(c) / (of_all.total * penalty);
             }
         };
-        let train = rows.of_training()?;
+        let train = of_all.of_training()?;
         let mut values = Vec::new();
         if width <= NARROW {
             try_reserve(WHAT, &mut values, train.len() * width)?;
             for &i in &train {
-                let w = rows.weight[i as usize];
+                let w = of_all.weight[i as usize];
                 values.extend(rows.gradient(i as usize).iter().map(|g| w * g));
             }
         }
@@ -206,9 +206,8 @@ impl<'a> Solver<'a> {
                 continue;
             }
             let add = |row: usize, sums: &mut [f64]| {
-                let w = rows.weight[row];
-                if w > 0.0 {
-                    sums.iter_mut().zip(rows.gradient(row)).for_each(|(s, g)| *s += w * g);
+                if of_all.weight[row] > 0.0 {
+                    rows.add_gradient(row, sums);
                 }
             };
             nodes.all_sums(tree, width, add, |k, c| {
@@ -229,7 +228,7 @@ impl<'a> Solver<'a> {
             }
             let share = self.mass.share[node];
             let curvature = share * (1.0 - share);
-            let (penalty, beta) = (self.penalty(node), try_filled(WHAT, 0.0, self.rows.width)?);
+            let (penalty, beta) = (self.penalty(node), try_filled(WHAT, 0.0, self.rows.rows().width)?);
             try_push(WHAT, &mut new, Coordinate { node: node as u32, share, curvature, penalty, beta })?;
         }
         let some = !new.is_empty();
@@ -238,73 +237,14 @@ impl<'a> Solver<'a> {
         Ok(some)
     }
 
-    /// One sweep of the squared error: the largest violation of optimality that it met, as a penalty. Losses follow later.
-    fn sweep(&mut self, lambda: f64, only_active: bool) -> Result<f64> {
-        let Solver { nodes, rows, coordinates, overall, .. } = self;
-        let (width, total) = (rows.width, rows.total);
-        let (mut sums, mut step) = (try_filled(WHAT, 0.0, width)?, try_filled(WHAT, 0.0, width)?);
-        let mut worst = 0.0f64;
-        for coordinate in coordinates {
-            if only_active && !coordinate.is_active() {
-                continue;
-            }
-            let share = coordinate.share;
-            let inside = nodes.rows(coordinate.node as usize);
-            sums.iter_mut().zip(&*overall).for_each(|(s, all)| *s = -share * all);
-            if width == 1 {
-                // The same in one register.
-                let row = |&i: &u32| rows.weight[i as usize] * rows.gradient(i as usize)[0];
-                sums[0] += inside.iter().map(row).sum::<f64>();
-            } else {
-                for &i in inside {
-                    let w = rows.weight[i as usize];
-                    sums.iter_mut().zip(rows.gradient(i as usize)).for_each(|(s, g)| *s += w * g);
-                }
-            }
-            let bend = coordinate.curvature;
-            let moved = coordinate.step(&sums, total, bend, lambda, &mut step);
-            if moved == 0.0 {
-                continue;
-            }
-            let residuals = rows.residuals_mut();
-            for &i in inside {
-                let row = &mut residuals[i as usize * width..(i as usize + 1) * width];
-                row.iter_mut().zip(&step).for_each(|(r, s)| *r -= s);
-            }
-            let weight = share * total;
-            overall.iter_mut().zip(&step).for_each(|(all, s)| *all -= weight * s);
-            worst = worst.max(moved * bend / coordinate.penalty);
-        }
-        Ok(worst)
-    }
-
-    /// Sweeps until the objective over the coordinates is least, or no sweep is left.
-    fn descend(&mut self, lambda: f64, tolerance: f64, left: &mut usize, control: &Control) -> Result<()> {
-        let mut only_active = false;
-        while *left > 0 {
-            control.check()?;
-            *left -= 1;
-            let settled = self.sweep(lambda, only_active)? <= tolerance;
-            if settled && !only_active {
-                break;
-            }
-            // After a sweep of all those with coefficients alone, until they have settled.
-            only_active = !settled;
-        }
-        Ok(())
-    }
-
     /// Solves for a penalty from where things are; `before` is the penalty that they were solved for.
     fn solve(&mut self, lambda: f64, before: f64, control: &Control) -> Result<()> {
         let tolerance = self.penalties.tol * lambda;
         self.admit(2.0 * lambda - before)?;
         let mut left = self.penalties.max_iter;
         loop {
-            match self.rows.kind {
-                Kind::Squared => self.descend(lambda, tolerance, &mut left, control)?,
-                _ => self.newton(lambda, tolerance, &mut left, control)?,
-            }
-            self.settle(STEPS)?;
+            R::lower(self, lambda, tolerance, &mut left, control)?;
+            R::settle(self, control)?;
             self.look(control)?;
             if left == 0 || !self.admit(lambda + tolerance)? {
                 break;
@@ -325,14 +265,14 @@ impl<'a> Solver<'a> {
 
     /// Puts a solution in place of where things are.
     fn restore(&mut self, solution: &Solution, control: &Control) -> Result<()> {
-        let mut change = try_filled(WHAT, 0.0, self.rows.width)?;
         let step = try_collected(WHAT, solution.start.iter().zip(&self.intercept).map(|(b, a)| b - a))?;
-        for i in 0..self.rows.n_rows() {
-            self.rows.shift(i, 1.0, &step, &mut change);
-        }
+        self.move_constant(&step, control)?;
         self.intercept.copy_from_slice(&solution.start);
+        let mut change = try_filled(WHAT, 0.0, step.len())?;
+        let mut pulse = control.pulse();
         for (&node, beta) in &solution.betas {
             for &i in self.nodes.rows(node as usize) {
+                pulse.after(beta.len())?;
                 self.rows.shift(i as usize, 1.0, beta, &mut change);
             }
         }
@@ -349,18 +289,45 @@ impl<'a> Solver<'a> {
     }
 }
 
+/// Solutions of all penalties.
+#[derive(Debug)]
+struct Solutions {
+    lambdas: Vec<f64>,
+    norms: Vec<f64>,
+    knots: Vec<Solution>,
+}
+
 pub(crate) fn path(
     nodes: Indicators,
-    rows: FitRows,
+    rows: KeptRows,
     mass: &NodeMass,
     penalties: Penalties,
     config: &CompressConfig,
     control: &Control,
 ) -> Result<(Records, Steps)> {
-    let mut solver = Solver::new(&nodes, mass, rows.try_clone()?, config.standardize, penalties, control)?;
+    let (records, solutions) = match &rows {
+        KeptRows::Residuals(rows) => solve_all(&nodes, rows, mass, penalties, config, control)?,
+        KeptRows::Odds(rows) => solve_all(&nodes, rows, mass, penalties, config, control)?,
+    };
+    let Solutions { lambdas, norms, knots } = solutions;
+    let (mass, standardize) = (mass.try_clone()?, config.standardize);
+    let lasso = Lasso { nodes, rows, mass, standardize, penalties, lambdas, norms, knots };
+    Ok((records, Steps::Knots(Box::new(lasso))))
+}
+
+fn solve_all<R: Solved>(
+    nodes: &Indicators,
+    rows: &R,
+    mass: &NodeMass,
+    penalties: Penalties,
+    config: &CompressConfig,
+    control: &Control,
+) -> Result<(Records, Solutions)> {
+    let mut solver = Solver::new(nodes, mass, rows.try_clone()?, config.standardize, penalties, control)?;
     let mut records = Records::default();
-    let at_first = solver.rows.losses().0;
-    records.push(0.0, solver.rows.losses(), rows.has_held_out(), 0, 0)?;
+    let has_held_out = rows.rows().has_held_out();
+    let at_first = solver.rows.rows().losses().0;
+    records.push(0.0, solver.rows.rows().losses(), has_held_out, 0, 0)?;
     let (mut lambdas, mut norms) = (vec![solver.lambda_max], vec![0.0]);
     let mut knots = vec![solver.solution()?];
     let mut kept = Ancestors { stamp: try_filled(WHAT, 0, nodes.n_nodes())?, now: 0 };
@@ -370,9 +337,9 @@ pub(crate) fn path(
             solver.solve(lambda, lambdas[k - 1], control)?;
             // Rounding apart, norms rise as penalties fall.
             let norm = solver.norm().max(norms[k - 1]);
-            let n_test_nodes = kept.count(&nodes, solver.coordinates.iter().map(|c| c.node));
-            let losses = solver.rows.losses();
-            records.push(norm, losses, rows.has_held_out(), n_test_nodes, solver.coordinates.len())?;
+            let n_test_nodes = kept.count(nodes, solver.coordinates.iter().map(|c| c.node));
+            let losses = solver.rows.rows().losses();
+            records.push(norm, losses, has_held_out, n_test_nodes, solver.coordinates.len())?;
             lambdas.push(lambda);
             norms.push(norm);
             knots.push(solver.solution()?);
@@ -382,10 +349,7 @@ pub(crate) fn path(
             }
         }
     }
-    drop(solver);
-    let (mass, standardize) = (mass.try_clone()?, config.standardize);
-    let lasso = Lasso { nodes, rows, mass, standardize, penalties, lambdas, norms, knots };
-    Ok((records, Steps::Knots(Box::new(lasso))))
+    Ok((records, Solutions { lambdas, norms, knots }))
 }
 
 /// Counts strict ancestors.
@@ -421,11 +385,17 @@ impl Lasso {
 
     /// The solution of a norm between those of penalties `step` and `step + 1`: by false position on the penalty, each guess
     /// solved from the one before.
-    pub(crate) fn solve_norm(&self, norm: f64, step: usize) -> Result<Solution> {
-        let control = Control::default();
+    pub(crate) fn solve_norm(&self, norm: f64, step: usize, control: &Control) -> Result<Solution> {
+        match &self.rows {
+            KeptRows::Residuals(rows) => self.solve_norm_of(rows, norm, step, control),
+            KeptRows::Odds(rows) => self.solve_norm_of(rows, norm, step, control),
+        }
+    }
+
+    fn solve_norm_of<R: Solved>(&self, rows: &R, norm: f64, step: usize, control: &Control) -> Result<Solution> {
         let mut solver =
-            Solver::new(&self.nodes, &self.mass, self.rows.try_clone()?, self.standardize, self.penalties, &control)?;
-        solver.restore(&self.knots[step], &control)?;
+            Solver::new(&self.nodes, &self.mass, rows.try_clone()?, self.standardize, self.penalties, control)?;
+        solver.restore(&self.knots[step], control)?;
         let (mut high, mut low) = (self.lambdas[step], self.lambdas[step + 1]);
         let (mut of_high, mut of_low) = (self.norms[step] - norm, self.norms[step + 1] - norm);
         let mut before = high;
@@ -435,7 +405,7 @@ impl Lasso {
             if !(lambda < high && lambda > low) {
                 break;
             }
-            solver.solve(lambda, before.max(lambda), &control)?;
+            solver.solve(lambda, before.max(lambda), control)?;
             before = lambda;
             let found = solver.norm() - norm;
             if found.abs() <= 1e-9 * norm.max(f64::MIN_POSITIVE) {

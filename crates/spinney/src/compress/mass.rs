@@ -1,7 +1,7 @@
 //! Weights of nodes.
 
 use super::indicators::{Indicators, Scratch};
-use super::rows::FitRows;
+use super::rows::CommonRows;
 use crate::error::{Result, try_copied, try_filled, try_with_capacity};
 
 const WHAT: &str = "weights of nodes";
@@ -15,7 +15,7 @@ pub(crate) struct NodeMass {
 }
 
 impl NodeMass {
-    pub(crate) fn new(nodes: &Indicators, rows: &FitRows) -> Result<Self> {
+    pub(crate) fn new(nodes: &Indicators, rows: &CommonRows) -> Result<Self> {
         let train = rows.of_training()?;
         let mut values = try_with_capacity(WHAT, 2 * train.len())?;
         train.iter().for_each(|&i| values.extend([rows.weight[i as usize], 1.0]));

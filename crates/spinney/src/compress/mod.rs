@@ -8,10 +8,10 @@
 //! let x = Array2::from_shape_fn((40, 2), |(i, j)| ((i * (3 + 4 * j)) % 40) as f32);
 //! let y = Array2::from_shape_fn((40, 1), |(i, _)| f64::from(u8::from(x[[i, 0]] > 19.5)));
 //! let (x, y, control) = (Matrix::from(x.view()), Targets::Real(y.view()), Control::default());
-//! let forest = ForestConfig { n_trees: 20, ..ForestConfig::extra_trees(Criterion::Variance) }.fit(&x, &y, None, &control)?;
+//! let forest = ForestConfig::extra_trees(Criterion::Variance).n_trees(20).fit((&x, &y), &control)?;
 //!
-//! let path = CompressConfig::stagewise(0.01).path(&forest, &x, &y, None, None, &control)?;
-//! let small = path.at(1.5)?;
+//! let path = CompressConfig::stagewise(0.01).path(&forest, (&x, &y), None, &control)?;
+//! let small = path.at(1.5, &control)?;
 //! let all: usize = forest.trees().iter().map(|tree| tree.n_nodes() / 2).sum();
 //! assert!(small.n_test_nodes() * 4 < all);
 //! assert!(path.train_loss()[path.step_of(1.5)?] < 0.1 * path.train_loss()[0]);
@@ -63,15 +63,16 @@ pub use cross_validate::{CrossValidation, Fold};
 pub use model::Compressed;
 pub use path::{Coefficient, CompressionPath};
 
-use crate::boost::problem::is_binary;
 use crate::control::Control;
-use crate::data::{Matrix, Outputs, Targets};
+use crate::data::dataset::Names;
+use crate::data::targets::is_binary;
+use crate::data::{Dataset, Outputs};
 use crate::error::{Error, Result, try_copied};
 use crate::forest::Forest;
+use crate::loss::Link;
 use engine::{Engine, Scoring};
 use indicators::Indicators;
 use mass::NodeMass;
-use model::Link;
 use path::Track;
 use rows::FitRows;
 
@@ -85,63 +86,57 @@ enum Keep {
 }
 
 impl CompressConfig {
-    /// The whole path of `forest` on (X, y).
+    /// The whole path of `forest` on a [`Dataset`] or a pair of X and y.
     ///
     /// `held_out` has a weight for each row that is no training row: rows to test on after every step; they must have a
-    /// `sample_weight` of zero. Runs on one thread but for the walk of X down the trees.
+    /// sample weight of zero. Runs on one thread but for the walk of X down the trees.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::Shape`] for bad parameters or data, and for a forest of other
     /// features or outputs; [`crate::ErrorKind::OutOfMemory`]; [`crate::ErrorKind::Interrupted`].
-    pub fn path(
+    pub fn path<'d>(
         &self,
         forest: &Forest,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
+        data: impl Into<Dataset<'d>>,
         held_out: Option<&[f64]>,
         control: &Control,
     ) -> Result<CompressionPath> {
-        Ok(self.run(forest, x, y, sample_weight, held_out, Keep::All, control)?.0)
+        Ok(self.run(forest, &data.into(), held_out, Keep::All, control)?.0)
     }
 
-    #[allow(clippy::too_many_arguments)] // those of `path`, and what to keep
     fn run(
         &self,
         forest: &Forest,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
+        data: &Dataset<'_>,
         held_out: Option<&[f64]>,
         keep: Keep,
         control: &Control,
     ) -> Result<(CompressionPath, f64)> {
-        let outputs = y.outputs();
+        let outputs = data.outputs();
         self.check(&outputs)?;
         if forest.trees.is_empty() {
             return Err(Error::invalid("forest", "without trees", "at least one tree"));
         }
-        y.check(x.n_samples())?;
+        data.check(&Names::TRAINING)?;
+        let (x, y, sample_weight) = (data.x(), data.y(), data.weight_by_row()?);
         if forest.outputs != outputs {
             return Err(Error::invalid("forest", "grown on other outputs", "one of the same outputs and classes as y"));
         }
-        let rows = FitRows::new(self, y, sample_weight, held_out, control)?;
+        let fit = FitRows::new(self, y, sample_weight.as_deref(), held_out, control)?;
         let full = match keep {
             Keep::All => f64::NAN,
-            Keep::Records => {
-                let predictions = forest.predict(x, control)?;
-                rows.try_clone()?.loss_of_predictions(predictions.view())?
-            }
+            Keep::Records => fit.loss_of_predictions(forest.predict(x, control)?.view())?,
         };
+        let rows = fit.rows();
         let nodes = Indicators::new(forest, x, &rows.ids, control)?;
-        let mass = NodeMass::new(&nodes, &rows)?;
+        let mass = NodeMass::new(&nodes, rows)?;
         let what = "the rows of a path";
         let (width, scale, start) = (rows.width, try_copied(what, &rows.scale)?, try_copied(what, &rows.start)?);
-        let mut track = Track::new(&nodes, &rows, self.max_test_nodes, keep == Keep::All)?;
+        let mut track = Track::new(&nodes, rows, self.max_test_nodes, keep == Keep::All)?;
         let (records, steps) = match self.method {
             CompressMethod::Stagewise { step_size, max_steps } => {
                 let scoring = stagewise::scoring(self.standardize);
-                let mut engine = Engine::new(&nodes, rows, &mass, scoring, control)?;
+                let mut engine = Engine::new(&nodes, fit, &mass, scoring, control)?;
                 let steps = stagewise::Stride {
                     size: step_size,
                     most: max_steps.unwrap_or(usize::MAX),
@@ -152,14 +147,14 @@ impl CompressConfig {
             }
             CompressMethod::Grow { learning_rate, max_nodes, candidate_window } => {
                 let growth = grow::Growth { learning_rate, max_nodes, window: candidate_window, seed: self.seed };
-                let mut engine = Engine::new(&nodes, rows, &mass, Scoring::Gain, control)?;
+                let mut engine = Engine::new(&nodes, fit, &mass, Scoring::Gain, control)?;
                 grow::grow(forest, &mut engine, &mut track, growth, control)?;
                 track.into_steps()
             }
             CompressMethod::Lasso { n_alphas, eps, tol, max_iter } => {
                 drop(track);
                 let penalties = lasso::Penalties { n: n_alphas, eps, tol, max_iter };
-                lasso::path(nodes, rows, &mass, penalties, self, control)?
+                lasso::path(nodes, fit.kept(control)?, &mass, penalties, self, control)?
             }
         };
         let path = CompressionPath {
@@ -180,9 +175,9 @@ impl CompressConfig {
     fn link(&self, outputs: &Outputs) -> Link {
         match (outputs, self.loss) {
             (Outputs::Real { .. }, _) => Link::Identity,
-            (_, CompressLoss::SquaredError) => Link::Share,
-            (Outputs::Classes { n_classes }, _) if !is_binary(n_classes) => Link::Softmax,
-            _ => Link::Logistic,
+            (Outputs::Labels { .. } | Outputs::Classes { .. }, CompressLoss::SquaredError) => Link::Share,
+            (Outputs::Classes { n_classes }, CompressLoss::LogLoss) if !is_binary(n_classes) => Link::Softmax,
+            (Outputs::Labels { .. } | Outputs::Classes { .. }, CompressLoss::LogLoss) => Link::Logistic,
         }
     }
 }

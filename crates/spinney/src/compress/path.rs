@@ -7,17 +7,28 @@ use super::engine::Engine;
 use super::indicators::Indicators;
 use super::lasso::Lasso;
 use super::mass::NodeMass;
-use super::model::{Compressed, Link};
+use super::model::Compressed;
 use super::rebuild::{Linear, rebuild};
-use super::rows::FitRows;
+use super::rows::CommonRows;
+use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
 use crate::forest::Forest;
+use crate::loss::Link;
 
 const WHAT: &str = "the path";
 
-/// A coefficient: tree, node of the tree, and what each score of a row moves by that passes the node.
-pub type Coefficient = (u32, u32, Vec<f64>);
+/// The coefficient of a node.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Coefficient {
+    /// The tree.
+    pub tree: u32,
+    /// The node of the tree.
+    pub node: u32,
+    /// What each score of a row moves by that passes the node.
+    pub values: Vec<f64>,
+}
 
 /// What is written down after each step.
 #[derive(Clone, Debug, Default)]
@@ -90,7 +101,7 @@ pub(crate) struct Track<'a> {
 impl<'a> Track<'a> {
     pub(crate) fn new(
         nodes: &'a Indicators,
-        rows: &FitRows,
+        rows: &CommonRows,
         max_test_nodes: Option<usize>,
         keep: bool,
     ) -> Result<Self> {
@@ -136,7 +147,7 @@ impl<'a> Track<'a> {
         let n = self.records.l1_norm.len();
         let even = self.l1_norm == length * (n - 1) as f64;
         self.l1_norm = if even { length * n as f64 } else { self.l1_norm + length };
-        let rows = &engine.rows;
+        let rows = engine.rows();
         self.records.push(self.l1_norm, rows.losses(), rows.has_held_out(), self.n_kept, engine.n_nonzero())
     }
 
@@ -206,29 +217,30 @@ impl CompressionPath {
     /// The model of norm `l1_norm`: of the last step that reaches no further, and of the lasso the one of exactly that norm.
     ///
     /// # Errors
-    /// As [`CompressionPath::step_of`]; [`crate::ErrorKind::OutOfMemory`].
-    pub fn at(&self, l1_norm: f64) -> Result<Compressed> {
+    /// As [`CompressionPath::step_of`]; [`crate::ErrorKind::OutOfMemory`]; [`crate::ErrorKind::Interrupted`].
+    pub fn at(&self, l1_norm: f64, control: &Control) -> Result<Compressed> {
         let step = self.step_of(l1_norm)?;
         match &self.steps {
             Steps::Knots(lasso) if step < self.n_steps() && l1_norm > self.records.l1_norm[step] => {
-                let nodes = lasso.solve_norm(l1_norm, step)?;
-                self.model(&self.linear(nodes)?, l1_norm)
+                let nodes = lasso.solve_norm(l1_norm, step, control)?;
+                self.model(&self.linear(nodes)?, l1_norm, control)
             }
-            _ => self.at_step(step),
+            Steps::Knots(_) | Steps::Moves { .. } => self.at_step(step, control),
         }
     }
 
     /// The model after `step` steps; 0 is the constant.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] when there are fewer; [`crate::ErrorKind::OutOfMemory`].
-    pub fn at_step(&self, step: usize) -> Result<Compressed> {
-        let linear = self.linear(self.nodes_of(step)?)?;
-        self.model(&linear, self.records.l1_norm[step])
+    /// [`crate::ErrorKind::Invalid`] when there are fewer; [`crate::ErrorKind::OutOfMemory`];
+    /// [`crate::ErrorKind::Interrupted`].
+    pub fn at_step(&self, step: usize, control: &Control) -> Result<Compressed> {
+        let linear = self.linear(self.nodes_of(step, control)?)?;
+        self.model(&linear, self.records.l1_norm[step], control)
     }
 
-    fn model(&self, linear: &Linear, l1_norm: f64) -> Result<Compressed> {
-        let forest = rebuild(&self.forest, linear)?;
+    fn model(&self, linear: &Linear, l1_norm: f64, control: &Control) -> Result<Compressed> {
+        let forest = rebuild(&self.forest, linear, control)?;
         Ok(Compressed { forest, outputs: self.outputs.clone(), link: self.link, l1_norm })
     }
 
@@ -237,28 +249,29 @@ impl CompressionPath {
     ///
     /// # Errors
     /// As [`CompressionPath::at_step`].
-    pub fn coefficients(&self, step: usize) -> Result<Vec<Coefficient>> {
-        Ok(self.linear(self.nodes_of(step)?)?.coefficients)
+    pub fn coefficients(&self, step: usize, control: &Control) -> Result<Vec<Coefficient>> {
+        Ok(self.linear(self.nodes_of(step, control)?)?.coefficients)
     }
 
     /// The constant of scores after `step` steps, in the units of y.
     ///
     /// # Errors
     /// As [`CompressionPath::at_step`].
-    pub fn intercept(&self, step: usize) -> Result<Vec<f64>> {
-        Ok(self.linear(self.nodes_of(step)?)?.intercept)
+    pub fn intercept(&self, step: usize, control: &Control) -> Result<Vec<f64>> {
+        Ok(self.linear(self.nodes_of(step, control)?)?.intercept)
     }
 
     /// Bytes of the model file after `step` steps.
     ///
     /// # Errors
     /// As [`CompressionPath::at_step`].
-    pub fn bytes_at(&self, step: usize) -> Result<usize> {
-        Ok(self.at_step(step)?.to_bytes()?.len())
+    #[cfg(feature = "model-files")]
+    pub fn bytes_at(&self, step: usize, control: &Control) -> Result<usize> {
+        Ok(self.at_step(step, control)?.to_bytes()?.len())
     }
 
     /// Coefficients by node in the units of the path, and the constant where it has moved.
-    fn nodes_of(&self, step: usize) -> Result<Solution> {
+    fn nodes_of(&self, step: usize, control: &Control) -> Result<Solution> {
         if step > self.n_steps() {
             return Err(Error::invalid("step", step, "at most the number of steps of the path"));
         }
@@ -266,7 +279,9 @@ impl CompressionPath {
             Steps::Moves { nodes, lengths, directions } => {
                 let mut betas: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
                 let moves = nodes.iter().zip(lengths).zip(directions.chunks_exact(self.width));
+                let mut pulse = control.pulse();
                 for ((&node, length), direction) in moves.take(step) {
+                    pulse.after(self.width)?;
                     let beta = match betas.entry(node) {
                         Entry::Occupied(beta) => beta.into_mut(),
                         Entry::Vacant(place) => place.insert(try_filled(WHAT, 0.0, self.width)?),
@@ -298,7 +313,7 @@ impl CompressionPath {
                 beta.iter_mut().for_each(|b| *b /= deviation);
                 intercept.iter_mut().zip(&beta).for_each(|(a, b)| *a -= share * b);
             }
-            coefficients.push((tree as u32, (node - offsets[tree]) as u32, beta));
+            coefficients.push(Coefficient { tree: tree as u32, node: (node - offsets[tree]) as u32, values: beta });
         }
         Ok(Linear { intercept, coefficients })
     }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use super::engine::NARROW;
 use super::path::Coefficient;
-use crate::config::Criterion;
 use crate::control::Control;
+use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
 use crate::forest::Forest;
@@ -32,17 +32,18 @@ pub(crate) struct Linear {
     pub(crate) coefficients: Vec<Coefficient>,
 }
 
-pub(crate) fn rebuild(forest: &Forest, linear: &Linear) -> Result<Forest> {
+pub(crate) fn rebuild(forest: &Forest, linear: &Linear, control: &Control) -> Result<Forest> {
     let outputs = Outputs::Real { n_outputs: linear.intercept.len() };
     let mut parts: Vec<&[Coefficient]> = try_with_capacity(WHAT, forest.n_trees())?;
-    parts.extend(linear.coefficients.chunk_by(|a, b| a.0 == b.0));
+    parts.extend(linear.coefficients.chunk_by(|a, b| a.tree == b.tree));
     let is_sparse = is_sparse(linear);
     let n_kept = (parts.len() + usize::from(is_sparse)) as f64;
     let mut trees = try_with_capacity(WHAT, parts.len() + 1)?;
     let zeros = try_filled(WHAT, 0.0, linear.intercept.len())?;
     let of_all = if is_sparse { &zeros } else { &linear.intercept };
     for part in &parts {
-        let tree = &forest.trees[part[0].0 as usize];
+        control.check()?;
+        let tree = &forest.trees[part[0].tree as usize];
         trees.push(Arc::new(rebuild_tree(tree, part, of_all, n_kept, &outputs)?));
     }
     if trees.is_empty() || is_sparse {
@@ -55,8 +56,7 @@ pub(crate) fn rebuild(forest: &Forest, linear: &Linear) -> Result<Forest> {
 /// Whether coefficients are few enough for leaves without the constant: an eighth of all on average, of more than `NARROW`.
 fn is_sparse(linear: &Linear) -> bool {
     let width = linear.intercept.len();
-    let n_cells: usize =
-        linear.coefficients.iter().map(|(_, _, beta)| beta.iter().filter(|b| **b != 0.0).count()).sum();
+    let n_cells: usize = linear.coefficients.iter().map(|c| c.values.iter().filter(|b| **b != 0.0).count()).sum();
     width > NARROW && n_cells > 0 && n_cells <= linear.coefficients.len() * width / FEW
 }
 
@@ -72,14 +72,14 @@ fn rebuild_tree(
     let control = Control::default();
     // Place of each node's coefficients, one more; and whether the node or one below it has any.
     let mut place = control.try_filled(WHAT, 0u32, n)?;
-    (1u32..).zip(coefficients).for_each(|(i, (_, node, _))| place[*node as usize] = i);
+    (1u32..).zip(coefficients).for_each(|(i, c)| place[c.node as usize] = i);
     let mut below = control.try_filled(WHAT, false, n)?;
     for (i, node) in tree.nodes.iter().enumerate().rev() {
-        below[i] = place[i] > 0 || (!node.is_leaf() && (below[i + 1] || below[node.right as usize]));
+        below[i] = place[i] > 0 || (!node.is_leaf() && (below[i + 1] || below[node.right() as usize]));
     }
     let is_kept = |i: usize| {
         let node = &tree.nodes[i];
-        !node.is_leaf() && (below[i + 1] || below[node.right as usize])
+        !node.is_leaf() && (below[i + 1] || below[node.right() as usize])
     };
     let mut leaves = LeafTableBuilder::new(intercept.len());
     let mut nodes: Vec<Node> = Vec::new();
@@ -91,10 +91,10 @@ fn rebuild_tree(
     while let Some((i, right_of, mut sums)) = todo.pop() {
         if let Some(parent) = right_of {
             let parent: &mut Node = &mut nodes[parent];
-            parent.right = nodes_len(&impurity);
+            parent.set_right(nodes_len(&impurity));
         }
         if place[i] > 0 {
-            let beta = &coefficients[place[i] as usize - 1].2;
+            let beta = &coefficients[place[i] as usize - 1].values;
             sums.iter_mut().zip(beta).for_each(|(s, b)| *s += b);
         }
         try_push(WHAT, &mut impurity, tree.impurity[i])?;
@@ -102,20 +102,20 @@ fn rebuild_tree(
         try_push(WHAT, &mut weights, tree.weighted_n_node_samples[i])?;
         let node = tree.nodes[i];
         if is_kept(i) {
-            try_push(WHAT, &mut todo, (node.right as usize, Some(nodes.len()), try_copied(WHAT, &sums)?))?;
+            try_push(WHAT, &mut todo, (node.right() as usize, Some(nodes.len()), try_copied(WHAT, &sums)?))?;
             try_push(WHAT, &mut todo, (i + 1, None, sums))?;
-            try_push(WHAT, &mut nodes, Node { right: 0, ..node })?;
+            try_push(WHAT, &mut nodes, node)?;
         } else {
             values.iter_mut().zip(intercept).zip(&sums).for_each(|((v, b), s)| *v = b + factor * s);
             leaves.push_means(&values)?;
-            try_push(WHAT, &mut nodes, Node { feature: Node::LEAF, threshold: 0.0, right: n_leaves })?;
+            try_push(WHAT, &mut nodes, Node::leaf(n_leaves))?;
             n_leaves += 1;
         }
     }
     Ok(Tree {
         n_features: tree.n_features,
         outputs: outputs.clone().into(),
-        criterion: Criterion::Variance,
+        criterion: Criterion::OF_GRADIENTS,
         nodes,
         impurity,
         n_node_samples: samples,

@@ -7,10 +7,13 @@
 //!
 //! A step may be limited to the scores of largest |c_k|: then it goes along these alone.
 
+use std::ops::ControlFlow;
+
 use super::engine::{Engine, Scoring};
 use super::path::Track;
 use crate::control::Control;
 use crate::error::{Result, try_extend, try_filled};
+use crate::rounds::{Unobserved, rounds};
 
 /// How steps are made.
 #[derive(Clone, Copy, Debug)]
@@ -31,13 +34,15 @@ pub(crate) fn stagewise(
     steps: Stride,
     control: &Control,
 ) -> Result<()> {
-    let width = engine.rows.width;
+    let width = engine.rows().width;
     let mut direction = try_filled(WHAT, 0.0, width)?;
     let mut columns: Vec<usize> = Vec::new();
-    let at_first = engine.rows.losses().0;
-    while track.n_moves() < steps.most && !track.is_full() && !engine.rows.fits_all(at_first) {
-        control.check()?;
-        let Some((node, mut c)) = engine.select(control)? else { break };
+    let at_first = engine.rows().losses().0;
+    rounds(track.n_moves()..steps.most, control, &mut Unobserved, |_| {
+        if track.is_full() || engine.fits_all(at_first) {
+            return Ok(ControlFlow::Break(()));
+        }
+        let Some((node, mut c)) = engine.select(control)? else { return Ok(ControlFlow::Break(())) };
         if let Some(k) = steps.outputs.filter(|&k| k < width) {
             columns.clear();
             try_extend(WHAT, &mut columns, 0..width)?;
@@ -46,12 +51,11 @@ pub(crate) fn stagewise(
             columns[k..].iter().for_each(|&column| c[column] = 0.0);
         }
         if !round_direction(&c, &mut direction) || engine.apply(node, steps.size, &direction, control)? >= 0.0 {
-            break;
+            return Ok(ControlFlow::Break(()));
         }
         track.push(node, steps.size, &direction, engine)?;
-        control.one_more_done();
-    }
-    Ok(())
+        Ok(ControlFlow::Continue(None))
+    })
 }
 
 /// Scoring of stagewise steps.

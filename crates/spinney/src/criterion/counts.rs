@@ -9,9 +9,42 @@
 //! cut). Expanding the second square leaves Σ t², Σ t m and Σ m²; moving a sample of weight w changes them only in the slots
 //! that it occupies, by w t_j and w (2 m_j + w): the cost is the labels of the sample, never the number of labels.
 
-use super::slots::Slots;
-use super::{Criterion, NodeStats, Units, least_weight};
+use super::table::{CriterionKind, NodeData, SplitSums, TakeStatistics, TargetKind};
+use super::{NodeCriterion, NodeStats, Units, least_weight};
+use crate::data::slots::Slots;
+use crate::data::train_y::TrainY;
 use crate::error::{Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::exact::reduce::{Reduce, Workers};
+
+/// The Gini index in the table of criteria.
+pub(crate) struct GiniIndex;
+
+impl CriterionKind for GiniIndex {
+    const NAME: &'static str = "gini";
+    const DOMAIN: TargetKind = TargetKind::ClassesAndLabels;
+    /// It is a multiple of the variance of columns of 0 and 1.
+    const PROJECTED: &'static [TargetKind] = &[TargetKind::ClassesAndLabels];
+
+    fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
+        match data.y {
+            TrainY::Slots(y) if y.n_class_outputs == Some(1) => {
+                taker.take(Gini::new(OneSlot::new(y, data.units)?, y)?.with_workers(data.workers))
+            }
+            TrainY::Slots(y) => taker.take(Gini::new(ManySlots::new(y, data.units), y)?.with_workers(data.workers)),
+            TrainY::Real(_) => Err(data.refused_by::<Self>()),
+        }
+    }
+
+    fn decrease(split: &SplitSums<'_>) -> f64 {
+        split.decrease_of(|output, total| {
+            if split.are_labels {
+                2.0 * (output[0] / total) * (1.0 - output[0] / total)
+            } else {
+                1.0 - output.iter().map(|s| (s / total).powi(2)).sum::<f64>()
+            }
+        })
+    }
+}
 
 /// Who occupies what: slots and weight of every sample, in the layout that suits the targets.
 pub(crate) trait Occupancy<U: Units>: std::fmt::Debug {
@@ -23,16 +56,16 @@ pub(crate) trait Occupancy<U: Units>: std::fmt::Debug {
 
 /// One class output: weight and slot of a sample side by side, one load.
 #[derive(Debug)]
-pub(crate) struct One<U>(Vec<(U, u32)>);
+pub(crate) struct OneSlot<U>(Vec<(U, u32)>);
 
-impl<U: Units> One<U> {
+impl<U: Units> OneSlot<U> {
     pub(crate) fn new(y: &Slots<'_>, weights: &[U]) -> Result<Self> {
         let of_rows = weights.iter().enumerate().map(|(row, &w)| (w, y.of(row as u32)[0]));
-        Ok(One(try_collected("the classes of samples", of_rows)?))
+        Ok(OneSlot(try_collected("the classes of samples", of_rows)?))
     }
 }
 
-impl<U: Units> Occupancy<U> for One<U> {
+impl<U: Units> Occupancy<U> for OneSlot<U> {
     #[inline]
     fn weight(&self, row: u32) -> U {
         self.0[row as usize].0
@@ -50,19 +83,19 @@ impl<U: Units> Occupancy<U> for One<U> {
 
 /// Any number of labels or class outputs.
 #[derive(Debug)]
-pub(crate) struct Many<'a, U> {
+pub(crate) struct ManySlots<'a, U> {
     y: &'a Slots<'a>,
     weights: &'a [U],
     most_in_a_row: f64,
 }
 
-impl<'a, U: Units> Many<'a, U> {
+impl<'a, U: Units> ManySlots<'a, U> {
     pub(crate) fn new(y: &'a Slots<'a>, weights: &'a [U]) -> Self {
-        Many { y, weights, most_in_a_row: y.most_in_a_row() as f64 }
+        ManySlots { y, weights, most_in_a_row: y.most_in_a_row() as f64 }
     }
 }
 
-impl<U: Units> Occupancy<U> for Many<'_, U> {
+impl<U: Units> Occupancy<U> for ManySlots<'_, U> {
     #[inline]
     fn weight(&self, row: u32) -> U {
         self.weights[row as usize]
@@ -81,6 +114,9 @@ impl<U: Units> Occupancy<U> for Many<'_, U> {
 #[derive(Debug)]
 pub(crate) struct Gini<U: Units, Y> {
     y: Y,
+    workers: Workers,
+    /// Samples of the node.
+    n: u32,
     /// Weight of each slot in the node, and in the moved side.
     total: Vec<U>,
     moved: Vec<U>,
@@ -91,6 +127,8 @@ pub(crate) struct Gini<U: Units, Y> {
     /// Slots with something moved; not kept for so few slots that clearing all is quicker.
     touched: Vec<u32>,
     few_slots: bool,
+    /// At most.
+    slots_of_a_sample: usize,
     weight: U,
     /// Σ t².
     squares: U::Square,
@@ -112,12 +150,15 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
         let few_slots = slots.width <= FEW_SLOTS;
         Ok(Gini {
             y,
+            workers: Workers::One,
+            n: 0,
             total: try_filled(WHAT, U::default(), slots.width)?,
             moved: try_filled(WHAT, U::default(), slots.width)?,
             present: try_with_capacity(WHAT, slots.width)?,
             n_cells: 0,
             touched: try_with_capacity(WHAT, if few_slots { 0 } else { slots.width })?,
             few_slots,
+            slots_of_a_sample: slots.most_in_a_row(),
             weight: U::default(),
             squares: U::Square::default(),
             occupied: 0.0,
@@ -128,12 +169,15 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
             },
         })
     }
-}
 
-impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
+    /// The same where `workers` have the rows.
+    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
+        Gini { workers: workers.clone(), ..self }
+    }
+
     /// What the totals of a node say.
-    fn summarize(&mut self, weight: U) -> NodeStats {
-        self.weight = weight;
+    fn summarize(&mut self, n: u32, weight: U) -> NodeStats {
+        (self.n, self.weight) = (n, weight);
         self.squares = U::Square::default();
         let mut pure = true;
         // Σ t, which is exact: with Σ t² it gives the impurity.
@@ -151,13 +195,14 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
         let square_share = U::square_to_f64(self.squares) / (w * w);
         self.reach = self.y.reach(square_share, least / w);
         let impurity = if pure { 0.0 } else { (occupied as f64 / w - square_share) * self.scale };
-        NodeStats { weight: w, impurity: impurity.max(0.0), pure }
+        NodeStats { n, weight: w, impurity: impurity.max(0.0), pure }
     }
 }
 
 /// Totals of a node.
 #[derive(Debug, Default)]
 pub(crate) struct Memory<U> {
+    n: u32,
     totals: Vec<(u32, U)>,
     weight: U,
     n_cells: usize,
@@ -190,7 +235,7 @@ impl<U: Units> Sums<U> {
     }
 }
 
-impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
+impl<U: Units, Y: Occupancy<U>> NodeCriterion for Gini<U, Y> {
     type Memory = Memory<U>;
     type Moved = Sums<U>;
 
@@ -213,7 +258,11 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
                 self.n_cells += 1;
             });
         }
-        Ok(self.summarize(weight))
+        let Gini { workers, total, present, n_cells, .. } = self;
+        workers.sum_sparse(total, present);
+        *n_cells = workers.sum_of(*n_cells as u64) as usize;
+        let (n, weight) = (workers.sum_of(rows.len() as u32), workers.sum_of(weight));
+        Ok(self.summarize(n, weight))
     }
 
     fn remember(&self, memory: &mut Memory<U>) -> Result<bool> {
@@ -221,7 +270,7 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
             return Ok(false);
         }
         memory.n_cells = self.n_cells;
-        memory.weight = self.weight;
+        (memory.n, memory.weight) = (self.n, self.weight);
         memory.totals.clear();
         let totals = self.present.iter().map(|&slot| (slot, self.total[slot as usize]));
         try_extend("the waiting nodes of a tree", &mut memory.totals, totals)?;
@@ -239,7 +288,7 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
                 self.present.push(slot);
             }
         }
-        Ok(self.summarize(whole.weight - self.weight))
+        Ok(self.summarize(whole.n - self.n, whole.weight - self.weight))
     }
 
     #[inline]
@@ -286,6 +335,10 @@ impl<U: Units, Y: Occupancy<U>> Criterion for Gini<U, Y> {
             sums.squares = sums.squares + moved.times(moved);
             sums.products = sums.products + moved.times(total);
         }
+    }
+
+    fn cost(&self) -> usize {
+        self.slots_of_a_sample
     }
 
     #[inline]

@@ -4,19 +4,49 @@
 //! h(W) − h(m_j) − h(W − m_j) for a label. Labels absent from a side contribute nothing, so a score costs the labels
 //! present in the node, not the number of labels.
 
-use super::slots::Slots;
-use super::{Criterion, NodeStats, Units};
+use super::table::{CriterionKind, NodeData, SplitSums, TakeStatistics, TargetKind};
+use super::{NodeCriterion, NodeStats, Units};
+use crate::data::slots::Slots;
+use crate::data::train_y::TrainY;
 use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+use crate::exact::reduce::{Reduce, Workers};
 
 const WHAT: &str = "the counts of a node";
 
 /// Totals up to this have their x log₂ x looked up: 8 MB at most.
 const TABLE: usize = 1 << 20;
 
+/// Entropy in the table of criteria.
+pub(crate) struct ShannonEntropy;
+
+impl CriterionKind for ShannonEntropy {
+    const NAME: &'static str = "entropy";
+    const DOMAIN: TargetKind = TargetKind::ClassesAndLabels;
+
+    fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
+        match data.y {
+            TrainY::Slots(y) => taker.take(Entropy::new(y, data.units, data.total_weight)?.with_workers(data.workers)),
+            TrainY::Real(_) => Err(data.refused_by::<Self>()),
+        }
+    }
+
+    fn decrease(split: &SplitSums<'_>) -> f64 {
+        let entropy = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
+        split.decrease_of(|output, total| {
+            if split.are_labels {
+                entropy(output[0] / total) + entropy(1.0 - output[0] / total)
+            } else {
+                output.iter().map(|s| entropy(s / total)).sum::<f64>()
+            }
+        })
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Entropy<'a, U: Units> {
     y: &'a Slots<'a>,
     weights: &'a [U],
+    workers: Workers,
     /// h(0), h(1), …; empty when weights are not small integers.
     table: Vec<f64>,
     /// Weight of each slot in the node and in the moved side.
@@ -35,6 +65,7 @@ impl<'a, U: Units> Entropy<'a, U> {
         Ok(Entropy {
             y,
             weights,
+            workers: Workers::One,
             table: try_collected(WHAT, (0..len).map(|x| x_log2_x(x as f64)))?,
             total: try_filled(WHAT, 0.0, y.width)?,
             moved: try_filled(WHAT, 0.0, y.width)?,
@@ -42,6 +73,11 @@ impl<'a, U: Units> Entropy<'a, U> {
             weight: 0.0,
             node_entropy: 0.0,
         })
+    }
+
+    /// The same where `workers` have the rows.
+    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
+        Entropy { workers: workers.clone(), ..self }
     }
 
     fn h(&self, x: f64) -> f64 {
@@ -67,7 +103,7 @@ fn x_log2_x(x: f64) -> f64 {
     if x > 0.0 { x * x.log2() } else { 0.0 }
 }
 
-impl<U: Units> Criterion for Entropy<'_, U> {
+impl<U: Units> NodeCriterion for Entropy<'_, U> {
     type Memory = ();
     /// Weight moved.
     type Moved = f64;
@@ -89,11 +125,14 @@ impl<U: Units> Criterion for Entropy<'_, U> {
                 *total += w;
             }
         }
+        self.workers.sum_sparse(&mut self.total, &mut self.present);
+        let n = self.workers.sum_of(rows.len() as u32);
+        self.weight = self.workers.sum_of(self.weight);
         self.present.sort_unstable();
         let pure = self.present.iter().all(|&slot| self.total[slot as usize] == self.weight);
         self.node_entropy = if pure { 0.0 } else { self.side(self.weight, |slot| self.total[slot]) };
         let impurity = (self.node_entropy / self.weight / self.n_outputs()).max(0.0);
-        Ok(NodeStats { weight: self.weight, impurity, pure })
+        Ok(NodeStats { n, weight: self.weight, impurity, pure })
     }
 
     fn reset(&mut self) -> f64 {
@@ -109,6 +148,10 @@ impl<U: Units> Criterion for Entropy<'_, U> {
         for &slot in self.y.of(row) {
             self.moved[slot as usize] += w;
         }
+    }
+
+    fn cost(&self) -> usize {
+        self.present.len()
     }
 
     fn moved_weight(&self, moved: &f64) -> f64 {

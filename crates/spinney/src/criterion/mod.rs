@@ -8,22 +8,54 @@
 //! 2⁵². Exact sums do not depend on the order of addition; so neither the layout of x, nor the way entries are found, nor
 //! the number of threads can change a tree, and "rest = node − moved" loses nothing.
 //!
+//! A criterion tells about itself, see `table`: its name, the outputs that it is for, the statistics of nodes, and what
+//! importances need.
+//!
 //! | file | targets | cost of moving a sample | cost of a score |
 //! |---|---|---|---|
 //! | [`counts`] | Gini of classes and labels | its labels (one for each class output) | 1 |
 //! | [`entropy`] | entropy of classes and labels | its labels | labels present in the node |
 //! | [`variance`] | numbers | outputs | outputs |
+//! | [`poisson`] | numbers that are not negative | outputs | outputs |
 
 pub(crate) mod counts;
 pub(crate) mod entropy;
-pub(crate) mod slots;
+pub(crate) mod moved_sums;
+pub(crate) mod poisson;
+#[macro_use]
+mod table;
+#[cfg(test)]
+mod tests;
 pub(crate) mod variance;
 
+pub(crate) use table::{NodeData, SideSums, SplitSums, TakeStatistics};
+
 use crate::error::Result;
+use crate::exact::reduce::Summand;
+
+// The table of criteria: a criterion is its file and a row here.
+criteria! {
+    /// Gini index, for classes and labels.
+    Gini: counts::GiniIndex,
+    /// Shannon entropy in bits, for classes and labels.
+    Entropy: entropy::ShannonEntropy,
+    /// Variance (mean squared error), for numbers and for projected outputs.
+    Variance: variance::VarianceOfNumbers,
+    /// Half the mean Poisson deviance, for numbers that are not negative.
+    Poisson: poisson::PoissonDeviance,
+}
+
+impl Criterion {
+    /// What trees reduce that are grown for a model of their own, on gradients of a loss; and what trees say that they
+    /// reduced whose leaves are numbers put in afterwards.
+    pub(crate) const OF_GRADIENTS: Criterion = Criterion::Variance;
+}
 
 /// What a node is, before any split.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NodeStats {
+    /// Number of samples, of all workers: what depends on it asks no slice for its length.
+    pub(crate) n: u32,
     /// Total weight, in units.
     pub(crate) weight: f64,
     /// Mean impurity over outputs.
@@ -33,8 +65,9 @@ pub(crate) struct NodeStats {
 }
 
 /// Statistics of one node while its splits are searched.
-pub(crate) trait Criterion {
-    /// Takes the samples of a node. Everything below speaks of this node until the next call.
+pub(crate) trait NodeCriterion {
+    /// Takes the samples of a node, of which `rows` are those of this worker. Everything below speaks of this node until the
+    /// next call.
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats>;
 
     /// What is worth remembering of a node until it is split.
@@ -46,12 +79,12 @@ pub(crate) trait Criterion {
     }
 
     /// Takes the samples of a node that are those of `whole` without those of the node entered last: the same outcome as
-    /// [`Criterion::enter`], whole minus part instead of a walk through the larger child.
+    /// [`NodeCriterion::enter`], whole minus part instead of a walk through the larger child.
     fn enter_rest(&mut self, _whole: &Self::Memory, rows: &[u32]) -> Result<NodeStats> {
         self.enter(rows)
     }
 
-    /// What of the moved side fits in registers; belongs to one scan, which starts with [`Criterion::reset`].
+    /// What of the moved side fits in registers; belongs to one scan, which starts with [`NodeCriterion::reset`].
     type Moved;
 
     /// Moves every sample back to the rest.
@@ -60,7 +93,7 @@ pub(crate) trait Criterion {
     /// Moves one sample.
     fn move_sample(&mut self, moved: &mut Self::Moved, row: u32);
 
-    /// Samples from which [`Criterion::move_run`] is quicker than one after the other.
+    /// Samples from which [`NodeCriterion::move_run`] is quicker than one after the other.
     const LONG_RUN: usize = usize::MAX;
 
     /// Moves many samples between which no cut is scored. `row_of` tells the row of each.
@@ -69,10 +102,15 @@ pub(crate) trait Criterion {
         run.iter().for_each(|&sample| self.move_sample(moved, row_of(sample)));
     }
 
+    /// Numbers that are read for a move and the score after it, roughly: how soon a scan looks at the flag that stops it.
+    fn cost(&self) -> usize {
+        1
+    }
+
     /// Weight moved so far, in units.
     fn moved_weight(&self, moved: &Self::Moved) -> f64;
 
-    /// Score of the cut between moved and rest; both have positive weight.
+    /// Score of the cut between moved and rest; both have positive weight. NaN refuses the cut.
     fn score(&self, moved: &Self::Moved) -> f64;
 
     /// What moving one sample alone gives, without a reset before or after. Wide sparse data ask for little else in deep
@@ -110,9 +148,7 @@ pub(crate) fn least_weight(score: f64, base: f64, weight: f64, reach: f64) -> f6
 }
 
 /// Weight of samples in one tree: units as narrow as exactness allows.
-pub(crate) trait Units:
-    Copy + Default + PartialEq + std::fmt::Debug + std::ops::AddAssign + std::ops::Sub<Output = Self> + Send + 'static
-{
+pub(crate) trait Units: Summand + Default + std::fmt::Debug + std::ops::Sub<Output = Self> {
     /// Wide enough for the square of a total.
     type Square: Copy
         + Default

@@ -7,179 +7,66 @@
 //! for its samples, which their descendants inherit. With S the sums and W the weights, minimising the weighted variance
 //! of the sides is maximising Σ_j S_mj² / W_m + Σ_j (S_j − S_mj)² / W_r.
 
-use std::borrow::Cow;
-
-use super::{Criterion, NodeStats, Units, least_weight};
-use crate::data::weights::exponent_above;
+use super::counts::GiniIndex;
+use super::moved_sums::OUTPUTS;
+pub(crate) use super::moved_sums::{Many, MovedSums, One};
+use super::table::{CriterionKind, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind};
+use super::{NodeCriterion, NodeStats, Units, least_weight};
+use crate::data::train_y::{RealTargets, TrainY};
 use crate::error::{Result, try_extend, try_filled, try_push};
+use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::{FixedPoint, Grid, PowerOfTwo, exponent_above};
 
-/// Sums of the moved side. A sample is its weight, followed by weight × target of each output.
-pub(crate) trait MovedSums: std::fmt::Debug {
-    /// What is kept in registers during a scan; its first item is the weight.
-    type Local: Copy;
+/// The variance in the table of criteria.
+pub(crate) struct VarianceOfNumbers;
 
-    fn n_outputs(&self) -> usize;
-    /// The sample in row `row` of the table.
-    fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64];
-    fn reset(&mut self) -> Self::Local;
-    fn add(&mut self, local: &mut Self::Local, sample: &[f64]);
-    /// Adds four samples.
-    fn add_four(&mut self, local: &mut Self::Local, samples: [&[f64]; 4]) {
-        samples.into_iter().for_each(|sample| self.add(local, sample));
+impl CriterionKind for VarianceOfNumbers {
+    const NAME: &'static str = "variance";
+    const DOMAIN: TargetKind = TargetKind::Numbers;
+    const PROJECTED: &'static [TargetKind] = &[TargetKind::Numbers, TargetKind::ClassesAndLabels];
+
+    fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
+        let (units, exact, workers) = (data.units, data.exact_weights, data.workers);
+        match data.y {
+            TrainY::Real(y) if y.n_outputs == 1 => {
+                taker.take_variance(AnyVariance::One(Variance::new(y, units, exact, One)?.with_workers(workers)))
+            }
+            TrainY::Real(y) => {
+                let variance = Variance::new(y, units, exact, Many::new(y.n_outputs)?)?;
+                taker.take_variance(AnyVariance::Many(variance.with_workers(workers)))
+            }
+            // Of columns of 0 and 1 it is a multiple of the Gini index.
+            TrainY::Slots(_) => GiniIndex::statistics(data, taker),
+        }
     }
-    fn weight(local: &Self::Local) -> f64;
-    /// Writes m_j.
-    fn totals(&self, local: &Self::Local, out: &mut [f64]);
-    /// Σ_j m_j² and Σ_j (total_j − m_j)².
-    fn squares(&self, local: &Self::Local, total: &[f64]) -> (f64, f64);
+
+    /// The variance between the two sides, which is all that a split takes away: no data is needed.
+    fn decrease(split: &SplitSums<'_>) -> f64 {
+        let SplitSums { left, right, .. } = split;
+        let mean = |side: &SideSums<'_>, sum: f64| sum / side.total;
+        let pairs = left.sums.iter().zip(right.sums);
+        let between: f64 = pairs.map(|(&l, &r)| (mean(left, l) - mean(right, r)).powi(2)).sum();
+        between * left.weight * right.weight / (left.weight + right.weight)
+    }
 }
 
-/// One output: both sums stay in registers.
+/// Variance of one output or of many.
 #[derive(Debug)]
-pub(crate) struct One;
-
-impl MovedSums for One {
-    type Local = [f64; 2];
-
-    fn n_outputs(&self) -> usize {
-        1
-    }
-
-    #[inline]
-    fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64] {
-        &table.as_chunks::<2>().0[row as usize]
-    }
-
-    #[inline]
-    fn reset(&mut self) -> [f64; 2] {
-        [0.0; 2]
-    }
-
-    #[inline]
-    fn add(&mut self, local: &mut [f64; 2], sample: &[f64]) {
-        local[0] += sample[0];
-        local[1] += sample[1];
-    }
-
-    #[inline]
-    fn weight(local: &[f64; 2]) -> f64 {
-        local[0]
-    }
-
-    #[inline]
-    fn totals(&self, local: &[f64; 2], out: &mut [f64]) {
-        out[0] = local[1];
-    }
-
-    #[inline]
-    fn squares(&self, local: &[f64; 2], total: &[f64]) -> (f64, f64) {
-        let rest = total[0] - local[1];
-        (local[1] * local[1], rest * rest)
-    }
+pub(crate) enum AnyVariance<'a, U> {
+    One(Variance<'a, U, One>),
+    Many(Variance<'a, U, Many>),
 }
 
-/// What there is a number of for each output.
-const OUTPUTS: &str = "the sums of a node";
-
-/// Any number of outputs.
-#[derive(Debug)]
-pub(crate) struct Many(Vec<f64>);
-
-impl Many {
-    pub(crate) fn new(n_outputs: usize) -> Result<Self> {
-        Ok(Many(try_filled(OUTPUTS, 0.0, n_outputs)?))
-    }
-}
-
-impl MovedSums for Many {
-    type Local = f64;
-
-    fn n_outputs(&self) -> usize {
-        self.0.len()
-    }
-
-    #[inline]
-    fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64] {
-        let width = self.0.len() + 1;
-        &table[row as usize * width..][..width]
-    }
-
-    #[inline]
-    fn reset(&mut self) -> f64 {
-        self.0.fill(0.0);
-        0.0
-    }
-
-    #[inline]
-    fn add(&mut self, weight: &mut f64, sample: &[f64]) {
-        *weight += sample[0];
-        for (moved, t) in self.0.iter_mut().zip(&sample[1..]) {
-            *moved += t;
-        }
-    }
-
-    #[inline]
-    fn add_four(&mut self, weight: &mut f64, [a, b, c, d]: [&[f64]; 4]) {
-        // Sums are exact, so they may be added in any order: one write for four samples.
-        *weight += (a[0] + b[0]) + (c[0] + d[0]);
-        let (ab, cd) = (a[1..].iter().zip(&b[1..]), c[1..].iter().zip(&d[1..]));
-        for (moved, ((a, b), (c, d))) in self.0.iter_mut().zip(ab.zip(cd)) {
-            *moved += (a + b) + (c + d);
-        }
-    }
-
-    #[inline]
-    fn weight(weight: &f64) -> f64 {
-        *weight
-    }
-
-    #[inline]
-    fn totals(&self, _: &f64, out: &mut [f64]) {
-        out.copy_from_slice(&self.0);
-    }
-
-    #[inline]
-    fn squares(&self, _: &f64, total: &[f64]) -> (f64, f64) {
-        // Partial sums over every second output, in a fixed order: the processor adds two at a time.
-        let (mut moved_squares, mut rest_squares) = ([0.0; 2], [0.0; 2]);
-        let ((moved, moved_tail), (total, total_tail)) = (self.0.as_chunks::<2>(), total.as_chunks::<2>());
-        for (m, t) in moved.iter().zip(total) {
-            let rest = [t[0] - m[0], t[1] - m[1]];
-            moved_squares = [moved_squares[0] + m[0] * m[0], moved_squares[1] + m[1] * m[1]];
-            rest_squares = [rest_squares[0] + rest[0] * rest[0], rest_squares[1] + rest[1] * rest[1]];
-        }
-        if let ([m], [t]) = (moved_tail, total_tail) {
-            moved_squares[0] += m * m;
-            rest_squares[0] += (t - m) * (t - m);
-        }
-        (moved_squares[0] + moved_squares[1], rest_squares[0] + rest_squares[1])
-    }
-}
-
-/// Numeric targets, row after row.
-#[derive(Debug)]
-pub(crate) struct RealTargets<'a> {
-    pub(crate) values: Cow<'a, [f64]>,
-    pub(crate) n_outputs: usize,
-}
-
-impl RealTargets<'_> {
-    pub(crate) fn of(&self, row: u32) -> &[f64] {
-        let start = row as usize * self.n_outputs;
-        &self.values[start..start + self.n_outputs]
-    }
-}
-
-/// How the targets of some rows were centred and rounded. Targets are in *steps* of the grid; squares are summed apart,
+/// How the targets of some rows were centred and rounded. Targets are in *spacings* of the grid; squares are summed apart,
 /// in finer units of their own.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// Size of a step.
+    /// The spacing of the grid.
     grid: f64,
-    /// Steps², for one unit of squares.
+    /// Spacings², for one unit of squares.
     square_unit: f64,
-    /// The same in squared units of the targets, in two factors: one alone may overflow.
-    square_size: (f64, f64),
+    /// The same in squared units of the targets.
+    square_size: PowerOfTwo,
     /// Of the node for which the frame was made: see [`level`].
     level: i32,
 }
@@ -189,7 +76,7 @@ fn level(weight: f64, variance: f64) -> i32 {
     2 * exponent_above(weight) + exponent_above(variance)
 }
 
-/// A node gets a frame of its own when its standard deviation is fewer steps than this...
+/// A node gets a frame of its own when its standard deviation is fewer spacings than this...
 const COARSE: f64 = (1u64 << 26) as f64;
 
 /// ... and its level so far below that of its frame that eight bits of its targets would be gained;
@@ -200,9 +87,9 @@ const WORTHWHILE_LEVELS: i32 = 16;
 const LOST_SHARE: f64 = 1.0 / (1u64 << 26) as f64;
 
 /// Nodes of fewer samples are not worth remembering: walking the larger child costs no more than a subtraction.
-const FEW_SAMPLES: usize = 4;
+const FEW_SAMPLES: u32 = 4;
 
-/// Sums over the samples of a node, in steps of its frame.
+/// Sums over the samples of a node, in spacings of its frame.
 #[derive(Clone, Debug, Default)]
 struct Sums {
     total: Vec<f64>,
@@ -235,6 +122,7 @@ pub(crate) struct Variance<'a, U, M> {
     weights: &'a [U],
     /// Weights are whole multiples of a sample: weight 2 is the sample twice.
     exact_weights: bool,
+    workers: Workers,
     moved: M,
     /// For every row: its weight, then weight × rounded target of each output.
     rounded: Vec<f64>,
@@ -252,8 +140,9 @@ pub(crate) struct Variance<'a, U, M> {
     /// The same in its parent's frame; what its sibling is computed from.
     inherited: Sums,
     frame: Frame,
-    n_samples: usize,
-    /// At least the distance, in steps, of every sample of the node from the mean.
+    /// Of the node.
+    n_samples: u32,
+    /// At least the distance, in spacings, of every sample of the node from the mean.
     distance: f64,
     /// Whether that is asked for.
     is_distance_wanted: bool,
@@ -267,6 +156,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             y,
             weights,
             exact_weights,
+            workers: Workers::One,
             moved,
             rounded: try_filled(WHAT, 0.0, weights.len() * (q + 1))?,
             squares: try_filled(WHAT, 0, weights.len())?,
@@ -278,14 +168,19 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             square_bits: 30 - (exponent_above(q as f64) - 13).max(0) / 2,
             node: Sums::new(q)?,
             inherited: Sums::new(q)?,
-            frame: Frame { grid: 1.0, square_unit: 1.0, square_size: (1.0, 1.0), level: 0 },
+            frame: Frame { grid: 1.0, square_unit: 1.0, square_size: PowerOfTwo::ONE, level: 0 },
             n_samples: 0,
             distance: 0.0,
             is_distance_wanted: true,
         })
     }
 
-    /// The same where nobody asks for [`Criterion::least_moved_weight`]: it costs a walk through each node.
+    /// The same where `workers` have the rows.
+    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
+        Variance { workers: workers.clone(), ..self }
+    }
+
+    /// The same where nobody asks for [`NodeCriterion::least_moved_weight`]: it costs a walk through each node.
     pub(crate) fn without_distance(self) -> Self {
         Variance { is_distance_wanted: false, ..self }
     }
@@ -293,6 +188,12 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
     /// Names the frame of a row: sums of rows in different frames have nothing to do with each other.
     pub(crate) fn frame_of(&self, row: u32) -> u32 {
         self.frame_of[row as usize]
+    }
+
+    /// The frame of a node, of which a worker may have no row.
+    fn frame_of_node(&self, rows: &[u32]) -> Frame {
+        let own = rows.first().map_or(0, |&row| self.frame_of(row));
+        self.frames[self.workers.max_of(own) as usize]
     }
 
     /// Samples of all rows, each in its own frame.
@@ -305,10 +206,16 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         self.moved.n_outputs() + 1
     }
 
-    /// The weight of all these rows, if it is one.
+    /// The weight of all samples, if it is one; `rows` are those of this worker.
     pub(crate) fn common_weight(&self, rows: &[u32]) -> Option<f64> {
-        let first = self.weights[*rows.first()? as usize];
-        rows.iter().all(|&row| self.weights[row as usize] == first).then(|| first.to_f64())
+        let weights = rows.iter().map(|&row| self.weights[row as usize].to_f64());
+        let own = weights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), w| (low.min(w), high.max(w)));
+        let (low, high) = self.workers.range(own);
+        (low == high).then_some(low)
+    }
+
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     /// Number `i` of some sums, laid out as samples are.
@@ -357,16 +264,16 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         self.find_range(rows);
         let mut reach = 0f64;
         for j in 0..q {
-            let (low, high) = (self.low[j], self.high[j]);
+            let (low, high) = self.workers.range((self.low[j], self.high[j]));
+            (self.low[j], self.high[j]) = (low, high);
             self.center[j] = if low == high { low } else { low / 2.0 + high / 2.0 };
             reach = reach.max(high - self.center[j]).max(self.center[j] - low);
         }
         if reach == 0.0 {
             return Ok(self.low == self.high);
         }
-        let exponent = 51 - exponent_above(weight) - exponent_above(reach);
-        let (up, up_again) = two_to(exponent);
-        let (square, square_again) = two_to(self.square_bits - exponent_above(reach));
+        let fixed = FixedPoint::with_bits(reach, 51 - exponent_above(weight));
+        let fixed_for_squares = FixedPoint::with_bits(reach, self.square_bits);
         let frame = self.frames.len() as u32;
         for &row in rows {
             let w = self.weights[row as usize].to_f64();
@@ -374,23 +281,22 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             let out = &mut self.rounded[row as usize * (q + 1)..][..q + 1];
             out[0] = w;
             for (out, (y, center)) in out[1..].iter_mut().zip(y.iter().zip(&self.center)) {
-                let scaled = (y - center) * up * up_again;
-                *out = if self.exact_weights { w * round_to_grid(scaled) } else { round_to_grid(w * scaled) };
+                let scaled = fixed.up(y - center);
+                *out = if self.exact_weights { w * Grid::WHOLE.round(scaled) } else { Grid::WHOLE.round(w * scaled) };
             }
             // Four squares of 60 bits fit 64.
             let squares = y.chunks(4).zip(self.center.chunks(4)).map(|(y, center)| {
-                let scaled = y.iter().zip(center).map(|(y, center)| (y - center) * square * square_again);
+                let scaled = y.iter().zip(center).map(|(y, center)| fixed_for_squares.up(y - center));
                 i128::from(scaled.map(|z| (z * z) as i64).sum::<i64>())
             });
             let squares: i128 = squares.sum();
             self.squares[row as usize] = i128::from(w as i64) * squares;
             self.frame_of[row as usize] = frame;
         }
-        let (down, down_again) = two_to(-exponent);
         self.frame = Frame {
-            grid: down * down_again,
-            square_unit: 2f64.powi(2 * (51 - exponent_above(weight) - self.square_bits)),
-            square_size: two_to(2 * (exponent_above(reach) - self.square_bits)),
+            grid: fixed.values().1,
+            square_unit: PowerOfTwo::new(2 * (fixed.exponent() - fixed_for_squares.exponent())).value(),
+            square_size: PowerOfTwo::new(-2 * fixed_for_squares.exponent()),
             level: 0,
         };
         self.sum(rows);
@@ -411,7 +317,8 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             squares += self.squares[row as usize];
         }
         self.moved.totals(&sums, &mut self.node.total);
-        (self.node.weight, self.node.squares) = (M::weight(&sums), squares);
+        self.workers.sum(&mut self.node.total);
+        (self.node.weight, self.node.squares) = (self.workers.sum_of(M::weight(&sums)), self.workers.sum_of(squares));
     }
 
     /// Variance of the node, summed over outputs, in units of squares.
@@ -428,8 +335,9 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
     /// What the sums of the node say; a new frame when the old one has become too coarse.
     fn summarize(&mut self, rows: &[u32]) -> Result<NodeStats> {
         let weight = self.node.weight;
-        let equal = NodeStats { weight, impurity: 0.0, pure: true };
-        if rows.len() == 1 {
+        let n = self.n_samples;
+        let equal = NodeStats { n, weight, impurity: 0.0, pure: true };
+        if n == 1 {
             return Ok(equal);
         }
         let mut variance = self.variance();
@@ -441,12 +349,11 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             }
             variance = self.variance();
         }
-        let (size, size_again) = self.frame.square_size;
-        let impurity = variance / self.moved.n_outputs() as f64 * size * size_again;
-        Ok(NodeStats { weight, impurity, pure: false })
+        let impurity = self.frame.square_size.times(variance / self.moved.n_outputs() as f64);
+        Ok(NodeStats { n, weight, impurity, pure: false })
     }
 
-    /// Largest distance, in steps, of a sample from the mean.
+    /// Largest distance, in spacings, of a sample from the mean.
     fn find_distance(&self, rows: &[u32]) -> f64 {
         if !self.is_distance_wanted {
             return f64::INFINITY;
@@ -461,46 +368,38 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             let from_mean = (square - 2.0 * product / node.weight) / sample[0];
             largest = (largest.0.max(from_mean), largest.1.max(square / sample[0]));
         }
-        // What rounding may have taken: half a step of each output, and bits of the larger terms of a difference.
+        let largest = (self.workers.max_of(largest.0), self.workers.max_of(largest.1));
+        // What rounding may have taken: half a spacing of each output, and bits of the larger terms of a difference.
         let outputs = self.moved.n_outputs() as f64;
         let lost = 1e-9 * (largest.1 + mean_square) + 4.0 * outputs;
         (largest.0 + mean_square + lost).sqrt() + outputs.sqrt()
     }
 }
 
-/// Nearest whole number, ties to even, for |x| < 2⁵¹: adding 1.5 · 2⁵² leaves no bits for a fraction.
-pub(crate) fn round_to_grid(x: f64) -> f64 {
-    const SHIFT: f64 = 6_755_399_441_055_744.0;
-    (x + SHIFT) - SHIFT
-}
-
-/// 2^e as a product of two factors that are finite and normal, for |e| ≤ 2 000.
-fn two_to(e: i32) -> (f64, f64) {
-    (2f64.powi(e / 2), 2f64.powi(e - e / 2))
-}
-
 /// A node that waits to be split.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
+    n_samples: u32,
     sums: Sums,
     distance: f64,
 }
 
-impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
+impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
     type Memory = Memory;
     type Moved = M::Local;
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
-        self.n_samples = rows.len();
+        self.n_samples = self.workers.sum_of(rows.len() as u32);
         if self.frames.is_empty() {
             // The root: without sums its variance is zero, which calls for a frame.
-            self.node.weight = rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum();
+            let weight = rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum();
+            self.node.weight = self.workers.sum_of(weight);
             return self.summarize(rows);
         }
-        self.frame = self.frames[self.frame_of[rows[0] as usize] as usize];
+        self.frame = self.frame_of_node(rows);
         self.sum(rows);
         self.inherited.set(&self.node)?;
-        if rows.len() > 1 {
+        if self.n_samples > 1 {
             self.distance = self.find_distance(rows);
         }
         self.summarize(rows)
@@ -510,14 +409,15 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
         if self.n_samples < FEW_SAMPLES {
             return Ok(false);
         }
+        memory.n_samples = self.n_samples;
         memory.sums.set(&self.node)?;
         memory.distance = self.distance;
         Ok(true)
     }
 
     fn enter_rest(&mut self, whole: &Memory, rows: &[u32]) -> Result<NodeStats> {
-        self.n_samples = rows.len();
-        self.frame = self.frames[self.frame_of[rows[0] as usize] as usize];
+        self.n_samples = whole.n_samples - self.n_samples;
+        self.frame = self.frame_of_node(rows);
         let (sums, part) = (&whole.sums, &self.inherited);
         self.node.weight = sums.weight - part.weight;
         self.node.squares = sums.squares - part.squares;
@@ -552,6 +452,10 @@ impl<U: Units, M: MovedSums> Criterion for Variance<'_, U, M> {
             self.moved.add_four(moved, samples);
         }
         rest.iter().for_each(|&sample| self.move_sample(moved, row_of(sample)));
+    }
+
+    fn cost(&self) -> usize {
+        self.moved.n_outputs()
     }
 
     #[inline]

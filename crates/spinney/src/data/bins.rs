@@ -10,9 +10,9 @@
 
 use super::{DenseColumns, SparseView};
 use crate::control::Control;
+use crate::data::sort::Entry;
+use crate::data::sort::sort_by_value;
 use crate::error::{Result, try_copied, try_filled, try_grow, try_push, try_with_capacity};
-use crate::partition::Entry;
-use crate::partition::sort::sort_by_value;
 use crate::pool;
 
 /// Most bins of a feature: codes are bytes.
@@ -51,11 +51,12 @@ impl Bins {
         &self.bins[self.start[feature as usize]..self.start[feature as usize + 1]]
     }
 
-    /// The highest value of bin `a` and the lowest of bin `b`, two codes as growth sees them.
-    pub(crate) fn gap(&self, feature: u32, (a, b): (i32, i32)) -> (f32, f32) {
-        let zero = i32::from(self.zero[feature as usize]);
+    /// The highest value of the bin of code `low` and the lowest of that of code `high`: codes are whole numbers, relative
+    /// to that of zero where X is sparse.
+    pub(crate) fn values_between(&self, feature: u32, low: f32, high: f32) -> (f32, f32) {
+        let zero = f32::from(self.zero[feature as usize]);
         let bins = self.of(feature);
-        (bins[(a + zero) as usize].high, bins[(b + zero) as usize].low)
+        (bins[(low + zero) as usize].high, bins[(high + zero) as usize].low)
     }
 }
 
@@ -107,7 +108,7 @@ pub(crate) fn bin_dense(
         entries.clear();
         let values = x.column(feature as u32).iter().enumerate().filter(|&(row, _)| units(row) > 0);
         entries.extend(values.map(|(row, &value)| Entry::new(value, row as u32)));
-        sort_by_value(entries);
+        sort_by_value(entries, control)?;
         find_runs(entries, &units, 0, runs)?;
         *bins = find_bins(runs, max_bins)?;
         let mut code = 0;
@@ -147,7 +148,7 @@ pub(crate) fn bin_sparse(
         entries.clear();
         try_grow(WHAT, &mut entries, rows.len())?;
         entries.extend(stored().map(|(&row, &value)| Entry::new(value, row)));
-        sort_by_value(&mut entries);
+        sort_by_value(&mut entries, control)?;
         let n_zeros = total - entries.iter().map(|e| units(e.row() as usize)).sum::<u64>();
         find_runs(&entries, &units, n_zeros, &mut runs)?;
         let bins = find_bins(&runs, max_bins)?;

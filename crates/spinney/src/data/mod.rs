@@ -1,29 +1,40 @@
 //! What enters the engine: borrowed views, valid by construction.
 //!
-//! [`Matrix`] is X (dense in any layout, CSR or CSC), [`Targets`] is y (numbers, classes or labels) and
-//! `Weights` turns sample weights into the exact integer units in which all statistics are summed.
+//! [`Dataset`] is what learners take. [`Matrix`] is X (dense in any layout, CSR or CSC), [`Schema`] the kinds of its
+//! features, [`Targets`] is y (numbers, classes or labels), [`Mask`] the cells of y that are not known, and `Weights` turns
+//! sample weights into the exact integer units in which all statistics are summed.
 
 pub(crate) mod bins;
-pub mod dense;
-pub mod row_weights;
-pub mod sparse;
-pub mod targets;
+pub(crate) mod dataset;
+pub(crate) mod dense;
+pub(crate) mod row_weights;
+mod schema;
+pub(crate) mod slots;
+pub(crate) mod sort;
+pub(crate) mod sparse;
+pub(crate) mod targets;
+pub(crate) mod train_y;
 pub(crate) mod weights;
 
 pub(crate) use bins::{Bins, Codes};
+pub use dataset::{Dataset, Mask};
 pub(crate) use dense::DenseColumns;
 pub use row_weights::{ClassWeight, RowWeights};
+pub use schema::{FeatureKind, Schema};
 pub(crate) use sparse::SparseColumns;
 pub use sparse::SparseView;
 pub use targets::{LabelView, Outputs, Targets};
 pub(crate) use weights::Weights;
 
-use ndarray::ArrayView2;
+use std::borrow::Cow;
+
+use ndarray::{ArrayBase, ArrayView2, Data, Ix2};
 
 use crate::error::{Error, ErrorKind, Result};
 
 /// X as the caller holds it; nothing is copied until it must be.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Matrix<'a> {
     /// Dense, any strides (C order, Fortran order, a slice of either).
     Dense(ArrayView2<'a, f32>),
@@ -36,6 +47,46 @@ pub enum Matrix<'a> {
 impl<'a> From<ArrayView2<'a, f32>> for Matrix<'a> {
     fn from(x: ArrayView2<'a, f32>) -> Self {
         Matrix::Dense(x)
+    }
+}
+
+impl<'a, S: Data<Elem = f32>> From<&'a ArrayBase<S, Ix2>> for Matrix<'a> {
+    fn from(x: &'a ArrayBase<S, Ix2>) -> Self {
+        Matrix::Dense(x.view())
+    }
+}
+
+impl<'a> From<&'a Matrix<'_>> for Matrix<'a> {
+    fn from(x: &'a Matrix<'_>) -> Self {
+        x.view()
+    }
+}
+
+impl<'a> Matrix<'a> {
+    /// A CSR matrix: see [`SparseView::try_new`].
+    ///
+    /// # Errors
+    /// As [`SparseView::try_new`].
+    pub fn csr(
+        ptr: impl Into<Cow<'a, [usize]>>,
+        columns: impl Into<Cow<'a, [u32]>>,
+        values: impl Into<Cow<'a, [f32]>>,
+        n_features: usize,
+    ) -> Result<Self> {
+        SparseView::try_new(ptr, columns, values, n_features).map(Matrix::Csr)
+    }
+
+    /// A CSC matrix: see [`SparseView::try_new`].
+    ///
+    /// # Errors
+    /// As [`SparseView::try_new`].
+    pub fn csc(
+        ptr: impl Into<Cow<'a, [usize]>>,
+        rows: impl Into<Cow<'a, [u32]>>,
+        values: impl Into<Cow<'a, [f32]>>,
+        n_samples: usize,
+    ) -> Result<Self> {
+        SparseView::try_new(ptr, rows, values, n_samples).map(Matrix::Csc)
     }
 }
 
@@ -64,6 +115,14 @@ impl Matrix<'_> {
             Matrix::Dense(x) => x.ncols(),
             Matrix::Csr(x) => x.n_minor(),
             Matrix::Csc(x) => x.n_major(),
+        }
+    }
+
+    /// Number of stored values: all of a dense matrix.
+    pub fn n_stored(&self) -> usize {
+        match self {
+            Matrix::Dense(x) => x.len(),
+            Matrix::Csr(x) | Matrix::Csc(x) => x.values().len(),
         }
     }
 

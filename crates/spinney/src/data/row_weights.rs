@@ -1,10 +1,12 @@
 //! What a row weighs: how often it is there, times what its classes weigh.
 
 use std::borrow::Cow;
+use std::f64::consts::LN_2;
 
 use super::targets::Targets;
 use super::weights::Weights;
 use crate::error::{Error, Result, try_collected, try_filled};
+use crate::exact::{PowerOfTwo, exponent_above};
 
 /// Weights of rows and of their classes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,6 +54,7 @@ impl<'a> RowWeights<'a> {
 
 /// What classes weigh.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub enum ClassWeight<'a> {
     /// All the same.
     #[default]
@@ -68,11 +71,19 @@ pub enum ClassWeight<'a> {
 /// 2 stays two rows; 30 are a billionth.
 const BITS: i32 = 30;
 
-/// Balanced class weights, for rows that weigh `weight(row)`; 1 for classes without weight.
+/// Logarithms of class weights are lowered to this at most: products over thousands of outputs pass the largest float64.
+const MOST: f64 = 300.0;
+
+/// Balanced class weights, for rows that weigh `weight(row)`; 1 for classes without weight. Rows without weight have no part
+/// in those of others.
 pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result<Vec<f64>> {
     const WHAT: &str = "class weights";
     let n = y.n_samples();
-    let total: f64 = (0..n).map(&weight).sum();
+    // Only ratios of weights matter: their total must not overflow.
+    let largest = (0..n).map(&weight).fold(0.0, f64::max);
+    let down = if exponent_above(largest.max(1.0)) > 900 { 2f64.powi(-900) } else { 1.0 };
+    let weight = |row: usize| scaled(weight(row), down);
+    let total: f64 = (0..n).map(weight).sum();
     let mut logs = try_filled(WHAT, 0.0, n)?;
     match y {
         Targets::Real(_) => return Err(Error::invalid("class_weight", "given for numbers", "none for numbers")),
@@ -81,7 +92,7 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
                 let mut totals = try_filled(WHAT, 0.0, k as usize)?;
                 codes.iter().enumerate().for_each(|(row, &c)| totals[c as usize] += weight(row));
                 let occurring = totals.iter().filter(|&&t| t > 0.0).count() as f64;
-                let log = |t: f64| if t > 0.0 { (total / (occurring * t)).ln() } else { 0.0 };
+                let log = |t: f64| if t > 0.0 { ln_of_quotient(total, occurring * t) } else { 0.0 };
                 totals.iter_mut().for_each(|t| *t = log(*t));
                 logs.iter_mut().zip(codes).for_each(|(sum, &c)| *sum += totals[c as usize]);
             }
@@ -95,7 +106,7 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
             let varies = |one: f64| one > 0.0 && one < total;
             let all_zero: f64 =
                 ones.iter().filter(|&&one| varies(one)).map(|one| (total / (2.0 * (total - one))).ln()).sum();
-            let correction = |one: f64| if varies(one) { ((total - one) / one).ln() } else { 0.0 };
+            let correction = |one: f64| if varies(one) { ln_of_quotient(total - one, one) } else { 0.0 };
             ones.iter_mut().for_each(|one| *one = correction(*one));
             for (row, sum) in logs.iter_mut().enumerate() {
                 let labels = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
@@ -103,10 +114,31 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
             }
         }
     }
-    // A common factor changes no tree: the one that keeps products over thousands of outputs within range.
-    let excess = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max) - 300.0;
-    logs.iter_mut().for_each(|log| *log = rounded((*log - excess.max(0.0)).exp()));
+    // A common power of two changes no tree: the one that keeps products over thousands of outputs within range. Those of
+    // rows without weight may be larger; they are cut.
+    let doublings = |log: f64| ((log - MOST).max(0.0) / LN_2).ceil();
+    let there = logs.iter().enumerate().filter(|&(row, _)| weight(row) > 0.0);
+    let excess = there.map(|(_, &log)| doublings(log)).fold(0.0, f64::max);
+    for log in &mut logs {
+        let own = doublings(*log);
+        let lowered = rounded((*log - own * LN_2).exp()) * 2f64.powi((own - excess).min(0.0) as i32);
+        *log = lowered.max(f64::MIN_POSITIVE);
+    }
     Ok(logs)
+}
+
+/// `weight` times a power of two; a positive one stays positive.
+fn scaled(weight: f64, factor: f64) -> f64 {
+    if weight > 0.0 { (weight * factor).max(LEAST) } else { 0.0 }
+}
+
+/// The least positive float64.
+const LEAST: f64 = f64::from_bits(1);
+
+/// log(a / b) of positive numbers, whose quotient may overflow.
+fn ln_of_quotient(a: f64, b: f64) -> f64 {
+    let quotient = a / b;
+    if quotient.is_finite() { quotient.ln() } else { a.ln() - b.ln() }
 }
 
 /// `x`, positive, to [`BITS`] significant bits.
@@ -117,13 +149,27 @@ fn rounded(x: f64) -> f64 {
     f64::from_bits((x.to_bits() + half) >> dropped << dropped)
 }
 
-/// The product of two optional weights.
+/// The product of two optional weights, none negative; of those for which the first is zero, zero. Positive ones have a
+/// positive product: where the largest is far from one, all are multiplied by a power of two.
 pub(crate) fn product<'a>(a: Option<&'a [f64]>, b: Option<Cow<'a, [f64]>>) -> Result<Option<Cow<'a, [f64]>>> {
     Ok(match (a, b) {
         (None, b) => b,
         (Some(a), None) => Some(Cow::Borrowed(a)),
         (Some(a), Some(b)) => {
-            Some(Cow::Owned(try_collected("sample weights", a.iter().zip(b.iter()).map(|(a, b)| a * b))?))
+            let largest = |of: &[f64]| of.iter().zip(a).filter(|(_, a)| **a > 0.0).map(|(w, _)| *w).fold(0.0, f64::max);
+            let (of_a, of_b) = (exponent_above(largest(a)), exponent_above(largest(&b)));
+            let (a_down, b_down) = if (of_a + of_b).abs() > 900 { (of_a, of_b) } else { (0, 0) };
+            let product = |(&a, &b): (&f64, &f64)| {
+                let product = PowerOfTwo::new(-a_down).times(a) * PowerOfTwo::new(-b_down).times(b);
+                if a == 0.0 {
+                    0.0
+                } else if b > 0.0 {
+                    product.max(LEAST)
+                } else {
+                    product
+                }
+            };
+            Some(Cow::Owned(try_collected("sample weights", a.iter().zip(b.iter()).map(product))?))
         }
     })
 }
@@ -157,6 +203,47 @@ mod tests {
         balanced.iter().zip([2.0, 4.0 / 3.0, 2.0 / 3.0, 0.0]).for_each(|(b, e)| assert!((b - e).abs() < 1e-8));
         assert!(by_row(ClassWeight::Rows(&[1.0])).is_err());
         assert_eq!(RowWeights::default().by_row(&y).unwrap(), None);
+    }
+
+    #[test]
+    fn products_of_far_weights_stay_in_range_and_positive() {
+        let by = |a: &[f64], b: &[f64]| product(Some(a), Some(b.to_vec().into())).unwrap().unwrap().to_vec();
+        let near = by(&[0.3, 0.7, 0.0], &[2.0, 1.0, 9.0]);
+        for (up, down) in [(600, 600), (-600, -600), (1020, 900)] {
+            let far = by(
+                &[0.3, 0.7, 0.0].map(|w| PowerOfTwo::new(up).times(w)),
+                &[2.0, 1.0, 9.0].map(|w| PowerOfTwo::new(down).times(w)),
+            );
+            assert!(far[0].is_normal() && far[1].is_normal() && far[2] == 0.0, "{far:?}");
+            assert_eq!(far[0] / far[1], near[0] / near[1]);
+        }
+        assert_eq!(by(&[1e-200, 1e300], &[1e-200, 1e300])[0], LEAST);
+    }
+
+    #[test]
+    fn balance_of_thousands_of_labels_is_in_range_and_blind_to_rows_without_weight() {
+        // Row i has label i; the last row has all labels, and no weight.
+        let n = 3000u32;
+        let ptr: Vec<usize> = (0..=n as usize).chain([2 * n as usize]).collect();
+        let indices: Vec<u32> = (0..n).chain(0..n).collect();
+        let labels = |rows: usize| {
+            let stored = ptr[rows];
+            Targets::Labels(LabelView::try_new(ptr[..=rows].to_vec(), indices[..stored].to_vec(), n as usize).unwrap())
+        };
+        let weight = |row: usize| if row < n as usize { 1.0 } else { 0.0 };
+        let (with, without) = (balanced(&labels(n as usize + 1), weight), balanced(&labels(n as usize), |_| 1.0));
+        let (with, without) = (with.unwrap(), without.unwrap());
+        assert_eq!(with[..n as usize], without);
+        assert!(with.iter().all(|w| w.is_normal()));
+    }
+
+    #[test]
+    fn totals_beyond_the_largest_number_balance_as_others_do() {
+        let codes = array![[0u32], [1], [1], [0]];
+        let y = Targets::Classes { codes: codes.view(), n_classes: vec![2] };
+        let near = balanced(&y, |row| [0.3, 1.0, 0.9, 0.6][row]).unwrap();
+        assert_eq!(balanced(&y, |row| PowerOfTwo::new(1023).times([0.3, 1.0, 0.9, 0.6][row])).unwrap(), near);
+        assert!(balanced(&y, |row| [1e308, 1e-308, 1e-308, 1e308][row]).unwrap().iter().all(|w| w.is_normal()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::control::{Control, STEPS};
 use crate::error::{Error, ErrorKind, Result, try_filled};
 
 /// A compressed sparse matrix: slice `ptr[i]..ptr[i + 1]` of `indices` and `values` holds the entries of major `i`
@@ -77,24 +78,36 @@ impl<'a> SparseView<'a> {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
     pub fn transposed(&self) -> Result<SparseView<'static>> {
+        self.try_transposed(&Control::default())
+    }
+
+    /// The same, but stops.
+    pub(crate) fn try_transposed(&self, control: &Control) -> Result<SparseView<'static>> {
         let nnz = self.indices.len();
         let mut ptr = try_filled("the transposed X", 0usize, self.n_minor + 1)?;
-        for &i in self.indices.iter() {
-            ptr[i as usize + 1] += 1;
+        for indices in self.indices.chunks(STEPS) {
+            control.check()?;
+            for &i in indices {
+                ptr[i as usize + 1] += 1;
+            }
         }
         for i in 0..self.n_minor {
             ptr[i + 1] += ptr[i];
         }
-        let mut indices = try_filled("the transposed X", 0u32, nnz)?;
-        let mut values = try_filled("the transposed X", 0f32, nnz)?;
+        let mut indices = control.try_filled("the transposed X", 0u32, nnz)?;
+        let mut values = control.try_filled("the transposed X", 0f32, nnz)?;
+        let mut pulse = control.pulse();
         for major in 0..self.n_major() {
             let (minor, slice) = self.slice(major);
-            for (&i, &v) in minor.iter().zip(slice) {
-                // ptr[i] is the next free place of slice i; afterwards it is the end of slice i.
-                let at = ptr[i as usize];
-                indices[at] = major as u32;
-                values[at] = v;
-                ptr[i as usize] += 1;
+            for (minor, slice) in minor.chunks(STEPS).zip(slice.chunks(STEPS)) {
+                pulse.after(minor.len())?;
+                for (&i, &v) in minor.iter().zip(slice) {
+                    // ptr[i] is the next free place of slice i; afterwards it is the end of slice i.
+                    let at = ptr[i as usize];
+                    indices[at] = major as u32;
+                    values[at] = v;
+                    ptr[i as usize] += 1;
+                }
             }
         }
         ptr.rotate_right(1);
@@ -107,13 +120,13 @@ impl<'a> SparseView<'a> {
 pub(crate) fn check_pattern(what: &'static str, ptr: &[usize], indices: &[u32], n_minor: usize) -> Result<()> {
     let broken = |rule| Err(ErrorKind::SparseFormat { what, rule }.into());
     if ptr.first() != Some(&0) {
-        return broken("indptr starts with 0");
+        return broken("the offsets start with 0");
     }
     if ptr.last() != Some(&indices.len()) {
-        return broken("indptr ends with the number of stored entries");
+        return broken("the offsets end with the number of stored entries");
     }
     if ptr.windows(2).any(|w| w[0] > w[1]) {
-        return broken("indptr never falls");
+        return broken("the offsets never fall");
     }
     for w in ptr.windows(2) {
         let slice = &indices[w[0]..w[1]];
@@ -149,11 +162,11 @@ mod tests {
         assert_eq!(rule(vec![0], vec![]), Ok(()));
         assert_eq!(rule(vec![0, 0, 2], vec![0, 2]), Ok(()));
         for (ptr, indices, part) in [
-            (vec![], vec![], "starts with 0"),
-            (vec![1, 1], vec![0], "starts with 0"),
-            (vec![0, 1], vec![0, 1], "ends with"),
-            (vec![0, 3], vec![0, 1], "ends with"),
-            (vec![0, 2, 1, 2], vec![0, 1], "never falls"),
+            (vec![], vec![], "start with 0"),
+            (vec![1, 1], vec![0], "start with 0"),
+            (vec![0, 1], vec![0, 1], "end with"),
+            (vec![0, 3], vec![0, 1], "end with"),
+            (vec![0, 2, 1, 2], vec![0, 1], "never fall"),
             (vec![0, 2], vec![1, 0], "rise strictly"),
             (vec![0, 2], vec![1, 1], "rise strictly"),
             (vec![0, 1], vec![3], "below"),

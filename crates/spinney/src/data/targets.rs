@@ -1,11 +1,11 @@
-//! y as the caller holds it.
+//! y as the caller holds it, and the columns of scores that boosting and compression make of it.
 
 use std::borrow::Cow;
 
-use ndarray::ArrayView2;
+use ndarray::{ArrayBase, ArrayView2, Axis, Data, Ix2, Slice};
 
 use super::sparse::check_pattern;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
 
 /// Sparse 0/1 labels: `indices[ptr[i]..ptr[i + 1]]` are the labels of sample `i`, strictly rising.
 #[derive(Clone, Debug)]
@@ -58,6 +58,7 @@ impl<'a> LabelView<'a> {
 
 /// The outputs of a supervised problem.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Targets<'a> {
     /// Numbers, (n_samples, n_outputs).
     Real(ArrayView2<'a, f64>),
@@ -70,6 +71,37 @@ pub enum Targets<'a> {
     },
     /// 0/1 labels, stored sparse.
     Labels(LabelView<'a>),
+}
+
+impl<'a> From<ArrayView2<'a, f64>> for Targets<'a> {
+    fn from(y: ArrayView2<'a, f64>) -> Self {
+        Targets::Real(y)
+    }
+}
+
+impl<'a, S: Data<Elem = f64>> From<&'a ArrayBase<S, Ix2>> for Targets<'a> {
+    fn from(y: &'a ArrayBase<S, Ix2>) -> Self {
+        Targets::Real(y.view())
+    }
+}
+
+impl<'a> From<LabelView<'a>> for Targets<'a> {
+    fn from(y: LabelView<'a>) -> Self {
+        Targets::Labels(y)
+    }
+}
+
+impl<'a> From<&'a Targets<'_>> for Targets<'a> {
+    fn from(y: &'a Targets<'_>) -> Self {
+        y.view()
+    }
+}
+
+impl<'a> Targets<'a> {
+    /// Classes: codes below `n_classes[j]` in column j.
+    pub fn classes(codes: impl Into<ArrayView2<'a, u32>>, n_classes: impl Into<Vec<u32>>) -> Self {
+        Targets::Classes { codes: codes.into(), n_classes: n_classes.into() }
+    }
 }
 
 /// Squares of targets, summed over samples and outputs, must be finite.
@@ -93,6 +125,24 @@ impl Targets<'_> {
             Targets::Real(y) => y.nrows(),
             Targets::Classes { codes, .. } => codes.nrows(),
             Targets::Labels(y) => y.n_samples(),
+        }
+    }
+
+    /// Number of stored values: entries of labels, all of numbers and classes.
+    pub fn n_stored(&self) -> usize {
+        match self {
+            Targets::Real(y) => y.len(),
+            Targets::Classes { codes, .. } => codes.len(),
+            Targets::Labels(y) => y.indices().len(),
+        }
+    }
+
+    /// Number of columns of predictions: see [`Outputs::width`].
+    pub fn width(&self) -> usize {
+        match self {
+            Targets::Real(y) => y.ncols(),
+            Targets::Classes { n_classes, .. } => n_classes.iter().map(|&k| k as usize).sum(),
+            Targets::Labels(y) => y.n_labels(),
         }
     }
 
@@ -147,6 +197,7 @@ impl Targets<'_> {
 
 /// Meaning of the columns of predictions.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Outputs {
     /// One column for each output: its mean.
     Real {
@@ -166,6 +217,17 @@ pub enum Outputs {
 }
 
 impl Outputs {
+    /// A copy, or [`crate::ErrorKind::OutOfMemory`].
+    pub(crate) fn try_clone(&self) -> Result<Outputs> {
+        Ok(match self {
+            Outputs::Real { n_outputs } => Outputs::Real { n_outputs: *n_outputs },
+            Outputs::Classes { n_classes } => {
+                Outputs::Classes { n_classes: try_copied("the classes of outputs", n_classes)? }
+            }
+            Outputs::Labels { n_labels } => Outputs::Labels { n_labels: *n_labels },
+        })
+    }
+
     /// Number of columns of predictions: outputs, classes of all outputs, or labels.
     pub fn width(&self) -> usize {
         match self {
@@ -183,4 +245,80 @@ impl Outputs {
             Outputs::Labels { n_labels } => *n_labels,
         }
     }
+
+    /// First column of the classes of each output, and the number of columns at the end; empty of numbers and labels.
+    pub(crate) fn class_starts(&self) -> Result<Vec<usize>> {
+        match self {
+            Outputs::Classes { n_classes } => starts(n_classes),
+            Outputs::Real { .. } | Outputs::Labels { .. } => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Number of scores of a row: one for each number and label, one for two classes, else one for each class.
+pub(crate) fn n_scores(outputs: &Outputs) -> usize {
+    match outputs {
+        Outputs::Classes { n_classes } if is_binary(n_classes) => 1,
+        other => other.width(),
+    }
+}
+
+pub(crate) fn is_binary(n_classes: &[u32]) -> bool {
+    n_classes == [2]
+}
+
+/// y with a column for each score: two classes are one label, which is on for the second.
+pub(crate) fn in_columns<'a>(y: &'a Targets<'_>) -> Result<Targets<'a>> {
+    match y {
+        Targets::Classes { codes, n_classes } if is_binary(n_classes) => {
+            let (n, mut n_on) = (codes.nrows(), 0);
+            let mut ptr = try_with_capacity("the classes of samples", n + 1)?;
+            ptr.push(0);
+            ptr.extend(codes.column(0).iter().map(|&code| {
+                n_on += code as usize;
+                n_on
+            }));
+            Ok(Targets::Labels(LabelView::try_new(ptr, try_filled("a label", 0, n_on)?, 1)?))
+        }
+        other => Ok(other.view()),
+    }
+}
+
+/// Column `j` of y, as the only one.
+pub(crate) fn column<'a>(y: &'a Targets<'_>, starts: &[usize], j: usize) -> Result<Targets<'a>> {
+    Ok(match y {
+        Targets::Real(y) => Targets::Real(y.slice_axis(Axis(1), Slice::from(j..j + 1))),
+        Targets::Labels(y) => {
+            let on = |row: usize| y.indices()[y.ptr()[row]..y.ptr()[row + 1]].binary_search(&(j as u32)).is_ok();
+            indicator(y.n_samples(), on)?
+        }
+        Targets::Classes { codes, .. } => {
+            let output = starts.partition_point(|&start| start <= j) - 1;
+            let code = (j - starts[output]) as u32;
+            indicator(codes.nrows(), |row| codes[[row, output]] == code)?
+        }
+    })
+}
+
+/// One label, on in some rows.
+fn indicator<'a>(n: usize, on: impl Fn(usize) -> bool) -> Result<Targets<'a>> {
+    let mut ptr = try_with_capacity("a label", n + 1)?;
+    ptr.push(0);
+    let mut n_on = 0;
+    ptr.extend((0..n).map(|row| {
+        n_on += usize::from(on(row));
+        n_on
+    }));
+    Ok(Targets::Labels(LabelView::try_new(ptr, try_filled("a label", 0, n_on)?, 1)?))
+}
+
+/// First column of each output, and the number of columns at the end.
+pub(crate) fn starts(n_classes: &[u32]) -> Result<Vec<usize>> {
+    let mut starts = try_with_capacity("the columns of scores", n_classes.len() + 1)?;
+    starts.push(0);
+    starts.extend(n_classes.iter().scan(0, |end, &k| {
+        *end += k as usize;
+        Some(*end)
+    }));
+    Ok(starts)
 }

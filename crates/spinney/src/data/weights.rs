@@ -5,16 +5,24 @@
 //! exactly two rows, and a row of weight 0 is no row.
 
 use crate::error::{Error, Result, try_collected, try_copied};
+use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::{PowerOfTwo, exponent_above, lowest_bit};
 
 /// Weights of all rows, in units.
 #[derive(Debug)]
 pub(crate) struct Weights {
     /// Units of each row; `None` when every row weighs one unit.
     units: Option<Vec<u64>>,
-    /// Weight of one unit: a power of two.
+    /// Weight of one unit: a power of two. Where the total would pass the largest float64, a smaller one, so that it stays
+    /// below 2¹⁰²⁴.
     pub(crate) unit: f64,
+    /// What a unit counts for in sums of weights times terms: the same, but for weights so far from one that such sums
+    /// could leave the range of float64. Then a power of two that brings the largest weight just below one.
+    sum_unit: f64,
     /// All weights are multiples of the unit as given; otherwise they were rounded to it.
     pub(crate) exact: bool,
+    /// Those that have the rows of the fit: these are one's.
+    workers: Workers,
 }
 
 /// Total units of exact weights stay below 2³¹: squares of counts fit 64 bits.
@@ -25,41 +33,70 @@ const ROUNDED_TOTAL: f64 = (1u64 << 52) as f64;
 const MAX_FRACTION_BITS: i32 = 6;
 /// The least positive float64 is 2⁻¹⁰⁷⁴: a finer unit has no weight of its own.
 const MOST_BITS: i32 = 1074;
+/// A unit has at most this weight: fewer than 2⁵² of them are below 2¹⁰²⁴.
+const LARGEST_UNIT: f64 = two_to(972);
+/// Units between this weight and its inverse count as they are in sums of weights times terms.
+const FAR: f64 = two_to(600);
 
 const WHAT: &str = "sample weights";
 
 impl Weights {
     pub(crate) fn try_clone(&self) -> Result<Self> {
         let units = self.units.as_ref().map(|units| try_copied(WHAT, units)).transpose()?;
-        Ok(Weights { units, ..*self })
+        Ok(Weights { units, workers: self.workers.clone(), ..*self })
     }
 
     /// `draws` is the largest total number of times that rows are drawn for one tree (the number of rows without
     /// bootstrap).
     pub(crate) fn new(weights: Option<&[f64]>, n_samples: usize, draws: usize) -> Result<Self> {
+        Weights::of_one_of(&Workers::One, weights, n_samples, draws)
+    }
+
+    /// Of the rows of one of some workers: all find the same unit.
+    pub(crate) fn of_one_of(
+        workers: &Workers,
+        weights: Option<&[f64]>,
+        n_samples: usize,
+        draws: usize,
+    ) -> Result<Self> {
         let Some(w) = weights else {
-            return Ok(Weights { units: None, unit: 1.0, exact: (draws as f64) < EXACT_TOTAL });
+            let exact = (workers.sum_of(draws as u64) as f64) < EXACT_TOTAL;
+            return Ok(Weights { units: None, unit: 1.0, sum_unit: 1.0, exact, workers: workers.clone() });
         };
         Weights::check(Some(w), n_samples)?;
-        let largest = w.iter().copied().fold(0.0, f64::max);
+        let largest = workers.max_of(w.iter().copied().fold(0.0, f64::max));
         // Rows of weight zero do not count: a model does not change when they are not there at all.
-        let draws = draws.max(w.iter().filter(|&&w| w > 0.0).count()) as f64;
-        for bits in 0..=MAX_FRACTION_BITS {
-            let scale = f64::from(1u32 << bits);
-            if largest * scale * draws < EXACT_TOTAL && w.iter().all(|w| (w * scale).fract() == 0.0) {
-                let units = try_collected(WHAT, w.iter().map(|w| (w * scale) as u64))?;
-                return Ok(Weights { units: Some(units), unit: 1.0 / scale, exact: true });
-            }
+        let draws = draws.max(w.iter().filter(|&&w| w > 0.0).count());
+        let draws = workers.sum_of(draws as u64) as f64;
+        // The largest power of two of which all weights are multiples.
+        let common = w.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).min().unwrap_or(0);
+        let common = -workers.max_of(-f64::from(common)) as i32;
+        let multiples = |exponent: i32| -> Result<Self> {
+            let (scale, unit) = (PowerOfTwo::new(-exponent), PowerOfTwo::new(exponent).value());
+            let units = try_collected(WHAT, w.iter().map(|&w| scale.times(w) as u64))?;
+            Ok(Weights::of_units(units, unit, true, workers))
+        };
+        let fit = |exponent: i32| PowerOfTwo::new(-exponent).times(largest) * draws < EXACT_TOTAL;
+        if let Some(bits) = (0..=MAX_FRACTION_BITS).find(|&bits| fit(-bits) && -bits <= common) {
+            return multiples(-bits);
+        }
+        // Multiples of a power of two that are far from one are as exact as those near it.
+        if common > 0 && fit(common) {
+            return multiples(common);
         }
         // The power of two that puts the largest possible total just below the limit. A positive weight keeps at
         // least one unit, so that no row is lost.
         let exponent = ((ROUNDED_TOTAL / draws).log2().floor() as i32 - exponent_above(largest)).min(MOST_BITS);
-        let (half, rest) = (exponent / 2, exponent - exponent / 2);
-        let scaled = |w: f64| w * 2f64.powi(half) * 2f64.powi(rest);
-        let to_units = |&w: &f64| if w == 0.0 { 0 } else { (scaled(w).round() as u64).max(1) };
+        let to_units = |&w: &f64| if w == 0.0 { 0 } else { (PowerOfTwo::new(exponent).times(w).round() as u64).max(1) };
         let units = try_collected(WHAT, w.iter().map(to_units))?;
-        // In two factors as well: the power itself may pass the largest float64.
-        Ok(Weights { units: Some(units), unit: 2f64.powi(-half) * 2f64.powi(-rest), exact: false })
+        Ok(Weights::of_units(units, PowerOfTwo::new(-exponent).value(), false, workers))
+    }
+
+    fn of_units(units: Vec<u64>, unit: f64, exact: bool, workers: &Workers) -> Self {
+        let largest = workers.max_of(units.iter().copied().max().unwrap_or(0)) as f64;
+        let sum_unit = if (1.0 / FAR..=FAR).contains(&unit) { unit } else { 2f64.powi(-exponent_above(largest)) };
+        let unit = unit.min(LARGEST_UNIT);
+        Weights { units: Some(units), unit, sum_unit, exact, workers: workers.clone() }
     }
 
     /// Of rows that are there once each, those of weight zero not at all.
@@ -83,16 +120,30 @@ impl Weights {
         Ok(())
     }
 
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
     pub(crate) fn units(&self, row: usize) -> u64 {
         self.units.as_ref().map_or(1, |u| u[row])
     }
+
+    /// What so many units count for in sums of weights times terms.
+    pub(crate) fn in_sums(&self, units: u64) -> f64 {
+        units as f64 * self.sum_unit
+    }
 }
 
-/// The least e with |x| < 2^e, for finite x ≠ 0.
-pub(crate) fn exponent_above(x: f64) -> i32 {
-    let bits = x.abs().to_bits();
-    let biased = (bits >> 52) as i32;
-    if biased > 0 { biased - 1022 } else { -1010 - bits.leading_zeros() as i32 }
+/// 2^e of a normal number.
+const fn two_to(e: i32) -> f64 {
+    f64::from_bits(((1023 + e) as u64) << 52)
+}
+
+/// Units of each row in one tree: sample weight × times drawn.
+#[derive(Debug)]
+pub(crate) enum RowUnits {
+    Narrow(Vec<u32>),
+    Wide(Vec<u64>),
 }
 
 #[cfg(test)]
@@ -151,6 +202,30 @@ mod tests {
     }
 
     #[test]
+    fn a_total_beyond_the_largest_number_is_scaled_by_a_power_of_two() {
+        let weights = [0.3, 1.7, 0.0, 1.1];
+        let of = |scale: f64| units(&weights.map(|w| w * scale));
+        let (near, far) = (of(1.0), of(two_to(1023)));
+        let total: u64 = (0..4).map(|i| far.units(i)).sum();
+        assert!((total as f64 * far.unit).is_finite());
+        // One factor for all, in both.
+        (0..4).for_each(|i| assert_eq!(near.units(i), far.units(i)));
+        let factor = far.in_sums(far.units(1)) / near.in_sums(near.units(1));
+        assert_eq!(factor.to_bits() << 12, 0, "{factor}");
+        (0..4).for_each(|i| assert_eq!(near.in_sums(near.units(i)) * factor, far.in_sums(far.units(i))));
+    }
+
+    #[test]
+    fn multiples_of_a_large_power_of_two_are_exact() {
+        for (scale, unit) in [(two_to(40), two_to(40)), (two_to(1000), LARGEST_UNIT)] {
+            let w = units(&[3.0 * scale, 0.0, scale, 8.0 * scale]);
+            assert_eq!([0, 1, 2, 3].map(|i| w.units(i)), [3, 0, 1, 8]);
+            assert!(w.exact);
+            assert_eq!(w.unit, unit);
+        }
+    }
+
+    #[test]
     fn bad_weights_are_refused() {
         for bad in [&[1.0, -1.0][..], &[f64::NAN, 1.0], &[f64::INFINITY, 1.0], &[0.0, 0.0]] {
             let error = Weights::new(Some(bad), 2, 2).unwrap_err();
@@ -158,16 +233,5 @@ mod tests {
         }
         let error = Weights::new(Some(&[1.0]), 2, 2).unwrap_err();
         assert_eq!(error.kind(), &crate::ErrorKind::Shape { what: "sample_weight", expected: 2, got: 1 });
-    }
-
-    #[test]
-    fn exponents_are_the_least_above() {
-        for x in [1.0, 1.5, 2.0, 0.75, 1e300, f64::MAX, f64::MIN_POSITIVE, 1e-310, 3e-320, 5e-324] {
-            let e = exponent_above(x);
-            assert_eq!(e, exponent_above(-x));
-            let power = |e: i32| 2f64.powi(e / 2) * 2f64.powi(e - e / 2);
-            assert!(e == 1024 || x < power(e), "{x} {e}");
-            assert!(x >= power(e - 1), "{x} {e}");
-        }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::ops::AddAssign;
 
-use crate::config::Sampling;
-use crate::data::{Matrix, SparseView};
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::data::{Matrix, SparseView, Targets};
+use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::forest::config::Sampling;
 use crate::rng::{Key, Stream};
 
 /// Purpose of the stream that draws rows.
@@ -20,9 +20,10 @@ pub(crate) fn tree_key(seed: u64, index: usize) -> Key {
 
 /// What trees draw from: the rows of positive weight.
 ///
-/// Rows stand in the order of a hash of their values, not of their place in X: a forest does not change when rows change
-/// places, layouts or neighbours of weight zero. Whole weights are counts: a row of weight 3 is three copies of it, and
-/// each draw of a copy weighs one. Other weights have one copy a row, and each draw weighs as the row does.
+/// Rows stand in the order of a hash of their values in X, those that are equal there in the order of a hash of y, and of
+/// their weights; not of their places: a forest does not change when rows change places, layouts or neighbours of weight
+/// zero. Whole weights are counts: a row of weight 3 is three copies of it, wherever they stand, and each draw of a copy
+/// weighs one. Other weights have one copy a row, and each draw weighs as the row does.
 #[derive(Debug)]
 pub(crate) struct Urn {
     rows: Vec<u32>,
@@ -32,7 +33,13 @@ pub(crate) struct Urn {
 
 impl Urn {
     /// `sample_weight` has one finite weight for each row, none negative. Taking all rows, or rows once, draws no copies.
-    pub(crate) fn new(x: &Matrix<'_>, sample_weight: Option<&[f64]>, sampling: Sampling) -> Result<Self> {
+    /// Without y, rows that are equal in X stand in the order of their places.
+    pub(crate) fn new(
+        x: &Matrix<'_>,
+        y: Option<&Targets<'_>>,
+        sample_weight: Option<&[f64]>,
+        sampling: Sampling,
+    ) -> Result<Self> {
         let weight = |row: u32| sample_weight.map_or(1.0, |w| w[row as usize]);
         let mut rows = try_with_capacity("the rows that trees draw", x.n_samples())?;
         rows.extend((0..x.n_samples() as u32).filter(|&row| weight(row) > 0.0));
@@ -41,6 +48,15 @@ impl Urn {
         }
         let keys = row_keys(x)?;
         rows.sort_unstable_by_key(|&row| (keys[row as usize], row));
+        if let Some(y) = y {
+            let key = |row: u32| keys[row as usize];
+            for equal in rows.chunk_by_mut(|&a, &b| key(a) == key(b)).filter(|equal| equal.len() > 1) {
+                let of_row = |&row: &u32| (target_key(y, row as usize), weight(row).to_bits(), row);
+                let mut ordered = try_collected("the rows that trees draw", equal.iter().map(of_row))?;
+                ordered.sort_unstable();
+                equal.iter_mut().zip(ordered).for_each(|(row, (.., ordered))| *row = ordered);
+            }
+        }
         if let Sampling::WithoutReplacement(_) = sampling {
             return Ok(Urn { rows, ends: None });
         }
@@ -98,20 +114,23 @@ impl Urn {
 
     /// Refuses numbers of draws that cannot be made.
     pub(crate) fn check(&self, sampling: Sampling) -> Result<()> {
-        const WHAT: &str = "max_samples";
+        const WHAT: &str = "sampling";
         match sampling {
             Sampling::WithoutReplacement(m) if m == 0 || m > self.rows.len() => {
-                Err(Error::invalid(WHAT, m, "from 1 to the number of samples of positive weight"))
+                Err(Error::invalid(WHAT, format!("{m} rows"), "from 1 to the number of samples of positive weight"))
             }
-            Sampling::Bootstrap(Some(0)) => Err(Error::invalid(WHAT, 0, "at least 1")),
+            Sampling::Bootstrap(Some(0)) => Err(Error::invalid(WHAT, "0 draws", "at least 1")),
             Sampling::BootstrapShare(share) if !(share > 0.0 && share.is_finite()) => {
-                Err(Error::invalid(WHAT, share, "a positive share"))
+                Err(Error::invalid(WHAT, format!("a share of {share}"), "a positive share"))
             }
-            // Counts of draws have 32 bits.
-            _ if self.n_draws(sampling) > u32::MAX as usize => {
-                Err(Error::invalid(WHAT, self.n_draws(sampling), "less than 2^32 draws"))
+            Sampling::WithoutReplacement(_) | Sampling::Bootstrap(_) | Sampling::BootstrapShare(_) | Sampling::All => {
+                let n_draws = self.n_draws(sampling);
+                // Counts of draws have 32 bits.
+                if n_draws > u32::MAX as usize {
+                    return Err(Error::invalid(WHAT, format!("{n_draws} draws"), "less than 2^32 draws"));
+                }
+                Ok(())
             }
-            _ => Ok(()),
         }
     }
 
@@ -168,13 +187,46 @@ fn row_keys(x: &Matrix<'_>) -> Result<Vec<u64>> {
     Ok(keys)
 }
 
+/// A hash of a row of y.
+fn target_key(y: &Targets<'_>, row: usize) -> u64 {
+    let add = |key: Key, bits: u64| key.child(bits);
+    let start = Key::from_seed(0);
+    // The two zeros are one number.
+    let key = match y {
+        Targets::Real(y) => y.row(row).iter().fold(start, |key, &v| add(key, if v == 0.0 { 0 } else { v.to_bits() })),
+        Targets::Classes { codes, .. } => codes.row(row).iter().fold(start, |key, &code| add(key, code.into())),
+        Targets::Labels(y) => {
+            y.indices()[y.ptr()[row]..y.ptr()[row + 1]].iter().fold(start, |key, &label| add(key, label.into()))
+        }
+    };
+    key.bits()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use ndarray::{Array2, Axis, array};
 
     fn urn(x: &Array2<f32>, w: Option<&[f64]>, sampling: Sampling) -> Urn {
-        Urn::new(&Matrix::Dense(x.view()), w, sampling).unwrap()
+        Urn::new(&Matrix::Dense(x.view()), None, w, sampling).unwrap()
+    }
+
+    #[test]
+    fn rows_that_are_equal_in_x_are_told_apart_by_y() {
+        // Three rows of one X; the second copy of the first stands at the end, or in the first's weight.
+        let (x, y) = (array![[5f32], [5.0], [5.0], [7.0]], array![[1f64], [2.0], [3.0], [4.0]]);
+        let (more, y_more) = (array![[7f32], [5.0], [5.0], [5.0], [5.0]], array![[4f64], [3.0], [1.0], [2.0], [1.0]]);
+        let drawn = |x: &Array2<f32>, y: &Array2<f64>, w: Option<&[f64]>, tree| {
+            let sampling = Sampling::Bootstrap(None);
+            let urn = Urn::new(&Matrix::Dense(x.view()), Some(&Targets::Real(y.view())), w, sampling).unwrap();
+            let counts = urn.draw(sampling, x.nrows(), tree_key(7, tree)).unwrap().unwrap();
+            let of = |value: f64| y.column(0).iter().zip(&counts).filter(|(y, _)| **y == value).map(|(_, c)| c).sum();
+            [1.0, 2.0, 3.0, 4.0].map(of)
+        };
+        for tree in 0..20 {
+            let weighted: [u32; 4] = drawn(&x, &y, Some(&[2.0, 1.0, 1.0, 1.0]), tree);
+            assert_eq!(weighted, drawn(&more, &y_more, None, tree));
+        }
     }
 
     /// Draws of each distinct row of a one-column matrix.

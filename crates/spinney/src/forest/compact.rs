@@ -9,15 +9,15 @@ use std::sync::Arc;
 use super::Forest;
 use super::bootstrap::tree_key;
 use super::draws::Draws;
-use super::rows::Rows;
-use crate::config::Sampling;
 use crate::control::Control;
-use crate::data::{Matrix, Outputs, RowWeights, Targets};
+use crate::data::train_y::TrainY;
+use crate::data::{Dataset, Outputs};
 use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
+use crate::forest::config::Sampling;
 use crate::pool;
 use crate::rng::Key;
-use crate::split::dispatch::SplitY;
 use crate::tree::leaves::{Amounts, Indices, StoredRows};
+use crate::tree::rows::Rows;
 use crate::tree::{LeafTable, Precision, Tree};
 
 const WHAT: &str = "the rows of leaves";
@@ -72,7 +72,7 @@ impl Forest {
             return Err(Error::invalid("top_k", k, "at least 1"));
         }
         let groups: Vec<Range<u32>> = match &self.outputs {
-            Outputs::Real { .. } => return Err(Error::invalid("top_k", "given for numbers", "None for numbers")),
+            Outputs::Real { .. } => return Err(Error::invalid("top_k", "given for numbers", "none for numbers")),
             Outputs::Labels { n_labels } => std::iter::once(0..*n_labels as u32).collect(),
             Outputs::Classes { n_classes } => {
                 let ends = n_classes.iter().scan(0, |end, &k| {
@@ -87,7 +87,7 @@ impl Forest {
 
     /// Leaves that refer to their training rows, whose y is stored once for all trees.
     ///
-    /// `x`, `y`, `weights`, `sampling` and `seed` must be those of the fit: rows are drawn and sent down the trees again.
+    /// `data`, `sampling` and `seed` must be those of the fit: rows are drawn and sent down the trees again.
     /// Predictions of trees as they were grown stay the same bit for bit. O(n · trees · depth) time, and memory of some six
     /// bytes for each row of each tree.
     ///
@@ -95,16 +95,16 @@ impl Forest {
     /// [`crate::ErrorKind::Invalid`] when the rows do not give the number of samples, the weight and the values of each
     /// leaf; [`crate::ErrorKind::Shape`] for data of another shape, [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
-    pub fn with_stored_rows(
+    pub fn with_stored_rows<'d>(
         &self,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        weights: RowWeights<'_>,
+        data: impl Into<Dataset<'d>>,
         sampling: Sampling,
         seed: u64,
         control: &Control,
     ) -> Result<Forest> {
-        let rows = Rows::new(x, self.n_features)?;
+        let data = data.into();
+        let (x, y) = (data.x(), data.y());
+        let rows = Rows::new(x, self.n_features, control)?;
         let n_samples = x.n_samples();
         y.check(n_samples)?;
         if y.outputs() != self.outputs {
@@ -113,7 +113,7 @@ impl Forest {
         if n_samples == 0 {
             return Err(Error::invalid("X", "0 rows long", "at least one sample"));
         }
-        let (draws, _) = Draws::new(x, y, weights, sampling)?;
+        let (draws, _) = Draws::new(x, y, data.row_weights(), sampling)?;
         let lists = pool::map(control.n_threads(), self.n_trees(), |t| {
             control.check()?;
             let leaves = rows.leaves(&self.trees[t], &control.on_one_thread())?;
@@ -127,7 +127,7 @@ impl Forest {
             *place = kept.len() as u32;
             kept.push(row);
         }
-        let stored = Arc::new(StoredRows::new(&SplitY::new(y)?, &kept)?);
+        let stored = Arc::new(StoredRows::new(&TrainY::new(y)?, &kept)?);
         let trees = pool::map(control.n_threads(), self.n_trees(), |t| {
             control.check()?;
             let RowLists { ptr, rows, units } = &lists[t];
@@ -171,11 +171,10 @@ impl Forest {
 }
 
 fn not_reproduced() -> Error {
-    let got = "other than that of the fit: training_data does not reproduce the leaves";
     Error::invalid(
-        "training_data",
-        got,
-        "X, y and sample_weight of the fit, and the estimator's parameters as they were",
+        "data",
+        "other than that of the fit: its rows do not give the leaves",
+        "data, sampling and seed of the fit",
     )
 }
 
@@ -200,7 +199,7 @@ impl RowLists {
             total[leaf] += draw.units(row as usize);
         }
         for (i, node) in tree.nodes.iter().enumerate().filter(|(_, node)| node.is_leaf()) {
-            let leaf = node.right as usize;
+            let leaf = node.right() as usize;
             let weight = total[leaf] as f64 * draw.weights().unit;
             if ptr[leaf + 1] != tree.n_node_samples[i] || weight != tree.weighted_n_node_samples[i] {
                 return Err(not_reproduced());
@@ -250,4 +249,5 @@ fn agree(old: &LeafTable, new: &LeafTable) -> Result<bool> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "model-files")] // most of them read back what they wrote
 mod tests;

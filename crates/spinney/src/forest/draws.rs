@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::bootstrap::Urn;
-use crate::config::Sampling;
 use crate::data::row_weights::{balanced, product};
 use crate::data::{ClassWeight, Matrix, RowWeights, Targets, Weights};
-use crate::error::{Error, Result, try_copied, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_copied, try_with_capacity};
+use crate::forest::config::Sampling;
 use crate::rng::Key;
 
 /// What the trees of a forest draw from.
@@ -44,11 +44,14 @@ impl<'a, 't> Draws<'a, 't> {
         let n_samples = x.n_samples();
         let sample_weight = row_weights.sample_weight;
         Weights::check(sample_weight, n_samples)?;
-        let urn = Urn::new(x, sample_weight, sampling)?;
+        let urn = Urn::new(x, Some(y), sample_weight, sampling)?;
         urn.check(sampling)?;
         let n_draws = urn.n_draws(sampling).max(urn.n_rows());
         // What a draw of each row weighs.
-        let once = sample_weight.filter(|_| !urn.holds_copies());
+        let once = match sample_weight {
+            Some(_) if urn.holds_copies() => existing(sample_weight, row_weights.class_weight)?.map(Cow::Owned),
+            others => others.map(Cow::Borrowed),
+        };
         let (by_class, rebalance) = match row_weights.class_weight {
             ClassWeight::Equal => (None, false),
             ClassWeight::Rows(w) => (Some(Cow::Borrowed(class_weights_checked(w, sample_weight, n_samples)?)), false),
@@ -58,10 +61,14 @@ impl<'a, 't> Draws<'a, 't> {
             }
         };
         let overall = product(sample_weight, by_class.as_ref().map(copied).transpose()?)?;
-        let base = product(once, by_class)?;
+        let base = product(once.as_deref(), by_class)?;
         let weights = Weights::new(base.as_deref(), n_samples, n_draws)?;
+        drop(base);
         let rebalance = match rebalance {
-            true => Some(Rebalance { y, base: once.map(|w| try_copied(WHAT, w)).transpose()?, n_draws }),
+            true => {
+                let base = once.map(|w| copied(&w).map(Cow::into_owned)).transpose()?;
+                Some(Rebalance { y, base, n_draws })
+            }
             false => None,
         };
         let rows = urn.rows_rising()?;
@@ -78,6 +85,15 @@ impl<'a, 't> Draws<'a, 't> {
 }
 
 const WHAT: &str = "sample weights";
+
+/// 1 for rows of positive weight and 0 for others, where class weights would give these some.
+fn existing(sample_weight: Option<&[f64]>, class_weight: ClassWeight<'_>) -> Result<Option<Vec<f64>>> {
+    match (sample_weight, class_weight) {
+        (None, _) | (_, ClassWeight::Equal) => Ok(None),
+        (Some(w), _) if w.iter().all(|&w| w > 0.0) => Ok(None),
+        (Some(w), _) => try_collected(WHAT, w.iter().map(|&w| if w > 0.0 { 1.0 } else { 0.0 })).map(Some),
+    }
+}
 
 /// A copy of what is not lent.
 fn copied<'w>(weights: &Cow<'w, [f64]>) -> Result<Cow<'w, [f64]>> {

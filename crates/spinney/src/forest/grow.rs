@@ -6,105 +6,72 @@ use std::sync::Arc;
 use super::Forest;
 use super::bootstrap::tree_key;
 use super::draws::Draws;
-use crate::config::{Criterion, ForestConfig, Sampling, TreeConfig};
 use crate::control::Control;
-use crate::data::{Matrix, Outputs, RowWeights, Targets};
+use crate::criterion::Criterion;
+use crate::data::dataset::Names;
+use crate::data::train_y::TrainY;
+use crate::data::{Dataset, Outputs};
 use crate::error::{Error, Result};
+use crate::forest::config::ForestConfig;
+use crate::forest::config::Sampling;
 use crate::projection::plan::{Plan, PlanData};
 use crate::rng::Key;
-use crate::split::dispatch::SplitY;
+use crate::rounds::side_by_side;
+use crate::tree::config::TreeConfig;
 use crate::tree::grower::{Grower, Sample};
 use crate::tree::{Tree, fill};
 
 impl TreeConfig {
     /// Grows one tree on all rows.
     ///
-    /// `x` is (n_samples, n_features), `y` has as many rows, `sample_weight` one number for each. Dense x is copied once
-    /// unless it is Fortran-contiguous; sparse x is copied once in the other orientation where growth needs it.
+    /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), and y. Dense X is copied once unless it is
+    /// Fortran-contiguous; sparse X is copied once in the other orientation where growth needs it.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::Shape`] for bad parameters or data,
     /// [`crate::ErrorKind::OutOfMemory`], and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
-    pub fn fit(
-        &self,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
-        control: &Control,
-    ) -> Result<Tree> {
-        self.fit_weighted(x, y, sample_weight.into(), control)
-    }
-
-    /// As [`TreeConfig::fit`], with class weights.
-    ///
-    /// # Errors
-    /// As [`TreeConfig::fit`].
-    pub fn fit_weighted(
-        &self,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        weights: RowWeights<'_>,
-        control: &Control,
-    ) -> Result<Tree> {
-        self.check(&y.outputs())?;
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
+        let data = data.into();
+        self.check(&data.outputs())?;
         let fit = Fit { sampling: Sampling::All, seed: self.seed, n_trees: 1 };
-        let data = TrainingSet::new(self, x, y, weights, fit, control)?;
-        data.grow(self, 0, Key::from_seed(self.seed), control)
+        TrainingSet::new(self, &data, fit, control)?.grow(self, 0, Key::from_seed(self.seed), control)
     }
 }
 
 impl ForestConfig {
-    /// Grows the forest. Arguments and errors as [`TreeConfig::fit`]; trees grow on `control.n_threads()` threads.
-    pub fn fit(
-        &self,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
-        control: &Control,
-    ) -> Result<Forest> {
-        self.fit_trees(0..self.n_trees, x, y, sample_weight, control)
+    /// Grows the forest. Data and errors as [`TreeConfig::fit`]; trees grow on `control.n_threads()` threads.
+    ///
+    /// # Errors
+    /// As [`TreeConfig::fit`].
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Forest> {
+        self.fit_trees(0..self.n_trees, data, control)
     }
 
     /// Grows some trees of the forest: parts grown apart, [merged](Forest::merge) in order, equal the forest grown at
     /// once.
-    pub fn fit_trees(
-        &self,
-        trees: Range<usize>,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
-        control: &Control,
-    ) -> Result<Forest> {
-        self.fit_trees_weighted(trees, x, y, sample_weight.into(), control)
-    }
-
-    /// As [`ForestConfig::fit_trees`], with class weights.
     ///
     /// # Errors
     /// As [`TreeConfig::fit`].
-    pub fn fit_trees_weighted(
+    pub fn fit_trees<'d>(
         &self,
         trees: Range<usize>,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        weights: RowWeights<'_>,
+        data: impl Into<Dataset<'d>>,
         control: &Control,
     ) -> Result<Forest> {
-        let outputs = y.outputs();
+        let data = data.into();
+        let outputs = data.outputs();
         self.tree.check(&outputs)?;
         if trees.is_empty() {
             return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
         }
         let fit = Fit { sampling: self.sampling, seed: self.seed, n_trees: trees.len() };
-        let data = TrainingSet::new(&self.tree, x, y, weights, fit, control)?;
+        let training_set = TrainingSet::new(&self.tree, &data, fit, control)?;
         let first = trees.start;
-        let trees = crate::pool::map(control.n_threads(), trees.len(), |i| {
+        let trees = side_by_side(trees.len(), control, |i| {
             let key = tree_key(self.seed, first + i);
-            let tree = data.grow(&self.tree, i, key, control)?;
-            control.one_more_done();
-            Ok(Arc::new(tree))
+            training_set.grow(&self.tree, i, key, control).map(Arc::new)
         })?;
-        Ok(Forest { n_features: x.n_features(), outputs, trees })
+        Ok(Forest { n_features: data.n_features(), outputs, trees })
     }
 }
 
@@ -121,7 +88,7 @@ struct Fit {
 struct TrainingSet<'a, 't> {
     grower: Grower<'a>,
     /// What leaves are labelled from; without a projection, what splits are searched with too.
-    y: SplitY<'a>,
+    y: TrainY<'a>,
     projection: Option<Plan<'a>>,
     outputs: Outputs,
     draws: Draws<'a, 't>,
@@ -129,25 +96,12 @@ struct TrainingSet<'a, 't> {
 }
 
 impl<'a, 't> TrainingSet<'a, 't> {
-    fn new(
-        config: &'a TreeConfig,
-        x: &'a Matrix<'_>,
-        y: &'a Targets<'t>,
-        row_weights: RowWeights<'_>,
-        fit: Fit,
-        control: &Control,
-    ) -> Result<Self> {
-        let (n_samples, n_features) = (x.n_samples(), x.n_features());
-        if n_samples == 0 {
-            return Err(Error::invalid("X", "0 rows long", "at least one sample"));
-        }
-        if n_features == 0 {
-            return Err(Error::invalid("X", "0 columns wide", "at least one feature"));
-        }
-        x.check()?;
-        y.check(n_samples)?;
-        let (draws, overall) = Draws::new(x, y, row_weights, fit.sampling)?;
-        let targets = SplitY::new(y)?;
+    fn new(config: &'a TreeConfig, data: &'a Dataset<'t>, fit: Fit, control: &Control) -> Result<Self> {
+        data.check(&Names::TRAINING)?;
+        let (x, y, n_samples) = (data.x(), data.y(), data.n_samples());
+        let (draws, overall) = Draws::new(x, y, data.row_weights(), fit.sampling)?;
+        let targets = TrainY::new(y)?;
+        config.criterion.check_targets(&targets, &draws.rows)?;
         let projection = config.output_projection.as_ref().map(|projection| {
             let data = PlanData {
                 y: &targets,
@@ -184,18 +138,18 @@ impl<'a, 't> TrainingSet<'a, 't> {
         };
         let projected = self.projection.as_ref().map(|plan| plan.targets(key, index, &self.y, rows, control));
         let projected = projected.transpose()?;
-        let projected = projected.map(SplitY::Real);
+        let projected = projected.map(TrainY::Real);
         let (split_y, criterion) = match &projected {
-            Some(projected) => (projected, Criterion::Variance),
+            Some(projected) => (projected, Criterion::OF_PROJECTIONS),
             None => (&self.y, config.criterion),
         };
-        let sample = Sample::new(rows, self.n_samples, units, weights.exact, split_y)?;
+        let sample = Sample::new(rows, self.n_samples, units, weights.exact, split_y, weights.workers())?;
         let key = key.child(GROWTH);
         let structure = self.grower.structure(config, split_y, criterion, &sample, key, control)?;
-        if let (Some(plan), Some(SplitY::Real(targets))) = (&self.projection, projected) {
+        if let (Some(plan), Some(TrainY::Real(targets))) = (&self.projection, projected) {
             plan.take_back(targets);
         }
-        let leaves = fill::leaf_values(&structure, &self.y, &sample.units, self.outputs.width())?;
+        let leaves = fill::leaf_values(&structure, &self.y, &sample.units, self.outputs.width(), sample.workers)?;
         let tree = structure.into_tree(leaves, weights.unit, self.grower.n_features(), self.outputs.clone(), criterion);
         if config.ccp_alpha > 0.0 { tree.pruned(config.ccp_alpha, control) } else { Ok(tree) }
     }
@@ -206,29 +160,29 @@ const GROWTH: u64 = 1;
 
 /// Seconds to arrange x and to grow one tree, with columns carried down or found at each node.
 #[cfg(feature = "bench-internals")]
-pub(crate) fn seconds_of_tree(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'_>, carry: bool) -> Result<f64> {
+pub(crate) fn seconds_of_tree(config: &TreeConfig, data: &Dataset<'_>, carry: bool) -> Result<f64> {
     let control = Control::default();
     let fit = Fit { sampling: Sampling::All, seed: config.seed, n_trees: 1 };
-    let mut data = TrainingSet::new(config, x, y, None.into(), fit, &control)?;
+    let mut training_set = TrainingSet::new(config, data, fit, &control)?;
     let start = std::time::Instant::now();
-    data.grower = Grower::arranged(x, carry, &control)?;
-    std::hint::black_box(data.grow(config, 0, Key::from_seed(config.seed), &control)?);
+    training_set.grower = Grower::arranged(data.x(), carry, &control)?;
+    std::hint::black_box(training_set.grow(config, 0, Key::from_seed(config.seed), &control)?);
     Ok(start.elapsed().as_secs_f64())
 }
 
 /// Seconds that the trees of a forest take to draw their projections and to apply them; not those to grow.
 #[cfg(feature = "bench-internals")]
-pub(crate) fn seconds_of_projecting(config: &ForestConfig, x: &Matrix<'_>, y: &Targets<'_>) -> Result<f64> {
+pub(crate) fn seconds_of_projecting(config: &ForestConfig, data: &Dataset<'_>) -> Result<f64> {
     let control = Control::default();
     let fit = Fit { sampling: config.sampling, seed: config.seed, n_trees: config.n_trees };
-    let data = TrainingSet::new(&config.tree, x, y, None.into(), fit, &control)?;
-    let Some(plan) = &data.projection else { return Ok(0.0) };
+    let training_set = TrainingSet::new(&config.tree, data, fit, &control)?;
+    let Some(plan) = &training_set.projection else { return Ok(0.0) };
     let mut seconds = 0.0;
     for index in 0..config.n_trees {
         let key = tree_key(config.seed, index);
-        let rows = data.draws.of_tree(key)?.collected_rows()?;
+        let rows = training_set.draws.of_tree(key)?.collected_rows()?;
         let start = std::time::Instant::now();
-        let targets = plan.targets(key, index, &data.y, &rows, &control)?;
+        let targets = plan.targets(key, index, &training_set.y, &rows, &control)?;
         seconds += start.elapsed().as_secs_f64();
         plan.take_back(targets);
     }

@@ -7,27 +7,28 @@
 //! | file | what |
 //! |---|---|
 //! | `bootstrap`, `draws` | the rows that each tree draws, and what they weigh there |
-//! | `rows` | X as prediction reads it: blocks of dense rows, or sparse rows scattered one by one |
-//! | `predict` | means over trees, leaves, paths, the best k columns |
+//! | `predict` | means over trees, leaves, paths, the best k columns, partial dependence: readings of [`crate::model`] |
 //! | `compact` | the same trees with smaller leaves |
 //! | `oob` | means over the trees that have not seen a row |
+//! | `importance`, `prune` | what a tree does, of all trees |
 //!
-//! Cost of a prediction: O(n · trees · depth) steps and the cells of the leaves that are reached; memory is that of the
-//! result and of one scratch for each thread. Not here: the growth of a tree.
+//! Not here: the growth of a tree, and how trees are read ([`crate::model`]).
 
 pub(crate) mod bootstrap;
 mod compact;
+pub(crate) mod config;
 mod draws;
 pub(crate) mod grow;
+mod importance;
 mod oob;
 mod predict;
-pub(crate) mod rows;
+mod prune;
 #[cfg(test)]
 mod tests;
 
+pub use crate::model::{DecisionPath, TopK};
+pub use config::{ForestConfig, Sampling};
 pub use oob::Oob;
-pub use predict::{DecisionPath, TopK};
-pub(crate) use predict::{best_columns, into_array, try_matrix};
 
 use std::sync::Arc;
 

@@ -4,15 +4,16 @@ use ndarray::Array2;
 
 use super::Forest;
 use super::bootstrap::{Urn, tree_key};
-use super::predict::{Ensemble, TREES_AT_ONCE, into_array, try_matrix};
-use crate::config::ForestConfig;
 use crate::control::Control;
-use crate::data::Matrix;
+use crate::data::Dataset;
 use crate::error::{Error, Result, try_filled};
+use crate::forest::config::ForestConfig;
+use crate::model::{TREES_AT_ONCE, into_array, try_matrix};
 use crate::pool;
 
 /// Out-of-bag predictions.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Oob {
     /// Mean over the trees that did not draw the row, (n_samples, width); NaN where every tree did.
     pub scores: Array2<f64>,
@@ -23,26 +24,28 @@ pub struct Oob {
 impl Forest {
     /// Predictions for the rows on which the forest was grown, each by the trees that did not draw it.
     ///
-    /// `config`, `x` and `sample_weight` must be those of the fit: draws are made again from the seed. Rows of weight zero
+    /// `config` and `data` must be those of the fit: draws are made again from the seed. Rows of weight zero
     /// are out of bag for every tree. Bit for bit the same for any number of threads; O(n · trees · depth).
     ///
     /// # Errors
-    /// As [`Forest::predict`]; [`crate::ErrorKind::Shape`] when `sample_weight` does not fit X.
-    pub fn oob_predict(
+    /// As [`Forest::predict`]; [`crate::ErrorKind::Shape`] when `y` or `sample_weight` does not fit X.
+    pub fn oob_predict<'d>(
         &self,
         config: &ForestConfig,
-        x: &Matrix<'_>,
-        sample_weight: Option<&[f64]>,
+        data: impl Into<Dataset<'d>>,
         control: &Control,
     ) -> Result<Oob> {
-        let ensemble = Ensemble::of_forest(self);
-        let rows = ensemble.rows(x)?;
-        let (n, width, n_threads) = (rows.n_samples(), ensemble.width, control.n_threads());
+        let data = data.into();
+        let (x, y, sample_weight) = (data.x(), data.y(), data.row_weights().sample_weight);
+        let model = self.additive()?;
+        let rows = model.rows(x, control)?;
+        let (n, width, n_threads) = (rows.n_samples(), self.outputs.width(), control.n_threads());
         if let Some(w) = sample_weight.filter(|w| w.len() != n) {
             return Err(Error::shape("sample_weight", n, w.len()));
         }
         let weighted = |row: usize| sample_weight.is_none_or(|w| w[row] > 0.0);
-        let urn = Urn::new(x, sample_weight, config.sampling)?;
+        y.check(n)?;
+        let urn = Urn::new(x, Some(y), sample_weight, config.sampling)?;
         urn.check(config.sampling)?;
         let mut scores = try_matrix("out-of-bag predictions", n, width)?;
         let mut n_trees = try_filled("out-of-bag predictions", 0u32, n)?;
@@ -70,12 +73,12 @@ impl Forest {
                     .zip(n_trees.chunks_mut(block))
                     .zip(unseen.chunks(block))
                     .enumerate(),
-                || ensemble.worker(&rows),
+                || model.worker(&rows),
                 |worker, (b, ((sums, n_trees), unseen))| {
                     control.check()?;
                     let range = b * block..b * block + unseen.len();
-                    let seen = |r: usize, t: usize| unseen[r] >> t & 1 == 0;
-                    ensemble.add_block(&rows, range, trees.clone(), worker, sums, seen)?;
+                    let is_unseen = |r: usize, t: usize| unseen[r] >> t & 1 == 1;
+                    model.add_where(&rows, range, trees.clone(), worker, sums, is_unseen)?;
                     n_trees.iter_mut().zip(unseen).for_each(|(n, bits)| *n += bits.count_ones());
                     Ok(())
                 },
@@ -91,8 +94,10 @@ impl Forest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Criterion, Sampling};
+    use crate::criterion::Criterion;
+    use crate::data::{Matrix, Targets};
     use crate::error::ErrorKind;
+    use crate::forest::config::Sampling;
     use crate::testing::{models, naive};
 
     #[test]
@@ -104,15 +109,23 @@ mod tests {
             let shape = models::Shape { n_features: 4, outputs: models::some_outputs(seed), max_leaves: 20, unit: 1.0 };
             let forest = models::forest(seed, 1 + 11 * (seed as usize % 9), &shape);
             let rows = models::rows(seed, n, 4);
+            let numbers = Array2::from_shape_fn((n, 1), |(i, _)| i as f64);
+            let y = Targets::Real(numbers.view());
             let weights: Vec<f64> = (0..n).map(|i| (i % 5) as f64).collect();
             let config = ForestConfig { sampling, seed, ..ForestConfig::random_forest(Criterion::Gini) };
             for weights in [None, Some(&weights[..])] {
-                let urn = Urn::new(&rows.c_order.view().into(), weights, sampling).unwrap();
+                let urn = Urn::new(&Matrix::from(&rows.c_order), Some(&y), weights, sampling).unwrap();
                 let draws: Vec<_> =
                     (0..forest.n_trees()).map(|t| urn.draw(sampling, n, tree_key(seed, t)).unwrap().unwrap()).collect();
                 let expected = naive::predict(&forest, &rows.c_order, |i, t| draws[t][i] == 0);
                 for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 2]) {
-                    let oob = forest.oob_predict(&config, &x, weights, &Control::with_threads(n_threads)).unwrap();
+                    let oob = forest
+                        .oob_predict(
+                            &config,
+                            Dataset::new(&x, &y).sample_weight(weights),
+                            &Control::with_threads(n_threads),
+                        )
+                        .unwrap();
                     for i in 0..n {
                         let votes = draws.iter().filter(|draw| draw[i] == 0).count();
                         assert_eq!(oob.n_trees[i] as usize, votes);
@@ -132,9 +145,13 @@ mod tests {
     fn without_draws_no_row_is_out_of_bag_but_those_without_weight() {
         let forest = models::some_forest(4);
         let rows = models::rows(4, 3, forest.n_features);
+        let numbers = Array2::zeros((3, 1));
+        let y = Targets::Real(numbers.view());
         let config = ForestConfig::extra_trees(Criterion::Gini);
-        let x = rows.c_order.view().into();
-        let oob = forest.oob_predict(&config, &x, Some(&[1.0, 0.0, 2.0]), &Control::default()).unwrap();
+        let x = Matrix::from(&rows.c_order);
+        let oob = forest
+            .oob_predict(&config, Dataset::new(&x, &y).sample_weight(&[1.0, 0.0, 2.0][..]), &Control::default())
+            .unwrap();
         assert_eq!(oob.n_trees, [0, forest.n_trees() as u32, 0]);
         assert!(oob.scores[[0, 0]].is_nan() && oob.scores[[1, 0]].is_finite());
     }
@@ -143,14 +160,16 @@ mod tests {
     fn weights_and_draws_must_fit_the_rows() {
         let forest = models::some_forest(4);
         let rows = models::rows(4, 3, forest.n_features);
-        let x = rows.c_order.view().into();
+        let numbers = Array2::zeros((3, 1));
+        let y = Targets::Real(numbers.view());
+        let x = Matrix::from(&rows.c_order);
         let mut config = ForestConfig::random_forest(Criterion::Gini);
         let control = Control::default();
-        let error = forest.oob_predict(&config, &x, Some(&[1.0]), &control).unwrap_err();
+        let error = forest.oob_predict(&config, Dataset::new(&x, &y).sample_weight(&[1.0][..]), &control).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::Shape { what: "sample_weight", expected: 3, got: 1 });
         config.sampling = Sampling::WithoutReplacement(4);
         assert!(matches!(
-            forest.oob_predict(&config, &x, None, &control).unwrap_err().kind(),
+            forest.oob_predict(&config, (&x, &y), &control).unwrap_err().kind(),
             ErrorKind::Invalid { .. }
         ));
     }

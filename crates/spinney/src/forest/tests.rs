@@ -1,7 +1,7 @@
 //! Merging of forests.
 
 use super::*;
-use crate::config::Criterion;
+use crate::criterion::Criterion;
 use crate::testing::models;
 
 #[test]

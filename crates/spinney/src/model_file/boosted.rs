@@ -14,21 +14,23 @@
 
 use safetensors::Dtype;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Kind;
 use super::extra::Extra;
-use super::header::{Header, Sizes, decode_outputs, encode_outputs};
+use super::header::{Form, Header, Sizes, object};
+use super::names::{name_of, value_of};
 use super::read::File;
-use super::validate::{check_sum, largest_values, trees};
+use super::scores::{ScoreMeaning, check_scores};
+use super::validate::trees;
 use super::write::{Parts, Tensor, WHAT, bytes, narrowest, tensors};
 use crate::boost::Boosted;
-use crate::boost::model::{Combine, Link};
-use crate::boost::problem::{is_binary, n_scores};
-use crate::boost::step_sizes::StepSizes;
-use crate::config::Criterion;
+use crate::boost::model::Combine;
+use crate::criterion::Criterion;
 use crate::data::Outputs;
+use crate::data::targets::n_scores;
 use crate::error::{Error, Result, try_copied};
+use crate::model::step_sizes::StepSizes;
 
 const COMBINES: [(Combine, &str); 5] = [
     (Combine::Leaves, "leaves"),
@@ -37,29 +39,12 @@ const COMBINES: [(Combine, &str); 5] = [
     (Combine::OtherRankOne, "other_rank_one"),
     (Combine::OtherEach, "other_each"),
 ];
-const LINKS: [(Link, &str); 5] = [
-    (Link::Identity, "identity"),
-    (Link::Logistic, "logistic"),
-    (Link::OneAgainstRest, "one_against_rest"),
-    (Link::Softmax, "softmax"),
-    (Link::Margin, "margin"),
-];
-
-fn name_of<T: PartialEq>(names: &[(T, &'static str)], value: &T) -> &'static str {
-    names.iter().find(|(v, _)| v == value).expect("all are listed").1
-}
-
-fn value_of<T: Copy>(names: &[(T, &str)], key: &str, name: &str) -> Result<T> {
-    let found = names.iter().find(|(_, n)| *n == name);
-    found.map(|(value, _)| *value).ok_or_else(|| Error::corrupt(format!("`{key}` is unknown")))
-}
 
 /// What makes a boosted model of trees and steps.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BoostHeader {
-    pub(super) outputs: Outputs,
+    pub(super) scores: ScoreMeaning,
     combine: Combine,
-    link: Link,
 }
 
 #[derive(Deserialize)]
@@ -73,28 +58,13 @@ pub(super) struct BoostEntry {
 
 impl BoostHeader {
     pub(super) fn encode(&self) -> Value {
-        let (kind, sizes) = encode_outputs(&self.outputs);
         // Keys in alphabetical order, as in the object around it.
-        let entries = [
-            ("combine", Value::from(name_of(&COMBINES, &self.combine))),
-            ("link", Value::from(name_of(&LINKS, &self.link))),
-            ("outputs", Value::from(kind)),
-            ("sizes", sizes),
-        ];
-        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<String, Value>>().into()
+        object([("combine", Value::from(name_of(&COMBINES, &self.combine)))].into_iter().chain(self.scores.encode()))
     }
 
     pub(super) fn decode(entry: BoostEntry) -> Result<Self> {
-        let outputs = decode_outputs(&entry.outputs, entry.sizes)?;
-        let combine = value_of(&COMBINES, "combine", &entry.combine)?;
-        let link = value_of(&LINKS, "link", &entry.link)?;
-        let fits = match &outputs {
-            Outputs::Real { .. } => link == Link::Identity,
-            Outputs::Labels { .. } => matches!(link, Link::Logistic | Link::Margin),
-            Outputs::Classes { n_classes } if is_binary(n_classes) => matches!(link, Link::Logistic | Link::Margin),
-            Outputs::Classes { .. } => !matches!(link, Link::Identity | Link::Logistic),
-        };
-        if fits { Ok(BoostHeader { outputs, combine, link }) } else { Err(Error::corrupt("the link does not fit y")) }
+        let scores = ScoreMeaning::decode(Kind::Boosted, &entry.link, &entry.outputs, entry.sizes)?;
+        Ok(BoostHeader { scores, combine: value_of(&COMBINES, "combine", &entry.combine)? })
     }
 }
 
@@ -114,8 +84,10 @@ impl Boosted {
             n_features: self.n_features,
             outputs: Outputs::Real { n_outputs: self.leaf_width() },
             criterion: Criterion::Variance,
-            boosting: Some(BoostHeader { outputs: self.outputs.clone(), combine: self.combine, link: self.link }),
-            compression: None,
+            form: Form::Boosted(BoostHeader {
+                scores: ScoreMeaning { outputs: self.outputs.clone(), link: self.link },
+                combine: self.combine,
+            }),
         };
         let mut all = tensors(&self.trees, self.n_features)?;
         let numbers = |name, values: &[f64]| -> Result<Tensor> { narrowest(name, || values.iter().copied()) };
@@ -144,8 +116,8 @@ impl Boosted {
 
     pub(super) fn read(file: &File<'_>) -> Result<Boosted> {
         let header = &file.head.header;
-        let boosting = header.boosting.as_ref().ok_or_else(|| file.is_not(Kind::Boosted))?;
-        let BoostHeader { outputs, combine, link } = boosting.clone();
+        let Form::Boosted(boosting) = &header.form else { return Err(file.is_not(Kind::Boosted)) };
+        let BoostHeader { scores: ScoreMeaning { outputs, link }, combine } = boosting.clone();
         let width = n_scores(&outputs);
         let finite = |name| finite(file, name);
         let one = |name| match finite(name)?[..] {
@@ -190,23 +162,24 @@ impl Boosted {
         Ok(model)
     }
 
-    /// Proves that scores are finite, whatever the row.
+    /// Proves that scores are finite, whatever the row. Predictions from elsewhere are not known here.
     fn check_scores(&self) -> Result<()> {
-        let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |most, v| f64::max(most, v.abs()));
-        let start = std::iter::once(largest(&mut self.start.iter().copied()));
-        // Leaves hold what is added, or a factor of it. Predictions from elsewhere are not known here.
-        let factor = |stage: usize| match self.combine {
-            Combine::Leaves | Combine::Columns => 1.0,
-            _ => self.learning_rate * largest(&mut self.step_sizes.of_stage(stage, self.width)),
-        };
-        if !(0..self.n_stages()).all(|stage| factor(stage).is_finite()) {
-            return Err(Error::corrupt("a step is not finite"));
-        }
-        let trees = largest_values(&self.trees);
         match self.combine {
-            // Of one score only some trees count; all together are more.
-            Combine::Leaves | Combine::Columns => check_sum(start.chain(trees)),
-            _ => check_sum(start.chain(trees.enumerate().map(|(stage, value)| factor(stage) * value))),
+            Combine::Leaves | Combine::Columns => check_scores(&self.additive()?),
+            Combine::RankOne => {
+                self.check_steps()?;
+                check_scores(&self.additive()?)
+            }
+            Combine::OtherRankOne | Combine::OtherEach => self.check_steps(),
+        }
+    }
+
+    fn check_steps(&self) -> Result<()> {
+        let is_finite = |step: f64| (self.learning_rate * step).is_finite();
+        if (0..self.n_stages()).all(|stage| self.step_sizes.of_stage(stage, self.width).all(is_finite)) {
+            Ok(())
+        } else {
+            Err(Error::corrupt("a step is not finite"))
         }
     }
 

@@ -5,32 +5,22 @@
 
 use safetensors::Dtype;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use super::Kind;
 use super::extra::Extra;
-use super::header::{Header, Sizes, decode_outputs, encode_outputs};
+use super::header::{Form, Header, Sizes};
 use super::read::File;
-use super::validate::{check_sum, largest_values, trees};
+use super::scores::{ScoreMeaning, check_scores};
+use super::validate::trees;
 use super::write::{Parts, bytes, tensors};
-use crate::boost::problem::{is_binary, n_scores};
 use crate::compress::Compressed;
-use crate::compress::model::Link;
-use crate::config::Criterion;
+use crate::criterion::Criterion;
 use crate::data::Outputs;
+use crate::data::targets::n_scores;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 
-const LINKS: [(Link, &str); 4] =
-    [(Link::Identity, "identity"), (Link::Share, "share"), (Link::Logistic, "logistic"), (Link::Softmax, "softmax")];
-
-/// What makes a compressed model of trees of scores.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct CompressHeader {
-    pub(super) outputs: Outputs,
-    link: Link,
-}
-
+/// The entry of a compressed model in the header.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CompressEntry {
@@ -39,26 +29,9 @@ pub(super) struct CompressEntry {
     sizes: Sizes,
 }
 
-impl CompressHeader {
-    pub(super) fn encode(&self) -> Value {
-        let (kind, sizes) = encode_outputs(&self.outputs);
-        let link = LINKS.iter().find(|(link, _)| *link == self.link).expect("all are listed").1;
-        // Keys in alphabetical order, as in the object around it.
-        let entries = [("link", Value::from(link)), ("outputs", Value::from(kind)), ("sizes", sizes)];
-        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<String, Value>>().into()
-    }
-
-    pub(super) fn decode(entry: CompressEntry) -> Result<Self> {
-        let outputs = decode_outputs(&entry.outputs, entry.sizes)?;
-        let link = LINKS.iter().find(|(_, name)| *name == entry.link);
-        let link = link.ok_or_else(|| Error::corrupt("`link` is unknown"))?.0;
-        let fits = match &outputs {
-            Outputs::Real { .. } => link == Link::Identity,
-            Outputs::Labels { .. } => matches!(link, Link::Share | Link::Logistic),
-            Outputs::Classes { n_classes } if is_binary(n_classes) => matches!(link, Link::Share | Link::Logistic),
-            Outputs::Classes { .. } => matches!(link, Link::Share | Link::Softmax),
-        };
-        if fits { Ok(CompressHeader { outputs, link }) } else { Err(Error::corrupt("the link does not fit y")) }
+impl CompressEntry {
+    pub(super) fn decode(self) -> Result<ScoreMeaning> {
+        ScoreMeaning::decode(Kind::Compressed, &self.link, &self.outputs, self.sizes)
     }
 }
 
@@ -76,8 +49,7 @@ impl Compressed {
             n_features: self.forest.n_features,
             outputs: self.forest.outputs.clone(),
             criterion: Criterion::Variance,
-            boosting: None,
-            compression: Some(CompressHeader { outputs: self.outputs.clone(), link: self.link }),
+            form: Form::Compressed(ScoreMeaning { outputs: self.outputs.clone(), link: self.link }),
         };
         let mut all = tensors(&self.forest.trees, self.forest.n_features)?;
         all.push(bytes("l1_norm", Dtype::F64, 1, [self.l1_norm.to_le_bytes()].into_iter())?);
@@ -95,8 +67,8 @@ impl Compressed {
 
     pub(super) fn read(file: &File<'_>) -> Result<Compressed> {
         let header = &file.head.header;
-        let compression = header.compression.as_ref().ok_or_else(|| file.is_not(Kind::Compressed))?;
-        let CompressHeader { outputs, link } = compression.clone();
+        let Form::Compressed(scores) = &header.form else { return Err(file.is_not(Kind::Compressed)) };
+        let ScoreMeaning { outputs, link } = scores.clone();
         let mut norms = file.required("l1_norm")?;
         let l1_norm = if norms.len() == 1 { norms.one()? } else { f64::NAN };
         if !(l1_norm >= 0.0 && l1_norm.is_finite()) {
@@ -107,8 +79,8 @@ impl Compressed {
         if trees.is_empty() || header.outputs != scores {
             return Err(Error::corrupt("trees, outputs and kind of model do not fit each other"));
         }
-        check_sum(largest_values(&trees))?;
         let forest = Forest { n_features: header.n_features, outputs: scores, trees };
+        check_scores(&forest.additive()?)?;
         Ok(Compressed { forest, outputs, link, l1_norm })
     }
 }
@@ -118,6 +90,7 @@ mod tests {
     use super::*;
     use crate::compress::CompressConfig;
     use crate::control::Control;
+    use crate::loss::Link;
     use crate::testing::models;
 
     #[test]
@@ -145,8 +118,8 @@ mod tests {
                 broken[at] ^= 1 << (at % 8);
                 if let Ok(model) = Compressed::from_bytes(&broken) {
                     let rows = models::rows(seed, 5, model.forest.n_features.min(10_000));
-                    let x = rows.c_order.view().into();
-                    let _ = model.predict(&x, &Control::default());
+                    let x = &rows.c_order;
+                    let _ = model.predict(x, &Control::default());
                 }
                 assert!(Compressed::from_bytes(&bytes[..at]).is_err());
             }
@@ -164,12 +137,11 @@ mod tests {
     fn paths_tell_the_bytes_of_their_models() {
         let x = ndarray::Array2::from_shape_fn((30, 2), |(i, j)| ((i * (3 + 4 * j)) % 30) as f32);
         let y = ndarray::Array2::from_shape_fn((30, 1), |(i, _)| i as f64);
-        let (x, y) = (x.view().into(), crate::Targets::Real(y.view()));
         let forest = crate::ForestConfig { n_trees: 5, ..crate::ForestConfig::extra_trees(Criterion::Variance) };
-        let forest = forest.fit(&x, &y, None, &Control::default()).unwrap();
-        let path = CompressConfig::stagewise(0.1).path(&forest, &x, &y, None, None, &Control::default()).unwrap();
-        let last = path.at_step(path.n_steps()).unwrap();
-        assert_eq!(path.bytes_at(path.n_steps()).unwrap(), last.to_bytes().unwrap().len());
+        let forest = forest.fit((&x, &y), &Control::default()).unwrap();
+        let path = CompressConfig::stagewise(0.1).path(&forest, (&x, &y), None, &Control::default()).unwrap();
+        let last = path.at_step(path.n_steps(), &Control::default()).unwrap();
+        assert_eq!(path.bytes_at(path.n_steps(), &Control::default()).unwrap(), last.to_bytes().unwrap().len());
         assert_eq!(Compressed::from_bytes(&last.to_bytes().unwrap()).unwrap(), last);
     }
 }

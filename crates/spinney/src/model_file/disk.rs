@@ -1,6 +1,6 @@
 //! Files: written beside the old one and put in its place, read after a look at the header.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,17 +17,17 @@ const MOST_LINKS: usize = 40;
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// The error of the system about a file.
-fn failed(path: &Path, error: &io::Error) -> Error {
+fn failed(path: &Path, error: io::Error) -> Error {
     if error.kind() == io::ErrorKind::OutOfMemory {
         return ErrorKind::OutOfMemory { what: "the file of the model", bytes: 0 }.into();
     }
-    ErrorKind::File {
+    let kind = ErrorKind::File {
         path: path.to_path_buf(),
         kind: error.kind(),
         code: error.raw_os_error(),
         message: error.to_string(),
-    }
-    .into()
+    };
+    Error::from(kind).caused_by(error)
 }
 
 /// A file that is removed unless it gets its name.
@@ -47,8 +47,63 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A new file beside `path`, of a name that no other process uses.
-fn create_beside(path: &Path) -> io::Result<(File, Temporary)> {
+/// What is at `path`, with all links followed, if there is anything.
+///
+/// # Errors
+/// What is there is neither a regular file nor a folder: a device, a named pipe or a socket, which a file of the same name
+/// would replace, and which may never end when it is read.
+fn look(path: &Path) -> io::Result<Option<Metadata>> {
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() || about.is_dir() => Ok(Some(about)),
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file, but a device, a named pipe or a socket; accepted: regular files",
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A file that nobody else can read yet, where it takes the place of an old one, whose mode may be as strict.
+#[cfg(unix)]
+fn create_new(path: &Path, old: Option<&Metadata>) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mode = if old.is_some() { 0o600 } else { 0o666 };
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
+}
+
+#[cfg(not(unix))]
+fn create_new(path: &Path, _old: Option<&Metadata>) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Gives a new file the owner, the group and the mode of the old one whose place it takes.
+///
+/// Where the system does not let this process give files away, the file is its own; where it cannot have the group either,
+/// the group may do what all may.
+#[cfg(unix)]
+fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let new = file.metadata()?;
+    let mut mode = old.mode() & 0o777;
+    let other_owner = new.uid() != old.uid() || new.gid() != old.gid();
+    if other_owner && fchown(file, Some(old.uid()), Some(old.gid())).is_err() {
+        let has_group = new.gid() == old.gid() || fchown(file, None, Some(old.gid())).is_ok();
+        if !has_group {
+            mode = mode & 0o707 | (mode & 0o007) << 3;
+        }
+    }
+    // After the owner, as long as the process may.
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn take_over(_file: &File, _old: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// A new file beside `path`, of a name that no other process uses. `old` is the file whose place it will take.
+fn create_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(File, Temporary)> {
     let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "the path ends with no name of a file");
     path.file_name().ok_or_else(no_name)?;
     let mut attempts = 0;
@@ -58,7 +113,7 @@ fn create_beside(path: &Path) -> io::Result<(File, Temporary)> {
         let temporary = format!(".spinney-{}-{number}.tmp", std::process::id());
         let path = folder(path).join(temporary);
         attempts += 1;
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        match create_new(&path, old) {
             Ok(file) => return Ok((file, Temporary { path })),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < ATTEMPTS => {}
             Err(error) => return Err(error),
@@ -82,20 +137,25 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Puts a file of these parts at `path`: whoever opens it sees the old file or the whole new one, also after a crash. Of a
-/// symbolic link the file that it leads to is written, and the link stays.
+/// symbolic link the file that it leads to is written, and the link stays. The new file has the mode and, where the system
+/// allows it, the owner of the old one.
 pub(super) fn write<'p>(path: &Path, parts: impl Iterator<Item = &'p [u8]>) -> Result<()> {
-    let path = &end_of_links(path).map_err(|error| failed(path, &error))?;
-    let (mut file, temporary) = create_beside(path).map_err(|error| failed(path, &error))?;
+    let old = look(path).map_err(|error| failed(path, error))?;
+    let path = &end_of_links(path).map_err(|error| failed(path, error))?;
+    let (mut file, temporary) = create_beside(path, old.as_ref()).map_err(|error| failed(path, error))?;
     let written = (|| {
         for part in parts {
             file.write_all(part)?;
+        }
+        if let Some(old) = &old {
+            take_over(&file, old)?;
         }
         file.sync_all()?;
         // Some systems do not rename files that are open.
         drop(file);
         fs::rename(&temporary.path, path)
     })();
-    written.map_err(|error| failed(path, &error))?;
+    written.map_err(|error| failed(path, error))?;
     // The new name lasts once the folder is written, too. Some systems cannot; the file is whole in any case.
     let _ = File::open(folder(path)).and_then(|folder| folder.sync_all());
     Ok(())
@@ -120,11 +180,8 @@ pub(super) struct Disk {
 
 /// Reads the header of the file at `path`.
 pub(super) fn open(path: &Path) -> Result<Opened> {
-    let in_file = |error: io::Error| failed(path, &error);
-    let about = fs::metadata(path).map_err(in_file)?;
-    if !about.is_file() && !about.is_dir() {
-        return Err(failed(path, &io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
-    }
+    let in_file = |error: io::Error| failed(path, error);
+    look(path).map_err(in_file)?;
     let mut file = File::open(path).map_err(in_file)?;
     let length = file.metadata().map_err(in_file)?.len();
     let mut start = try_with_capacity("the header of the model", 8)?;
@@ -154,7 +211,7 @@ impl Disk {
         read.map_err(|error| match error.kind() {
             // It was as long as the header tells when it was opened.
             io::ErrorKind::UnexpectedEof => cut_short(),
-            _ => failed(&self.path, &error),
+            _ => failed(&self.path, error),
         })
     }
 }

@@ -8,7 +8,7 @@ use safetensors::tensor::TensorInfo;
 use super::header::{Head, MOST_DIMENSIONS, MOST_TENSORS};
 use super::read::File;
 use super::write::Tensor;
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Result, try_string, try_with_capacity};
 
 /// Beginning of the names of tensors that are arrays of an [`Extra`].
 pub(super) const PREFIX: &str = "estimator.";
@@ -205,6 +205,7 @@ impl Extra {
                 arrays.insert(short.to_owned(), Array::read(file, info)?);
             }
         }
-        Ok(Extra { estimator: estimator.clone(), arrays })
+        let estimator = estimator.as_deref().map(|text| try_string("the text of the estimator", text)).transpose()?;
+        Ok(Extra { estimator, arrays })
     }
 }

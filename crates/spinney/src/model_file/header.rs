@@ -1,9 +1,10 @@
 //! The header of a file: JSON, of which nothing is believed.
 //!
 //! Reading goes by visitors that refuse what is not expected, so that no value is built whose size the header's length
-//! does not bound; maps of `serde_json` would also take the last of two equal names.
+//! does not bound; maps of `serde_json` would also take the last of two equal names. The parser's own memory cannot be
+//! refused without an end of the process: as much as it may take is asked of the system before it begins.
 
-use std::fmt;
+use std::{fmt, io};
 
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
@@ -12,24 +13,35 @@ use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::boosted::{BoostEntry, BoostHeader};
-use super::compressed::{CompressEntry, CompressHeader};
+use super::compressed::CompressEntry;
 use super::extra;
+use super::scores::ScoreMeaning;
 use super::{FORMAT_VERSION, Kind};
-use crate::config::Criterion;
+use crate::criterion::Criterion;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Result, out_of_memory, try_extend, try_resize, try_with_capacity};
 
+const WHAT: &str = "the header of the model";
 /// Longest header: the limit of the safetensors format.
 pub(super) const MOST_HEADER_BYTES: u64 = 100_000_000;
 /// Most tensors of a file; this crate writes a few tens.
 pub(super) const MOST_TENSORS: usize = 4096;
 /// Most dimensions of an array; numpy's limit before version 2.
 pub(super) const MOST_DIMENSIONS: usize = 32;
+/// Bytes that the parser takes beside a text, at most, for each of its bytes.
+///
+/// Strings: one for what is read of them, and three while the buffer of an escaped one grows to twice its size; in a text
+/// that is wrong two for that buffer, and three for a growing message that quotes the string. Sizes in the entry `spinney`:
+/// four for two of the text, and three times as many while their vector grows to twice its size. Tensors: 542 for one of 32
+/// dimensions, which has 114 of the text, 318 for one of one dimension, which has 52, and twice their names. The rest is for
+/// what is freed and too small for what follows.
+const PARSED_BYTES: usize = 7;
+/// Texts up to this length are parsed without asking: requests of a few kilobytes.
+const SHORT_BYTES: usize = 16 << 10;
+/// Longest quotation of a file in a message, in characters.
+const MOST_QUOTED: usize = 200;
 /// Name of the object of text entries in the header.
 const METADATA: &str = "__metadata__";
-
-const CRITERIA: [(Criterion, &str); 3] =
-    [(Criterion::Gini, "gini"), (Criterion::Entropy, "entropy"), (Criterion::Variance, "variance")];
 
 /// What holds for all trees of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,10 +49,19 @@ pub(super) struct Header {
     pub(super) n_features: usize,
     pub(super) outputs: Outputs,
     pub(super) criterion: Criterion,
-    /// Of boosted models alone.
-    pub(super) boosting: Option<BoostHeader>,
-    /// Of compressed models alone.
-    pub(super) compression: Option<CompressHeader>,
+    /// What is made of the trees.
+    pub(super) form: Form,
+}
+
+/// What a model makes of its trees.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Form {
+    /// Their mean.
+    Forest,
+    /// Stages that add up to scores.
+    Boosted(BoostHeader),
+    /// Scores.
+    Compressed(ScoreMeaning),
 }
 
 /// A proven header.
@@ -54,6 +75,11 @@ pub(super) struct Head {
 }
 
 // --- the entry `spinney` ---------------------------------------------------------------------------------------------
+
+/// A JSON object. Keys are given in alphabetical order: the same bytes whether the map sorts them or keeps the order.
+pub(super) fn object(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<String, Value>>().into()
+}
 
 /// The kind of the outputs, and their sizes.
 pub(super) fn encode_outputs(outputs: &Outputs) -> (&'static str, Value) {
@@ -135,7 +161,7 @@ struct Version {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct HeaderEntry {
     #[serde(rename = "format_version")]
     _format_version: IgnoredAny,
     #[serde(deserialize_with = "limited")]
@@ -151,53 +177,77 @@ impl Header {
     /// The entry `spinney`.
     pub(super) fn encode(&self) -> String {
         let (kind, sizes) = encode_outputs(&self.outputs);
-        let criterion = CRITERIA.iter().find(|(c, _)| *c == self.criterion).expect("all criteria are listed").1;
-        // Keys in alphabetical order: the same bytes whether the map sorts them or keeps the order.
         let entries = [
-            ("criterion", Value::from(criterion)),
+            ("criterion", Value::from(self.criterion.name())),
             ("format_version", Value::from(FORMAT_VERSION)),
             ("n_features", Value::from(self.n_features)),
             ("outputs", Value::from(kind)),
             ("sizes", sizes),
         ];
-        let boosting = self.boosting.as_ref().map(|boosting| ("boosting", boosting.encode()));
-        let compression = self.compression.as_ref().map(|compression| ("compression", compression.encode()));
-        let entries = boosting.into_iter().chain(compression).chain(entries);
-        let object: Map<String, Value> = entries.map(|(key, value)| (key.to_owned(), value)).collect();
-        Value::from(object).to_string()
+        let form = match &self.form {
+            Form::Forest => None,
+            Form::Boosted(boosting) => Some(("boosting", boosting.encode())),
+            Form::Compressed(scores) => Some(("compression", object(scores.encode()))),
+        };
+        object(form.into_iter().chain(entries)).to_string()
     }
 
     fn decode(text: &str) -> Result<Self> {
-        let broken = |e| Error::corrupt(format!("the entry `spinney`: {e}"));
+        ask_for_parser(text)?;
+        let broken = |e| not_read("the entry `spinney`", e);
         let Version { format_version } = serde_json::from_str(text).map_err(broken)?;
         if format_version != FORMAT_VERSION {
             let accepted = "1 (newer files need a newer spinney)";
             return Err(Error::invalid("format version of the model", format_version, accepted));
         }
-        let entry: Entry = serde_json::from_str(text).map_err(broken)?;
-        let criterion = CRITERIA.iter().find(|(_, name)| *name == entry.criterion);
-        let criterion = criterion.ok_or_else(|| Error::corrupt("`criterion` is unknown"))?.0;
+        let entry: HeaderEntry = serde_json::from_str(text).map_err(broken)?;
+        let criterion = Criterion::from_name(&entry.criterion);
+        let criterion = criterion.ok_or_else(|| Error::corrupt("`criterion` is unknown"))?;
         let outputs = decode_outputs(&entry.outputs, entry.sizes)?;
-        // Variance goes with all outputs: structures may have been grown on projections of them.
-        if criterion != Criterion::Variance && matches!(outputs, Outputs::Real { .. }) {
+        if !criterion.fits(&outputs) {
             return Err(Error::corrupt("the criterion does not fit the outputs"));
         }
-        let boosting = entry.boosting.map(BoostHeader::decode).transpose()?;
-        let compression = entry.compression.map(CompressHeader::decode).transpose()?;
-        if boosting.is_some() && compression.is_some() {
-            return Err(Error::corrupt("this is both a boosted and a compressed model"));
-        }
-        Ok(Header { n_features: entry.n_features as usize, outputs, criterion, boosting, compression })
+        let form = match (entry.boosting, entry.compression) {
+            (None, None) => Form::Forest,
+            (Some(boosting), None) => Form::Boosted(BoostHeader::decode(boosting)?),
+            (None, Some(compression)) => Form::Compressed(compression.decode()?),
+            (Some(_), Some(_)) => return Err(Error::corrupt("this is both a boosted and a compressed model")),
+        };
+        Ok(Header { n_features: entry.n_features as usize, outputs, criterion, form })
     }
 
     /// What the trees are of.
     pub(super) fn kind(&self) -> Kind {
-        match (&self.boosting, &self.compression) {
-            (Some(_), _) => Kind::Boosted,
-            (_, Some(_)) => Kind::Compressed,
-            _ => Kind::Forest,
+        match &self.form {
+            Form::Forest => Kind::Forest,
+            Form::Boosted(_) => Kind::Boosted,
+            Form::Compressed(_) => Kind::Compressed,
         }
     }
+}
+
+/// Asks the system for as much memory as the parser will take for a text, which cannot be refused later on. Memory that is
+/// not touched costs nothing.
+fn ask_for_parser(text: &str) -> Result<()> {
+    let n_bytes = if text.len() > SHORT_BYTES { text.len().saturating_mul(PARSED_BYTES) } else { 0 };
+    try_with_capacity::<u8>(WHAT, n_bytes).map(drop)
+}
+
+/// The error of a parser, whose message may quote the whole of what it has read: such a one is cut and not kept.
+fn not_read(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    /// Takes the beginning of what is written.
+    struct Beginning(String);
+    impl fmt::Write for Beginning {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            let left = MOST_QUOTED - self.0.chars().count();
+            self.0.extend(text.chars().take(left));
+            if self.0.chars().count() < MOST_QUOTED { Ok(()) } else { Err(fmt::Error) }
+        }
+    }
+    let mut message = Beginning(String::new());
+    let cut = fmt::write(&mut message, format_args!("{error}")).is_err();
+    let broken = Error::corrupt(format!("{what}: {}{}", message.0, if cut { "..." } else { "" }));
+    if cut { broken } else { broken.caused_by(error) }
 }
 
 // --- the JSON around it ----------------------------------------------------------------------------------------------
@@ -288,14 +338,14 @@ impl<'de> Deserialize<'de> for Raw {
 impl Head {
     /// The header `text` of a file with `n_data` bytes after it.
     pub(super) fn parse(text: &[u8], n_data: u64) -> Result<Self> {
-        let text = std::str::from_utf8(text).map_err(|e| Error::corrupt(format!("the header: {e}")))?;
-        let Raw { texts, mut tensors } =
-            serde_json::from_str(text).map_err(|e| Error::corrupt(format!("the header: {e}")))?;
+        let text = std::str::from_utf8(text).map_err(|e| not_read("the header", e))?;
+        ask_for_parser(text)?;
+        let Raw { texts, mut tensors } = serde_json::from_str(text).map_err(|e| not_read("the header", e))?;
         let entry = texts.spinney.ok_or_else(|| Error::corrupt("the header has no entry `spinney`"))?;
         let header = Header::decode(&entry)?;
         tensors.iter().try_for_each(|(name, info)| check_tensor(header.kind(), name, info))?;
         tensors.sort_by_key(|(_, info)| info.data_offsets);
-        let metadata = Metadata::new(None, tensors).map_err(|e| Error::corrupt(format!("the header: {e}")))?;
+        let metadata = Metadata::new(None, tensors).map_err(|e| not_read("the header", e))?;
         if metadata.data_len() as u64 != n_data {
             let why = format!("{n_data} bytes of arrays, the header tells of {}", metadata.data_len());
             return Err(Error::corrupt(why));
@@ -415,7 +465,10 @@ fn check_tensor(kind: Kind, name: &str, info: &TensorInfo) -> Result<()> {
         Some(name) if !extra::is_name(name) => Err(Error::corrupt("the name of an array of the estimator is no name")),
         Some(_) if !extra::is_known(info.dtype) => Err(wrong_type()),
         Some(_) => Ok(()),
-        None => Err(Error::corrupt(format!("there is a tensor `{}`, which is not known", name.escape_debug()))),
+        None => {
+            let name: String = name.chars().take(MOST_QUOTED).collect();
+            Err(Error::corrupt(format!("there is a tensor `{}`, which is not known", name.escape_debug())))
+        }
     }
 }
 
@@ -428,24 +481,57 @@ pub(super) fn text<'t>(
     tensors: impl Iterator<Item = (String, &'t TensorInfo)>,
 ) -> Result<Vec<u8>> {
     // Written out here, as a map of several entries would give them another order each time.
-    let quoted = |text: &str| Value::from(text).to_string();
-    let mut text = format!("{{\"{METADATA}\":{{");
+    let mut text = Text(Vec::new());
+    // For the length, which is known at the end.
+    text.push(&[0; 8])?;
+    text.push(format!("{{\"{METADATA}\":{{").as_bytes())?;
     if let Some(estimator) = estimator {
-        text += &format!("\"estimator\":{},", quoted(estimator));
+        text.push(b"\"estimator\":")?;
+        text.push_quoted(estimator)?;
+        text.push(b",")?;
     }
-    text += &format!("\"spinney\":{}}}", quoted(&header.encode()));
+    text.push(b"\"spinney\":")?;
+    text.push_quoted(&header.encode())?;
+    text.push(b"}")?;
     for (name, info) in tensors {
         let info = serde_json::to_string(info).expect("names and numbers are always JSON");
-        text += &format!(",{}:{info}", quoted(&name));
+        text.push(b",")?;
+        text.push_quoted(&name)?;
+        text.push(format!(":{info}").as_bytes())?;
     }
-    text.push('}');
-    let length = text.len().next_multiple_of(8);
+    text.push(b"}")?;
+    let Text(mut bytes) = text;
+    let length = (bytes.len() - 8).next_multiple_of(8);
     if length as u64 > MOST_HEADER_BYTES {
-        return Err(Error::invalid("the header of the model", format!("{length} bytes"), "at most 100 000 000 bytes"));
+        return Err(Error::invalid(WHAT, format!("{length} bytes"), "at most 100 000 000 bytes"));
     }
-    let mut bytes = try_with_capacity("the header of the model", 8 + length)?;
-    bytes.extend_from_slice(&(length as u64).to_le_bytes());
-    bytes.extend_from_slice(text.as_bytes());
-    bytes.resize(8 + length, b' ');
+    try_resize(WHAT, &mut bytes, 8 + length, b' ')?;
+    bytes[..8].copy_from_slice(&(length as u64).to_le_bytes());
     Ok(bytes)
+}
+
+/// A text that grows, whose memory may be refused.
+struct Text(Vec<u8>);
+
+impl Text {
+    fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        try_extend(WHAT, &mut self.0, bytes.iter().copied())
+    }
+
+    /// A string of JSON.
+    fn push_quoted(&mut self, text: &str) -> Result<()> {
+        // The one thing that writing a string to memory can end with.
+        serde_json::to_writer(&mut *self, text).map_err(|_| out_of_memory::<u8>(WHAT, self.0.len() + text.len()))
+    }
+}
+
+impl io::Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

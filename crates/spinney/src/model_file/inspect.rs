@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::FORMAT_VERSION;
 use super::disk;
-use super::header::Head;
-use crate::config::Criterion;
+use super::header::{Form, Head};
+use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::Result;
 
@@ -97,20 +97,27 @@ fn summary(head: Head, n_bytes: u64) -> Summary {
         let length = (end - start) as u64;
         Some(TensorSummary { name, dtype, shape, n_bytes: length, share: length as f64 / n_bytes as f64 })
     });
-    let header = &head.header;
-    let boosted = header.boosting.as_ref().map(|boosting| &boosting.outputs);
-    let compressed = header.compression.as_ref().map(|compression| &compression.outputs);
+    let tensors = tensors.collect();
+    let (n_trees, n_nodes) = (head.length("n_nodes").unwrap_or(0), head.length("features").unwrap_or(0));
+    let n_header_bytes = n_bytes - head.metadata.data_len() as u64;
+    let Head { header, estimator, .. } = head;
+    let kind = header.kind();
+    let outputs = match header.form {
+        Form::Forest => header.outputs,
+        Form::Boosted(boosting) => boosting.scores.outputs,
+        Form::Compressed(scores) => scores.outputs,
+    };
     Summary {
         format_version: FORMAT_VERSION,
-        kind: header.kind(),
-        outputs: boosted.or(compressed).unwrap_or(&header.outputs).clone(),
+        kind,
+        outputs,
         criterion: header.criterion,
         n_features: header.n_features,
-        n_trees: head.length("n_nodes").unwrap_or(0),
-        n_nodes: head.length("features").unwrap_or(0),
+        n_trees,
+        n_nodes,
         n_bytes,
-        n_header_bytes: n_bytes - head.metadata.data_len() as u64,
-        tensors: tensors.collect(),
-        estimator: head.estimator.clone(),
+        n_header_bytes,
+        tensors,
+        estimator,
     }
 }

@@ -12,8 +12,8 @@
 //! use spinney::model_file::{Model, inspect};
 //!
 //! # let (x, y) = (array![[0.0f32], [1.0]], array![[0.0], [5.0]]);
-//! # let config = ForestConfig { n_trees: 3, ..ForestConfig::extra_trees(Criterion::Variance) };
-//! # let forest = config.fit(&x.view().into(), &Targets::Real(y.view()), None, &Control::default())?;
+//! # let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(3);
+//! # let forest = config.fit((&x, &y), &Control::default())?;
 //! # let path = std::env::temp_dir().join(format!("spinney-{}.safetensors", std::process::id()));
 //! forest.save(&path)?;
 //! assert_eq!(inspect(&path)?.n_trees, 3);
@@ -39,7 +39,7 @@
 //! | `split_impurity`, `leaf_impurity` | splits, leaves | impurity; `leaf_impurity` is absent when all are zero |
 //! | `n_node_samples` | leaves or nodes | distinct samples; per node only if splits are not the sums of their leaves |
 //! | `weights` | leaves or nodes | total weight, likewise; absent when equal to `n_node_samples`, in trees of rows to `row_units` |
-//! | `leaf_layout` | trees | bit 0: cells are sparse; 1: cells are amounts of a total; 2: leaves are rows; 3, 4: means were float32, float16; 5: columns have scales |
+//! | `leaf_layout` | trees | bit 0: cells are sparse; 1: cells are amounts of a total; 2: leaves are rows; 3, 4: means were float32, float16; 5: columns have scales; 6: classes were left out, so that frequencies sum to less than one |
 //! | `leaf_sizes` | leaves of sparse trees | number of cells |
 //! | `leaf_columns` | cells of sparse trees | columns, rising in each leaf |
 //! | `leaf_amounts` | cells | amounts, or means |
@@ -70,9 +70,11 @@
 //! Of the header: at most 100 MB of UTF-8 and JSON, at most 4096 tensors, each name once, arrays that follow one another
 //! without gaps and fill the file, the type and the number of dimensions of each tensor, lengths that fit each other. Of
 //! the trees: one parent for each node, features in range, finite thresholds and values, positive totals, columns and rows
-//! that rise and are there. Lengths are compared with the bytes that are there before anything is allocated, and what the
-//! header tells of is asked of the system before the arrays are read. A model takes at most 8 bytes for each byte of its
-//! file, those of whole numbers which a file stores in one byte and a model in eight, and about a kilobyte for each tree.
+//! that rise and are there, frequencies of the classes of an output that sum to one: exactly where they are amounts of a
+//! total, within the rounding of float16 (2⁻⁹ in all, and 2⁻²³ for each class) where they are floats. Lengths are compared
+//! with the bytes that are there before anything is allocated. What the parser of the header may take is asked of the system
+//! before it begins, and what the header tells of before the arrays are read. A model takes at most 8 bytes for each byte of
+//! its file, those of whole numbers which a file stores in one byte and a model in eight, and about a kilobyte for each tree.
 //!
 //! # Cost
 //!
@@ -80,16 +82,21 @@
 //! of the file is in memory. Offsets have 64 bits: files may be larger than 4 GB, and tensors longer than 2³¹. A single tree
 //! has fewer than 2³² nodes, and so have its leaves cells.
 
+mod amounts;
 mod bits;
 mod boosted;
 mod compressed;
 mod disk;
 mod extra;
+mod frequencies;
 mod header;
 mod inspect;
 mod model;
+mod names;
+mod places;
 mod read;
 mod rows;
+mod scores;
 mod validate;
 mod write;
 
@@ -111,6 +118,8 @@ const SINGLE: u8 = 8;
 const HALF: u8 = 16;
 /// Bit of `leaf_layout`: columns have scales.
 const SCALED: u8 = 32;
+/// Bit of `leaf_layout`: classes of small frequency were left out of some leaf.
+const PARTIAL: u8 = 64;
 
 #[cfg(test)]
 mod tests;

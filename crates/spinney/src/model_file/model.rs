@@ -13,6 +13,7 @@ use crate::forest::Forest;
 
 /// A model of any kind.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Model {
     /// Trees whose mean is the prediction; a tree on its own is a forest of one.
     Forest(Forest),
@@ -159,7 +160,9 @@ macro_rules! files {
             /// Writes the model to a file, in the format of [`crate::model_file`].
             ///
             /// The file is written beside the old one and takes its name when it is whole and on the disk: a crash or an
-            /// error leaves the old file as it was. Of a symbolic link the file that it leads to is written.
+            /// error leaves the old file as it was. The new file has the mode of the old one and, where the system allows it,
+            /// its owner. Of a symbolic link the file that it leads to is written. Devices, named pipes and sockets are
+            /// refused before anything is written.
             ///
             /// # Errors
             /// Those of `to_bytes`, and [`crate::ErrorKind::File`] with the path and what the system says.

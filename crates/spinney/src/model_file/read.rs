@@ -32,7 +32,7 @@ enum Arrays<'a> {
 /// A tensor that is read from its beginning to its end, in pieces that are used before the next is read: of a file on the
 /// disk no more is in memory.
 #[derive(Debug)]
-pub(super) struct Stream<'f> {
+pub(super) struct TensorReader<'f> {
     name: &'static str,
     dtype: Dtype,
     /// Numbers that are left.
@@ -78,27 +78,27 @@ pub(super) enum Numbers<'a> {
 macro_rules! with_numbers {
     ($numbers:expr, |$iter:ident| $body:expr) => {
         match $numbers {
-            Numbers::U8(v) => {
+            $crate::model_file::read::Numbers::U8(v) => {
                 let $iter = v.iter().map(|b| f64::from(b[0]));
                 $body
             }
-            Numbers::U16(v) => {
+            $crate::model_file::read::Numbers::U16(v) => {
                 let $iter = v.iter().map(|b| f64::from(u16::from_le_bytes(*b)));
                 $body
             }
-            Numbers::U32(v) => {
+            $crate::model_file::read::Numbers::U32(v) => {
                 let $iter = v.iter().map(|b| f64::from(u32::from_le_bytes(*b)));
                 $body
             }
-            Numbers::F16(v) => {
-                let $iter = v.iter().map(|b| Half::decode(u16::from_le_bytes(*b)));
+            $crate::model_file::read::Numbers::F16(v) => {
+                let $iter = v.iter().map(|b| $crate::tree::leaves::Half::decode(u16::from_le_bytes(*b)));
                 $body
             }
-            Numbers::F32(v) => {
+            $crate::model_file::read::Numbers::F32(v) => {
                 let $iter = v.iter().map(|b| f64::from(f32::from_le_bytes(*b)));
                 $body
             }
-            Numbers::F64(v) => {
+            $crate::model_file::read::Numbers::F64(v) => {
                 let $iter = v.iter().map(|b| f64::from_le_bytes(*b));
                 $body
             }
@@ -110,19 +110,23 @@ macro_rules! with_numbers {
 macro_rules! with_whole {
     ($numbers:expr, $name:expr, |$iter:ident| $body:expr) => {
         match $numbers {
-            Numbers::U8(v) => {
+            $crate::model_file::read::Numbers::U8(v) => {
                 let $iter = v.iter().map(|b| u32::from(b[0]));
                 $body
             }
-            Numbers::U16(v) => {
+            $crate::model_file::read::Numbers::U16(v) => {
                 let $iter = v.iter().map(|b| u32::from(u16::from_le_bytes(*b)));
                 $body
             }
-            Numbers::U32(v) => {
+            $crate::model_file::read::Numbers::U32(v) => {
                 let $iter = v.iter().map(|b| u32::from_le_bytes(*b));
                 $body
             }
-            _ => Err(Error::corrupt(format!("`{}` is not of whole numbers", $name))),
+            $crate::model_file::read::Numbers::F16(_)
+            | $crate::model_file::read::Numbers::F32(_)
+            | $crate::model_file::read::Numbers::F64(_) => {
+                Err(Error::corrupt(format!("`{}` is not of whole numbers", $name)))
+            }
         }
     };
 }
@@ -158,7 +162,7 @@ impl<'a> File<'a> {
     }
 
     /// Tensor `name`, if there is one.
-    pub(super) fn optional(&self, name: &'static str) -> Result<Option<Stream<'_>>> {
+    pub(super) fn optional(&self, name: &'static str) -> Result<Option<TensorReader<'_>>> {
         let Some((dtype, place)) = self.place(name) else { return Ok(None) };
         Numbers::new(dtype, &[]).ok_or_else(|| Error::corrupt(format!("`{name}` is of type {dtype:?}")))?;
         let left = (place.1 - place.0) / (dtype.bitsize() / 8);
@@ -166,11 +170,11 @@ impl<'a> File<'a> {
             Arrays::Memory(data) => Bytes::Memory(lent(data, name, place)?),
             Arrays::Disk(disk) => Bytes::Disk { disk, at: disk.place(place.0), piece: Vec::new(), used: 0 },
         };
-        Ok(Some(Stream { name, dtype, left, bytes }))
+        Ok(Some(TensorReader { name, dtype, left, bytes }))
     }
 
     /// Tensor `name`.
-    pub(super) fn required(&self, name: &'static str) -> Result<Stream<'_>> {
+    pub(super) fn required(&self, name: &'static str) -> Result<TensorReader<'_>> {
         self.optional(name)?.ok_or_else(|| Error::corrupt(format!("there is no `{name}`")))
     }
 
@@ -238,7 +242,7 @@ impl<'f> Whole<'f> {
     }
 }
 
-impl Stream<'_> {
+impl TensorReader<'_> {
     /// How many numbers are left.
     pub(super) fn len(&self) -> usize {
         self.left

@@ -1,13 +1,16 @@
 //! Leaves that are rows of y, and the sets of rows that they are of: see the tables of `model_file`.
 //!
 //! Sets are written once each. Reading proves that the rows of a leaf rise and are in their set, that units are whole and
-//! positive, and that the slots of a row rise and are columns of predictions, as for leaves that hold values.
+//! positive, and that the slots of a row rise and are columns of predictions, as for leaves that hold values; those of
+//! classes are one class of each output.
 
 use std::sync::Arc;
 
+use super::amounts::{counts, means, scales};
 use super::bits::{Bits, packed, width_below};
-use super::read::{File, Numbers, Stream, Whole, with_whole};
-use super::validate::{Places, counts, means, scales, sum_up};
+use super::places::{Places, sum_up};
+use super::read::{File, TensorReader, Whole, with_whole};
+
 use super::write::{Tensor, narrowest, type_bits};
 use super::{COUNTS, HALF, SCALED, SINGLE};
 use crate::data::Outputs;
@@ -27,7 +30,7 @@ const MOST_UNITS: f64 = (1u64 << 53) as f64;
 fn rows(tree: &Tree) -> Option<(&[u32], &Indices, &Arc<StoredRows>)> {
     match &tree.leaves.layout {
         Layout::Rows { ptr, ids, stored } => Some((ptr, ids, stored)),
-        _ => None,
+        Layout::Dense | Layout::Sparse { .. } => None,
     }
 }
 
@@ -36,7 +39,7 @@ pub(super) fn weights_follow(tree: &Tree) -> bool {
     let Some((ptr, ..)) = rows(tree) else { return false };
     let units = &tree.leaves.amounts;
     tree.nodes.iter().enumerate().all(|(i, node)| {
-        let right = node.right as usize;
+        let right = node.right() as usize;
         let weight = if node.is_leaf() {
             (ptr[right]..ptr[right + 1]).map(|row| units.at(row as usize)).sum::<f64>()
         } else {
@@ -144,8 +147,8 @@ pub(super) struct RowTensors<'f> {
     ids: Option<Bits<'f>>,
     id_bits: u32,
     ends: Option<Bits<'f>>,
-    units: Option<Stream<'f>>,
-    set: Option<Stream<'f>>,
+    units: Option<TensorReader<'f>>,
+    set: Option<TensorReader<'f>>,
     sets: Vec<Arc<StoredRows>>,
 }
 
@@ -173,7 +176,7 @@ impl<'f> RowTensors<'f> {
 
     pub(super) fn finish(&self) -> Result<()> {
         [self.ids, self.ends].into_iter().flatten().try_for_each(Bits::finish)?;
-        [&self.units, &self.set].into_iter().flatten().try_for_each(Stream::finish)
+        [&self.units, &self.set].into_iter().flatten().try_for_each(TensorReader::finish)
     }
 
     /// Rows of the next tree that has some.
@@ -271,22 +274,24 @@ fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
                 }
                 StoredValues::Numbers { values, scales }
             } else {
-                slots_of(there(&mut sizes, "set_sizes")?, n_rows, &mut slots, width)?
+                let found = slots_of(there(&mut sizes, "set_sizes")?, n_rows, &mut slots, width)?;
+                check_classes(&found, &file.head.header.outputs)?;
+                found
             };
             sets.push(Arc::new(StoredRows { n_rows, width, values }));
         }
     }
-    [layouts, sizes, values, factors].iter().flatten().try_for_each(Stream::finish)?;
+    [layouts, sizes, values, factors].iter().flatten().try_for_each(TensorReader::finish)?;
     slots.map_or(Ok(()), Bits::finish)?;
     Ok(sets)
 }
 
-fn there<'s, 'f>(stream: &'s mut Option<Stream<'f>>, name: &str) -> Result<&'s mut Stream<'f>> {
+fn there<'s, 'f>(stream: &'s mut Option<TensorReader<'f>>, name: &str) -> Result<&'s mut TensorReader<'f>> {
     stream.as_mut().ok_or_else(|| Error::corrupt(format!("there is no `{name}`")))
 }
 
 fn slots_of(
-    sizes: &mut Stream<'_>,
+    sizes: &mut TensorReader<'_>,
     n_rows: usize,
     stored: &mut Option<Bits<'_>>,
     width: usize,
@@ -322,4 +327,24 @@ fn slots_of(
         }
     }
     Ok(StoredValues::Slots { ptr, slots })
+}
+
+/// Proves that a row has one class of each output, where outputs are classes.
+fn check_classes(values: &StoredValues, outputs: &Outputs) -> Result<()> {
+    let (StoredValues::Slots { ptr, slots }, Outputs::Classes { n_classes }) = (values, outputs) else {
+        return Ok(());
+    };
+    let has_each = |row: &[u32]| {
+        let mut columns = 0..0;
+        let mut has = |(output, &k): (usize, &u32)| {
+            columns = columns.end..columns.end + k;
+            columns.contains(&slots.at(row[0] as usize + output))
+        };
+        (row[1] - row[0]) as usize == n_classes.len() && n_classes.iter().enumerate().all(&mut has)
+    };
+    if ptr.windows(2).all(has_each) {
+        Ok(())
+    } else {
+        Err(Error::corrupt("a stored row has not one class of each output"))
+    }
 }

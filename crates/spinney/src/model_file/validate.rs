@@ -3,19 +3,24 @@
 //! Structure is not trusted but built: children follow from the leaf marks in pre-order, so each node has one parent and
 //! comes after it, or the marks do not close the tree where it must end.
 
-use std::ops::{Add, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 use safetensors::Dtype;
 
 use super::Kind;
+use super::amounts::{counts, means, scales};
+use super::frequencies::{Sums, sums};
 use super::header::Head;
-use super::read::{File, Numbers, Stream, with_numbers, with_whole};
+use super::places::{Places, place, sum_up};
+use super::read::{File, TensorReader, with_numbers, with_whole};
 use super::rows::{Packed, RowLists, RowTensors};
-use super::{COUNTS, HALF, ROWS, SCALED, SINGLE, SPARSE};
+use super::scores::check_scores;
+use super::{COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_filled, try_reserve, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::Forest;
+use crate::partition::decision::Decision;
 use crate::tree::leaves::{Amounts, Half, Indices, Layout, StoredRows, StoredValues};
 use crate::tree::{LeafTable, Node, Tree};
 
@@ -40,8 +45,9 @@ impl Forest {
         if trees.is_empty() {
             return Err(Error::corrupt("there are no trees"));
         }
-        check_sum(largest_values(&trees))?;
-        Ok(Forest { n_features: header.n_features, outputs: header.outputs.clone(), trees })
+        let forest = Forest { n_features: header.n_features, outputs: header.outputs.try_clone()?, trees };
+        check_scores(&forest.additive()?)?;
+        Ok(forest)
     }
 }
 
@@ -79,7 +85,7 @@ pub(super) fn trees(file: &File<'_>) -> Result<Vec<Arc<Tree>>> {
 }
 
 /// The largest magnitude of a value of each tree: a prediction by the tree is no larger.
-pub(super) fn largest_values(trees: &[Arc<Tree>]) -> impl Iterator<Item = f64> + '_ {
+pub(super) fn largest_values<'t>(trees: &'t [&'t Tree]) -> impl Iterator<Item = f64> + 't {
     let mut last: Option<(&Arc<StoredRows>, f64)> = None;
     trees.iter().map(move |tree| match tree.leaves.stored_rows() {
         // Frequencies.
@@ -88,7 +94,7 @@ pub(super) fn largest_values(trees: &[Arc<Tree>]) -> impl Iterator<Item = f64> +
         // Means of stored rows; most trees have the same.
         Some(stored) => match last {
             Some((before, value)) if Arc::ptr_eq(before, stored) => value,
-            _ => {
+            Some(_) | None => {
                 let value = match &stored.values {
                     StoredValues::Slots { .. } => 1.0,
                     StoredValues::Numbers { values, scales } => largest(values, scales.as_deref()),
@@ -130,18 +136,18 @@ pub(super) fn check_sum(magnitudes: impl Iterator<Item = f64>) -> Result<()> {
 struct Tensors<'f> {
     /// One for all trees.
     outputs: Arc<Outputs>,
-    features: Stream<'f>,
-    thresholds: Stream<'f>,
-    split_impurity: Stream<'f>,
-    leaf_impurity: Option<Stream<'f>>,
+    features: TensorReader<'f>,
+    thresholds: TensorReader<'f>,
+    split_impurity: TensorReader<'f>,
+    leaf_impurity: Option<TensorReader<'f>>,
     n_node_samples: Statistic<'f>,
     weights: Option<Statistic<'f>>,
-    leaf_layout: Stream<'f>,
-    leaf_sizes: Stream<'f>,
-    leaf_columns: Stream<'f>,
-    leaf_amounts: Stream<'f>,
-    leaf_scales: Option<Stream<'f>>,
-    leaf_totals: Option<Stream<'f>>,
+    leaf_layout: TensorReader<'f>,
+    leaf_sizes: TensorReader<'f>,
+    leaf_columns: TensorReader<'f>,
+    leaf_amounts: TensorReader<'f>,
+    leaf_scales: Option<TensorReader<'f>>,
+    leaf_totals: Option<TensorReader<'f>>,
     rows: RowTensors<'f>,
     places: Places,
 }
@@ -149,22 +155,8 @@ struct Tensors<'f> {
 /// A number of each node, stored for all nodes or for leaves only.
 #[derive(Debug)]
 struct Statistic<'f> {
-    stream: Stream<'f>,
+    stream: TensorReader<'f>,
     of_all_nodes: bool,
-}
-
-/// Which nodes of a tree are leaves and which are splits. The loops over them have no branch for either, which no
-/// processor could foretell.
-#[derive(Debug, Default)]
-pub(super) struct Places {
-    /// Nodes that are leaves, rising. While a tree grows, the first `n_leaves`.
-    pub(super) leaves: Vec<u32>,
-    /// Nodes that are splits, rising. While a tree grows, the first `n_splits`.
-    splits: Vec<u32>,
-    /// Splits that have no right child yet: as many as `n_splits` is above `n_leaves`.
-    open: Vec<u32>,
-    n_leaves: usize,
-    n_splits: usize,
 }
 
 impl<'f> Tensors<'f> {
@@ -175,9 +167,9 @@ impl<'f> Tensors<'f> {
             return Err(Error::corrupt("`thresholds` are not float32"));
         }
         let n_nodes = features.len();
-        let statistic = |stream: Stream<'f>| Statistic { of_all_nodes: stream.len() == n_nodes, stream };
+        let statistic = |stream: TensorReader<'f>| Statistic { of_all_nodes: stream.len() == n_nodes, stream };
         Ok(Tensors {
-            outputs: Arc::new(file.head.header.outputs.clone()),
+            outputs: Arc::new(file.head.header.outputs.try_clone()?),
             features,
             thresholds,
             split_impurity: file.required("split_impurity")?,
@@ -209,7 +201,7 @@ impl<'f> Tensors<'f> {
         let optional = [&self.leaf_impurity, &self.leaf_scales, &self.leaf_totals].into_iter().flatten();
         let weights = self.weights.as_ref().map(|weights| &weights.stream);
         self.rows.finish()?;
-        required.into_iter().chain(optional).chain(weights).try_for_each(Stream::finish)
+        required.into_iter().chain(optional).chain(weights).try_for_each(TensorReader::finish)
     }
 
     fn next_tree(&mut self, file: &File<'_>, n_nodes: usize) -> Result<Tree> {
@@ -232,6 +224,13 @@ impl<'f> Tensors<'f> {
             Some(lists) => rows_table(lists, layout)?,
             None => self.leaves(&weighted_n_node_samples, header.outputs.width(), layout)?,
         };
+        match (sums(&leaves, &header.outputs), layout & PARTIAL != 0) {
+            (Sums::One, false) | (Sums::Less, true) => {}
+            (Sums::One, true) => return Err(Error::corrupt("a tree is said to lack classes, and lacks none")),
+            (Sums::Less, false) | (Sums::Wrong, _) => {
+                return Err(Error::corrupt("the frequencies of the classes of a leaf do not sum to one"));
+            }
+        }
         Ok(Tree {
             n_features: header.n_features,
             outputs: Arc::clone(&self.outputs),
@@ -249,6 +248,9 @@ impl<'f> Tensors<'f> {
     fn nodes(&mut self, n_nodes: usize, n_features: usize) -> Result<Vec<Node>> {
         let n_splits = n_nodes / 2;
         self.features.check(n_nodes)?;
+        if n_nodes > Node::MOST {
+            return Err(Error::corrupt(format!("{n_nodes} nodes in a tree, at most {}", Node::MOST)));
+        }
         self.thresholds.check(n_splits)?;
         let mut nodes = try_with_capacity(WHAT, n_nodes)?;
         let places = &mut self.places;
@@ -266,7 +268,7 @@ impl<'f> Tensors<'f> {
             with_numbers!(piece, |thresholds| {
                 for (threshold, &split) in thresholds.zip(places) {
                     finite &= threshold.is_finite();
-                    nodes[split as usize].threshold = threshold as f32;
+                    nodes[split as usize].set_decision(Decision::at_most(threshold as f32));
                 }
             });
             if finite { Ok(()) } else { Err(Error::corrupt("a threshold is not finite")) }
@@ -361,96 +363,6 @@ impl<'f> Tensors<'f> {
         }
         Ok((Layout::Sparse { ptr, columns }, n_cells))
     }
-}
-
-fn not_one_tree() -> Error {
-    Error::corrupt("`features` are not the nodes of one tree in pre-order")
-}
-
-impl Places {
-    /// Room for a tree of `n_nodes`, of which none is known.
-    fn begin(&mut self, n_nodes: usize) -> Result<()> {
-        // Room for one more than there may be: `grow` writes before it knows which kind a node is of.
-        let n = n_nodes / 2 + 1;
-        for places in [&mut self.leaves, &mut self.splits, &mut self.open] {
-            try_reserve(WHAT, places, n.saturating_sub(places.len()))?;
-            places.resize(n, 0);
-        }
-        (self.n_leaves, self.n_splits) = (0, 0);
-        Ok(())
-    }
-
-    /// More nodes, of these features in pre-order.
-    fn grow(
-        &mut self,
-        features: impl Iterator<Item = u32>,
-        leaf_mark: u32,
-        n_features: usize,
-        nodes: &mut Vec<Node>,
-    ) -> Result<()> {
-        let Places { leaves, splits, open, n_leaves, n_splits } = self;
-        let most_splits = splits.len() - 1;
-        for feature in features {
-            // Leaves close splits: as many are open as there are more splits, and one leaf more closes the tree.
-            if *n_leaves > *n_splits {
-                return Err(not_one_tree());
-            }
-            let n_open = *n_splits - *n_leaves;
-            let is_leaf = feature == leaf_mark;
-            if !is_leaf & ((feature as usize >= n_features) | (*n_splits == most_splits)) {
-                return Err(if feature as usize >= n_features {
-                    Error::corrupt(format!("feature {feature} of {n_features}"))
-                } else {
-                    // More splits than leaves: the marks do not close the tree.
-                    not_one_tree()
-                });
-            }
-            let here = nodes.len() as u32;
-            leaves[*n_leaves] = here;
-            splits[*n_splits] = here;
-            open[n_open] = here;
-            let right = if is_leaf { *n_leaves as u32 } else { 0 };
-            nodes.push(Node { feature: if is_leaf { Node::LEAF } else { feature }, threshold: 0.0, right });
-            if !(is_leaf & (n_open == 0)) {
-                // After a leaf, the last open split has its left children. A split writes to itself, for the time being.
-                nodes[open[n_open - usize::from(is_leaf)] as usize].right = here + 1;
-            }
-            *n_leaves += usize::from(is_leaf);
-            *n_splits += usize::from(!is_leaf);
-        }
-        Ok(())
-    }
-
-    /// Proves that the tree is closed.
-    fn end(&mut self) -> Result<()> {
-        self.leaves.truncate(self.n_leaves);
-        self.splits.truncate(self.n_splits);
-        if self.n_leaves == self.n_splits + 1 { Ok(()) } else { Err(not_one_tree()) }
-    }
-}
-
-/// Puts the next numbers of `stream`, one after the other, to those `places` among `values`.
-fn place<T>(
-    stream: &mut Stream<'_>,
-    places: &[u32],
-    values: &mut [T],
-    cast: impl Fn(f64) -> T,
-    is_right: impl Fn(f64) -> bool,
-    wrong: impl Fn() -> Error,
-) -> Result<()> {
-    let mut rest = places;
-    stream.pieces(places.len(), |numbers| {
-        let (places, later) = rest.split_at(numbers.len());
-        rest = later;
-        let mut all_right = true;
-        with_numbers!(numbers, |numbers| {
-            for (number, &place) in numbers.zip(places) {
-                all_right &= is_right(number);
-                values[place as usize] = cast(number);
-            }
-        });
-        if all_right { Ok(()) } else { Err(wrong()) }
-    })
 }
 
 /// Whether the columns of each leaf rise strictly: where they do not, a leaf ends.
@@ -554,18 +466,11 @@ fn is_positive(number: f64) -> bool {
     (number > 0.0) & (number < f64::INFINITY)
 }
 
-/// Fills the splits among `values` of all nodes with the sums of their children.
-pub(super) fn sum_up<T: Copy + Add<Output = T>>(nodes: &[Node], places: &Places, values: &mut [T]) {
-    for i in places.splits.iter().rev().map(|&i| i as usize) {
-        values[i] = values[i + 1] + values[nodes[i].right as usize];
-    }
-}
-
 /// Whether leaves may be laid out so.
 fn is_known(layout: u8) -> bool {
     let type_bits = layout & (SINGLE | HALF | SCALED);
     let no_type = layout & (COUNTS | ROWS) != 0;
-    layout < 2 * SCALED
+    layout < 2 * PARTIAL
         && layout & (ROWS | SPARSE) != ROWS | SPARSE
         && type_bits & (SINGLE | HALF) != SINGLE | HALF
         && type_bits != SCALED
@@ -580,80 +485,4 @@ fn rows_table(lists: RowLists, layout: u8) -> Result<LeafTable> {
     } else {
         Err(Error::corrupt("the stored rows are of another kind than the leaves"))
     }
-}
-
-/// Scales of one tree or set: powers of two.
-pub(super) fn scales(stored: &mut Option<Stream<'_>>, width: usize) -> Result<Vec<f64>> {
-    let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there are no scales"))?;
-    let scales = stored.collect(WHAT, width, |scale| scale)?;
-    let is_power = |scale: &f64| scale.is_normal() && *scale > 0.0 && scale.to_bits().trailing_zeros() >= 52;
-    if scales.iter().all(is_power) { Ok(scales) } else { Err(Error::corrupt("a scale is no power of two")) }
-}
-
-/// The next `n` whole numbers in the narrowest type, as the tree that was saved had them.
-pub(super) fn counts(stream: &mut Stream<'_>, n: usize) -> Result<Amounts> {
-    match stream.dtype() {
-        Dtype::U8 => {
-            stream.check(n)?;
-            let mut v: Vec<u8> = try_with_capacity(WHAT, n)?;
-            stream.pieces(n, |piece| {
-                if let Numbers::U8(bytes) = piece {
-                    v.extend_from_slice(bytes.as_flattened());
-                }
-                Ok(())
-            })?;
-            Ok(Amounts::U8(v))
-        }
-        Dtype::U16 => narrowed(stream.collect(WHAT, n, |amount| amount as u16)?, Amounts::U16),
-        Dtype::U32 => narrowed(stream.whole(WHAT, n)?, Amounts::U32),
-        _ => {
-            let v = stream.collect(WHAT, n, |amount| amount)?;
-            if !v.iter().all(|&amount| amount.is_finite() && amount >= 0.0 && amount.fract() == 0.0) {
-                return Err(Error::corrupt("an amount of a leaf is not a whole number"));
-            }
-            narrowed(v, Amounts::F64)
-        }
-    }
-}
-
-/// Whole numbers in the narrowest type that holds them: as they are, in an array of type `same`, where there is none.
-fn narrowed<T: Copy + Default + PartialOrd + Into<f64>>(v: Vec<T>, same: fn(Vec<T>) -> Amounts) -> Result<Amounts> {
-    let most: f64 = v.iter().fold(T::default(), |most, &amount| if amount > most { amount } else { most }).into();
-    let numbers = v.iter().map(|&amount| -> f64 { amount.into() });
-    Ok(match size_of::<T>() {
-        _ if most <= u8::MAX.into() => Amounts::U8(try_collected(WHAT, numbers.map(|amount| amount as u8))?),
-        3.. if most <= u16::MAX.into() => Amounts::U16(try_collected(WHAT, numbers.map(|amount| amount as u16))?),
-        5.. if most <= u32::MAX.into() => Amounts::U32(try_collected(WHAT, numbers.map(|amount| amount as u32))?),
-        _ => same(v),
-    })
-}
-
-/// The next `n` finite numbers, of the type that `layout` tells of.
-pub(super) fn means(stream: &mut Stream<'_>, n: usize, layout: u8) -> Result<Amounts> {
-    fn all<T>(
-        stream: &mut Stream<'_>,
-        n: usize,
-        is_exact: impl Fn(f64) -> bool,
-        cast: impl Fn(f64) -> T,
-    ) -> Result<Vec<T>> {
-        stream.check(n)?;
-        let mut v = try_with_capacity(WHAT, n)?;
-        stream.pieces(n, |piece| {
-            if !piece.all(f64::is_finite) {
-                return Err(Error::corrupt("a value of a leaf is not finite"));
-            }
-            if !piece.all(&is_exact) {
-                return Err(Error::corrupt("a value of a leaf has more bits than its type"));
-            }
-            with_numbers!(piece, |numbers| v.extend(numbers.map(&cast)));
-            Ok(())
-        })?;
-        Ok(v)
-    }
-    let in_half = |v: f64| v.abs() <= Half::LARGEST && f64::from(Half::nearest(v)) == v;
-    Ok(match layout & (SINGLE | HALF) {
-        SINGLE => Amounts::F32(all(stream, n, |v| f64::from(v as f32) == v, |v| v as f32)?),
-        HALF => Amounts::F16(all(stream, n, in_half, Half::nearest)?),
-        _ => Amounts::F64(all(stream, n, |_| true, |v| v)?),
-    })
 }

@@ -8,9 +8,10 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorInfo;
 
 use super::extra::Extra;
-use super::header::{self, Header};
-use super::{COUNTS, HALF, ROWS, SCALED, SINGLE, SPARSE, disk, rows};
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use super::frequencies::{Sums, sums};
+use super::header::{self, Form, Header};
+use super::{COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE, disk, rows};
+use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::Forest;
 use crate::tree::Tree;
 use crate::tree::leaves::{Amounts, Half, Indices, Layout};
@@ -53,7 +54,7 @@ impl Forest {
     pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
         let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "without trees", "at least one tree"))?;
         let (n_features, outputs) = (self.n_features, self.outputs.clone());
-        let header = Header { n_features, outputs, criterion: first.criterion, boosting: None, compression: None };
+        let header = Header { n_features, outputs, criterion: first.criterion, form: Form::Forest };
         Parts::new(&header, tensors(&self.trees, n_features)?, extra)
     }
 }
@@ -88,12 +89,13 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
             Amounts::F16(_) | Amounts::F32(_) | Amounts::F64(_) => None,
         })
     };
+    let layouts = try_collected(WHAT, all.iter().map(|tree| layout(tree)))?;
     let mut tensors = vec![
         narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
         features(all, n_features)?,
-        floats("thresholds", || splits().map(|(tree, i)| tree.nodes[i].threshold))?,
+        floats("thresholds", || splits().map(|(tree, i)| tree.nodes[i].threshold()))?,
         narrowest("split_impurity", || splits().map(|(tree, i)| tree.impurity[i]))?,
-        narrowest("leaf_layout", || trees().map(|tree| layout(tree).into()))?,
+        narrowest("leaf_layout", || layouts.iter().copied().map(f64::from))?,
         narrowest("leaf_sizes", || {
             sparse().flat_map(|tree| (0..tree.n_leaves()).map(|leaf| tree.leaves.range(leaf).len() as f64))
         })?,
@@ -129,7 +131,7 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
     }
     let totals = || {
         let with_total = |(tree, i): (&'_ Tree, usize)| {
-            tree.leaves.total(tree.nodes[i].right as usize).map(|total| (total, weight(tree, i)))
+            tree.leaves.total(tree.nodes[i].right() as usize).map(|total| (total, weight(tree, i)))
         };
         placed.iter().filter(|placed| !placed.tree.leaves.has_rows()).flat_map(Placed::leaves).filter_map(with_total)
     };
@@ -142,7 +144,7 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
 /// A number of each leaf, or of each node where splits are not the sums of their children.
 fn statistic(all: &[Placed<'_>], name: &'static str, of: impl Fn(&Tree, usize) -> f64) -> Result<Tensor> {
     let is_sum = |placed: &Placed<'_>| {
-        placed.splits().all(|(tree, i)| of(tree, i + 1) + of(tree, tree.nodes[i].right as usize) == of(tree, i))
+        placed.splits().all(|(tree, i)| of(tree, i + 1) + of(tree, tree.nodes[i].right() as usize) == of(tree, i))
     };
     if all.iter().all(is_sum) {
         narrowest(name, || all.iter().flat_map(Placed::leaves).map(|(tree, i)| of(tree, i)))
@@ -195,7 +197,8 @@ fn layout(tree: &Tree) -> u8 {
         Layout::Rows { .. } => ROWS,
     };
     let counts = if tree.leaves.totals.is_some() { COUNTS } else { 0 };
-    cells | counts | type_bits(&tree.leaves.amounts, tree.leaves.scales.as_deref())
+    let partial = if sums(&tree.leaves, &tree.outputs) == Sums::One { 0 } else { PARTIAL };
+    cells | counts | partial | type_bits(&tree.leaves.amounts, tree.leaves.scales.as_deref())
 }
 
 /// Bits of the type of floats, where the numbers alone do not tell.
@@ -203,7 +206,7 @@ pub(super) fn type_bits(amounts: &Amounts, scales: Option<&[f64]>) -> u8 {
     let precision = match amounts {
         Amounts::F16(_) => HALF,
         Amounts::F32(_) => SINGLE,
-        _ => 0,
+        Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) | Amounts::F64(_) => 0,
     };
     precision | if scales.is_some() { SCALED } else { 0 }
 }
@@ -275,9 +278,9 @@ fn features(trees: &[Arc<Tree>], n_features: usize) -> Result<Tensor> {
     let n = trees.iter().map(|tree| tree.n_nodes()).sum();
     if n_features <= usize::from(u16::MAX) {
         // The mark of leaves, 2³² − 1, is cut to 2¹⁶ − 1.
-        bytes("features", Dtype::U16, n, nodes().map(|node| (node.feature as u16).to_le_bytes()))
+        bytes("features", Dtype::U16, n, nodes().map(|node| (node.feature() as u16).to_le_bytes()))
     } else {
-        bytes("features", Dtype::U32, n, nodes().map(|node| node.feature.to_le_bytes()))
+        bytes("features", Dtype::U32, n, nodes().map(|node| node.feature().to_le_bytes()))
     }
 }
 

@@ -1,16 +1,17 @@
 //! Dense X: columns gathered and sorted at each node, or sorted once and carried down.
 
+use super::decision::Decision;
 use super::permutation::Permutation;
-use super::sort::sort_by_value;
 use super::{Column, Entry, KnownConstants, Partitioner, PlainColumn, Span, Visitor};
 use crate::control::Control;
 use crate::data::DenseColumns;
+use crate::data::sort::sort_by_value;
 use crate::error::{Result, try_filled, try_with_capacity};
-use crate::split::features::Lottery;
+use crate::partition::lottery::Lottery;
 
 /// Gathers the node's rows of each drawn column: drawn features × samples of the node.
 #[derive(Debug)]
-pub(crate) struct Columns<'a> {
+pub(crate) struct DensePartitioner<'a> {
     x: &'a DenseColumns<'a>,
     samples: Permutation,
     constants: KnownConstants,
@@ -18,9 +19,9 @@ pub(crate) struct Columns<'a> {
     values: Vec<f32>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> DensePartitioner<'a> {
     pub(crate) fn new(x: &'a DenseColumns<'a>, rows: &[u32]) -> Result<Self> {
-        Ok(Columns {
+        Ok(DensePartitioner {
             x,
             samples: Permutation::new(rows, x.n_samples())?,
             constants: KnownConstants::new(x.n_features())?,
@@ -41,7 +42,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-impl Partitioner for Columns<'_> {
+impl Partitioner for DensePartitioner<'_> {
     fn root(&self) -> Span {
         Span { samples: 0..self.buffer.len() as u32, entries: 0..0 }
     }
@@ -63,7 +64,7 @@ impl Partitioner for Columns<'_> {
             }
             let column = self.x.column(feature);
             let varies = if visitor.wants_entries() {
-                let entries = Columns::gather(&mut self.buffer, column, rows);
+                let entries = DensePartitioner::gather(&mut self.buffer, column, rows);
                 let n_zeros = (rows.len() - entries.len()) as u32;
                 Column::varying(feature, entries, false, n_zeros).map(|column| visitor.column(column)).is_some()
             } else {
@@ -84,9 +85,9 @@ impl Partitioner for Columns<'_> {
         Ok(())
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
         let column = self.x.column(feature);
-        self.samples.split(span.samples.clone(), |row| column[row as usize] > threshold)
+        self.samples.split(span.samples.clone(), |row| !decision.goes_left(column[row as usize]))
     }
 }
 
@@ -124,7 +125,7 @@ impl SortedOrder {
             control.check()?;
             let start = entries.len();
             entries.extend(x.column(feature).iter().enumerate().map(|(i, &v)| Entry::new(v, i as u32)));
-            sort_by_value(&mut entries[start..]);
+            sort_by_value(&mut entries[start..], control)?;
         }
         Ok(SortedOrder { entries, n_samples: n })
     }
@@ -191,11 +192,11 @@ impl Partitioner for SortedColumns<'_> {
         Ok(())
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
         let column = self.x.column(feature);
         let goes_right = &mut self.goes_right;
         for &row in self.samples.rows(span.samples.clone()) {
-            goes_right[row as usize] = column[row as usize] > threshold;
+            goes_right[row as usize] = !decision.goes_left(column[row as usize]);
         }
         self.samples.split(span.samples.clone(), |row| goes_right[row as usize])
     }
@@ -217,6 +218,6 @@ impl Partitioner for SortedColumns<'_> {
             }
             list[n_left..].copy_from_slice(&scratch[..n_right]);
         }
-        Ok([span.samples.start..mid, mid..span.samples.end].map(|samples| Span { samples, entries: 0..0 }))
+        Ok(span.halves(mid))
     }
 }

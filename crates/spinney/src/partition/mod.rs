@@ -1,29 +1,33 @@
-//! Who is in a node, and in what order along a feature. A partitioner sees x and never y.
+//! Who is in a node, and in what order along a feature. A partitioner sees x and never y, and parts samples by a
+//! [`decision::Decision`].
 //!
 //! Vocabulary: the *entries* of a column in a node are its stored values that are not zero, each with its row; the other
 //! samples of the node are its *zeros*, which nobody visits. A feature *varies* in a node when it has two values there.
 //!
 //! | partitioner | entries of a column come from | cost of a node |
 //! |---|---|---|
-//! | [`dense::Columns`] | the node's rows in a dense column, then sorted | drawn features × samples × log |
+//! | [`dense::DensePartitioner`] | the node's rows in a dense column, then sorted | drawn features × samples × log |
 //! | [`dense::SortedColumns`] | lists sorted once, split stably at each node | all features × samples |
-//! | [`sparse::Columns`] | mapping, binary search or row gather, then sorted | see there |
+//! | [`sparse::SparsePartitioner`] | mapping, binary search or row gather, then sorted | see there |
 //! | [`sorted_entries::SortedEntries`] | entries sorted once by (feature, value), split stably | stored entries of the samples |
 //!
 //! Sums over entries are exact (see [`crate::criterion`]), so every partitioner leads to the same tree.
 
+pub(crate) mod decision;
 pub(crate) mod dense;
+pub(crate) mod lottery;
 mod nested;
 pub(crate) mod permutation;
-pub(crate) mod sort;
 pub(crate) mod sorted_entries;
 pub(crate) mod sparse;
+pub(crate) mod stored_column;
 
 use std::ops::Range;
 
+pub(crate) use crate::data::sort::Entry;
 use crate::error::{Result, try_filled};
-use crate::split::features::Lottery;
-pub(crate) use sort::Entry;
+use decision::Decision;
+use lottery::Lottery;
 
 /// A node's samples (a range of the permutation), and its entries where a partitioner carries them down.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +39,11 @@ pub(crate) struct Span {
 impl Span {
     pub(crate) fn n_samples(&self) -> u32 {
         self.samples.end - self.samples.start
+    }
+
+    /// The children whose samples meet at `mid`, without entries.
+    pub(crate) fn halves(&self, mid: u32) -> [Span; 2] {
+        [self.samples.start..mid, mid..self.samples.end].map(|samples| Span { samples, entries: 0..0 })
     }
 }
 
@@ -80,9 +89,8 @@ pub(crate) trait Visitor {
         true
     }
 
-    fn plain_column(&mut self, _column: PlainColumn<'_>) {
-        unreachable!("shown only where entries are not wanted");
-    }
+    /// By default not looked at.
+    fn plain_column(&mut self, _column: PlainColumn<'_>) {}
 
     /// Columns with zeros and fewer entries cannot matter any more.
     fn least_entries(&self) -> u32 {
@@ -107,8 +115,8 @@ pub(crate) trait Partitioner {
     /// Columns with zeros and fewer entries than the visitor asks for may be left out.
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> Result<()>;
 
-    /// Moves the samples with `x[feature] > threshold` behind the others; returns where they start.
-    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32;
+    /// Moves the samples that go right behind the others; returns where they start.
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32;
 
     /// Whether columns are carried from node to node: then [`Partitioner::split_columns`] follows every
     /// [`Partitioner::split_samples`] of a node that has a child to be searched.
@@ -116,7 +124,7 @@ pub(crate) trait Partitioner {
 
     /// Splits what is carried, for the children that will be searched; returns both children.
     fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> Result<[Span; 2]> {
-        Ok([span.samples.start..mid, mid..span.samples.end].map(|samples| Span { samples, entries: 0..0 }))
+        Ok(span.halves(mid))
     }
 }
 

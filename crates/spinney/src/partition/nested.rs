@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::permutation::Permutation;
-use super::sparse::StoredColumn;
+use super::stored_column::StoredColumn;
 use super::{Entry, Span};
 use crate::data::SparseColumns;
 use crate::error::{Result, try_filled, try_with_capacity};

@@ -2,14 +2,15 @@
 
 use std::sync::{Mutex, MutexGuard};
 
+use super::decision::Decision;
 use super::permutation::Permutation;
-use super::sort::sort_by_value;
-use super::sparse::{StoredColumn, split_by_column};
+use super::stored_column::{StoredColumn, split_by_column};
 use super::{BitSet, Column, Entry, Partitioner, Span, Visitor};
 use crate::control::Control;
 use crate::data::SparseView;
+use crate::data::sort::sort_by_value;
 use crate::error::{Result, try_push, try_reserve, try_with_capacity};
-use crate::split::features::Lottery;
+use crate::partition::lottery::Lottery;
 
 /// All entries of X sorted by feature, then value: made once, shared by all trees. `features[i]` is the feature of
 /// `entries[i]`.
@@ -42,7 +43,7 @@ impl SortedOrder {
             let start = entries.len();
             let kept = rows.iter().zip(values).filter(|&(_, &value)| value != 0.0);
             entries.extend(kept.map(|(&row, &value)| Entry::new(value, row)));
-            sort_by_value(&mut entries[start..]);
+            sort_by_value(&mut entries[start..], control)?;
             features.resize(entries.len(), feature as u32);
         }
         Ok(SortedOrder { features, entries, spare: Mutex::default() })
@@ -251,10 +252,10 @@ impl Partitioner for SortedEntries<'_> {
         Ok(())
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
         let (rows, values) = self.x.slice(feature as usize);
         let column = StoredColumn::Whole(rows, values);
-        split_by_column(column, &mut self.samples, span, threshold, &mut self.goes_right)
+        split_by_column(column, &mut self.samples, span, decision, &mut self.goes_right)
     }
 
     const CARRIES_COLUMNS: bool = true;
@@ -273,7 +274,7 @@ impl Partitioner for SortedEntries<'_> {
                 let gone = kept.end..kept.end;
                 if stays_left { [kept, gone] } else { [gone, kept] }
             }
-            _ => {
+            [true, true] | [false, false] => {
                 let n_left = self.separate(span, &marked, mid)?;
                 let cut = span.entries.start + n_left;
                 [span.entries.start..cut, cut..span.entries.end]

@@ -10,34 +10,36 @@
 
 use std::ops::Range;
 
+use super::decision::Decision;
 use super::nested::NestedColumns;
 use super::permutation::Permutation;
+use super::stored_column::{Lookup, split_by_column};
 use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
 use crate::data::SparseColumns;
 use crate::error::{self, try_extend, try_grow, try_with_capacity};
-use crate::split::features::Lottery;
+use crate::partition::lottery::Lottery;
 
 /// Costs in nanoseconds, set by hand so that they reproduce what `benches/rust/extraction.rs` measures. They decide speed
 /// only: every way finds the same entries.
-mod cost {
+pub(super) mod cost {
     /// One turn of the lottery, see [`Lottery::turns`](super::Lottery::turns).
-    pub(super) const TURN: f64 = 6.0;
+    pub(crate) const TURN: f64 = 6.0;
     /// A drawn column, whatever it holds: a jump to its place in memory.
-    pub(super) const COLUMN: f64 = 55.0;
+    pub(crate) const COLUMN: f64 = 55.0;
     /// The same where columns are those of a small node, in the cache.
-    pub(super) const NESTED_COLUMN: f64 = 15.0;
+    pub(crate) const NESTED_COLUMN: f64 = 15.0;
     /// One stored entry of a column, looked up in the mapping.
-    pub(super) const MAPPING: f64 = 1.0;
+    pub(crate) const MAPPING: f64 = 1.0;
     /// One halving of a binary search.
-    pub(super) const BISECTION: f64 = 2.4;
+    pub(crate) const BISECTION: f64 = 2.4;
     /// An entry found in a column, taken and sorted.
-    pub(super) const FOUND_IN_COLUMN: f64 = 12.0;
+    pub(crate) const FOUND_IN_COLUMN: f64 = 12.0;
     /// A row, whatever it holds.
-    pub(super) const ROW: f64 = 25.0;
+    pub(crate) const ROW: f64 = 25.0;
     /// One stored entry of a row, looked up in the set of drawn features.
-    pub(super) const GATHER: f64 = 3.0;
+    pub(crate) const GATHER: f64 = 3.0;
     /// An entry found in a row, taken and sorted by feature and value.
-    pub(super) const FOUND_IN_ROW: f64 = 40.0;
+    pub(crate) const FOUND_IN_ROW: f64 = 40.0;
 }
 
 const WHAT: &str = "the entries of a node";
@@ -68,96 +70,9 @@ pub(crate) struct Forced {
     pub(crate) nests: Option<bool>,
 }
 
-/// How a column's entries inside a node are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lookup {
-    /// Of every stored entry: is its row in the node?
-    Mapping,
-    /// Of every sample of the node: is it stored?
-    Bisection,
-}
-
-impl Lookup {
-    /// The cheaper one.
-    #[inline]
-    fn cheaper(n_stored: usize, n_node: u32) -> Self {
-        let halvings = f64::from(usize::BITS - n_stored.leading_zeros());
-        if f64::from(n_node) * halvings * cost::BISECTION < n_stored as f64 * cost::MAPPING {
-            Lookup::Bisection
-        } else {
-            Lookup::Mapping
-        }
-    }
-}
-
-/// The entries of one column, rows rising.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum StoredColumn<'a> {
-    /// As X stores them.
-    Whole(&'a [u32], &'a [f32]),
-    /// Those of the rows of some node.
-    Cut(&'a [Entry]),
-}
-
-impl StoredColumn<'_> {
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            StoredColumn::Whole(rows, _) => rows.len(),
-            StoredColumn::Cut(entries) => entries.len(),
-        }
-    }
-
-    #[inline]
-    fn first_row(&self) -> Option<u32> {
-        match self {
-            StoredColumn::Whole(rows, _) => rows.first().copied(),
-            StoredColumn::Cut(entries) => entries.first().map(|e| e.row()),
-        }
-    }
-
-    /// Hands every entry in the node to `keep`.
-    #[inline]
-    fn extract(self, samples: &Permutation, span: &Span, lookup: Lookup, mut keep: impl FnMut(Entry)) {
-        let is_inside = |row| samples.contains(&span.samples, row);
-        match (self, lookup) {
-            (StoredColumn::Whole(rows, values), Lookup::Mapping) => {
-                let inside = rows.iter().zip(values).filter(|(row, _)| is_inside(**row));
-                inside.for_each(|(&row, &value)| keep(Entry::new(value, row)));
-            }
-            (StoredColumn::Cut(entries), Lookup::Mapping) => {
-                entries.iter().filter(|e| is_inside(e.row())).for_each(|&entry| keep(entry));
-            }
-            (StoredColumn::Whole(rows, values), Lookup::Bisection) => {
-                let find = |from: usize, row| rows[from..].binary_search(&row);
-                bisect(samples.rows(span.samples.clone()), find, |i| keep(Entry::new(values[i], rows[i])));
-            }
-            (StoredColumn::Cut(entries), Lookup::Bisection) => {
-                let find = |from: usize, row| entries[from..].binary_search_by_key(&row, |e| e.row());
-                bisect(samples.rows(span.samples.clone()), find, |i| keep(entries[i]));
-            }
-        }
-    }
-}
-
-/// Looks for every one of `rows`, which rise, from where the last search ended; hands the places of those found to `keep`.
-#[inline]
-fn bisect(rows: &[u32], find: impl Fn(usize, u32) -> Result<usize, usize>, mut keep: impl FnMut(usize)) {
-    let mut from = 0;
-    for &row in rows {
-        match find(from, row) {
-            Ok(i) => {
-                keep(from + i);
-                from += i + 1;
-            }
-            Err(i) => from += i,
-        }
-    }
-}
-
 /// Finds the entries of drawn columns at each node, each node in the way that costs least.
 #[derive(Debug)]
-pub(crate) struct Columns<'a> {
+pub(crate) struct SparsePartitioner<'a> {
     x: &'a SparseColumns<'a>,
     samples: Permutation,
     n: u32,
@@ -189,10 +104,10 @@ struct Presence {
     features: BitSet,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> SparsePartitioner<'a> {
     pub(crate) fn new(x: &'a SparseColumns<'a>, rows: &[u32]) -> error::Result<Self> {
         let (n_features, n_samples) = (x.by_column.n_major(), x.by_column.n_minor());
-        Ok(Columns {
+        Ok(SparsePartitioner {
             x,
             samples: Permutation::new(rows, n_samples)?,
             n: rows.len() as u32,
@@ -512,7 +427,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-impl Partitioner for Columns<'_> {
+impl Partitioner for SparsePartitioner<'_> {
     fn root(&self) -> Span {
         Span { samples: 0..self.n, entries: 0..0 }
     }
@@ -534,7 +449,7 @@ impl Partitioner for Columns<'_> {
         }
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, threshold: f32) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
         self.columns.leave(span);
         // Both children will be searched, and all that is below them.
         let is_worth = || self.columns.are_worth_cutting(span.n_samples(), self.n_drawn);
@@ -548,33 +463,11 @@ impl Partitioner for Columns<'_> {
             let by_row = &self.x.by_row;
             return self.samples.split(span.samples.clone(), |row| {
                 let (features, values) = by_row.slice(row as usize);
-                features.binary_search(&feature).map_or(0.0, |i| values[i]) > threshold
+                !decision.goes_left(features.binary_search(&feature).map_or(0.0, |i| values[i]))
             });
         }
-        split_by_column(column, &mut self.samples, span, threshold, &mut self.goes_right)
+        split_by_column(column, &mut self.samples, span, decision, &mut self.goes_right)
     }
-}
-
-/// Splits the samples of a node by one sparse column. Only the entries on the side of the threshold away from zero are
-/// marked. `goes_right` is empty before and after.
-pub(crate) fn split_by_column(
-    column: StoredColumn<'_>,
-    samples: &mut Permutation,
-    span: &Span,
-    threshold: f32,
-    marked: &mut BitSet,
-) -> u32 {
-    let zeros_go_right = 0.0 > threshold;
-    let lookup = Lookup::cheaper(column.len(), span.n_samples());
-    column.extract(samples, span, lookup, |entry| {
-        if (entry.value() > threshold) != zeros_go_right {
-            marked.insert(entry.row());
-        }
-    });
-    let mid = samples.split(span.samples.clone(), |row| marked.contains(row) != zeros_go_right);
-    let others = if zeros_go_right { span.samples.start..mid } else { mid..span.samples.end };
-    samples.rows(others).iter().for_each(|&row| marked.remove(row));
-    mid
 }
 
 #[cfg(test)]
@@ -606,21 +499,21 @@ mod tests {
         let by_row = SparseView::try_new(ptr, indices, values, p).unwrap();
         let x = SparseColumns { by_column: by_row.transposed().unwrap(), by_row };
         let rows: Vec<u32> = (0..n).collect();
-        let mut columns = Columns::new(&x, &rows).unwrap();
+        let mut columns = SparsePartitioner::new(&x, &rows).unwrap();
         columns.forced.way = Some(Way::Columns);
         let lottery = Lottery::new(Key::from_seed(0), p, p as u32).unwrap();
-        let visit = |columns: &mut Columns<'_>, samples: Range<u32>| {
+        let visit = |columns: &mut SparsePartitioner<'_>, samples: Range<u32>| {
             let mut seen = Seen::default();
             columns.visit(&Span { samples, entries: 0..0 }, &lottery, p as u32, &mut seen).unwrap();
             seen.0.sort_unstable();
             seen.0
         };
         let whole = Span { samples: 0..n, entries: 0..0 };
-        let mid = columns.split_samples(&whole, 0, 0.5);
+        let mid = columns.split_samples(&whole, 0, Decision::at_most(0.5));
         assert_eq!(mid, n / 2);
         assert_eq!(visit(&mut columns, 0..mid), (1..=mid).collect::<Vec<u32>>());
         columns.forced.nests = Some(true);
-        let mid = columns.split_samples(&Span { samples: mid..n, entries: 0..0 }, 203, 0.5);
+        let mid = columns.split_samples(&Span { samples: mid..n, entries: 0..0 }, 203, Decision::at_most(0.5));
         let with_203: Vec<u32> = (n / 2..n).filter(|row| row % 7 == 3).map(|row| 100 + row).collect();
         assert_eq!(visit(&mut columns, mid..n), with_203);
     }

@@ -3,13 +3,13 @@
 //! The sum of a projected value runs over the stored entries of its row in the order of the outputs and nothing else,
 //! so a projected row is a function of the row and Φ. Labels are numbers of value 1: both give the same bits.
 
-use super::matrix::{Layout, ProjectionMatrix};
+use super::matrix::{MatrixLayout, ProjectionMatrix};
 use crate::control::Control;
+use crate::data::train_y::TrainY;
 use crate::error::{Result, try_filled, try_with_capacity};
-use crate::split::dispatch::SplitY;
 
 /// An entry of y that is not zero.
-pub(super) trait Entry: Copy {
+pub(super) trait Summed: Copy {
     fn output(self) -> usize;
     fn value(self) -> f64;
     /// Value times x.
@@ -17,7 +17,7 @@ pub(super) trait Entry: Copy {
 }
 
 /// A label, or the column of a class.
-impl Entry for u32 {
+impl Summed for u32 {
     fn output(self) -> usize {
         self as usize
     }
@@ -32,7 +32,7 @@ impl Entry for u32 {
 }
 
 /// A number.
-impl Entry for (u32, f64) {
+impl Summed for (u32, f64) {
     fn output(self) -> usize {
         self.0 as usize
     }
@@ -50,18 +50,18 @@ impl ProjectionMatrix {
     /// Projects `rows` of y; row i of `out`, which has as many as y, is `out[i * q..(i + 1) * q]`.
     ///
     /// O(stored entries of those rows × stored entries in a column of Φ).
-    pub(super) fn project(&self, y: &SplitY<'_>, rows: &[u32], out: &mut [f64], control: &Control) -> Result<()> {
+    pub(super) fn project(&self, y: &TrainY<'_>, rows: &[u32], out: &mut [f64], control: &Control) -> Result<()> {
         let q = self.n_projections;
         let mut scratch = Scratch { columns: self.columns_for(rows.len())?, row: Vec::new() };
         let mut pulse = control.pulse();
         match y {
-            SplitY::Slots(y) => {
+            TrainY::Slots(y) => {
                 for &row in rows {
                     pulse.after(q.saturating_mul(1 + y.of(row).len()))?;
                     self.project_row(y.of(row), &mut out[row as usize * q..][..q], &mut scratch)?;
                 }
             }
-            SplitY::Real(y) => {
+            TrainY::Real(y) => {
                 let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.n_outputs)?;
                 for &row in rows {
                     pulse.after(q.saturating_mul(1 + y.n_outputs))?;
@@ -74,11 +74,13 @@ impl ProjectionMatrix {
         Ok(())
     }
 
-    fn project_row<E: Entry>(&self, entries: &[E], out: &mut [f64], scratch: &mut Scratch) -> Result<()> {
+    fn project_row<E: Summed>(&self, entries: &[E], out: &mut [f64], scratch: &mut Scratch) -> Result<()> {
         match (&self.layout, &scratch.columns) {
-            (Layout::Dense(columns), _) | (Layout::Sparse { .. }, Some(columns)) => sum_columns(columns, entries, out),
-            (Layout::Hadamard(rows), _) => rows.project_row(entries, out, scratch)?,
-            (Layout::Sparse { ptr, projections, values }, None) => {
+            (MatrixLayout::Dense(columns), _) | (MatrixLayout::Sparse { .. }, Some(columns)) => {
+                sum_columns(columns, entries, out)
+            }
+            (MatrixLayout::Hadamard(rows), _) => rows.project_row(entries, out, scratch)?,
+            (MatrixLayout::Sparse { ptr, projections, values }, None) => {
                 out.fill(0.0);
                 for &entry in entries {
                     let range = ptr[entry.output()]..ptr[entry.output() + 1];
@@ -100,8 +102,8 @@ impl ProjectionMatrix {
         }
         let mut columns = try_filled("the columns of a projection", 0.0, q * d)?;
         match &self.layout {
-            Layout::Dense(_) => return Ok(None),
-            Layout::Sparse { ptr, projections, values } => {
+            MatrixLayout::Dense(_) => return Ok(None),
+            MatrixLayout::Sparse { ptr, projections, values } => {
                 // Adding one by one costs a jump for each column and ten times as much for each entry.
                 let stored = values.len();
                 if 4 * stored < d || q * d > 16 * (stored + d) {
@@ -111,7 +113,7 @@ impl ProjectionMatrix {
                     (range[0]..range[1]).for_each(|at| column[projections[at] as usize] = values[at]);
                 }
             }
-            Layout::Hadamard(rows) => {
+            MatrixLayout::Hadamard(rows) => {
                 for (output, column) in columns.chunks_exact_mut(q).enumerate() {
                     rows.add_signed(&[output as u32], column, 1.0);
                 }
@@ -135,7 +137,7 @@ pub(super) struct Scratch {
 
 /// The sum of the columns named by `entries`, times their values. Column j is `columns[j * q..][..q]`, q the length of
 /// `out`.
-pub(super) fn sum_columns<E: Entry>(columns: &[f64], entries: &[E], out: &mut [f64]) {
+pub(super) fn sum_columns<E: Summed>(columns: &[f64], entries: &[E], out: &mut [f64]) {
     // Partial sums stay in registers: so many projections at a time as 16 registers of two numbers hold.
     let mut at = sum_block::<24, E>(columns, entries, out, 0);
     at = sum_block::<8, E>(columns, entries, out, at);
@@ -144,7 +146,7 @@ pub(super) fn sum_columns<E: Entry>(columns: &[f64], entries: &[E], out: &mut [f
 }
 
 /// Sums blocks of N projections from `at` on; returns the first one left.
-fn sum_block<const N: usize, E: Entry>(columns: &[f64], entries: &[E], out: &mut [f64], mut at: usize) -> usize {
+fn sum_block<const N: usize, E: Summed>(columns: &[f64], entries: &[E], out: &mut [f64], mut at: usize) -> usize {
     let q = out.len();
     while let Some(out) = out[at..].first_chunk_mut::<N>() {
         let mut sums = [0.0; N];

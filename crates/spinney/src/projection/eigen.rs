@@ -2,8 +2,8 @@
 
 use super::pca::WHAT;
 use crate::control::Control;
-use crate::data::weights::exponent_above;
 use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+use crate::exact::FixedPoint;
 
 /// Sweeps end here at the latest; ten do for any matrix met in practice.
 const MOST_SWEEPS: usize = 60;
@@ -16,9 +16,8 @@ pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize, control: &Control) -> R
     debug_assert_eq!(a.len(), n * n);
     // Entries near 1, by a power of two, so that squares neither overflow nor vanish.
     let largest = a.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
-    let exponent = exponent_above(largest);
-    let power = |e: i32| 2f64.powi(e / 2) * 2f64.powi(e - e / 2);
-    a.iter_mut().for_each(|x| *x *= power(-exponent));
+    let (down, up) = FixedPoint::with_bits(largest, 0).values();
+    a.iter_mut().for_each(|x| *x *= down);
     // Row k holds vector k, so that rotations run along rows.
     let mut vectors = try_filled(WHAT, 0.0, n * n)?;
     (0..n).for_each(|k| vectors[k * n + k] = 1.0);
@@ -45,7 +44,7 @@ pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize, control: &Control) -> R
     }
     let mut order = try_collected(WHAT, 0..n)?;
     order.sort_unstable_by(|&i, &j| a[j * n + j].total_cmp(&a[i * n + i]).then(i.cmp(&j)));
-    let values = try_collected(WHAT, order.iter().map(|&k| a[k * n + k] * power(exponent)))?;
+    let values = try_collected(WHAT, order.iter().map(|&k| a[k * n + k] * up))?;
     let mut by_column = try_with_capacity(WHAT, n * n)?;
     (0..n).for_each(|i| by_column.extend(order.iter().map(|&k| vectors[k * n + i])));
     Ok((values, by_column))

@@ -5,7 +5,7 @@
 //! A row of y is projected by adding its entries with these signs, or by the fast Walsh–Hadamard transform of the whole
 //! row, D log₂ D additions.
 
-use super::apply::{Entry, Scratch, sum_columns};
+use super::apply::{Scratch, Summed, sum_columns};
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_filled};
 use crate::rng::Key;
@@ -57,7 +57,7 @@ impl HadamardRows {
 
     /// Chooses the cheaper way by the number of entries, a function of the row alone. Sums of whole numbers are exact,
     /// so for labels and counts both ways give the same bits; for other numbers they may differ in the last ones.
-    pub(super) fn project_row<E: Entry>(&self, entries: &[E], out: &mut [f64], scratch: &mut Scratch) -> Result<()> {
+    pub(super) fn project_row<E: Summed>(&self, entries: &[E], out: &mut [f64], scratch: &mut Scratch) -> Result<()> {
         let order = 1usize << self.log_order;
         // In the logarithm's place at least 1: a transform also clears and reads.
         if (entries.len() * out.len()) as u64 > order as u64 * u64::from(self.log_order.max(1)) {
@@ -75,7 +75,7 @@ impl HadamardRows {
     }
 
     /// Adds each entry with its signs, then multiplies the sums by `scale`.
-    pub(super) fn add_signed<E: Entry>(&self, entries: &[E], out: &mut [f64], scale: f64) {
+    pub(super) fn add_signed<E: Summed>(&self, entries: &[E], out: &mut [f64], scale: f64) {
         for (w, out) in out.chunks_mut(64).enumerate() {
             out.fill(0.0);
             for entry in entries {
@@ -95,7 +95,7 @@ impl HadamardRows {
     }
 
     /// Transforms the row; `scratch` has the order's length.
-    pub(super) fn transform<E: Entry>(&self, entries: &[E], out: &mut [f64], scratch: &mut [f64]) {
+    pub(super) fn transform<E: Summed>(&self, entries: &[E], out: &mut [f64], scratch: &mut [f64]) {
         scratch.fill(0.0);
         entries.iter().for_each(|entry| scratch[entry.output()] = entry.value());
         let mut half = 1;

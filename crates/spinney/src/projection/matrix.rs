@@ -16,11 +16,11 @@ use crate::rng::Key;
 pub struct ProjectionMatrix {
     pub(super) n_projections: usize,
     pub(super) n_outputs: usize,
-    pub(super) layout: Layout,
+    pub(super) layout: MatrixLayout,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Layout {
+pub(super) enum MatrixLayout {
     /// Output j owns values `j * q..(j + 1) * q`.
     Dense(Vec<f64>),
     /// Output j owns `ptr[j]..ptr[j + 1]`: projections, which rise, and values.
@@ -40,7 +40,7 @@ impl ProjectionMatrix {
         check(n_projections, n_outputs, matrix.iter())?;
         let mut values = try_with_capacity(WHAT, n_projections.saturating_mul(n_outputs))?;
         matrix.columns().into_iter().for_each(|column| values.extend(column));
-        Ok(ProjectionMatrix { n_projections, n_outputs, layout: Layout::Dense(values) })
+        Ok(ProjectionMatrix { n_projections, n_outputs, layout: MatrixLayout::Dense(values) })
     }
 
     /// A matrix of `n_outputs` columns in compressed sparse rows: slice `ptr[k]..ptr[k + 1]` of `indices` and
@@ -76,13 +76,13 @@ impl ProjectionMatrix {
                 pulse.after(SIDE_BY_SIDE)?;
             }
         }
-        Ok(ProjectionMatrix { n_projections, n_outputs, layout: Layout::Dense(values) })
+        Ok(ProjectionMatrix { n_projections, n_outputs, layout: MatrixLayout::Dense(values) })
     }
 
     /// Random rows of a Hadamard matrix.
     pub(super) fn hadamard(n_projections: usize, n_outputs: usize, key: Key, control: &Control) -> Result<Self> {
         let rows = HadamardRows::draw(n_projections, n_outputs, key, control)?;
-        Ok(ProjectionMatrix { n_projections, n_outputs, layout: Layout::Hadamard(rows) })
+        Ok(ProjectionMatrix { n_projections, n_outputs, layout: MatrixLayout::Hadamard(rows) })
     }
 
     /// From valid rows: one counting sort, O(stored entries + outputs).
@@ -118,7 +118,7 @@ impl ProjectionMatrix {
         }
         ends.rotate_right(1);
         ends[0] = 0;
-        let layout = Layout::Sparse { ptr: ends, projections, values: moved };
+        let layout = MatrixLayout::Sparse { ptr: ends, projections, values: moved };
         Ok(ProjectionMatrix { n_projections: ptr.len() - 1, n_outputs, layout })
     }
 
@@ -143,13 +143,13 @@ impl ProjectionMatrix {
             Ok(copy)
         }
         let layout = match &self.layout {
-            Layout::Dense(values) => Layout::Dense(copied(values, control)?),
-            Layout::Sparse { ptr, projections, values } => Layout::Sparse {
+            MatrixLayout::Dense(values) => MatrixLayout::Dense(copied(values, control)?),
+            MatrixLayout::Sparse { ptr, projections, values } => MatrixLayout::Sparse {
                 ptr: copied(ptr, control)?,
                 projections: copied(projections, control)?,
                 values: copied(values, control)?,
             },
-            Layout::Hadamard(rows) => Layout::Hadamard(rows.try_clone()?),
+            MatrixLayout::Hadamard(rows) => MatrixLayout::Hadamard(rows.try_clone()?),
         };
         Ok(ProjectionMatrix { layout, ..*self })
     }
@@ -157,19 +157,19 @@ impl ProjectionMatrix {
     /// The largest magnitude of an entry.
     pub(super) fn largest(&self, control: &Control) -> Result<f64> {
         match &self.layout {
-            Layout::Dense(values) | Layout::Sparse { values, .. } => {
+            MatrixLayout::Dense(values) | MatrixLayout::Sparse { values, .. } => {
                 values.chunks(COPIED_AT_ONCE).try_fold(0.0, |largest, values| {
                     control.check()?;
                     Ok(values.iter().fold(largest, |m: f64, v| m.max(v.abs())))
                 })
             }
-            Layout::Hadamard(rows) => Ok(rows.entry(0, 0)),
+            MatrixLayout::Hadamard(rows) => Ok(rows.entry(0, 0)),
         }
     }
 
     /// Whether only some entries are stored.
     pub fn is_sparse(&self) -> bool {
-        matches!(self.layout, Layout::Sparse { .. })
+        matches!(self.layout, MatrixLayout::Sparse { .. })
     }
 
     /// The matrix as a (q, d) array.
@@ -216,20 +216,20 @@ impl ProjectionMatrix {
         for output in 0..self.n_outputs {
             // A column may be long: the flag is looked at on its way.
             match &self.layout {
-                Layout::Dense(values) => {
+                MatrixLayout::Dense(values) => {
                     for (projection, &value) in values[output * q..][..q].iter().enumerate() {
                         entry(projection, output, value);
                         pulse.after(1)?;
                     }
                 }
-                Layout::Sparse { ptr, projections, values } => {
+                MatrixLayout::Sparse { ptr, projections, values } => {
                     pulse.after(1)?;
                     for at in ptr[output]..ptr[output + 1] {
                         entry(projections[at] as usize, output, values[at]);
                         pulse.after(1)?;
                     }
                 }
-                Layout::Hadamard(rows) => {
+                MatrixLayout::Hadamard(rows) => {
                     for projection in 0..q {
                         entry(projection, output, rows.entry(projection, output));
                         pulse.after(1)?;

@@ -20,12 +20,12 @@
 //! let x = Array2::from_shape_fn((40, 3), |(i, j)| ((i * (5 + 2 * j) + 3 * j) % 41) as f32);
 //! let y = Array2::from_shape_fn((40, 60), |(i, j)| f64::from(x[[i, j % 3]]) * (1.0 + j as f64));
 //!
-//! let mut config = ForestConfig { n_trees: 10, seed: 1, ..ForestConfig::extra_trees(Criterion::Variance) };
-//! config.tree.output_projection = Some(OutputProjection::new(Projection::Gaussian)); // 4 projections, as ln 60 = 4.09
-//! let forest = config.fit(&x.view().into(), &Targets::Real(y.view()), None, &Control::default())?;
+//! let projection = OutputProjection::new(Projection::Gaussian); // 4 projections, as ln 60 = 4.09
+//! let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(10).seed(1).output_projection(projection);
+//! let forest = config.fit((&x, &y), &Control::default())?;
 //!
 //! // Fully grown on other targets, but labelled with the original ones: the training rows come back.
-//! let error = forest.predict(&x.view().into(), &Control::default())? - &y;
+//! let error = forest.predict(&x, &Control::default())? - &y;
 //! assert!(error.iter().all(|e| e.abs() < 1e-9));
 //! # Ok::<(), spinney::Error>(())
 //! ```
@@ -69,10 +69,11 @@ mod tests;
 pub use matrix::ProjectionMatrix;
 
 use crate::control::Control;
+use crate::data::train_y::TrainY;
 use crate::data::{Outputs, Targets, Weights};
 use crate::error::{Error, Result, try_with_capacity};
 use crate::rng::Key;
-use crate::split::dispatch::SplitY;
+use crate::setters::setters;
 
 /// Purpose of the key that Φ is drawn from.
 pub(crate) const PROJECTION: u64 = u64::from_be_bytes(*b"outproj\0");
@@ -83,6 +84,7 @@ pub(crate) const WHAT: &str = "output_projection";
 /// Where a q × d projection matrix Φ comes from; d is the number of columns of predictions
 /// ([`crate::Outputs::width`]).
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Projection {
     /// Entries from N(0, 1/q). E|Φy|² = |y|². Drawing costs O(q d).
     Gaussian,
@@ -116,6 +118,7 @@ pub enum Projection {
 
 /// Expected share of entries of a Rademacher projection that are not zero: one in s.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Sparsity {
     /// s, finite, at least 1: 1 has signs everywhere and is stored dense; 3 is the choice of Achlioptas (2003).
     Factor(f64),
@@ -125,6 +128,7 @@ pub enum Sparsity {
 
 /// Number q of projections.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum NProjections {
     /// ⌊½ + ln d⌋, at least 1.
     Log,
@@ -159,6 +163,7 @@ impl NProjections {
 
 /// Which trees share a projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProjectionScope {
     /// None: each draws its own.
     Tree,
@@ -170,6 +175,7 @@ pub enum ProjectionScope {
 ///
 /// Numbers and labels may be a single output; a single output of classes is refused, as it is one thing already.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct OutputProjection {
     /// Where Φ comes from.
     pub family: Projection,
@@ -178,6 +184,11 @@ pub struct OutputProjection {
     /// Which trees share it; [`Projection::Pca`] is always shared.
     pub scope: ProjectionScope,
 }
+
+setters! { OutputProjection {
+    n_projections: impl Into<NProjections>,
+    scope: ProjectionScope,
+} }
 
 impl OutputProjection {
     /// [`NProjections::Log`] projections, drawn anew for each tree.
@@ -211,13 +222,16 @@ impl Projection {
             return Err(Error::invalid("n_outputs", 0, "at least 1"));
         }
         let q = self.resolve(n_outputs, n_projections.into())?;
-        match (self, y) {
-            (Projection::Given(matrices), _) => match matrices.as_slice() {
+        match (self.source(), y) {
+            (MatrixSource::Random(family), _) => {
+                family.draw(n_outputs, q, Key::from_seed(seed).child(PROJECTION), control)
+            }
+            (MatrixSource::Given(matrices), _) => match matrices {
                 [matrix] => matrix.try_clone(control),
                 several => Err(Error::invalid(WHAT, format!("{} matrices", several.len()), "a single one")),
             },
-            (Projection::Pca, None) => Err(Error::invalid(WHAT, "Pca, without y", "Pca with y")),
-            (Projection::Pca, Some(y)) => {
+            (MatrixSource::Principal, None) => Err(Error::invalid(WHAT, "Pca, without y", "Pca with y")),
+            (MatrixSource::Principal, Some(y)) => {
                 let n_samples = y.n_samples();
                 y.check(n_samples)?;
                 if y.outputs().width() != n_outputs {
@@ -230,10 +244,9 @@ impl Projection {
                 let is_there = |row: &u32| sample_weight.is_none_or(|w| w[*row as usize] > 0.0);
                 let mut rows = try_with_capacity("the rows of y", n_samples)?;
                 rows.extend((0..n_samples as u32).filter(is_there));
-                let y = SplitY::new(y)?;
+                let y = TrainY::new(y)?;
                 principal(&y, n_outputs, q, sample_weight, n_samples, &rows, control)
             }
-            _ => self.draw_random(n_outputs, q, Key::from_seed(seed).child(PROJECTION), control),
         }
     }
 
@@ -273,29 +286,52 @@ impl Projection {
         }
     }
 
-    /// A matrix of a family that needs no data; q was resolved.
-    pub(crate) fn draw_random(
-        &self,
-        n_outputs: usize,
-        q: usize,
-        key: Key,
-        control: &Control,
-    ) -> Result<ProjectionMatrix> {
+    /// Whence its matrices come.
+    pub(crate) fn source(&self) -> MatrixSource<'_> {
+        MatrixSource::Random(match self {
+            Projection::Gaussian => RandomFamily::Gaussian,
+            Projection::Rademacher { sparsity } => RandomFamily::Rademacher(*sparsity),
+            Projection::Subsample { replacement } => RandomFamily::Subsample { replacement: *replacement },
+            Projection::Hadamard => RandomFamily::Hadamard,
+            Projection::Pca => return MatrixSource::Principal,
+            Projection::Given(matrices) => return MatrixSource::Given(matrices),
+        })
+    }
+}
+
+/// Whence matrices of projections come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MatrixSource<'p> {
+    Random(RandomFamily),
+    /// From y: see [`principal`].
+    Principal,
+    Given(&'p [ProjectionMatrix]),
+}
+
+/// Families of which a matrix is drawn from a key alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RandomFamily {
+    Gaussian,
+    Rademacher(Sparsity),
+    Subsample { replacement: bool },
+    Hadamard,
+}
+
+impl RandomFamily {
+    /// A matrix of q rows; q was resolved.
+    pub(crate) fn draw(self, n_outputs: usize, q: usize, key: Key, control: &Control) -> Result<ProjectionMatrix> {
         match self {
-            Projection::Gaussian => gaussian::draw(q, n_outputs, key, control),
-            Projection::Rademacher { sparsity: Sparsity::Factor(1.0) } => {
-                rademacher::draw_dense(q, n_outputs, key, control)
-            }
-            Projection::Rademacher { sparsity } => {
+            RandomFamily::Gaussian => gaussian::draw(q, n_outputs, key, control),
+            RandomFamily::Rademacher(Sparsity::Factor(1.0)) => rademacher::draw_dense(q, n_outputs, key, control),
+            RandomFamily::Rademacher(sparsity) => {
                 let s = match sparsity {
-                    Sparsity::Factor(s) => *s,
+                    Sparsity::Factor(s) => s,
                     Sparsity::Sqrt => (n_outputs as f64).sqrt(),
                 };
                 rademacher::draw_sparse(q, n_outputs, s, key, control)
             }
-            Projection::Subsample { replacement } => subsample::draw(q, n_outputs, *replacement, key, control),
-            Projection::Hadamard => ProjectionMatrix::hadamard(q, n_outputs, key, control),
-            Projection::Pca | Projection::Given(_) => unreachable!("callers know these from data"),
+            RandomFamily::Subsample { replacement } => subsample::draw(q, n_outputs, replacement, key, control),
+            RandomFamily::Hadamard => ProjectionMatrix::hadamard(q, n_outputs, key, control),
         }
     }
 }
@@ -306,7 +342,7 @@ impl OutputProjection {
         if let Outputs::Classes { n_classes } = outputs
             && n_classes.len() == 1
         {
-            return Err(Error::invalid(WHAT, "given for a single class output", "None, or several outputs"));
+            return Err(Error::invalid(WHAT, "given for a single class output", "none, or several outputs"));
         }
         self.family.resolve(outputs.width(), self.n_projections).map(|_| ())
     }
@@ -314,7 +350,7 @@ impl OutputProjection {
 
 /// The q principal directions of `rows` of y.
 pub(crate) fn principal(
-    y: &SplitY<'_>,
+    y: &TrainY<'_>,
     n_outputs: usize,
     q: usize,
     weights: Option<&[f64]>,

@@ -6,20 +6,20 @@
 //! until C v = λ v to 10⁻¹⁰ of the largest eigenvalue. With few outputs the block is the whole space and the first
 //! round is exact.
 //!
-//! Sums over rows are sums of integers: contributions are rounded to a grid that leaves room for the total weight, so
+//! Sums over rows are sums of integers: contributions are fixed-point numbers that leave room for the total weight, so
 //! the order of rows and their division among threads cannot be seen, a row of weight zero is no row and one of whole
 //! weight w is w rows.
 
-use super::apply::{Entry, sum_columns};
+use super::apply::{Summed, sum_columns};
 use super::block::Block;
 use super::eigen::symmetric_eigen;
 use super::matrix::ProjectionMatrix;
 use crate::control::Control;
 use crate::data::Weights;
-use crate::data::weights::exponent_above;
+use crate::data::train_y::TrainY;
 use crate::error::{Result, try_collected, try_filled, try_with_capacity};
-use crate::split::dispatch::SplitY;
-use crate::tree::fill::exact_mean;
+use crate::exact::reduce::Reduce;
+use crate::exact::{FixedPoint, exact_mean_of_all, exponent_above};
 
 pub(super) const WHAT: &str = "the principal directions of y";
 /// Up to so many outputs the block is the whole space.
@@ -41,7 +41,7 @@ const MOST_GAIN: f64 = 1e7;
 
 /// Matrix of the n_projections principal directions of `rows` of y, which have positive weights.
 pub(super) fn directions(
-    y: &SplitY<'_>,
+    y: &TrainY<'_>,
     n_outputs: usize,
     weights: &Weights,
     rows: &[u32],
@@ -58,52 +58,51 @@ pub(super) fn directions(
 
 /// The weighted covariance of y, times the total weight and a power of 4.
 struct Covariance<'a> {
-    y: &'a SplitY<'a>,
+    y: &'a TrainY<'a>,
     n_outputs: usize,
     weights: &'a Weights,
     rows: &'a [u32],
     mean: Vec<f64>,
-    /// Powers of two whose product brings the deviations of numbers from their mean below 1.
-    down: (f64, f64),
+    /// Brings the deviations of numbers from their mean below 1.
+    below_one: FixedPoint,
     total_weight: f64,
-    /// Size of the grid: 2^−s, and 2^s.
-    grid: (f64, f64),
+    /// Of contributions to sums: the power of two that makes them whole numbers, and its inverse.
+    whole: f64,
+    per_whole: f64,
     control: &'a Control,
-}
-
-fn powers(exponent: i32) -> (f64, f64) {
-    (2f64.powi(exponent / 2), 2f64.powi(exponent - exponent / 2))
 }
 
 impl<'a> Covariance<'a> {
     fn new(
-        y: &'a SplitY<'a>,
+        y: &'a TrainY<'a>,
         n_outputs: usize,
         weights: &'a Weights,
         rows: &'a [u32],
         control: &'a Control,
     ) -> Result<Self> {
         let mut pulse = control.pulse();
-        let total: u64 = rows.iter().map(|&row| weights.units(row as usize)).sum();
-        let total_weight = total as f64;
+        let workers = weights.workers();
+        let total_weight = workers.sum_of(rows.iter().map(|&row| weights.units(row as usize)).sum::<u64>()) as f64;
         let mut mean = try_filled(WHAT, 0.0, n_outputs)?;
-        let mut down = (1.0, 1.0);
+        let mut below_one = FixedPoint::ONE;
         // At least any contribution of a row of weight 1, for vectors of norm 1.
         let bound = match y {
-            SplitY::Slots(y) => {
+            TrainY::Slots(y) => {
                 let mut counts = try_filled(WHAT, 0u64, n_outputs)?;
                 for &row in rows {
                     pulse.after(1 + y.of(row).len())?;
                     y.of(row).iter().for_each(|&slot| counts[slot as usize] += weights.units(row as usize));
                 }
+                workers.sum(&mut counts);
                 mean.iter_mut().zip(counts).for_each(|(mean, count)| *mean = count as f64 / total_weight);
-                let most = rows.iter().map(|&row| y.of(row).len()).max().unwrap_or(0);
+                let most = workers.max_of(rows.iter().map(|&row| y.of(row).len() as u64).max().unwrap_or(0));
                 (most as f64).sqrt() + mean.iter().map(|m| m * m).sum::<f64>().sqrt()
             }
-            SplitY::Real(y) => {
+            TrainY::Real(y) => {
                 for (j, mean) in mean.iter_mut().enumerate() {
                     pulse.after(rows.len())?;
-                    *mean = exact_mean(rows.iter().map(|&row| (y.of(row)[j], weights.units(row as usize))));
+                    let own = rows.iter().map(|&row| (y.of(row)[j], weights.units(row as usize)));
+                    *mean = exact_mean_of_all(own, workers);
                 }
                 let deviations = |row: u32| y.of(row).iter().zip(&mean).map(|(y, mean)| y - mean);
                 let mut reach = 0.0f64;
@@ -111,53 +110,56 @@ impl<'a> Covariance<'a> {
                     pulse.after(n_outputs)?;
                     reach = deviations(row).fold(reach, |m, z| m.max(z.abs()));
                 }
+                let reach = workers.max_of(reach);
                 if reach > 0.0 {
-                    down = powers(-exponent_above(reach));
+                    below_one = FixedPoint::with_bits(reach, 0);
                 }
-                let square = |row: u32| deviations(row).map(|z| (z * down.0 * down.1).powi(2)).sum::<f64>();
+                let square = |row: u32| deviations(row).map(|z| below_one.up(z).powi(2)).sum::<f64>();
                 let mut largest = 0.0;
                 for &row in rows {
                     pulse.after(n_outputs)?;
                     largest = f64::max(largest, square(row));
                 }
-                largest
+                workers.max_of(largest)
             }
         };
         // The margin covers the rounding of norms and products.
-        let exponent = 61 - exponent_above(total_weight) - exponent_above(bound.max(f64::MIN_POSITIVE));
-        let exponent = exponent.min(1000);
-        let grid = (2f64.powi(-exponent), 2f64.powi(exponent));
-        Ok(Covariance { y, n_outputs, weights, rows, mean, down, total_weight, grid, control })
+        let fixed = FixedPoint::with_bits(bound.max(f64::MIN_POSITIVE), 61 - exponent_above(total_weight));
+        let (whole, per_whole) = FixedPoint::of_exponent(fixed.exponent().min(1000)).values();
+        Ok(Covariance { y, n_outputs, weights, rows, mean, below_one, total_weight, whole, per_whole, control })
     }
 
     /// C times a block.
     fn times(&self, block: &Block) -> Result<Block> {
         let l = block.width;
         // Vectors of norm below 1, by powers of two. Zeros fill up what is summed side by side.
-        let exponent = |norm: f64| exponent_above(norm.max(f64::MIN_POSITIVE));
-        let exponents = try_collected(WHAT, block.norms(self.control)?.into_iter().map(exponent))?;
-        let factors = try_collected(WHAT, exponents.iter().map(|&e| 2f64.powi(-e)))?;
+        let below_one = |norm: f64| FixedPoint::with_bits(norm.max(f64::MIN_POSITIVE), 0).values();
+        let factors = try_collected(WHAT, block.norms(self.control)?.into_iter().map(below_one))?;
         let stride = l.next_multiple_of(SIDE_BY_SIDE);
         let mut scaled = self.control.try_filled(WHAT, 0.0, self.n_outputs.saturating_mul(stride))?;
         for (to, row) in scaled.chunks_exact_mut(stride).zip(block.rows()) {
-            to.iter_mut().zip(row).zip(&factors).for_each(|((to, x), factor)| *to = x * factor);
+            to.iter_mut().zip(row).zip(&factors).for_each(|((to, x), (factor, _))| *to = x * factor);
         }
         // Sums of integers are the same in any parts.
         let n_threads = self.control.n_threads();
         let n_rows = self.rows.len().div_ceil(n_threads.min(self.rows.len().div_ceil(ROWS_PER_THREAD)));
         let parts: Vec<&[u32]> = self.rows.chunks(n_rows).collect();
-        let sums = crate::pool::map(n_threads, parts.len(), |i| self.sums(parts[i], &scaled, stride))?;
-        let sum = |at: usize, of_rows: bool| -> i64 {
-            sums.iter().map(|part| if of_rows { part.of_rows[at] } else { part.by_output[at] }).sum()
-        };
-        let scales = try_collected(WHAT, exponents.iter().map(|&e| 2f64.powi(e) * self.grid.0))?;
+        let mut sums =
+            Sums { by_output: self.control.try_filled(WHAT, 0, scaled.len())?, of_rows: try_filled(WHAT, 0, stride)? };
+        for part in crate::pool::map(n_threads, parts.len(), |i| self.sums(parts[i], &scaled, stride))? {
+            add(&mut sums.by_output, &part.by_output);
+            add(&mut sums.of_rows, &part.of_rows);
+        }
+        self.weights.workers().sum(&mut sums.by_output);
+        self.weights.workers().sum(&mut sums.of_rows);
+        let scales = try_collected(WHAT, factors.iter().map(|(_, inverse)| inverse * self.per_whole))?;
         let mut values = self.control.try_filled(WHAT, 0.0, self.n_outputs.saturating_mul(l))?;
         let mut pulse = self.control.pulse();
         for (j, row) in values.chunks_exact_mut(l).enumerate() {
             pulse.after(l)?;
             for a in 0..l {
                 // Numbers are centred already: their sum over rows is not taken and zero.
-                row[a] = (sum(j * stride + a, false) as f64 - self.mean[j] * sum(a, true) as f64) * scales[a];
+                row[a] = (sums.by_output[j * stride + a] as f64 - self.mean[j] * sums.of_rows[a] as f64) * scales[a];
             }
         }
         Ok(Block { width: l, values })
@@ -170,7 +172,7 @@ impl<'a> Covariance<'a> {
         let mut product = try_filled(WHAT, 0.0, stride)?;
         let mut pulse = self.control.pulse();
         match self.y {
-            SplitY::Slots(y) => {
+            TrainY::Slots(y) => {
                 let means = try_collected(WHAT, self.mean.iter().enumerate().map(|(j, &mean)| (j as u32, mean)))?;
                 let mut center = try_filled(WHAT, 0.0, stride)?;
                 let mut steps = try_filled(WHAT, 0i64, stride)?;
@@ -181,18 +183,17 @@ impl<'a> Covariance<'a> {
                     sum_columns(vectors, slots, &mut product);
                     product.iter_mut().zip(&center).for_each(|(x, c)| *x -= c);
                     let (before, after) = self.factors(row);
-                    let factor = before * self.grid.1;
+                    let factor = before * self.whole;
                     steps.iter_mut().zip(&product).for_each(|(step, x)| *step = (x * factor) as i64 * after);
                     add(&mut of_rows, &steps);
                     slots.iter().for_each(|slot| add(&mut by_output[slot.output() * stride..][..stride], &steps));
                 }
             }
-            SplitY::Real(y) => {
+            TrainY::Real(y) => {
                 let mut deviations: Vec<(u32, f64)> = try_with_capacity(WHAT, self.n_outputs)?;
-                let mut parts = Parts::new(stride)?;
+                let mut parts = SignedParts::new(stride)?;
                 for &row in rows {
-                    let values =
-                        y.of(row).iter().zip(&self.mean).map(|(y, mean)| (y - mean) * self.down.0 * self.down.1);
+                    let values = y.of(row).iter().zip(&self.mean).map(|(y, mean)| self.below_one.up(y - mean));
                     deviations.clear();
                     deviations.extend((0..).zip(values).filter(|(_, z)| *z != 0.0));
                     sum_columns(vectors, &deviations, &mut product);
@@ -201,7 +202,7 @@ impl<'a> Covariance<'a> {
                     for &(j, z) in &deviations {
                         pulse.after(stride)?;
                         parts.add_multiple(
-                            before * z * self.grid.1,
+                            before * z * self.whole,
                             after,
                             &mut by_output[j as usize * stride..][..stride],
                         );
@@ -225,7 +226,7 @@ impl<'a> Covariance<'a> {
         let mut block = Block::start(self.n_outputs, width, control)?;
         block.make_orthonormal(control)?;
         // What the rounding of sums to the grid leaves of the error at any rate.
-        let noise = 8.0 * (self.total_weight * self.n_outputs as f64).sqrt() * self.grid.0;
+        let noise = 8.0 * (self.total_weight * self.n_outputs as f64).sqrt() * self.per_whole;
         for round in 0.. {
             control.check()?;
             let image = self.times(&block)?;
@@ -265,7 +266,7 @@ impl<'a> Covariance<'a> {
     }
 }
 
-/// Sums of steps of the grid over some rows.
+/// Sums of whole numbers over some rows.
 #[derive(Debug)]
 struct Sums {
     by_output: Vec<i64>,
@@ -278,7 +279,7 @@ struct Sums {
 /// Beyond 2⁵² the last bit of a float is its unit: a magnitude shifted there is rounded to an integer next to it, which
 /// its bits then count, at most one too many.
 #[derive(Debug)]
-struct Parts {
+struct SignedParts {
     magnitudes: Vec<f64>,
     largest: f64,
     /// −1 for negative numbers, else 0: x ^ s − s is then −x or x.
@@ -287,9 +288,9 @@ struct Parts {
 
 const SHIFT: f64 = (1u64 << 52) as f64;
 
-impl Parts {
+impl SignedParts {
     fn new(len: usize) -> Result<Self> {
-        Ok(Parts { magnitudes: try_filled(WHAT, 0.0, len)?, largest: 0.0, signs: try_filled(WHAT, 0, len)? })
+        Ok(SignedParts { magnitudes: try_filled(WHAT, 0.0, len)?, largest: 0.0, signs: try_filled(WHAT, 0, len)? })
     }
 
     fn split(&mut self, numbers: &[f64]) {
@@ -333,6 +334,8 @@ mod tests {
 
     use super::*;
     use crate::data::{LabelView, Targets};
+    use crate::exact::reduce::Workers;
+    use crate::exact::reduce::tests::by_two;
     use crate::projection::Projection;
     use crate::rng::{Key, Stream};
 
@@ -346,7 +349,7 @@ mod tests {
 
     fn block(y: &Targets<'_>, d: usize, w: &[f64], wanted: usize, width: usize) -> Array2<f64> {
         let rows: Vec<u32> = (0..w.len() as u32).filter(|&row| w[row as usize] > 0.0).collect();
-        let y = SplitY::new(y).unwrap();
+        let y = TrainY::new(y).unwrap();
         let weights = Weights::new(Some(w), w.len(), rows.len()).unwrap();
         let control = Control::default();
         let covariance = Covariance::new(&y, d, &weights, &rows, &control).unwrap();
@@ -435,7 +438,7 @@ mod tests {
     }
 
     fn assert_multiples(numbers: &[f64], factor: f64, after: i64) {
-        let mut parts = Parts::new(numbers.len()).unwrap();
+        let mut parts = SignedParts::new(numbers.len()).unwrap();
         parts.split(numbers);
         let mut sums = vec![7; numbers.len()];
         parts.add_multiple(factor, after, &mut sums);
@@ -467,6 +470,30 @@ mod tests {
                     assert_multiples(&[x, -x], factor, 1);
                     assert_multiples(&[x, -x, limit], factor, 3);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn workers_do_not_matter() {
+        let (n, d) = (60, 9);
+        let numbers = numbers(5, n, d, 4, 0.8);
+        let w: Vec<f64> = (0..n).map(|i| f64::from(i as u32 % 4)).collect();
+        let (labels, _) = labels(&numbers);
+        for y in [Targets::Real(numbers.view()), labels] {
+            let y = TrainY::new(&y).unwrap();
+            // Rows of the others weigh nothing here.
+            let found = |workers: &Workers, is_own: &dyn Fn(usize) -> bool| {
+                let own: Vec<f64> = (0..n).map(|i| if is_own(i) { w[i] } else { 0.0 }).collect();
+                let rows: Vec<u32> = (0..n as u32).filter(|&row| own[row as usize] > 0.0).collect();
+                let weights = Weights::of_one_of(workers, Some(&own), n, rows.len()).unwrap();
+                let control = Control::default();
+                let covariance = Covariance::new(&y, d, &weights, &rows, &control).unwrap();
+                covariance.eigenvectors(3, d).unwrap().values
+            };
+            let of_one = found(&Workers::One, &|_| true);
+            for of_two in by_two(|worker, workers| found(workers, &|i| usize::from(i % 5 < 2) == worker)) {
+                assert_eq!(of_two, of_one);
             }
         }
     }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
-use super::{OutputProjection, PROJECTION, Projection, ProjectionMatrix, ProjectionScope, WHAT};
+use super::{MatrixSource, OutputProjection, PROJECTION, ProjectionMatrix, ProjectionScope, RandomFamily, WHAT};
 use crate::control::Control;
-use crate::criterion::variance::RealTargets;
+use crate::data::train_y::RealTargets;
+use crate::data::train_y::TrainY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rng::Key;
-use crate::split::dispatch::SplitY;
 
 /// Magnitudes up to which the variance criterion takes numbers (see `data::targets`).
 const LARGEST: f64 = 1e150;
@@ -28,7 +28,7 @@ pub(crate) struct Plan<'a> {
 #[derive(Debug)]
 enum Source<'a> {
     /// Drawn anew for each tree.
-    Family(&'a Projection, usize),
+    Family(RandomFamily, usize),
     /// The same for all.
     Shared(Cow<'a, ProjectionMatrix>),
     /// One for each tree.
@@ -38,7 +38,7 @@ enum Source<'a> {
 /// What a plan is made from.
 #[derive(Debug)]
 pub(crate) struct PlanData<'a> {
-    pub(crate) y: &'a SplitY<'a>,
+    pub(crate) y: &'a TrainY<'a>,
     pub(crate) n_outputs: usize,
     pub(crate) n_samples: usize,
     /// Rows of positive weight, rising.
@@ -55,27 +55,27 @@ impl<'a> Plan<'a> {
         let PlanData { y, n_outputs, n_samples, rows, weights, seed, n_trees } = *data;
         let n_projections = || config.family.resolve(n_outputs, config.n_projections);
         let shared = |matrix| Source::Shared(Cow::Owned(matrix));
-        let source = match (&config.family, config.scope) {
-            (Projection::Given(matrices), _) => match matrices.as_slice() {
+        let source = match (config.family.source(), config.scope) {
+            (MatrixSource::Given(matrices), _) => match matrices {
                 [matrix] => Source::Shared(Cow::Borrowed(matrix)),
                 each if each.len() == n_trees => Source::Each(each),
                 other => return Err(Error::shape("matrices of output_projection", n_trees, other.len())),
             },
-            (Projection::Pca, _) => {
+            (MatrixSource::Principal, _) => {
                 shared(super::principal(y, n_outputs, n_projections()?, weights, n_samples, rows, control)?)
             }
-            (family, ProjectionScope::Forest) => {
+            (MatrixSource::Random(family), ProjectionScope::Forest) => {
                 let key = Key::from_seed(seed).child(PROJECTION);
-                shared(family.draw_random(n_outputs, n_projections()?, key, control)?)
+                shared(family.draw(n_outputs, n_projections()?, key, control)?)
             }
-            (family, ProjectionScope::Tree) => Source::Family(family, n_projections()?),
+            (MatrixSource::Random(family), ProjectionScope::Tree) => Source::Family(family, n_projections()?),
         };
         let mut pulse = control.pulse();
         let mut reach = 0.0f64;
         for &row in rows {
             let (sum, steps) = match y {
-                SplitY::Slots(y) => (y.of(row).len() as f64, 1),
-                SplitY::Real(y) => (y.of(row).iter().map(|v| v.abs()).sum(), n_outputs),
+                TrainY::Slots(y) => (y.of(row).len() as f64, 1),
+                TrainY::Real(y) => (y.of(row).iter().map(|v| v.abs()).sum(), n_outputs),
             };
             reach = reach.max(sum);
             pulse.after(steps)?;
@@ -88,14 +88,14 @@ impl<'a> Plan<'a> {
         &self,
         tree: Key,
         index: usize,
-        y: &SplitY<'_>,
+        y: &TrainY<'_>,
         rows: &[u32],
         control: &Control,
     ) -> Result<RealTargets<'static>> {
         let drawn;
         let matrix = match &self.source {
             Source::Family(family, q) => {
-                drawn = family.draw_random(self.n_outputs, *q, tree.child(PROJECTION), control)?;
+                drawn = family.draw(self.n_outputs, *q, tree.child(PROJECTION), control)?;
                 &drawn
             }
             Source::Shared(matrix) => &**matrix,

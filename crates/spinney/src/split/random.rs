@@ -1,18 +1,19 @@
 //! One random threshold for each drawn feature (extra-trees, Geurts et al. 2006).
 
-use super::Scan;
-use crate::criterion::Criterion;
+use super::cut::Cut;
+use super::scan::Scan;
+use crate::criterion::NodeCriterion;
+use crate::partition::decision::Decision;
 use crate::partition::{Column, Entry, PlainColumn};
 
-impl<C: Criterion> Scan<'_, C> {
+impl<C: NodeCriterion> Scan<'_, C> {
     /// Draws τ uniformly between the least and the largest value of the feature in the node and offers that cut. Only
     /// entries on the side of τ away from zero are moved. Nothing is sorted: O(entries).
     pub(super) fn random_cut(&mut self, column: Column<'_>) {
         let first = if column.n_zeros > 0 { Entry::new(0.0, 0) } else { column.entries[0] };
         let (low, high) = column.entries.iter().fold((first, first), |(low, high), &e| (low.min(e), high.max(e)));
         let threshold = self.draw_threshold(column.feature, low.value(), high.value());
-        let key = Entry::new(threshold, 0).key();
-        let cells = column.entries.iter().map(|e| (e.row(), e.key() > key));
+        let cells = column.entries.iter().map(|e| (e.value(), e.row()));
         self.offer_random(column.feature, threshold, cells);
     }
 
@@ -20,7 +21,7 @@ impl<C: Criterion> Scan<'_, C> {
     pub(super) fn random_plain_cut(&mut self, column: PlainColumn<'_>) {
         let (low, high) = column.range;
         let threshold = self.draw_threshold(column.feature, low, high);
-        let cells = column.rows.iter().zip(column.values).map(|(&row, &value)| (row, value > threshold));
+        let cells = column.values.iter().copied().zip(column.rows.iter().copied());
         self.offer_random(column.feature, threshold, cells);
     }
 
@@ -31,19 +32,24 @@ impl<C: Criterion> Scan<'_, C> {
         (if drawn >= high { low } else { drawn }) + 0.0
     }
 
-    /// Offers the cut that sends the marked cells right.
+    /// Offers the cut between the cells, values and their rows, that go left and those that go right.
     #[inline]
-    fn offer_random(&mut self, feature: u32, threshold: f32, cells: impl ExactSizeIterator<Item = (u32, bool)>) {
-        let zero_goes_left = threshold >= 0.0;
+    fn offer_random(&mut self, feature: u32, threshold: f32, cells: impl ExactSizeIterator<Item = (f32, u32)>) {
+        let decision = Decision::at_most(threshold);
+        let zero_goes_left = decision.goes_left(0.0);
         // Picked without a branch: which side a value takes cannot be foretold.
         self.picked.resize(self.picked.len().max(cells.len()), 0);
         let mut n_moved = 0;
-        for (row, goes_right) in cells {
+        for (value, row) in cells {
             self.picked[n_moved] = row;
-            n_moved += usize::from(goes_right == zero_goes_left);
+            n_moved += usize::from(decision.goes_left(value) != zero_goes_left);
         }
         let mut moved = self.criterion.reset();
-        self.criterion.move_run(&mut moved, &self.picked[..n_moved], |row| row);
-        self.offer(feature, n_moved as u32, &moved, || threshold);
+        let picked = std::mem::take(self.picked);
+        let is_whole = self.move_long_run(&mut moved, &picked[..n_moved], |row| row);
+        *self.picked = picked;
+        if is_whole {
+            self.offer(feature, n_moved as u32, &moved, || Cut::Drawn(threshold));
+        }
     }
 }

@@ -4,10 +4,12 @@
 use ndarray::{Array2, ShapeBuilder};
 
 use super::models::quarter;
-use crate::config::{Criterion, ForestConfig, Sampling};
 use crate::control::Control;
-use crate::data::{ClassWeight, LabelView, Matrix, RowWeights, Targets};
+use crate::criterion::Criterion;
+use crate::data::{ClassWeight, Dataset, LabelView, Matrix, RowWeights, Targets};
 use crate::forest::Forest;
+use crate::forest::config::ForestConfig;
+use crate::forest::config::Sampling;
 use crate::rng::{Key, Stream};
 
 #[derive(Clone, Debug)]
@@ -106,7 +108,9 @@ impl Problem {
     pub(crate) fn fit(&self) -> Forest {
         let x = Matrix::from(self.x.view());
         let trees = 0..self.config.n_trees;
-        self.config.fit_trees_weighted(trees, &x, &self.targets(), self.weights(), &Control::default()).unwrap()
+        self.config
+            .fit_trees(trees, Dataset::new(&x, self.targets()).weights(self.weights()), &Control::default())
+            .unwrap()
     }
 
     /// The forest with leaves of rows, as this problem gives them.
@@ -114,6 +118,6 @@ impl Problem {
         let x = Matrix::from(self.x.view());
         let control = Control::with_threads(2);
         let (sampling, seed) = (self.config.sampling, self.config.seed);
-        forest.with_stored_rows(&x, &self.targets(), self.weights(), sampling, seed, &control)
+        forest.with_stored_rows(Dataset::new(&x, self.targets()).weights(self.weights()), sampling, seed, &control)
     }
 }

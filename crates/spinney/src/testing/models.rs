@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ShapeBuilder};
 
-use crate::config::Criterion;
+use crate::criterion::Criterion;
 use crate::data::{Matrix, Outputs, SparseView};
 use crate::forest::Forest;
+use crate::partition::decision::Decision;
 use crate::rng::{Key, Stream};
 use crate::tree::leaves::LeafTableBuilder;
 use crate::tree::{Node, Tree};
@@ -61,19 +62,19 @@ pub(crate) fn tree(rng: &mut Stream, shape: &Shape) -> Tree {
         let at = tree.nodes.len();
         if let Some(parent) = right_of {
             let parent: &mut Node = &mut tree.nodes[parent];
-            parent.right = at as u32;
+            parent.set_right(at as u32);
         }
         tree.impurity.push(if n_below == 1 && rng.below(2) == 0 { 0.0 } else { rng.below(1000) as f64 / 999.0 });
         let mut weight = 0.0;
         if n_below == 1 {
             let units = push_leaf(rng, &shape.outputs, &mut leaves);
             weight = units as f64 * shape.unit;
-            tree.nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: leaf });
+            tree.nodes.push(Node::leaf(leaf));
             leaf += 1;
         } else {
             let n_left = 1 + rng.below(n_below as u64 - 1) as usize;
             let feature = rng.below(shape.n_features as u64) as u32;
-            tree.nodes.push(Node { feature, threshold: quarter(rng), right: 0 });
+            tree.nodes.push(Node::split(feature, Decision::at_most(quarter(rng))));
             todo.push((n_below - n_left, Some(at)));
             todo.push((n_left, None));
         }
@@ -90,7 +91,7 @@ fn sum_statistics(tree: &mut Tree) {
     for i in (0..tree.nodes.len()).rev() {
         let node = tree.nodes[i];
         if !node.is_leaf() {
-            let right = node.right as usize;
+            let right = node.right() as usize;
             tree.n_node_samples[i] = tree.n_node_samples[i + 1] + tree.n_node_samples[right];
             tree.weighted_n_node_samples[i] = tree.weighted_n_node_samples[i + 1] + tree.weighted_n_node_samples[right];
         }
@@ -154,11 +155,11 @@ pub(crate) fn chain(depth: usize) -> Tree {
     let mut leaves = LeafTableBuilder::new(2);
     let (mut nodes, mut impurity) = (Vec::new(), Vec::new());
     for i in 0..depth {
-        nodes.push(Node { feature: 0, threshold: -(i as f32), right: (2 * depth - i) as u32 });
+        nodes.push(Node::split(0, Decision::at_most(-(i as f32))).with_right((2 * depth - i) as u32));
         impurity.push(0.5);
     }
     for leaf in 0..=depth {
-        nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: leaf as u32 });
+        nodes.push(Node::leaf(leaf as u32));
         impurity.push(0.0);
         leaves.push_counts(&[(leaf as u32 % 2, 1)], 1).unwrap();
     }

@@ -11,8 +11,8 @@ pub(crate) fn path(tree: &Tree, row: ArrayView1<'_, f32>) -> Vec<usize> {
         passed.push(at);
         let node = tree.nodes[at];
         if !node.is_leaf() {
-            let goes_left = row[node.feature as usize] <= node.threshold;
-            walk(tree, row, if goes_left { at + 1 } else { node.right as usize }, passed);
+            let goes_left = node.decision().goes_left(row[node.feature() as usize]);
+            walk(tree, row, if goes_left { at + 1 } else { node.right() as usize }, passed);
         }
     }
     let mut passed = Vec::new();
@@ -40,7 +40,7 @@ pub(crate) fn predict(forest: &Forest, x: &Array2<f32>, votes: impl Fn(usize, us
     for (i, mut out) in out.rows_mut().into_iter().enumerate() {
         let mut n = 0;
         for (t, tree) in forest.trees.iter().enumerate().filter(|(t, _)| votes(i, *t)) {
-            out += &tables[t].row(tree.nodes[apply(tree, x.row(i))].right as usize);
+            out += &tables[t].row(tree.nodes[apply(tree, x.row(i))].right() as usize);
             n += 1;
         }
         out.mapv_inplace(|v| v / f64::from(n));

@@ -1,23 +1,33 @@
 //! Values of the leaves, filled once from the samples that ended in them.
+//!
+//! Workers that have grown one structure on their own rows each fill all leaves alike: counts and means are over all rows.
 
 use super::grow::Structure;
 use super::leaves::{LeafTable, LeafTableBuilder};
-use crate::criterion::slots::Slots;
-use crate::criterion::variance::RealTargets;
-use crate::data::weights::exponent_above;
+use crate::data::slots::Slots;
+use crate::data::train_y::RealTargets;
+use crate::data::train_y::TrainY;
+use crate::data::weights::RowUnits;
 use crate::error::{Result, try_filled, try_with_capacity};
-use crate::split::dispatch::{RowUnits, SplitY};
+use crate::exact::exact_mean_of_all;
+use crate::exact::reduce::{Reduce, Workers};
 
 /// One pass over the samples, leaf by leaf: O(stored labels) or O(samples × outputs).
-pub(crate) fn leaf_values(structure: &Structure, y: &SplitY<'_>, units: &RowUnits, width: usize) -> Result<LeafTable> {
+pub(crate) fn leaf_values(
+    structure: &Structure,
+    y: &TrainY<'_>,
+    units: &RowUnits,
+    width: usize,
+    workers: &Workers,
+) -> Result<LeafTable> {
     let units = |row: u32| match units {
         RowUnits::Narrow(u) => u64::from(u[row as usize]),
         RowUnits::Wide(u) => u[row as usize],
     };
     let mut table = LeafTableBuilder::new(width);
     match y {
-        SplitY::Slots(y) => fill_counts(structure, y, units, &mut table),
-        SplitY::Real(y) => fill_means(structure, y, units, &mut table),
+        TrainY::Slots(y) => fill_counts(structure, y, units, &mut table, workers),
+        TrainY::Real(y) => fill_means(structure, y, units, &mut table, workers),
     }?;
     table.finish()
 }
@@ -27,6 +37,7 @@ fn fill_counts(
     y: &Slots<'_>,
     units: impl Fn(u32) -> u64,
     table: &mut LeafTableBuilder,
+    workers: &Workers,
 ) -> Result<()> {
     const WHAT: &str = "the counts of a leaf";
     let mut counts = try_filled(WHAT, 0u64, y.width)?;
@@ -35,7 +46,9 @@ fn fill_counts(
     for leaf in 0..structure.leaf_samples.len() {
         let rows = structure.leaf_rows(leaf);
         cells.clear();
-        if let &[row] = rows {
+        if workers.has_all_rows()
+            && let &[row] = rows
+        {
             // Most leaves of a full tree hold one row, whose slots rise already.
             let w = units(row);
             cells.extend(y.of(row).iter().map(|&slot| (slot, w)));
@@ -53,6 +66,8 @@ fn fill_counts(
                 counts[slot as usize] += w;
             }
         }
+        let total = workers.sum_of(total);
+        workers.sum_sparse(&mut counts, &mut touched);
         touched.sort_unstable();
         cells.extend(touched.drain(..).map(|slot| (slot, std::mem::take(&mut counts[slot as usize]))));
         table.push_counts(&cells, total)?;
@@ -65,64 +80,68 @@ fn fill_means(
     y: &RealTargets<'_>,
     units: impl Fn(u32) -> u64,
     table: &mut LeafTableBuilder,
+    workers: &Workers,
 ) -> Result<()> {
     let mut means = try_filled("the means of a leaf", 0.0, y.n_outputs)?;
     for leaf in 0..structure.leaf_samples.len() {
         let rows = structure.leaf_rows(leaf);
         for (output, mean) in means.iter_mut().enumerate() {
-            *mean = exact_mean(rows.iter().map(|&row| (y.of(row)[output], units(row))));
+            *mean = exact_mean_of_all(rows.iter().map(|&row| (y.of(row)[output], units(row))), workers);
         }
         table.push_means(&means)?;
     }
     Ok(())
 }
 
-/// Weighted mean of values of positive weight, the same for every order: deviations from the middle of the range are
-/// summed as 61-bit integers in 128 bits.
-pub(crate) fn exact_mean(values: impl Iterator<Item = (f64, u64)> + Clone) -> f64 {
-    let (low, high) =
-        values.clone().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (y, _)| (low.min(y), high.max(y)));
-    if low == high {
-        return low;
-    }
-    let center = low / 2.0 + high / 2.0;
-    let exponent = 61 - exponent_above((high - center).max(center - low));
-    // Two factors: one alone may overflow for denormal ranges.
-    let (up, up_again) = (2f64.powi(exponent / 2), 2f64.powi(exponent - exponent / 2));
-    let (mut sum, mut total) = (0i128, 0i128);
-    for (y, units) in values {
-        sum += i128::from(units) * i128::from(((y - center) * up * up_again) as i64);
-        total += i128::from(units);
-    }
-    let deviation = sum as f64 / total as f64 / up / up_again;
-    (center + deviation).clamp(low, high)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use ndarray::Array2;
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::{LabelView, Targets};
+    use crate::exact::reduce::tests::by_two;
+
+    /// Leaves of the rows of some samples, by the leaf of each.
+    fn structure(leaf_of: &[usize], n_leaves: usize, is_there: impl Fn(usize) -> bool) -> Structure {
+        let mut structure = Structure::default();
+        for leaf in 0..n_leaves {
+            let start = structure.order.len() as u32;
+            let rows = (0..leaf_of.len()).filter(|&row| leaf_of[row] == leaf && is_there(row));
+            structure.order.extend(rows.map(|row| row as u32));
+            structure.leaf_samples.push(start..structure.order.len() as u32);
+        }
+        structure
+    }
 
     proptest! {
         #[test]
-        fn mean_is_exact_and_blind_to_order_and_to_repeated_rows(
-            values in prop::collection::vec((-1e6f64..1e6, 1u64..5), 1..40), tiny in any::<bool>(),
+        fn leaves_of_two_workers_are_those_of_one(
+            rows in prop::collection::vec((0usize..5, any::<bool>(), 1u32..4, -1e6f64..1e6, 0u32..8), 1..60),
         ) {
-            let scale = if tiny { f64::MIN_POSITIVE / 1e3 } else { 1.0 };
-            let values: Vec<(f64, u64)> = values.into_iter().map(|(y, w)| (y * scale, w)).collect();
-            let mean = exact_mean(values.iter().copied());
-            let total: u64 = values.iter().map(|v| v.1).sum();
-            let reach = values.iter().map(|v| v.0.abs()).fold(0.0, f64::max);
-            let naive = values.iter().map(|&(y, w)| y / reach.max(f64::MIN_POSITIVE * 1e-10) * w as f64).sum::<f64>() / total as f64 * reach;
-            prop_assert!((mean - naive).abs() <= 1e-13 * reach + 1e-320, "{mean:e} {naive:e}");
-            let repeated = values.iter().rev().flat_map(|&(y, w)| (0..w).map(move |_| (y, 1)));
-            prop_assert_eq!(mean.to_bits(), exact_mean(repeated).to_bits());
+            let n = rows.len();
+            let leaf_of: Vec<usize> = rows.iter().map(|row| row.0).collect();
+            // Every leaf has a row.
+            let mut present = leaf_of.clone();
+            present.sort_unstable();
+            present.dedup();
+            let leaf_of: Vec<usize> = leaf_of.iter().map(|leaf| present.binary_search(leaf).unwrap()).collect();
+            let units = RowUnits::Narrow(rows.iter().map(|row| row.2).collect());
+            let numbers = Array2::from_shape_fn((n, 2), |(i, j)| rows[i].3 * [1.0, -1e-9][j]);
+            let on: Vec<Vec<u32>> = rows.iter().map(|row| (0..3).filter(|label| row.4 >> label & 1 == 1).collect()).collect();
+            let ptr: Vec<usize> = (0..=n).map(|i| on[..i].iter().map(Vec::len).sum()).collect();
+            let labels = LabelView::try_new(ptr, on.concat(), 3).unwrap();
+            for (y, width) in [(Targets::Real(numbers.view()), 2), (Targets::Labels(labels), 3)] {
+                let y = TrainY::new(&y).unwrap();
+                let of_one = leaf_values(&structure(&leaf_of, present.len(), |_| true), &y, &units, width, &Workers::One).unwrap();
+                let of_two = by_two(|worker, workers| {
+                    let own = structure(&leaf_of, present.len(), |row| rows[row].1 == (worker == 0));
+                    leaf_values(&own, &y, &units, width, workers).unwrap()
+                });
+                for found in of_two {
+                    prop_assert_eq!(&found, &of_one);
+                }
+            }
         }
-    }
-
-    #[test]
-    fn mean_of_extremes_does_not_overflow() {
-        assert_eq!(exact_mean([(f64::MAX, 1), (-f64::MAX, 1)].into_iter()), 0.0);
-        assert_eq!(exact_mean([(f64::MAX, 3)].into_iter()), f64::MAX);
     }
 }

@@ -10,7 +10,7 @@ const WHAT: &str = "the waiting nodes of a tree";
 
 /// A node with a split, and its place in the growing tree.
 #[derive(Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct WaitingNode {
     pub(crate) node: u32,
     pub(crate) task: Task,
     pub(crate) split: Split,
@@ -19,12 +19,12 @@ pub(crate) struct Candidate {
 /// Depth-first: the newest node; best-first: the node whose split decreases the total impurity most.
 #[derive(Debug)]
 pub(crate) enum Frontier {
-    DepthFirst(Vec<Candidate>),
+    DepthFirst(Vec<WaitingNode>),
     BestFirst(BinaryHeap<Ranked>),
 }
 
 impl Frontier {
-    pub(crate) fn push(&mut self, candidate: Candidate) -> Result<()> {
+    pub(crate) fn push(&mut self, candidate: WaitingNode) -> Result<()> {
         match self {
             Frontier::DepthFirst(stack) => try_push(WHAT, stack, candidate),
             Frontier::BestFirst(heap) => {
@@ -37,7 +37,7 @@ impl Frontier {
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Candidate> {
+    pub(crate) fn pop(&mut self) -> Option<WaitingNode> {
         match self {
             Frontier::DepthFirst(stack) => stack.pop(),
             Frontier::BestFirst(heap) => heap.pop().map(|ranked| ranked.0),
@@ -47,7 +47,7 @@ impl Frontier {
 
 /// Ordered by weight × decrease; equal ones: the older node first.
 #[derive(Debug)]
-pub(crate) struct Ranked(Candidate);
+pub(crate) struct Ranked(WaitingNode);
 
 impl Ranked {
     fn rank(&self) -> f64 {

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::frontier::{Candidate, Frontier};
+use super::frontier::{Frontier, WaitingNode};
 use super::leaves::LeafTable;
 use super::{Node, Tree};
-use crate::config::Criterion;
 use crate::control::Control;
-use crate::data::{Bins, Outputs};
+use crate::criterion::Criterion;
+use crate::data::Outputs;
 use crate::error::{ErrorKind, Result, try_copied, try_extend, try_push, try_with_capacity};
+use crate::partition::decision::Decision;
 use crate::rng::Key;
-use crate::split::best::{codes_around, threshold_between};
-use crate::split::{SplitSearch, Task};
+use crate::split::{Split, SplitSearch, Task};
 
 const WHAT: &str = "the nodes of a tree";
 
@@ -36,9 +36,10 @@ struct Growing {
     left: Option<u32>,
 }
 
-/// Grows the structure. `max_leaves` asks for best-first growth.
+/// Grows the structure. `max_leaves` asks for best-first growth; `decide` tells what a node with this split asks of values.
 pub(crate) fn grow(
     search: &mut dyn SplitSearch,
+    decide: &dyn Fn(&Split) -> Decision,
     key: Key,
     max_leaves: Option<usize>,
     control: &Control,
@@ -51,7 +52,7 @@ pub(crate) fn grow(
     let add = |task: Task, nodes: &mut Vec<Growing>, frontier: &mut Frontier| {
         let node = nodes.len() as u32;
         if let Some(split) = task.split {
-            frontier.push(Candidate { node, task: task.clone(), split })?;
+            frontier.push(WaitingNode { node, task: task.clone(), split })?;
         }
         try_push(WHAT, nodes, Growing { task, left: None })
     };
@@ -59,7 +60,7 @@ pub(crate) fn grow(
     let whole = root.span.clone();
     add(root, &mut nodes, &mut frontier)?;
     let mut n_leaves = 1;
-    while let Some(Candidate { node, task, split }) = frontier.pop() {
+    while let Some(WaitingNode { node, task, split }) = frontier.pop() {
         control.check()?;
         if max_leaves.is_some_and(|m| n_leaves >= m) {
             break;
@@ -71,19 +72,19 @@ pub(crate) fn grow(
         add(left, &mut nodes, &mut frontier)?;
         add(right, &mut nodes, &mut frontier)?;
         n_leaves += 1;
-        if nodes.len() > (u32::MAX - 2) as usize {
-            return Err(ErrorKind::TooMany { what: "nodes in a tree", limit: u32::MAX as usize - 2 }.into());
+        if nodes.len() > Node::MOST - 2 {
+            return Err(ErrorKind::TooMany { what: "nodes in a tree", limit: Node::MOST - 2 }.into());
         }
     }
     // A search that was stopped half way tells nothing, and may have left nothing to wait for.
     control.check()?;
-    let mut structure = in_pre_order(&nodes)?;
+    let mut structure = in_pre_order(&nodes, decide)?;
     structure.order = try_copied("the order of samples", search.rows(&whole))?;
     Ok(structure)
 }
 
 /// Renumbers nodes in pre-order, so that a left child always follows its parent.
-fn in_pre_order(grown: &[Growing]) -> Result<Structure> {
+fn in_pre_order(grown: &[Growing], decide: &dyn Fn(&Split) -> Decision) -> Result<Structure> {
     enum Visit {
         Node(u32),
         /// The right child of this (renumbered) node comes next.
@@ -102,7 +103,8 @@ fn in_pre_order(grown: &[Growing]) -> Result<Structure> {
     while let Some(visit) = stack.pop() {
         let old = match visit {
             Visit::RightOf(parent) => {
-                out.nodes[parent as usize].right = out.nodes.len() as u32;
+                let here = out.nodes.len() as u32;
+                out.nodes[parent as usize].set_right(here);
                 continue;
             }
             Visit::Node(old) => old,
@@ -111,17 +113,17 @@ fn in_pre_order(grown: &[Growing]) -> Result<Structure> {
         let new = out.nodes.len() as u32;
         match (left, &task.split) {
             (Some(left), Some(split)) => {
-                out.nodes.push(Node { feature: split.feature, threshold: split.threshold, right: 0 });
+                out.nodes.push(Node::split(split.feature, decide(split)));
                 try_extend(WHAT, &mut stack, [Visit::Node(left + 1), Visit::RightOf(new), Visit::Node(*left)])?;
             }
-            _ => {
+            (None, _) | (_, None) => {
                 let leaf = out.leaf_samples.len() as u32;
-                out.nodes.push(Node { feature: Node::LEAF, threshold: 0.0, right: leaf });
+                out.nodes.push(Node::leaf(leaf));
                 out.leaf_samples.push(task.span.samples.clone());
             }
         }
         out.impurity.push(task.stats.impurity);
-        out.n_node_samples.push(task.span.n_samples());
+        out.n_node_samples.push(task.stats.n);
         out.weight.push(task.stats.weight);
     }
     Ok(out)
@@ -132,14 +134,6 @@ impl Structure {
     pub(crate) fn leaf_rows(&self, leaf: usize) -> &[u32] {
         let range = &self.leaf_samples[leaf];
         &self.order[range.start as usize..range.end as usize]
-    }
-
-    /// Turns thresholds between codes into thresholds between the values that the codes stand for.
-    pub(crate) fn decode(&mut self, bins: &Bins) {
-        for node in self.nodes.iter_mut().filter(|node| !node.is_leaf()) {
-            let (low, high) = bins.gap(node.feature, codes_around(node.threshold));
-            node.threshold = threshold_between(low, high);
-        }
     }
 
     /// The finished tree. `unit` is the weight of one unit.
@@ -170,7 +164,7 @@ mod tests {
     use super::*;
     use crate::criterion::NodeStats;
     use crate::partition::Span;
-    use crate::split::Split;
+    use crate::split::cut::Cut;
 
     /// Splits one sample off at a time, to the left or to the right.
     struct Peel {
@@ -183,8 +177,8 @@ mod tests {
     impl Peel {
         fn task(&self, samples: Range<u32>, depth: usize) -> Task {
             let n = samples.end - samples.start;
-            let stats = NodeStats { weight: f64::from(n), impurity: f64::from(n - 1), pure: n == 1 };
-            let split = (n > 1).then_some(Split { feature: depth as u32, threshold: 0.5, decrease: 1.0 });
+            let stats = NodeStats { n, weight: f64::from(n), impurity: f64::from(n - 1), pure: n == 1 };
+            let split = (n > 1).then_some(Split { feature: depth as u32, cut: Cut::Drawn(0.5), decrease: 1.0 });
             Task::new(Span { samples, entries: 0..0 }, depth, Key::from_seed(depth as u64), stats, split)
         }
     }
@@ -212,12 +206,13 @@ mod tests {
         for left in [true, false] {
             for max_leaves in [None, Some(n as usize), Some(50_000)] {
                 let mut search = Peel { rows: (0..n).collect(), left, n_searched: 0 };
-                let s = grow(&mut search, Key::from_seed(0), max_leaves, &Control::default()).unwrap();
+                let s =
+                    grow(&mut search, &Split::decision, Key::from_seed(0), max_leaves, &Control::default()).unwrap();
                 let n_leaves = max_leaves.unwrap_or(n as usize);
                 assert_eq!(s.nodes.len(), 2 * n_leaves - 1);
                 assert_eq!(s.leaf_samples.len(), n_leaves);
                 assert_eq!(search.n_searched, n_leaves - 1 - usize::from(max_leaves.is_some()));
-                assert_eq!(s.nodes[0].right as usize, if left { 2 } else { s.nodes.len() - 1 });
+                assert_eq!(s.nodes[0].right() as usize, if left { 2 } else { s.nodes.len() - 1 });
                 let mut samples: Vec<u32> = (0..n_leaves).flat_map(|leaf| s.leaf_rows(leaf)).copied().collect();
                 samples.sort_unstable();
                 assert_eq!(samples, search.rows);
@@ -230,7 +225,7 @@ mod tests {
         let control = Control::default();
         control.stop();
         let mut search = Peel { rows: (0..10).collect(), left: true, n_searched: 0 };
-        let error = grow(&mut search, Key::from_seed(0), None, &control).unwrap_err();
+        let error = grow(&mut search, &Split::decision, Key::from_seed(0), None, &control).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::Interrupted);
     }
 }

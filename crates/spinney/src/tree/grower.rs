@@ -1,17 +1,23 @@
 //! X made ready for growth: prepared once, for all trees of a forest or all stages of boosting.
 
-use crate::config::{Criterion, Splitter, TreeConfig};
 use crate::control::Control;
+use crate::criterion::Criterion;
 use crate::data::bins::{MOST_BINS, bin_dense, bin_sparse};
+use crate::data::train_y::TrainY;
+use crate::data::weights::RowUnits;
 use crate::data::{Bins, DenseColumns, Matrix, SparseColumns, SparseView};
 use crate::error::{Error, Result, try_filled};
+use crate::exact::reduce::{Reduce, Workers};
+use crate::partition::decision::Decision;
 use crate::partition::dense::SortedOrder;
 use crate::partition::sorted_entries;
 use crate::rng::Key;
-use crate::split::Rules;
-use crate::split::best::{code_threshold, threshold_between};
-use crate::split::dispatch::{RowUnits, SearchData, SplitY, TrainX};
-use crate::split::histogram::{Cells, Spare};
+use crate::split::constraint::{Constraints, LeafSizes};
+use crate::split::cut::Gap;
+use crate::split::dispatch::{SearchData, TrainX};
+use crate::split::histogram::{Spare, SparseCells};
+use crate::split::{Rules, Split, Splitter};
+use crate::tree::config::TreeConfig;
 use crate::tree::grow::{Structure, grow};
 
 /// The rows that one tree is grown on, and what each weighs.
@@ -22,21 +28,26 @@ pub(crate) struct Sample<'a> {
     pub(crate) units: RowUnits,
     /// Units are whole multiples of samples (see `data::weights`).
     exact: bool,
+    /// What counts as a sample where leaves have a least weight, in units.
+    pub(crate) of_a_sample: f64,
     total: u64,
     largest: u64,
+    pub(crate) workers: &'a Workers,
 }
 
 impl<'a> Sample<'a> {
-    /// `units` tells the weight of each of `n_samples` rows, zero outside `rows`; `y` is what the tree splits on.
+    /// `units` tells the weight of each of `n_samples` rows, zero outside `rows`; `exact` is whether they are whole multiples
+    /// of samples; `y` is what the tree splits on.
     pub(crate) fn new(
         rows: &'a [u32],
         n_samples: usize,
         units: impl Fn(usize) -> u64,
         exact: bool,
-        y: &SplitY<'_>,
+        y: &TrainY<'_>,
+        workers: &'a Workers,
     ) -> Result<Self> {
-        let total = (0..n_samples).map(&units).sum();
-        let largest = (0..n_samples).map(&units).max().unwrap_or(0);
+        let total = workers.sum_of((0..n_samples).map(&units).sum());
+        let largest = workers.max_of((0..n_samples).map(&units).max().unwrap_or(0));
         let units = if fits_narrow(y, total) {
             let mut narrow = try_filled("the weights of a tree", 0u32, n_samples)?;
             narrow.iter_mut().enumerate().for_each(|(row, u)| *u = units(row) as u32);
@@ -46,8 +57,15 @@ impl<'a> Sample<'a> {
             wide.iter_mut().enumerate().for_each(|(row, u)| *u = units(row));
             RowUnits::Wide(wide)
         };
-        Ok(Sample { rows, units, exact, total, largest })
+        let of_a_sample = of_a_sample(rows, total, exact, workers);
+        Ok(Sample { rows, units, exact, of_a_sample, total, largest, workers })
     }
+}
+
+/// What counts as a sample where leaves have a least weight: a unit, or where weights are rounded the mean of `rows`, whose
+/// total over all workers is known.
+pub(crate) fn of_a_sample(rows: &[u32], total: u64, exact: bool, workers: &Workers) -> f64 {
+    if exact { 1.0 } else { total as f64 / workers.sum_of(rows.len() as u64) as f64 }
 }
 
 /// X as growth uses it.
@@ -84,9 +102,9 @@ impl<'a> Grower<'a> {
                 }
             }
             Matrix::Csc(x) if carry => sorted(x.view(), control)?,
-            Matrix::Csr(x) if carry => sorted(x.transposed()?, control)?,
-            Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.transposed()?, by_column: x.view() }),
-            Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.transposed()?, by_row: x.view() }),
+            Matrix::Csr(x) if carry => sorted(x.try_transposed(control)?, control)?,
+            Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.try_transposed(control)?, by_column: x.view() }),
+            Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.try_transposed(control)?, by_row: x.view() }),
         };
         Ok(Grower { x, bins: None, n_features })
     }
@@ -94,7 +112,7 @@ impl<'a> Grower<'a> {
     /// As [`Grower::new`], with the values of each feature in at most `max_bins` bins, if any. They are made from the rows
     /// that have `units`; others may not be grown on. Dense `x` is searched by histograms, and sparse `x` whose columns
     /// have few distinct codes where nodes draw all features. These are of numbers: [`Grower::structure`] wants
-    /// [`SplitY::Real`] then.
+    /// [`TrainY::Real`] then.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
@@ -123,20 +141,20 @@ impl<'a> Grower<'a> {
             }
             Matrix::Csc(x) => x,
             Matrix::Csr(x) => {
-                by_column = x.transposed()?;
+                by_column = x.try_transposed(control)?;
                 &by_column
             }
         };
         let (bins, codes) = bin_sparse(by_column, max_bins, units, control)?;
         let x = if n_drawn == n_features {
-            match Cells::try_new(codes, config.min_samples_leaf, control)? {
+            match SparseCells::try_new(codes, config.min_samples_leaf, control)? {
                 Ok(cells) => TrainX::SparseBinned(cells, Spare::default()),
                 Err(codes) => sorted(codes, control)?,
             }
         } else if carry {
             sorted(codes, control)?
         } else {
-            TrainX::Sparse(SparseColumns { by_row: codes.transposed()?, by_column: codes })
+            TrainX::Sparse(SparseColumns { by_row: codes.try_transposed(control)?, by_column: codes })
         };
         Ok(Grower { x, bins: Some(bins), n_features })
     }
@@ -149,7 +167,7 @@ impl<'a> Grower<'a> {
     pub(crate) fn structure(
         &self,
         config: &TreeConfig,
-        y: &SplitY<'_>,
+        y: &TrainY<'_>,
         criterion: Criterion,
         sample: &Sample<'_>,
         key: Key,
@@ -164,12 +182,20 @@ impl<'a> Grower<'a> {
             criterion,
             rules: self.rules(config, sample)?,
             control,
+            workers: sample.workers,
         };
-        let mut structure = grow(&mut *search.into_search()?, key, config.max_leaf_nodes, control)?;
-        if let Some(bins) = &self.bins {
-            structure.decode(bins);
-        }
-        Ok(structure)
+        grow(&mut *search.into_search()?, &|split| self.decide(split), key, config.max_leaf_nodes, control)
+    }
+
+    /// What a node with this split asks of values, also where codes were searched.
+    fn decide(&self, split: &Split) -> Decision {
+        split.cut.decision(|gap| match &self.bins {
+            None => gap,
+            Some(bins) => {
+                let (low, high) = bins.values_between(split.feature, gap.low, gap.high);
+                Gap { low, high }
+            }
+        })
     }
 
     fn rules(&self, config: &TreeConfig, sample: &Sample<'_>) -> Result<Rules> {
@@ -178,14 +204,18 @@ impl<'a> Grower<'a> {
             splitter: config.splitter,
             max_depth: config.max_depth.unwrap_or(usize::MAX),
             min_samples_split: config.min_samples_split,
-            min_samples_leaf: config.min_samples_leaf,
-            min_weight_leaf: config.min_weight_fraction_leaf * total_weight,
+            constraints: Constraints {
+                leaf_sizes: LeafSizes {
+                    min_samples: u32::try_from(config.min_samples_leaf).unwrap_or(u32::MAX),
+                    min_weight: (config.min_weight_fraction_leaf * total_weight)
+                        .max(config.min_weight_leaf * sample.of_a_sample),
+                },
+            },
             min_impurity_decrease: config.min_impurity_decrease,
             n_drawn: config.max_features.resolve(self.n_features)? as u32,
             n_features: self.n_features,
             total_weight,
             largest_weight: sample.largest as f64,
-            between: if self.bins.is_some() { code_threshold } else { threshold_between },
         })
     }
 }
@@ -197,10 +227,10 @@ fn sorted<'a>(by_column: SparseView<'a>, control: &Control) -> Result<TrainX<'a>
 }
 
 /// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.
-fn fits_narrow(y: &SplitY<'_>, total: u64) -> bool {
+fn fits_narrow(y: &TrainY<'_>, total: u64) -> bool {
     let per_sample = match y {
-        SplitY::Real(_) => 1,
-        SplitY::Slots(y) => y.most_in_a_row() as u128,
+        TrainY::Real(_) => 1,
+        TrainY::Slots(y) => y.most_in_a_row() as u128,
     };
     total < 1 << 31 && u128::from(total) * u128::from(total) * per_sample < 1 << 61
 }
@@ -219,10 +249,10 @@ mod tests {
     use ndarray::{Array2, Axis};
 
     use super::*;
-    use crate::config::MaxFeatures;
     use crate::data::Targets;
     use crate::rng::Stream;
     use crate::testing::models;
+    use crate::tree::config::MaxFeatures;
 
     fn grown(
         config: &TreeConfig,
@@ -233,10 +263,10 @@ mod tests {
         control: &Control,
     ) -> Structure {
         let targets = Targets::Real(y.view());
-        let y = SplitY::new(&targets).unwrap();
+        let y = TrainY::new(&targets).unwrap();
         let rows: Vec<u32> = (0..units.len() as u32).filter(|&row| units[row as usize] > 0).collect();
         let grower = Grower::binned(config, x, max_bins, |row| units[row], control).unwrap();
-        let sample = Sample::new(&rows, units.len(), |row| units[row], true, &y).unwrap();
+        let sample = Sample::new(&rows, units.len(), |row| units[row], true, &y, &Workers::One).unwrap();
         let grow = || grower.structure(config, &y, Criterion::Variance, &sample, Key::from_seed(3), control).unwrap();
         let first = grow();
         // In memory that was used before.

@@ -2,17 +2,17 @@
 //!
 //! A split of node t into l and r decreases the impurity by (W_t·I_t − W_l·I_l − W_r·I_r) / W_root. For all outputs
 //! the impurities are those stored in the tree. For chosen outputs they are computed anew from the leaves: the
-//! frequencies (or means) of a node are the weighted means of its leaves', so no data is needed. A tree grown on
+//! frequencies (or means) of a node are the weighted means of its leaves', so no data is needed; the criterion says what a
+//! split takes away. A tree grown on
 //! projected outputs has stored the impurities of those; of chosen outputs it counts the variance of the labels'
 //! frequencies, or the sum of the variances of the frequencies of an output's classes. Columns go in chunks of
 //! [`CHUNK`], each one pass over the nodes from the last to the first with a stack: O(stored cells) a chunk, memory
 //! O(depth · CHUNK), never nodes × width.
 
 use super::Tree;
-use crate::config::Criterion;
+use crate::criterion::{SideSums, SplitSums};
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_push, try_resize};
-use crate::forest::Forest;
+use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_push, try_resize, try_with_capacity};
 
 /// Columns whose statistics go through the tree together.
 const CHUNK: usize = 64;
@@ -43,7 +43,7 @@ impl Tree {
         };
         let mut importances = try_filled("feature importances", 0.0, self.n_features)?;
         for (node, decrease) in self.nodes.iter().zip(decreases).filter(|(node, _)| !node.is_leaf()) {
-            importances[node.feature as usize] += decrease;
+            importances[node.feature() as usize] += decrease;
         }
         Ok(importances)
     }
@@ -53,7 +53,7 @@ impl Tree {
         let weighted = |i: usize| self.weighted_n_node_samples[i] * self.impurity[i];
         let root = self.weighted_n_node_samples[0];
         let decrease = |(i, node): (usize, &super::Node)| {
-            if node.is_leaf() { 0.0 } else { (weighted(i) - weighted(i + 1) - weighted(node.right as usize)) / root }
+            if node.is_leaf() { 0.0 } else { (weighted(i) - weighted(i + 1) - weighted(node.right() as usize)) / root }
         };
         try_collected(WHAT, self.nodes.iter().enumerate().map(decrease))
     }
@@ -113,12 +113,14 @@ impl Tree {
         // Invariant: the stack holds the sums of the subtrees seen whose parents are not: going backwards, a node finds its left
         // child's on top and its right child's below.
         let (mut stack, mut totals): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+        let mut both: Vec<f64> = try_with_capacity(WHAT, n_columns)?;
+        let are_labels = matches!(self.outputs(), Outputs::Labels { .. });
         for (i, node) in self.nodes.iter().enumerate().rev() {
             if node.is_leaf() {
                 let (scale, total) = self.leaf_scale(i);
                 let at = stack.len();
                 try_resize(WHAT, &mut stack, at + n_columns, 0.0)?;
-                for (column, amount) in self.leaves.cells(node.right as usize) {
+                for (column, amount) in self.leaves.cells(node.right() as usize) {
                     if let Some(sum) = stack[at..].get_mut(place[column as usize] as usize) {
                         *sum = amount * scale;
                     }
@@ -134,72 +136,25 @@ impl Tree {
             let right_total = totals.pop().expect("two subtrees below every split");
             let total = left_total + right_total;
             let (w_left, w_right) =
-                (self.weighted_n_node_samples[i + 1], self.weighted_n_node_samples[node.right as usize]);
-            let children = match self.criterion {
-                Criterion::Variance => {
-                    -between(left, left_total, right, right_total) * w_left * w_right / (w_left + w_right)
-                }
-                _ => {
-                    w_left * self.impurity_of(left, &widths, left_total)
-                        + w_right * self.impurity_of(right, &widths, right_total)
-                }
-            };
-            right.iter_mut().zip(left.iter()).for_each(|(r, l)| *r += l);
-            let parent = match self.criterion {
-                Criterion::Variance => 0.0,
-                _ => (w_left + w_right) * self.impurity_of(right, &widths, total),
-            };
-            decreases[i] += parent - children;
+                (self.weighted_n_node_samples[i + 1], self.weighted_n_node_samples[node.right() as usize]);
+            both.clear();
+            both.extend(right.iter().zip(left.iter()).map(|(r, l)| r + l));
+            decreases[i] += self.criterion.decrease(&SplitSums {
+                widths: &widths,
+                are_labels,
+                left: SideSums { sums: left, total: left_total, weight: w_left },
+                right: SideSums { sums: right, total: right_total, weight: w_right },
+                both: SideSums { sums: &both, total, weight: w_left + w_right },
+            });
+            right.copy_from_slice(&both);
             totals.push(total);
             stack.truncate(left_at);
         }
         Ok(())
     }
-
-    /// Sum over outputs, `widths[o]` columns each, of the Gini index or the entropy of the frequencies `sums / total`.
-    fn impurity_of(&self, sums: &[f64], widths: &[usize], total: f64) -> f64 {
-        let entropy = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
-        let is_labels = matches!(self.outputs(), Outputs::Labels { .. });
-        let mut impurity = 0.0;
-        let mut rest = sums;
-        for &width in widths {
-            let (output, after) = rest.split_at(width);
-            rest = after;
-            impurity += match (is_labels, self.criterion) {
-                (true, Criterion::Entropy) => entropy(output[0] / total) + entropy(1.0 - output[0] / total),
-                (true, _) => 2.0 * (output[0] / total) * (1.0 - output[0] / total),
-                (false, Criterion::Entropy) => output.iter().map(|s| entropy(s / total)).sum::<f64>(),
-                (false, _) => 1.0 - output.iter().map(|s| (s / total).powi(2)).sum::<f64>(),
-            };
-        }
-        impurity
-    }
 }
 
-impl Forest {
-    /// Mean over trees of their feature importances, as shares that sum to 1 (or zeros when nothing decreased).
-    ///
-    /// Trees of a single leaf have no say, as in scikit-learn.
-    ///
-    /// # Errors
-    /// As [`Tree::feature_importances`].
-    pub fn feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
-        let mut sums = try_filled("feature importances", 0.0, self.n_features)?;
-        for tree in self.trees.iter().filter(|tree| tree.n_nodes() > 1) {
-            let of_tree = tree.feature_importances(outputs)?;
-            sums.iter_mut().zip(of_tree).for_each(|(sum, v)| *sum += v);
-        }
-        normalize(&mut sums);
-        Ok(sums)
-    }
-}
-
-/// Sum over columns of the squared distance between the means of two children.
-fn between(left: &[f64], left_total: f64, right: &[f64], right_total: f64) -> f64 {
-    left.iter().zip(right).map(|(l, r)| (l / left_total - r / right_total).powi(2)).sum()
-}
-
-fn normalize(importances: &mut [f64]) {
+pub(crate) fn normalize(importances: &mut [f64]) {
     let sum: f64 = importances.iter().sum();
     if sum > 0.0 {
         importances.iter_mut().for_each(|v| *v /= sum);
@@ -209,7 +164,9 @@ fn normalize(importances: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::criterion::Criterion;
     use crate::error::ErrorKind;
+    use crate::forest::Forest;
     use crate::testing::models;
 
     /// Impurity of output `o` in every node, by its definition on the values of all nodes.
@@ -221,6 +178,7 @@ mod tests {
         let of_node = |i: usize| match tree.criterion {
             Criterion::Gini => 1.0 - frequencies(i).iter().map(|p| p * p).sum::<f64>(),
             Criterion::Entropy => frequencies(i).iter().map(|p| entropy(*p)).sum(),
+            Criterion::Poisson => panic!("models of this criterion have leaves that are not negative"),
             Criterion::Variance => {
                 // Σ W (m − mean)² over the leaves below: the variance between leaves, which is all that splits change. Of labels
                 // the second column, of classes all of them.
@@ -243,7 +201,7 @@ mod tests {
     fn end_of(tree: &Tree, i: usize) -> usize {
         let mut last = i;
         while !tree.nodes[last].is_leaf() {
-            last = tree.nodes[last].right as usize;
+            last = tree.nodes[last].right() as usize;
         }
         last + 1
     }

@@ -28,7 +28,9 @@ pub use compact::Precision;
 
 pub(crate) use amounts::{Amounts, Indices};
 pub(crate) use half::Half;
-pub(crate) use rows::{StoredRows, StoredValues};
+pub(crate) use rows::StoredRows;
+#[cfg(feature = "model-files")]
+pub(crate) use rows::StoredValues;
 
 const WHAT: &str = "the table of leaf values";
 
@@ -97,7 +99,7 @@ impl LeafTable {
     pub(crate) fn stored_rows(&self) -> Option<&Arc<StoredRows>> {
         match &self.layout {
             Layout::Rows { stored, .. } => Some(stored),
-            _ => None,
+            Layout::Dense | Layout::Sparse { .. } => None,
         }
     }
 
@@ -174,7 +176,7 @@ impl LeafTable {
         rows::LeafRows { ids, units: &self.amounts, range }
     }
 
-    fn add_sparse<C: Column>(&self, columns: &[C], range: Range<usize>, total: Option<f64>, row: &mut [f64]) {
+    fn add_sparse<C: ColumnIndex>(&self, columns: &[C], range: Range<usize>, total: Option<f64>, row: &mut [f64]) {
         match &self.amounts {
             Amounts::U8(v) => add_sparse(columns, &v[range], total, row),
             Amounts::U16(v) => add_sparse(columns, &v[range], total, row),
@@ -190,16 +192,13 @@ impl LeafTable {
         let range = self.range(leaf);
         let start = range.start;
         // Those of stored rows are summed up beforehand, those of the other layouts read one by one.
-        let (listed, summed) = match &self.layout {
-            Layout::Rows { ids, stored, .. } => (0..0, stored.cells(&self.leaf_rows(ids, range))),
-            _ => (range, Vec::new()),
+        let (listed, columns, summed) = match &self.layout {
+            Layout::Rows { ids, stored, .. } => (0..0, None, stored.cells(&self.leaf_rows(ids, range))),
+            Layout::Dense => (range, None, Vec::new()),
+            Layout::Sparse { columns, .. } => (range, Some(columns), Vec::new()),
         };
         let listed = listed.map(move |cell| {
-            let column = match &self.layout {
-                Layout::Dense => (cell - start) as u32,
-                Layout::Sparse { columns, .. } => columns.at(cell),
-                Layout::Rows { .. } => unreachable!("summed up above"),
-            };
+            let column = columns.map_or((cell - start) as u32, |columns| columns.at(cell));
             let scale = self.scales.as_ref().map_or(1.0, |scales| scales[column as usize]);
             (column, self.amounts.at(cell) * scale)
         });
@@ -221,17 +220,17 @@ impl LeafTable {
 }
 
 /// A column index of either width.
-trait Column: Copy {
+trait ColumnIndex: Copy {
     fn column(self) -> usize;
 }
 
-impl Column for u16 {
+impl ColumnIndex for u16 {
     fn column(self) -> usize {
         self.into()
     }
 }
 
-impl Column for u32 {
+impl ColumnIndex for u32 {
     fn column(self) -> usize {
         self as usize
     }
@@ -256,7 +255,7 @@ fn add_each_dense<A: Copy + Into<f64>>(
     }
 }
 
-fn add_sparse<C: Column, A: Copy + Into<f64>>(columns: &[C], amounts: &[A], total: Option<f64>, row: &mut [f64]) {
+fn add_sparse<C: ColumnIndex, A: Copy + Into<f64>>(columns: &[C], amounts: &[A], total: Option<f64>, row: &mut [f64]) {
     let cells = columns.iter().zip(amounts);
     match total {
         Some(total) => cells.for_each(|(&c, &a)| row[c.column()] += a.into() / total),
@@ -320,10 +319,9 @@ impl LeafTableBuilder {
         if self.ptr.len() == 1 {
             self.amounts = Amounts::F64(Vec::new());
         }
-        let Amounts::F64(amounts) = &mut self.amounts else { unreachable!("set to F64 by the first leaf of means") };
         for (column, &mean) in means.iter().enumerate().filter(|(_, mean)| **mean != 0.0) {
             self.columns.push(column as u32)?;
-            try_push(WHAT, amounts, mean)?;
+            self.amounts.push_rounded(mean)?;
         }
         self.push_end()
     }

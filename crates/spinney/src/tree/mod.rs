@@ -8,8 +8,12 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `config` | parameters |
+//! | `node` | a leaf, or a split with its decision, in 12 bytes |
 //! | `leaves` | the table of leaf values, dense or sparse, and its smaller forms |
+//! | `rows` | X as prediction reads it: blocks of dense rows, or sparse rows scattered one by one |
 //! | `traverse` | walking rows to their leaves |
+//! | `partial_dependence` | what is predicted on average when some features are given |
 //! | `importance` | which features reduced the impurity, of all or of chosen outputs |
 //! | `collapse` | the tree that is left when splits become leaves |
 //! | `prune` | which splits: by cost and complexity |
@@ -17,18 +21,24 @@
 //! | `rules` | leaves as text, with merged conditions |
 
 mod collapse;
+pub(crate) mod config;
 pub(crate) mod fill;
 mod frontier;
 pub(crate) mod grow;
 pub(crate) mod grower;
 pub(crate) mod importance;
 pub(crate) mod leaves;
+mod node;
+pub(crate) mod partial_dependence;
 pub(crate) mod prune;
-mod reduced_error;
+pub(crate) mod reduced_error;
+pub(crate) mod rows;
 mod rules;
 pub(crate) mod traverse;
 
+pub use config::{MaxFeatures, TreeConfig};
 pub use leaves::{LeafTable, Precision};
+pub use node::Node;
 pub use prune::PruningPath;
 pub use rules::RuleStyle;
 
@@ -36,31 +46,9 @@ use std::sync::Arc;
 
 use ndarray::Array3;
 
-use crate::config::Criterion;
+use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_with_capacity};
-
-/// A node in 12 bytes, as prediction walks it. Nodes are in pre-order: the left child of node i is i + 1.
-#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct Node {
-    /// Feature tested, or [`Node::LEAF`].
-    pub feature: u32,
-    /// Samples with `x[feature] <= threshold` go left. Zero in leaves.
-    pub threshold: f32,
-    /// Index of the right child; in a leaf, the leaf's row in the [`LeafTable`] (leaves are numbered in pre-order).
-    pub right: u32,
-}
-
-impl Node {
-    /// Value of `feature` in leaves.
-    pub const LEAF: u32 = u32::MAX;
-
-    /// Whether the node is a leaf.
-    pub fn is_leaf(&self) -> bool {
-        self.feature == Node::LEAF
-    }
-}
 
 /// A fitted decision tree. Immutable; shared freely between threads.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,7 +165,7 @@ impl Tree {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
     pub fn children_right(&self) -> Result<Vec<i64>> {
-        self.per_node(NO_CHILD, |_, node| node.right.into())
+        self.per_node(NO_CHILD, |_, node| node.right().into())
     }
 
     /// Feature that each node tests, −2 in leaves.
@@ -185,7 +173,7 @@ impl Tree {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
     pub fn feature(&self) -> Result<Vec<i64>> {
-        self.per_node(NO_FEATURE, |_, node| node.feature.into())
+        self.per_node(NO_FEATURE, |_, node| node.feature().into())
     }
 
     /// Threshold of each node, −2 in leaves: `x[feature] <= threshold` goes left.
@@ -193,7 +181,7 @@ impl Tree {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
     pub fn threshold(&self) -> Result<Vec<f64>> {
-        self.per_node(NO_THRESHOLD, |_, node| node.threshold.into())
+        self.per_node(NO_THRESHOLD, |_, node| node.threshold().into())
     }
 
     /// Impurity of each node: mean over outputs.
@@ -240,14 +228,14 @@ impl Tree {
         // Bottom-up: first sums over the leaves below each node, then quotients, so counts stay exact to the end.
         for (i, node) in self.nodes.iter().enumerate().rev() {
             if node.is_leaf() {
-                let leaf = node.right as usize;
+                let leaf = node.right() as usize;
                 let (scale, total) = self.leaf_scale(i);
                 totals[i] = total;
                 for (column, amount) in self.leaves.cells(leaf) {
                     value[i * stride + places[column as usize]] = amount * scale;
                 }
             } else {
-                let (left, right) = (i + 1, node.right as usize);
+                let (left, right) = (i + 1, node.right() as usize);
                 totals[i] = totals[left] + totals[right];
                 for at in 0..stride {
                     value[i * stride + at] = value[left * stride + at] + value[right * stride + at];
@@ -269,7 +257,7 @@ impl Tree {
     /// Counts are summed as they are; means are summed with their leaf's weight.
     fn leaf_scale(&self, i: usize) -> (f64, f64) {
         let weight = self.weighted_n_node_samples[i];
-        self.leaves.total(self.nodes[i].right as usize).map_or((weight, weight), |total| (1.0, total))
+        self.leaves.total(self.nodes[i].right() as usize).map_or((weight, weight), |total| (1.0, total))
     }
 }
 
@@ -322,17 +310,17 @@ mod tests {
             for i in 0..tree.n_nodes() {
                 let mut end = i;
                 while !tree.nodes[end].is_leaf() {
-                    end = tree.nodes[end].right as usize;
+                    end = tree.nodes[end].right() as usize;
                 }
                 for (column, &place) in places.iter().enumerate() {
                     let below = (i..=end).filter(|&l| tree.nodes[l].is_leaf());
                     let sum: f64 = below
-                        .map(|l| tree.weighted_n_node_samples[l] * leaves[[tree.nodes[l].right as usize, column]])
+                        .map(|l| tree.weighted_n_node_samples[l] * leaves[[tree.nodes[l].right() as usize, column]])
                         .sum();
                     let got = value[[i, place / max_n_classes, place % max_n_classes]];
                     assert!((got - sum / tree.weighted_n_node_samples[i]).abs() < 1e-12);
                     if tree.nodes[i].is_leaf() && tree.leaves.totals.is_some() {
-                        assert_eq!(got, leaves[[tree.nodes[i].right as usize, column]]);
+                        assert_eq!(got, leaves[[tree.nodes[i].right() as usize, column]]);
                     }
                 }
             }

@@ -15,11 +15,10 @@
 use super::Tree;
 use crate::control::Control;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
-use crate::forest::Forest;
-use crate::pool;
 
 /// What minimal cost-complexity pruning makes of a tree, step after step.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PruningPath {
     /// 0 for the whole tree, then the link of the split that became a leaf: they rise.
     pub ccp_alphas: Vec<f64>,
@@ -65,7 +64,7 @@ impl Tree {
     ///
     /// let (x, y) = (array![[0.0f32], [1.0], [2.0], [3.0]], array![[0.0], [0.0], [5.0], [6.0]]);
     /// let control = Control::default();
-    /// let tree = TreeConfig::new(Criterion::Variance).fit(&x.view().into(), &Targets::Real(y.view()), None, &control)?;
+    /// let tree = TreeConfig::new(Criterion::Variance).fit((&x, &y), &control)?;
     /// assert_eq!(tree.n_leaves(), 3);
     /// assert_eq!(tree.cost_complexity_pruning_path(&control)?.ccp_alphas, [0.0, 0.125, 7.5625]);
     /// assert_eq!(tree.pruned(0.2, &control)?.n_leaves(), 2);
@@ -82,26 +81,6 @@ impl Tree {
         }
         let alpha = Links::new(self, control)?.alpha;
         self.collapsed(|i| alpha[i] <= ccp_alpha, control)
-    }
-}
-
-impl Forest {
-    /// Every tree [pruned](Tree::pruned) by itself, on `control.n_threads()` threads.
-    ///
-    /// # Errors
-    /// As [`Tree::pruned`].
-    pub fn pruned(&self, ccp_alpha: f64, control: &Control) -> Result<Forest> {
-        check_alpha(ccp_alpha)?;
-        if ccp_alpha == 0.0 {
-            return Ok(self.clone());
-        }
-        let trees = pool::map(control.n_threads(), self.n_trees(), |i| {
-            control.check()?;
-            let tree = self.trees[i].pruned(ccp_alpha, control)?;
-            control.one_more_done();
-            Ok(tree.into())
-        })?;
-        Ok(Forest { n_features: self.n_features, outputs: self.outputs.clone(), trees })
     }
 }
 
@@ -158,7 +137,7 @@ impl Links {
                 let (left, right) = (heaps.pop(), heaps.pop());
                 let proof = "two subtrees below every split";
                 let heap = links.merged(left.expect(proof), right.expect(proof), &mut n_steps);
-                heaps.push(links.add(i, [i + 1, node.right as usize], heap, &mut n_steps));
+                heaps.push(links.add(i, [i + 1, node.right() as usize], heap, &mut n_steps));
             }
             pulse.after(n_steps)?;
         }
@@ -224,7 +203,7 @@ mod tests {
             if is_leaf[i] {
                 return vec![i];
             }
-            let right = leaves_below(tree, is_leaf, tree.nodes[i].right as usize);
+            let right = leaves_below(tree, is_leaf, tree.nodes[i].right() as usize);
             [leaves_below(tree, is_leaf, i + 1), right].concat()
         }
         let mut is_leaf: Vec<bool> = tree.nodes.iter().map(crate::tree::Node::is_leaf).collect();
@@ -244,7 +223,7 @@ mod tests {
                     if best.is_none_or(|(least, _)| link < least) {
                         best = Some((link, i));
                     }
-                    todo.extend([tree.nodes[i].right as usize, i + 1]);
+                    todo.extend([tree.nodes[i].right() as usize, i + 1]);
                 }
             }
             let Some((link, i)) = best else { return steps };
@@ -303,7 +282,7 @@ mod tests {
             fn prunings(tree: &Tree, i: usize) -> Vec<(f64, usize)> {
                 let mut all = vec![(tree.impurity[i], 1)];
                 if !tree.nodes[i].is_leaf() {
-                    let (left, right) = (prunings(tree, i + 1), prunings(tree, tree.nodes[i].right as usize));
+                    let (left, right) = (prunings(tree, i + 1), prunings(tree, tree.nodes[i].right() as usize));
                     all.extend(left.iter().flat_map(|l| right.iter().map(move |r| (l.0 + r.0, l.1 + r.1))));
                 }
                 all

@@ -1,58 +1,70 @@
-//! Residuals of many labels, never written out.
+//! ‖c_k‖² of every node, of many labels whose residuals are never written out.
 //!
 //! r_i = y_i − b − Σ β_k over the nodes k with coefficients that row i passes. y is sparse and the nodes are few, so what a
 //! step asks for follows without rows × width numbers: ⟨r_i, u⟩ of all rows from the labels and the numbers ⟨β_k, u⟩, and
 //! c_j from the labels of the rows of j and the weights of j ∩ k. Both take, for each tree with such nodes, one pass over
-//! its rows: O(labels + rows × trees + nodes with coefficients × width), whatever the sizes of the nodes.
+//! its rows: O(labels + rows × trees + nodes with coefficients × width), whatever the sizes of the nodes. Squares follow as
+//! in `squares`.
 
-use super::super::indicators::Indicators;
-use super::super::rows::FitRows;
-use super::{WHAT, dot};
-use crate::error::{Result, try_filled, try_push};
+use super::coefficients::Coefficients;
+use super::scores::NodeScores;
+use super::squares::{NodeSquares, Products};
+use super::{Keeper, LossRows, Step, Verdict, WHAT, dot};
+use crate::compress::indicators::Indicators;
+use crate::compress::rows::{CommonRows, LabelRows};
+use crate::control::Control;
+use crate::error::{Result, try_filled, try_push, try_with_capacity};
 
-/// Nodes with coefficients, by tree.
+/// Rows with their labels, squares, and what residuals follow from.
 #[derive(Debug)]
-pub(super) struct Fitted {
-    /// Node, and the place of its coefficients.
+pub(super) struct Labels {
+    rows: LabelRows,
+    of_nodes: NodeSquares,
+    moved: MovedNodes,
+}
+
+/// Nodes with coefficients, by tree: the node, and the place of its coefficients.
+#[derive(Debug)]
+struct MovedNodes {
     of_tree: Vec<Vec<(u32, u32)>>,
 }
 
-impl Fitted {
-    pub(super) fn new(n_trees: usize) -> Result<Self> {
-        Ok(Fitted { of_tree: try_filled(WHAT, Vec::new(), n_trees)? })
-    }
-
-    /// A node of a tree that has coefficients from now on.
-    pub(super) fn push(&mut self, tree: usize, node: usize, slot: u32) -> Result<()> {
+impl MovedNodes {
+    fn push(&mut self, tree: usize, node: usize, slot: u32) -> Result<()> {
         try_push(WHAT, &mut self.of_tree[tree], (node as u32, slot))
     }
 
     fn trees(&self) -> impl Iterator<Item = (usize, &[(u32, u32)])> {
-        self.of_tree.iter().map(Vec::as_slice).enumerate().filter(|(_, fitted)| !fitted.is_empty())
+        self.of_tree.iter().map(Vec::as_slice).enumerate().filter(|(_, moved)| !moved.is_empty())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.trees().next().is_none()
+    }
+}
+
+impl Labels {
+    pub(super) fn new(rows: LabelRows, nodes: &Indicators, control: &Control) -> Result<Self> {
+        let moved = MovedNodes { of_tree: try_filled(WHAT, Vec::new(), nodes.n_trees())? };
+        Ok(Labels { rows, of_nodes: NodeSquares::new(nodes, control)?, moved })
     }
 
     /// ⟨r_i, u⟩ of all rows.
-    pub(super) fn products(
-        &self,
-        nodes: &Indicators,
-        rows: &FitRows,
-        coefficients: &[f64],
-        u: &[f64],
-    ) -> Result<Vec<f64>> {
+    fn products(&self, nodes: &Indicators, coefficients: &Coefficients, u: &[f64]) -> Result<Vec<f64>> {
+        let rows = self.rows.rows();
         let constant = dot(&rows.start, u);
         let mut products = try_filled(WHAT, 0.0, rows.n_rows())?;
         for (i, product) in products.iter_mut().enumerate() {
-            *product = rows.on(i).iter().map(|&c| u[c as usize]).sum::<f64>() - constant;
+            *product = self.rows.on(i).iter().map(|&c| u[c as usize]).sum::<f64>() - constant;
         }
         // What begins and ends at each place of the order of a tree.
         let mut steps = try_filled(WHAT, 0.0, nodes.n_rows + 1)?;
-        for (tree, fitted) in self.trees() {
+        for (tree, moved) in self.moved.trees() {
             let (order, start, end) = nodes.ranges(tree);
             let first = nodes.offsets[tree];
             steps.fill(0.0);
-            for &(node, slot) in fitted {
-                let beta = &coefficients[slot as usize * rows.width..][..rows.width];
-                let (by, at) = (dot(beta, u), node as usize - first);
+            for &(node, slot) in moved {
+                let (by, at) = (dot(coefficients.at(slot), u), node as usize - first);
                 steps[start[at] as usize] += by;
                 steps[end[at] as usize] -= by;
             }
@@ -65,26 +77,101 @@ impl Fitted {
         Ok(products)
     }
 
-    /// c_j: the sum of weight × residual over some rows, those of node j.
-    pub(super) fn sum(
-        &self,
+    /// All residuals, written out.
+    fn residuals(&self, nodes: &Indicators, coefficients: &Coefficients) -> Result<Vec<f64>> {
+        let CommonRows { width, start, .. } = self.rows.rows();
+        let width = *width;
+        let mut residuals = try_filled(WHAT, 0.0, self.rows.rows().n_rows() * width)?;
+        for (i, r) in residuals.chunks_exact_mut(width).enumerate() {
+            r.iter_mut().zip(start).for_each(|(r, b)| *r = -b);
+            self.rows.on(i).iter().for_each(|&c| r[c as usize] += 1.0);
+        }
+        for &(node, slot) in self.moved.trees().flat_map(|(_, moved)| moved) {
+            let beta = coefficients.at(slot);
+            for &i in nodes.rows(node as usize) {
+                let r = &mut residuals[i as usize * width..][..width];
+                r.iter_mut().zip(beta).for_each(|(r, b)| *r -= b);
+            }
+        }
+        Ok(residuals)
+    }
+
+    /// Squares before the first move: of y alone, and the constant at the end.
+    fn squares_at_start(&mut self, scores: &NodeScores<'_>, control: &Control) -> Result<()> {
+        let (nodes, rows, labels) = (scores.nodes, self.rows.rows(), &self.rows);
+        let squares = &mut self.of_nodes.squares;
+        let mut pulse = control.pulse();
+        let add = |row: usize, sums: &mut [f64]| {
+            let w = rows.weight[row];
+            labels.on(row).iter().for_each(|&c| sums[c as usize] += w);
+        };
+        for tree in 0..nodes.n_trees() {
+            nodes.all_sums(tree, rows.width, add, |k, c| {
+                let w = scores.mass.weight[k];
+                squares[k] = c.iter().zip(&rows.start).map(|(c, b)| (c - w * b).powi(2)).sum();
+                pulse.after(rows.width)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Squares from residuals that are written out for it.
+    fn squares_from_residuals(
+        &mut self,
         nodes: &Indicators,
-        rows: &FitRows,
-        coefficients: &[f64],
-        inside: &[u32],
-    ) -> Result<Vec<f64>> {
+        coefficients: &Coefficients,
+        control: &Control,
+    ) -> Result<()> {
+        let all = self.residuals(nodes, coefficients)?;
+        let rows = self.rows.rows();
+        let (width, squares) = (rows.width, &mut self.of_nodes.squares);
+        let mut pulse = control.pulse();
+        let add = |row: usize, sums: &mut [f64]| {
+            let w = rows.weight[row];
+            if w > 0.0 {
+                sums.iter_mut().zip(&all[row * width..(row + 1) * width]).for_each(|(s, g)| *s += w * g);
+            }
+        };
+        for tree in 0..nodes.n_trees() {
+            nodes.all_sums(tree, width, add, |k, c| {
+                squares[k] = dot(c, c);
+                pulse.after(width)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Keeper for Labels {
+    fn rows(&self) -> &dyn LossRows {
+        &self.rows
+    }
+
+    fn refresh(&mut self, scores: &mut NodeScores<'_>, coefficients: &Coefficients, control: &Control) -> Result<()> {
+        if self.moved.is_empty() {
+            self.squares_at_start(scores, control)?;
+        } else {
+            self.squares_from_residuals(scores.nodes, coefficients, control)?;
+        }
+        (0..scores.nodes.n_nodes()).for_each(|k| self.score(k, scores, coefficients));
+        Ok(())
+    }
+
+    /// The sum of weight × residual over the rows of node j.
+    fn sum(&self, node: usize, scores: &NodeScores<'_>, coefficients: &Coefficients) -> Result<Vec<f64>> {
+        let (nodes, rows) = (scores.nodes, self.rows.rows());
         let mut c = try_filled(WHAT, 0.0, rows.width)?;
         let mut weights = try_filled(WHAT, 0.0, nodes.n_rows)?;
         let mut total = 0.0;
-        for &i in inside {
+        for &i in nodes.rows(node) {
             let w = rows.weight[i as usize];
             weights[i as usize] = w;
             total += w;
-            rows.on(i as usize).iter().for_each(|&column| c[column as usize] += w);
+            self.rows.on(i as usize).iter().for_each(|&column| c[column as usize] += w);
         }
         c.iter_mut().zip(&rows.start).for_each(|(c, b)| *c -= total * b);
         let mut before = try_filled(WHAT, 0.0, nodes.n_rows + 1)?;
-        for (tree, fitted) in self.trees() {
+        for (tree, moved) in self.moved.trees() {
             let (order, start, end) = nodes.ranges(tree);
             let first = nodes.offsets[tree];
             let mut sum = 0.0;
@@ -92,33 +179,55 @@ impl Fitted {
                 sum += weights[i as usize];
                 *before = sum;
             }
-            for &(node, slot) in fitted {
+            for &(node, slot) in moved {
                 let at = node as usize - first;
                 let shared = before[end[at] as usize] - before[start[at] as usize];
                 if shared != 0.0 {
-                    let beta = &coefficients[slot as usize * rows.width..][..rows.width];
-                    c.iter_mut().zip(beta).for_each(|(c, b)| *c -= shared * b);
+                    c.iter_mut().zip(coefficients.at(slot)).for_each(|(c, b)| *c -= shared * b);
                 }
             }
         }
         Ok(c)
     }
 
-    /// All residuals, written out.
-    pub(super) fn residuals(&self, nodes: &Indicators, rows: &FitRows, coefficients: &[f64]) -> Result<Vec<f64>> {
-        let width = rows.width;
-        let mut residuals = try_filled(WHAT, 0.0, rows.n_rows() * width)?;
-        for (i, r) in residuals.chunks_exact_mut(width).enumerate() {
-            r.iter_mut().zip(&rows.start).for_each(|(r, b)| *r = -b);
-            rows.on(i).iter().for_each(|&c| r[c as usize] += 1.0);
+    fn score(&self, node: usize, scores: &mut NodeScores<'_>, _: &Coefficients) {
+        self.of_nodes.score(node, scores);
+    }
+
+    fn judge(&mut self, node: usize, c: &[f64], _: &mut NodeScores<'_>, coefficients: &Coefficients) -> Verdict {
+        if coefficients.may_move(node, c.iter().copied()) { Verdict::Chosen } else { Verdict::Barred }
+    }
+
+    /// Moves the rows of the node alone, by the whole step: indicators are raw.
+    fn apply(
+        &mut self,
+        step: &Step<'_>,
+        scores: &mut NodeScores<'_>,
+        coefficients: &mut Coefficients,
+        control: &Control,
+    ) -> Result<f64> {
+        // Of residuals before the step.
+        let products = self.products(scores.nodes, coefficients, step.direction)?;
+        let is_new = coefficients.slot(step.node).is_none();
+        coefficients.add(step)?;
+        if let Some(slot) = coefficients.slot(step.node).filter(|_| is_new) {
+            self.moved.push(scores.nodes.place(step.node).0, step.node, slot)?;
         }
-        for &(node, slot) in self.trees().flat_map(|(_, fitted)| fitted) {
-            let beta = &coefficients[slot as usize * width..][..width];
-            for &i in nodes.rows(node as usize) {
-                let r = &mut residuals[i as usize * width..][..width];
-                r.iter_mut().zip(beta).for_each(|(r, b)| *r -= b);
-            }
+        let weight = &self.rows.rows().weight;
+        let mut weighted: Vec<Products> = try_with_capacity(WHAT, products.len())?;
+        weighted.extend(weight.iter().zip(&products).map(|(w, p)| [w * p, 0.0]));
+        let (length, norm) = (step.length, dot(step.direction, step.direction));
+        let mut rise = 0.0;
+        for &i in step.inside {
+            let i = i as usize;
+            let w = self.rows.rows().weight[i];
+            weighted[i][1] = w;
+            rise += w * self.rows.add_squares(i, length * (length * norm - 2.0 * products[i]));
         }
-        Ok(residuals)
+        self.of_nodes.add(&weighted, step, scores, control)?;
+        if self.of_nodes.is_worn() {
+            self.refresh(scores, coefficients, control)?;
+        }
+        Ok(rise)
     }
 }

@@ -5,8 +5,8 @@
 //! the constant solved for in every step. The way to its solution is then taken, or half of it as often as the objective
 //! would rise.
 
-use super::{Coordinate, Solver, length};
-use crate::compress::rows::FitRows;
+use super::{Coordinate, Solved, Solver, WHAT, length};
+use crate::compress::rows::{Gradients, LossRows, OddsRows};
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_copied, try_filled, try_with_capacity};
 
@@ -14,12 +14,15 @@ use crate::error::{Result, try_collected, try_copied, try_filled, try_with_capac
 const FLAT: f64 = 1e-5;
 /// Share of the first violation to which a quadratic is solved: it is no more than a model.
 const ENOUGH: f64 = 0.1;
+/// Newton steps of the constant between two penalties, and the mean gradient at which it stays.
+const STEPS: usize = 50;
+const SETTLED: f64 = 1e-10;
 /// Halvings of a way before it is given up.
 const HALVINGS: usize = 40;
 
 /// A quadratic model of the loss: row by row, score by score.
 #[derive(Debug)]
-struct Model {
+struct QuadraticModel {
     width: usize,
     /// Negative slopes where coefficients have moved things, the constant aside; their weighted sums over all rows.
     slopes: Vec<f64>,
@@ -32,18 +35,56 @@ struct Model {
     way: Vec<f64>,
 }
 
-impl Solver<'_> {
+impl Solved for OddsRows {
+    /// By Newton steps.
+    fn settle(solver: &mut Solver<'_, Self>, control: &Control) -> Result<()> {
+        let width = solver.overall.len();
+        let mut curvatures = try_filled(WHAT, 0.0, width)?;
+        let mut step = try_filled(WHAT, 0.0, width)?;
+        let mut pulse = control.pulse();
+        for _ in 0..STEPS {
+            solver.sum_gradients(control)?;
+            curvatures.fill(0.0);
+            for (i, &w) in solver.rows.rows().weight.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+                pulse.after(width)?;
+                solver.rows.add_curvatures(i, w, &mut curvatures);
+            }
+            // Far out, curvatures vanish sooner than slopes.
+            let newton = |s: f64, h: f64| if h > 0.0 { (s / h).clamp(-1.0, 1.0) } else { 0.0 };
+            for (step, (&s, &h)) in step.iter_mut().zip(solver.overall.iter().zip(&curvatures)) {
+                *step = newton(s, h);
+            }
+            solver.move_constant(&step, control)?;
+            if length(&solver.overall) <= SETTLED * solver.rows.rows().total {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn lower(
+        solver: &mut Solver<'_, Self>,
+        lambda: f64,
+        tolerance: f64,
+        left: &mut usize,
+        control: &Control,
+    ) -> Result<()> {
+        solver.newton(lambda, tolerance, left, control)
+    }
+}
+
+impl Solver<'_, OddsRows> {
     /// Lowers the objective over the coordinates until it is least, or no sweep is left.
     pub(super) fn newton(&mut self, lambda: f64, tolerance: f64, left: &mut usize, control: &Control) -> Result<()> {
         while *left > 0 {
-            let mut model = self.model()?;
+            let mut model = self.model(control)?;
             let before = betas(&self.coordinates)?;
             let mut first = None;
             let mut only_active = false;
             while *left > 0 {
                 control.check()?;
                 *left -= 1;
-                let worst = self.sweep_model(&mut model, lambda, only_active)?;
+                let worst = self.sweep_model(&mut model, lambda, only_active, control)?;
                 let enough = tolerance.max(ENOUGH * *first.get_or_insert(worst));
                 let settled = worst <= enough;
                 if settled && !only_active {
@@ -58,14 +99,17 @@ impl Solver<'_> {
         Ok(())
     }
 
-    fn model(&self) -> Result<Model> {
-        let (rows, width) = (&self.rows, self.rows.width);
-        let filled = |n: usize| try_filled(super::WHAT, 0.0, n * width);
-        let n = rows.n_rows();
+    fn model(&self, control: &Control) -> Result<QuadraticModel> {
+        let (rows, of_all) = (&self.rows, self.rows.rows());
+        let width = of_all.width;
+        let filled = |n: usize| try_filled(WHAT, 0.0, n * width);
+        let n = of_all.n_rows();
         let (mut slopes, mut curvatures) = (filled(n)?, filled(n)?);
         let (mut overall, mut total) = (filled(1)?, filled(1)?);
+        let mut pulse = control.pulse();
         for i in 0..n {
-            let (w, row) = (rows.weight[i], i * width..(i + 1) * width);
+            pulse.after(width)?;
+            let (w, row) = (of_all.weight[i], i * width..(i + 1) * width);
             let (slopes, curvatures) = (&mut slopes[row.clone()], &mut curvatures[row]);
             slopes.copy_from_slice(rows.gradient(i));
             rows.add_curvatures(i, 1.0, curvatures);
@@ -76,24 +120,33 @@ impl Solver<'_> {
         let mut inside = filled(self.coordinates.len())?;
         for (coordinate, sums) in self.coordinates.iter().zip(inside.chunks_exact_mut(width)) {
             for &i in self.nodes.rows(coordinate.node as usize) {
+                pulse.after(width)?;
                 let i = i as usize;
-                add(sums, rows.weight[i], &curvatures[i * width..(i + 1) * width]);
+                add(sums, of_all.weight[i], &curvatures[i * width..(i + 1) * width]);
             }
         }
-        Ok(Model { width, slopes, overall, curvatures, total, inside, way: filled(n)? })
+        Ok(QuadraticModel { width, slopes, overall, curvatures, total, inside, way: filled(n)? })
     }
 
     /// One sweep of a model: the largest violation of optimality that it met, as a penalty.
-    fn sweep_model(&mut self, model: &mut Model, lambda: f64, only_active: bool) -> Result<f64> {
+    fn sweep_model(
+        &mut self,
+        model: &mut QuadraticModel,
+        lambda: f64,
+        only_active: bool,
+        control: &Control,
+    ) -> Result<f64> {
         let Solver { nodes, rows, coordinates, .. } = self;
-        let width = model.width;
-        let (mut sums, mut step) = (try_filled(super::WHAT, 0.0, width)?, try_filled(super::WHAT, 0.0, width)?);
+        let (rows, width) = (rows.rows(), model.width);
+        let (mut sums, mut step) = (try_filled(WHAT, 0.0, width)?, try_filled(WHAT, 0.0, width)?);
         let mut worst = 0.0f64;
+        let mut pulse = control.pulse();
         for (k, coordinate) in coordinates.iter_mut().enumerate() {
             if only_active && !coordinate.is_active() {
                 continue;
             }
             let rows_inside = nodes.rows(coordinate.node as usize);
+            pulse.after(rows_inside.len() * width)?;
             sums.fill(0.0);
             for &i in rows_inside {
                 let i = i as usize;
@@ -120,16 +173,17 @@ impl Solver<'_> {
 
     /// Goes the way of a model, from coefficients `before` to those that are there, or as much of it as lowers the
     /// objective. False where none does: everything is as before.
-    fn go(&mut self, model: &Model, before: &[Vec<f64>], lambda: f64) -> Result<bool> {
+    fn go(&mut self, model: &QuadraticModel, before: &[Vec<f64>], lambda: f64) -> Result<bool> {
         let Solver { rows, coordinates, intercept, .. } = self;
-        let constant = try_collected(super::WHAT, model.overall.iter().zip(&model.total).map(|(all, h)| all / h))?;
-        let zeros = || try_filled(super::WHAT, 0.0, model.width);
+        let constant = try_collected(WHAT, model.overall.iter().zip(&model.total).map(|(all, h)| all / h))?;
+        let zeros = || try_filled(WHAT, 0.0, model.width);
         let (mut change, mut way) = (zeros()?, zeros()?);
-        let mut go_on = |rows: &mut FitRows, share: f64| -> f64 {
+        let mut go_on = |rows: &mut OddsRows, share: f64| -> f64 {
             let mut loss = 0.0;
             for (i, of_row) in model.way.chunks_exact(model.width).enumerate() {
                 way.iter_mut().zip(of_row).zip(&constant).for_each(|((way, s), b)| *way = s + b);
-                loss += rows.weight[i] / rows.total * rows.shift(i, share, &way, &mut change);
+                let by = rows.shift(i, share, &way, &mut change);
+                loss += rows.rows().weight[i] / rows.rows().total * by;
             }
             loss
         };
@@ -157,7 +211,7 @@ impl Solver<'_> {
     }
 }
 
-impl Model {
+impl QuadraticModel {
     /// Moves the scores of a row.
     fn shift(&mut self, row: usize, step: &[f64]) {
         let range = row * self.width..(row + 1) * self.width;
@@ -169,9 +223,9 @@ impl Model {
 
 /// A copy of the coefficients of each.
 fn betas(coordinates: &[Coordinate]) -> Result<Vec<Vec<f64>>> {
-    let mut betas = try_with_capacity(super::WHAT, coordinates.len())?;
+    let mut betas = try_with_capacity(WHAT, coordinates.len())?;
     for coordinate in coordinates {
-        betas.push(try_copied(super::WHAT, &coordinate.beta)?);
+        betas.push(try_copied(WHAT, &coordinate.beta)?);
     }
     Ok(betas)
 }

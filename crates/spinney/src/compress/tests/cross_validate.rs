@@ -4,10 +4,11 @@ use ndarray::{Array2, array};
 
 use super::stagewise::problem;
 use crate::compress::{CompressConfig, CompressLoss, CompressMethod, Fold};
-use crate::config::{Criterion, ForestConfig};
 use crate::control::Control;
-use crate::data::{Matrix, RowWeights, Targets};
+use crate::criterion::Criterion;
+use crate::data::{Dataset, Matrix, RowWeights, Targets};
 use crate::error::ErrorKind;
+use crate::forest::config::ForestConfig;
 
 fn folds(n: u32, k: u32) -> Vec<Fold> {
     let fold = |f: u32| {
@@ -34,7 +35,12 @@ fn folds_are_paths_of_forests_grown_on_their_rows_alone() {
             let run = |n_threads| {
                 let control = Control::with_threads(n_threads);
                 config
-                    .cross_validate(&grow, &x, &p.y(), RowWeights::from(Some(&p.weight[..])), &folds, &control)
+                    .cross_validate(
+                        &grow,
+                        Dataset::new(&x, p.y()).weights(RowWeights::from(Some(&p.weight[..]))),
+                        &folds,
+                        &control,
+                    )
                     .unwrap()
             };
             let found = run(1);
@@ -47,8 +53,10 @@ fn folds_are_paths_of_forests_grown_on_their_rows_alone() {
                     w
                 };
                 let (train, test) = (of(&fold.train), of(&fold.test));
-                let forest = grow.fit(&x, &p.y(), Some(&train), &Control::default()).unwrap();
-                let path = config.path(&forest, &x, &p.y(), Some(&train), Some(&test), &Control::default()).unwrap();
+                let forest = grow.fit(Dataset::new(&x, p.y()).sample_weight(&train[..]), &Control::default()).unwrap();
+                let path = config
+                    .path(&forest, Dataset::new(&x, p.y()).sample_weight(&train[..]), Some(&test), &Control::default())
+                    .unwrap();
                 for s in 0..found.l1_norms.len() {
                     let last = s.min(path.n_steps());
                     assert_eq!(found.test_loss[[f, s]], path.test_loss()[last]);
@@ -76,9 +84,9 @@ fn bad_requests_are_refused_by_name() {
     let (x, y) = (Matrix::from(x.view()), Targets::Real(y.view()));
     let control = Control::default();
     let grow = ForestConfig { n_trees: 2, ..ForestConfig::extra_trees(Criterion::Variance) };
-    let forest = grow.fit(&x, &y, None, &control).unwrap();
+    let forest = grow.fit((&x, &y), &control).unwrap();
     let good = CompressConfig::stagewise(0.01);
-    let path = |config: CompressConfig| config.path(&forest, &x, &y, None, None, &control).map(|_| ()).unwrap_err();
+    let path = |config: CompressConfig| config.path(&forest, (&x, &y), None, &control).map(|_| ()).unwrap_err();
     let named = |error: crate::Error, name: &str| {
         assert!(matches!(error.kind(), ErrorKind::Invalid { what, .. } if *what == name), "{error}");
     };
@@ -100,19 +108,21 @@ fn bad_requests_are_refused_by_name() {
 
     let other = array![[0u32], [1], [0], [1]];
     let other = Targets::Classes { codes: other.view(), n_classes: vec![2] };
-    named(good.path(&forest, &x, &other, None, None, &control).map(|_| ()).unwrap_err(), "forest");
+    named(good.path(&forest, (&x, &other), None, &control).map(|_| ()).unwrap_err(), "forest");
     let wide: Array2<f32> = Array2::zeros((4, 2));
-    let error = good.path(&forest, &wide.view().into(), &y, None, None, &control).map(|_| ()).unwrap_err();
+    let error = good.path(&forest, (&wide, &y), None, &control).map(|_| ()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Shape { what: "each row of X", .. }));
     let held = [1.0; 4];
-    named(good.path(&forest, &x, &y, None, Some(&held), &control).map(|_| ()).unwrap_err(), "held_out");
+    named(good.path(&forest, (&x, &y), Some(&held), &control).map(|_| ()).unwrap_err(), "held_out");
 
-    let path = good.path(&forest, &x, &y, None, None, &control).unwrap();
-    named(path.at(-1.0).unwrap_err(), "l1_norm");
-    named(path.at(f64::NAN).unwrap_err(), "l1_norm");
-    named(path.at_step(path.n_steps() + 1).unwrap_err(), "step");
+    let path = good.path(&forest, (&x, &y), None, &control).unwrap();
+    named(path.at(-1.0, &Control::default()).unwrap_err(), "l1_norm");
+    named(path.at(f64::NAN, &Control::default()).unwrap_err(), "l1_norm");
+    named(path.at_step(path.n_steps() + 1, &Control::default()).unwrap_err(), "step");
 
-    let run = |folds: &[Fold]| good.cross_validate(&grow, &x, &y, RowWeights::default(), folds, &control).unwrap_err();
+    let run = |folds: &[Fold]| {
+        good.cross_validate(&grow, Dataset::new(&x, &y).weights(RowWeights::default()), folds, &control).unwrap_err()
+    };
     let fold = |train: &[u32], test: &[u32]| Fold { train: train.to_vec(), test: test.to_vec() };
     named(run(&[fold(&[0, 1], &[2])]), "folds");
     named(run(&[fold(&[0, 1], &[1]), fold(&[1], &[0])]), "folds");
@@ -121,7 +131,7 @@ fn bad_requests_are_refused_by_name() {
 
     let stopped = Control::default();
     stopped.stop();
-    let error = good.path(&forest, &x, &y, None, None, &stopped).map(|_| ()).unwrap_err();
+    let error = good.path(&forest, (&x, &y), None, &stopped).map(|_| ()).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::Interrupted);
 }
 
@@ -132,9 +142,8 @@ fn budgets_end_paths_one_step_later() {
     let x = Matrix::from(p.x.view());
     let control = Control::default();
     let config = CompressConfig::stagewise(0.01);
-    let whole = config.path(&forest, &x, &p.y(), None, None, &control).unwrap();
-    let cut =
-        CompressConfig { max_test_nodes: Some(5), ..config }.path(&forest, &x, &p.y(), None, None, &control).unwrap();
+    let whole = config.path(&forest, (&x, &p.y()), None, &control).unwrap();
+    let cut = CompressConfig { max_test_nodes: Some(5), ..config }.path(&forest, (&x, &p.y()), None, &control).unwrap();
     let n = cut.n_test_nodes();
     assert_eq!(n, &whole.n_test_nodes()[..n.len()]);
     assert!(n[n.len() - 1] > 5 && n[n.len() - 2] <= 5);
@@ -149,10 +158,9 @@ fn chains_of_many_splits_are_compressed_by_loops() {
     let on: Vec<u32> = (0..50).map(|i| i % 2).collect();
     let y = Targets::Labels(crate::LabelView::try_new(ptr, on, 2).unwrap());
     let method = CompressMethod::Stagewise { step_size: 0.2, max_steps: Some(40) };
-    let path =
-        CompressConfig::new(method).path(&forest, &x.view().into(), &y, None, None, &Control::default()).unwrap();
-    let model = path.at_step(path.n_steps()).unwrap();
+    let path = CompressConfig::new(method).path(&forest, (&x, &y), None, &Control::default()).unwrap();
+    let model = path.at_step(path.n_steps(), &Control::default()).unwrap();
     assert_eq!(model.n_test_nodes(), path.n_test_nodes()[path.n_steps()]);
-    let scores = model.predict_scores(&x.view().into(), &Control::default()).unwrap();
+    let scores = model.predict_scores(&x, &Control::default()).unwrap();
     assert!(scores.iter().all(|s| s.is_finite()));
 }

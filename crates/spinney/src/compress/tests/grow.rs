@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::stagewise::{gradient, indicators, linear, problem};
 use crate::compress::{CompressConfig, CompressLoss, CompressMethod};
 use crate::control::Control;
-use crate::data::{Matrix, Outputs};
+use crate::data::{Dataset, Matrix, Outputs};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
@@ -20,7 +20,7 @@ proptest! {
         let method = CompressMethod::Grow { learning_rate, max_nodes: 25, candidate_window: None };
         let loss = if kind % 6 >= 3 && !kind.is_multiple_of(3) { CompressLoss::LogLoss } else { CompressLoss::SquaredError };
         let config = CompressConfig { loss, ..CompressConfig::new(method) };
-        let path = config.path(&forest, &x, &p.y(), Some(&p.weight), None, &Control::default()).unwrap();
+        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
 
         let (z, names) = indicators(&forest, &p.x);
         let w = Array1::from_vec(p.weight.clone());
@@ -34,7 +34,7 @@ proptest! {
         let children = |j: usize| {
             let (tree, node) = names[j];
             let split = &forest.trees()[tree as usize].nodes()[node as usize];
-            if split.is_leaf() { vec![] } else { vec![j + 1, first(tree) + split.right as usize] }
+            if split.is_leaf() { vec![] } else { vec![j + 1, first(tree) + split.right() as usize] }
         };
         for tree in 0..forest.n_trees() as u32 {
             children(first(tree)).into_iter().for_each(|j| open[j] = true);
@@ -71,12 +71,12 @@ proptest! {
         let method = CompressMethod::Grow { learning_rate: 0.5, max_nodes: 30, candidate_window: Some(window) };
         let config = CompressConfig { seed, ..CompressConfig::new(method) };
         let run = |config: &CompressConfig| {
-            config.path(&forest, &x, &p.y(), Some(&p.weight), None, &Control::default()).unwrap()
+            config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap()
         };
         let path = run(&config);
         let again = run(&config);
-        prop_assert_eq!(path.at_step(path.n_steps()).unwrap(), again.at_step(again.n_steps()).unwrap());
-        let chosen: Vec<(u32, u32)> = path.coefficients(path.n_steps()).unwrap().into_iter().map(|c| (c.0, c.1)).collect();
+        prop_assert_eq!(path.at_step(path.n_steps(), &Control::default()).unwrap(), again.at_step(again.n_steps(), &Control::default()).unwrap());
+        let chosen: Vec<(u32, u32)> = path.coefficients(path.n_steps(), &Control::default()).unwrap().into_iter().map(|c| (c.tree, c.node)).collect();
         for &(tree, node) in &chosen {
             // A root's child, or a child of one that was chosen. Nodes of no gradient get no coefficient.
             prop_assert!(node > 0);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::stagewise::{gradient, indicators, linear, problem};
 use crate::compress::{CompressConfig, CompressLoss, CompressMethod};
 use crate::control::Control;
-use crate::data::{Matrix, Targets};
+use crate::data::{Dataset, Matrix, Targets};
 
 fn norm(values: ndarray::ArrayView1<'_, f64>) -> f64 {
     values.iter().map(|v| v * v).sum::<f64>().sqrt()
@@ -23,7 +23,7 @@ proptest! {
         let method = CompressMethod::Lasso { n_alphas: 8, eps: 0.03, tol: 1e-6, max_iter: 20_000 };
         let loss = if kind % 6 >= 3 && !kind.is_multiple_of(3) { CompressLoss::LogLoss } else { CompressLoss::SquaredError };
         let config = CompressConfig { loss, standardize: kind % 12 >= 6, ..CompressConfig::new(method) };
-        let path = config.path(&forest, &x, &p.y(), Some(&p.weight), None, &Control::default()).unwrap();
+        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
 
         let (z, names) = indicators(&forest, &p.x);
         let w = Array1::from_vec(p.weight.clone());
@@ -51,14 +51,14 @@ proptest! {
             let lambda = largest * 0.03f64.powf(step as f64 / 7.0);
             let (c, all) = slopes(&linear(&path, step, &p.x));
             prop_assert!(norm(all.view()) <= tolerance, "constant: {}", all);
-            let found = path.coefficients(step).unwrap();
+            let found = path.coefficients(step, &Control::default()).unwrap();
             let mut l1 = 0.0;
             for j in (0..z.ncols()).filter(|&j| names[j].1 != 0 && penalty[j].is_finite()) {
                 let slope = &c.row(j) / penalty[j];
-                match found.iter().find(|b| (b.0, b.1) == names[j]) {
+                match found.iter().find(|b| (b.tree, b.node) == names[j]) {
                     None => prop_assert!(norm(slope.view()) <= lambda + tolerance, "{} above {}", slope, lambda),
-                    Some((_, _, beta)) => {
-                        let beta = Array1::from_vec(beta.clone()) / &scale;
+                    Some(b) => {
+                        let beta = Array1::from_vec(b.values.clone()) / &scale;
                         let expected = &beta * (lambda / norm(beta.view()));
                         l1 += penalty[j] * norm(beta.view());
                         // The direction of a tiny coefficient is known the less.
@@ -68,15 +68,15 @@ proptest! {
                 }
             }
             prop_assert!((l1 - path.l1_norm()[step]).abs() <= 1e-9 + 1e-4 * l1);
-            prop_assert_eq!(path.at_step(step).unwrap().n_test_nodes(), path.n_test_nodes()[step]);
+            prop_assert_eq!(path.at_step(step, &Control::default()).unwrap().n_test_nodes(), path.n_test_nodes()[step]);
         }
         // Norms between those of the path.
         let last = path.n_steps();
         let t = path.l1_norm()[last] * between;
-        let model = path.at(t).unwrap();
+        let model = path.at(t, &Control::default()).unwrap();
         prop_assert_eq!(model.l1_norm() <= t, true);
-        let above = path.at(path.l1_norm()[last] * 2.0 + 1.0).unwrap();
-        prop_assert_eq!(above, path.at_step(last).unwrap());
+        let above = path.at(path.l1_norm()[last] * 2.0 + 1.0, &Control::default()).unwrap();
+        prop_assert_eq!(above, path.at_step(last, &Control::default()).unwrap());
     }
 }
 
@@ -86,13 +86,13 @@ fn norms_between_penalties_are_reached() {
     let forest = p.forest(3);
     let x = Matrix::from(p.x.view());
     let method = CompressMethod::Lasso { n_alphas: 6, eps: 0.01, tol: 1e-9, max_iter: 50_000 };
-    let path = CompressConfig::new(method).path(&forest, &x, &p.y(), None, None, &Control::default()).unwrap();
+    let path = CompressConfig::new(method).path(&forest, (&x, &p.y()), None, &Control::default()).unwrap();
     let crate::compress::path::Steps::Knots(lasso) = &path.steps else { unreachable!() };
     for step in 0..path.n_steps() {
         let (a, b) = (path.l1_norm()[step], path.l1_norm()[step + 1]);
         for share in [0.1, 0.5, 0.9] {
             let t = a + share * (b - a);
-            let found = lasso.solve_norm(t, step).unwrap();
+            let found = lasso.solve_norm(t, step, &Control::default()).unwrap();
             let norm: f64 = found.betas.values().map(|b| b.iter().map(|b| b * b).sum::<f64>().sqrt()).sum();
             assert!((norm - t).abs() <= 1e-6 * t, "{norm} {t}");
         }

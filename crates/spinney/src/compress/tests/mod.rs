@@ -3,4 +3,5 @@
 mod cross_validate;
 mod grow;
 mod lasso;
+mod rows;
 mod stagewise;

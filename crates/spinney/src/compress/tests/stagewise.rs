@@ -4,10 +4,11 @@ use ndarray::{Array1, Array2, Axis};
 use proptest::prelude::*;
 
 use crate::compress::{CompressConfig, CompressLoss, CompressMethod, CompressionPath};
-use crate::config::{Criterion, ForestConfig};
 use crate::control::Control;
-use crate::data::{LabelView, Matrix, Outputs, Targets};
+use crate::criterion::Criterion;
+use crate::data::{Dataset, LabelView, Matrix, Outputs, Targets};
 use crate::forest::Forest;
+use crate::forest::config::ForestConfig;
 use crate::rng::{Key, Stream};
 
 /// A small problem with ties, duplicate rows, constant columns and rows of no weight.
@@ -91,15 +92,15 @@ impl Problem {
         let mut config = ForestConfig { n_trees: 4, seed, ..ForestConfig::random_forest(criterion) };
         config.tree.max_depth = Some(4);
         if seed.is_multiple_of(2) {
-            config = ForestConfig { sampling: crate::config::Sampling::All, ..config };
+            config = ForestConfig { sampling: crate::Sampling::All, ..config };
         }
-        config.fit(&self.x.view().into(), &self.y(), Some(&self.weight), &Control::default()).unwrap()
+        config.fit(Dataset::new(&self.x, self.y()).sample_weight(&self.weight[..]), &Control::default()).unwrap()
     }
 }
 
 /// The indicators of all nodes but roots, (rows, nodes), and the node of each column.
 pub(super) fn indicators(forest: &Forest, x: &Array2<f32>) -> (Array2<f64>, Vec<(u32, u32)>) {
-    let path = forest.decision_path(&x.view().into(), &Control::default()).unwrap();
+    let path = forest.decision_path(x, &Control::default()).unwrap();
     let mut z = Array2::zeros((x.nrows(), path.tree_offsets[forest.n_trees()]));
     for i in 0..x.nrows() {
         path.nodes[path.ptr[i]..path.ptr[i + 1]].iter().for_each(|&j| z[[i, j as usize]] = 1.0);
@@ -284,11 +285,11 @@ pub(super) fn config(kind: u64, step_size: f64, max_steps: usize) -> CompressCon
 /// Linear model over explicit indicators.
 pub(super) fn linear(path: &CompressionPath, step: usize, x: &Array2<f32>) -> Array2<f64> {
     let (z, names) = indicators(&path.forest, x);
-    let intercept = path.intercept(step).unwrap();
+    let intercept = path.intercept(step, &Control::default()).unwrap();
     let mut f = Array2::from_shape_fn((x.nrows(), path.width), |(_, c)| intercept[c]);
-    for (tree, node, beta) in path.coefficients(step).unwrap() {
-        let j = names.iter().position(|&name| name == (tree, node)).unwrap();
-        let beta = Array1::from_vec(beta);
+    for b in path.coefficients(step, &Control::default()).unwrap() {
+        let j = names.iter().position(|&name| name == (b.tree, b.node)).unwrap();
+        let beta = Array1::from_vec(b.values);
         f += &(&z.column(j).insert_axis(Axis(1)) * &beta.view().insert_axis(Axis(0)));
     }
     f
@@ -309,7 +310,7 @@ proptest! {
         let forest = p.forest(seed);
         let config = CompressConfig { step_outputs, ..config(kind, if wide { 0.2 } else { 0.02 }, 60) };
         let path = config
-            .path(&forest, &p.x.view().into(), &p.y(), Some(&p.weight), None, &Control::default())
+            .path(&forest, Dataset::new(&p.x, p.y()).sample_weight(&p.weight[..]), None, &Control::default())
             .unwrap();
         prop_assert_eq!(differs(&config, &p, &forest, &path.start, &moves_of(&path), 60), None);
     }
@@ -320,16 +321,16 @@ proptest! {
         let forest = p.forest(seed);
         let x = Matrix::from(p.x.view());
         let config = CompressConfig { step_outputs, ..config(kind, 0.05, 60) };
-        let path = config.path(&forest, &x, &p.y(), Some(&p.weight), None, &Control::default()).unwrap();
+        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
         let step = step.min(path.n_steps());
-        let model = path.at_step(step).unwrap();
+        let model = path.at_step(step, &Control::default()).unwrap();
         let scores = model.predict_scores(&x, &Control::default()).unwrap();
         let expected = linear(&path, step, &p.x);
         let scale = expected.iter().fold(1.0f64, |a, b| a.max(b.abs()));
         prop_assert!(scores.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-12 * scale));
         prop_assert_eq!(model.n_test_nodes(), path.n_test_nodes()[step]);
-        prop_assert_eq!(path.at(path.l1_norm()[step]).unwrap(), model.clone());
-        prop_assert_eq!(path.coefficients(step).unwrap().len(), path.n_nonzero()[step]);
+        prop_assert_eq!(path.at(path.l1_norm()[step], &Control::default()).unwrap(), model.clone());
+        prop_assert_eq!(path.coefficients(step, &Control::default()).unwrap().len(), path.n_nonzero()[step]);
         // No leaf is left whose sibling says the same for want of coefficients.
         let predictions = model.predict(&x, &Control::default()).unwrap();
         prop_assert_eq!(predictions.ncols(), p.y().outputs().width());
@@ -343,14 +344,14 @@ proptest! {
         let p = problem(seed, n, kind);
         let forest = p.forest(seed);
         let x = Matrix::from(p.x.view());
-        let path = config(kind, 0.05, 80).path(&forest, &x, &p.y(), Some(&p.weight), None, &Control::default()).unwrap();
+        let path = config(kind, 0.05, 80).path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
         let mut before: Vec<crate::compress::Coefficient> = Vec::new();
         for step in 1..=path.n_steps() {
-            let now = path.coefficients(step).unwrap();
-            for (tree, node, beta) in &now {
-                let was = before.iter().find(|b| (b.0, b.1) == (*tree, *node));
+            let now = path.coefficients(step, &Control::default()).unwrap();
+            for crate::compress::Coefficient { tree, node, values: beta } in &now {
+                let was = before.iter().find(|b| (b.tree, b.node) == (*tree, *node));
                 let norm = |b: &[f64]| b.iter().map(|b| b * b).sum::<f64>().sqrt();
-                if let Some((_, _, was)) = was {
+                if let Some(was) = was.map(|b| &b.values) {
                     if path.width == 1 {
                         prop_assert!(was[0] * beta[0] > 0.0 && beta[0].abs() >= was[0].abs());
                     } else if kind % 3 != 0 {
@@ -364,10 +365,10 @@ proptest! {
             prop_assert!(path.train_loss().windows(2).all(|l| l[1] < l[0] + 1e-14));
         }
         prop_assert!(path.n_test_nodes().windows(2).all(|n| n[0] <= n[1]));
-        let constant = path.at_step(0).unwrap();
+        let constant = path.at_step(0, &Control::default()).unwrap();
         prop_assert_eq!((constant.n_test_nodes(), constant.forest().n_trees()), (0, 1));
         let scores = constant.predict_scores(&x, &Control::default()).unwrap();
-        let expected = path.intercept(0).unwrap();
+        let expected = path.intercept(0, &Control::default()).unwrap();
         prop_assert!(scores.rows().into_iter().all(|row| row.to_vec() == expected));
     }
 
@@ -379,8 +380,8 @@ proptest! {
         let held: Vec<f64> = p.weight.iter().map(|&w| if w == 0.0 { 1.5 } else { 0.0 }).collect();
         let config = config(kind, 0.05, 40);
         let control = Control::default();
-        let alone = config.path(&forest, &x, &p.y(), Some(&p.weight), None, &control).unwrap();
-        let path = config.path(&forest, &x, &p.y(), Some(&p.weight), Some(&held), &control).unwrap();
+        let alone = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &control).unwrap();
+        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), Some(&held), &control).unwrap();
         prop_assert_eq!(moves_of(&alone), moves_of(&path));
         prop_assert_eq!(alone.train_loss(), path.train_loss());
         if held.iter().all(|&v| v == 0.0) {

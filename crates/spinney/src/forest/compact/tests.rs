@@ -88,8 +88,8 @@ proptest! {
             }
             let expected = changes.iter().sum::<f64>() / changes.len() as f64;
             prop_assert_eq!(forest.largest_change(&compact, &control).unwrap(), expected);
-            let x = problem.x.view().into();
-            let (a, b) = (forest.predict(&x, &control).unwrap(), compact.predict(&x, &control).unwrap());
+            let x = &problem.x;
+            let (a, b) = (forest.predict(x, &control).unwrap(), compact.predict(x, &control).unwrap());
             for (a, b) in a.iter().zip(&b) {
                 prop_assert!((a - b).abs() <= expected + 1e-14 * a.abs() + 5e-323);
             }
@@ -163,7 +163,7 @@ fn data_that_do_not_reproduce_the_leaves_are_refused() {
             let mut other = problem.clone();
             change(&mut other);
             let error = other.with_rows(&forest).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Invalid { what: "training_data", .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Invalid { what: "data", .. }), "{error}");
         };
         refused(&|p| p.y = Y::Labels((0..=60).collect(), (0..60u32).map(|i| (i + 1) % 3).collect(), 3));
         refused(&|p| p.x.mapv_inplace(|v| 60.0 - v));

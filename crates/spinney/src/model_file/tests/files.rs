@@ -133,6 +133,8 @@ fn system_error(error: &crate::Error) -> io::ErrorKind {
         ErrorKind::File { path, kind, message, .. } => {
             let text = error.to_string();
             assert!(text.contains(&path.display().to_string()) && text.contains(message), "{text}");
+            let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+            assert_eq!(source.map(io::Error::kind), Some(*kind));
             *kind
         }
         other => panic!("{other:?}"),

@@ -1,124 +1,17 @@
 //! Each fault of a file by itself: what is wrong is said, and nothing else is wrong.
 
-use ndarray::Array2;
 use serde_json::{Value, json};
 
+use super::parts::{Parts, boosted, corrupt, forest, parts, refused, with_header};
 use super::*;
-use crate::boost::{BoostConfig, Boosted, LossKind, OutputStrategy, StepDtype};
+use crate::boost::Boosted;
 use crate::compress::Compressed;
-use crate::data::Targets;
-use crate::error::Error;
 use crate::model_file::header::{MOST_DIMENSIONS, MOST_HEADER_BYTES, MOST_TENSORS};
-use crate::model_file::{Array, Extra, Model, ModelFile, Values, inspect_bytes};
-use crate::projection::{NProjections, Projection};
-
-/// A file taken apart.
-struct Parts {
-    header: Value,
-    data: Vec<u8>,
-}
-
-impl Parts {
-    fn new(file: &[u8]) -> Self {
-        let end = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
-        Parts { header: serde_json::from_slice(&file[8..end]).unwrap(), data: file[end..].to_vec() }
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        with_header(&self.header.to_string(), &self.data)
-    }
-
-    /// The object in the entry `spinney`.
-    fn entry(&self) -> Value {
-        serde_json::from_str(self.header["__metadata__"]["spinney"].as_str().unwrap()).unwrap()
-    }
-
-    fn set_entry(&mut self, entry: &Value) {
-        self.header["__metadata__"]["spinney"] = entry.to_string().into();
-    }
-
-    /// Replaces the bytes of a tensor by those that `edit` makes of them.
-    fn edit(&mut self, name: &str, dtype: Option<&str>, edit: impl Fn(&mut Vec<u8>)) {
-        let range = |info: &Value| {
-            let offsets = &info["data_offsets"];
-            offsets[0].as_u64().unwrap() as usize..offsets[1].as_u64().unwrap() as usize
-        };
-        let all = self.header.as_object().unwrap().iter().filter(|(name, _)| *name != "__metadata__");
-        let mut all: Vec<_> = all.map(|(name, info)| (range(info), name.clone())).collect();
-        all.sort_by_key(|(range, _)| (range.start, range.end));
-        let mut data = Vec::new();
-        for (range, found) in all {
-            let mut bytes = self.data[range].to_vec();
-            let info = &mut self.header[&found];
-            if found == name {
-                edit(&mut bytes);
-                if let Some(dtype) = dtype {
-                    info["dtype"] = dtype.into();
-                }
-                let size = match info["dtype"].as_str().unwrap() {
-                    "U8" | "BOOL" | "F8_E4M3" => 1,
-                    "U16" | "F16" => 2,
-                    "F64" => 8,
-                    _ => 4,
-                };
-                info["shape"] = json!([bytes.len() / size]);
-            }
-            info["data_offsets"] = json!([data.len(), data.len() + bytes.len()]);
-            data.extend(bytes);
-        }
-        self.data = data;
-    }
-}
-
-fn with_header(text: &str, data: &[u8]) -> Vec<u8> {
-    [&(text.len() as u64).to_le_bytes(), text.as_bytes(), data].concat()
-}
-
-/// Two trees of two classes: nine nodes and more.
-fn forest() -> Forest {
-    let outputs = Outputs::Classes { n_classes: vec![2] };
-    let shape = models::Shape { n_features: 3, outputs, max_leaves: 9, unit: 1.0 };
-    (0..).map(|seed| models::forest(seed, 2, &shape)).find(|f| f.trees.iter().all(|t| t.n_nodes() > 5)).unwrap()
-}
-
-fn parts() -> Parts {
-    Parts::new(&forest().to_bytes().unwrap())
-}
-
-#[track_caller]
-fn refused(bytes: &[u8], why: &str) -> Error {
-    let error = Model::from_bytes(bytes).unwrap_err();
-    assert!(error.to_string().contains(why), "{error}, and not: {why}");
-    assert!(Forest::from_bytes(bytes).is_err());
-    error
-}
-
-#[track_caller]
-fn corrupt(bytes: &[u8], why: &str) {
-    let error = refused(bytes, why);
-    assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }), "{error:?}");
-}
+use crate::model_file::{Array, Extra, ModelFile, Values, inspect_bytes};
 
 #[test]
 fn a_header_put_together_again_is_the_same_model() {
     assert_eq!(Forest::from_bytes(&parts().bytes()).unwrap(), forest());
-}
-
-/// Two stages of three scores each, whose steps are float8.
-fn boosted() -> Boosted {
-    let x = Array2::from_shape_fn((20, 2), |(i, j)| (i * (j + 3) % 7) as f32);
-    let y = Array2::from_shape_fn((20, 3), |(i, j)| f64::from(x[[i, 0]]) * (j + 1) as f64 + f64::from(x[[i, 1]]));
-    let config = BoostConfig {
-        n_estimators: 2,
-        strategy: OutputStrategy::Projected {
-            projection: Projection::Gaussian,
-            n_projections: NProjections::Count(1),
-            relabel: false,
-        },
-        step_dtype: StepDtype::Float8,
-        ..BoostConfig::new(LossKind::SquaredError)
-    };
-    config.fit(&x.view().into(), &Targets::Real(y.view()), None, None, &Control::default()).unwrap()
 }
 
 #[test]
@@ -194,6 +87,8 @@ fn text_that_is_not_utf8_or_not_json() {
     corrupt(&with_header(&format!("{text}}}"), &data), "trailing characters");
     corrupt(&with_header("[]", &data), "the header");
     corrupt(&with_header("", &data), "EOF");
+    let error = Forest::from_bytes(&with_header("", &data)).unwrap_err();
+    assert!(std::error::Error::source(&error).is_some_and(|source| source.is::<serde_json::Error>()), "{error:?}");
     corrupt(&with_header(&text.replace("spinney\":\"{", "spinney\":\"["), &data), "the entry `spinney`");
 }
 
@@ -442,149 +337,14 @@ fn format_versions_other_than_this() {
     }
 }
 
-/// Children have no numbers in a file: a node is a split or a leaf, in pre-order, and the children follow. Marks that would
-/// make a node its own child, or that of two splits, or of a later one, are marks that do not close each tree where it
-/// ends: all marks of five nodes are tried, of which two are trees.
-#[test]
-fn children_that_go_backwards_or_have_two_parents_cannot_be_said_and_marks_that_do_not_close_are_refused() {
-    let shape = models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: 1 }, max_leaves: 3, unit: 1.0 };
-    let of_five = |forest: &Forest| forest.trees[0].n_nodes() == 5;
-    let forest = (0..).map(|seed| models::forest(seed, 1, &shape)).find(of_five).unwrap();
-    let file = forest.to_bytes().unwrap();
-    let mut n_trees = 0;
-    for marks in 0..1u32 << 5 {
-        let mut file = Parts::new(&file);
-        file.edit("features", None, |bytes| {
-            bytes.clear();
-            (0..5).for_each(|i| bytes.extend(if marks >> i & 1 == 1 { u16::MAX } else { i % 3 }.to_le_bytes()));
-        });
-        match Forest::from_bytes(&file.bytes()) {
-            Ok(forest) => {
-                n_trees += 1;
-                let nodes = forest.trees[0].nodes();
-                let splits: Vec<usize> = (0..5).filter(|&i| !nodes[i].is_leaf()).collect();
-                let mut children: Vec<usize> = splits.iter().flat_map(|&i| [i + 1, nodes[i].right as usize]).collect();
-                assert!(splits.iter().all(|&i| nodes[i].right as usize > i + 1));
-                children.sort_unstable();
-                assert_eq!(children, [1, 2, 3, 4]);
-            }
-            Err(error) => assert!(error.to_string().contains("one tree in pre-order"), "{error}"),
-        }
-    }
-    assert_eq!(n_trees, 2);
-}
-
-#[test]
-fn features_out_of_range() {
-    for feature in [3u16, 4, 1000, 65_534] {
-        let mut file = parts();
-        file.edit("features", None, |bytes| bytes[..2].copy_from_slice(&feature.to_le_bytes()));
-        corrupt(&file.bytes(), &format!("feature {feature} of 3"));
-    }
-}
-
-#[test]
-fn thresholds_that_are_not_finite() {
-    for threshold in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::from_bits(0x7F80_0001)] {
-        let mut file = parts();
-        file.edit("thresholds", None, |bytes| bytes[..4].copy_from_slice(&threshold.to_le_bytes()));
-        corrupt(&file.bytes(), "a threshold is not finite");
-    }
-}
-
-#[test]
-fn values_and_statistics_that_are_not_finite_or_negative() {
-    let shape = models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: 2 }, max_leaves: 9, unit: 1.0 };
-    let file = models::forest(3, 2, &shape).to_bytes().unwrap();
-    let names = ["leaf_amounts", "split_impurity", "weights"];
-    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0] {
-        for name in names.iter().filter(|name| value.is_nan() || value.is_infinite() || **name != "leaf_amounts") {
-            let mut file = Parts::new(&file);
-            let Some(n) = file.header.get(*name).map(|info| info["shape"][0].as_u64().unwrap() as usize) else {
-                continue;
-            };
-            file.edit(name, Some("F64"), |bytes| {
-                bytes.clear();
-                (0..n).for_each(|i| bytes.extend(if i == n / 2 { value } else { 1.0 }.to_le_bytes()));
-            });
-            corrupt(&file.bytes(), "");
-        }
-    }
-}
-
-#[test]
-fn values_that_are_finite_but_add_up_to_infinity() {
-    let shape = models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: 2 }, max_leaves: 9, unit: 1.0 };
-    let file = models::forest(3, 3, &shape).to_bytes().unwrap();
-    for (value, loads) in [(1e300, true), (f64::MAX / 4.0, false), (-f64::MAX / 4.0, false), (f64::MAX, false)] {
-        let mut file = Parts::new(&file);
-        file.edit("leaf_amounts", Some("F64"), |bytes| {
-            let n = bytes.len() / 8;
-            *bytes = (0..n).flat_map(|_| f64::to_le_bytes(value)).collect();
-        });
-        match Forest::from_bytes(&file.bytes()) {
-            Ok(forest) => {
-                assert!(loads);
-                let rows = models::rows(1, 8, 3);
-                let found = forest.predict(&rows.c_order.view().into(), &Control::default()).unwrap();
-                assert!(found.iter().all(|v| v.is_finite()));
-            }
-            Err(error) => assert!(!loads && error.to_string().contains("add up"), "{error}"),
-        }
-    }
-}
-
-/// Leaves have sizes and no places, so that no two can share a cell; sizes must add up to what there is.
-#[test]
-fn slices_of_leaves_cannot_overlap_and_sizes_that_do_not_add_up_are_refused() {
-    let shape = models::Shape { n_features: 3, outputs: Outputs::Labels { n_labels: 90 }, max_leaves: 9, unit: 1.0 };
-    let file = models::forest(1, 1, &shape).to_bytes().unwrap();
-    let n = Parts::new(&file).header["leaf_sizes"]["shape"][0].as_u64().unwrap() as usize;
-    assert!(n > 2);
-    for (size, why) in [(u32::MAX, "2^32 cells"), (u32::MAX / 2, ""), (1 << 20, "too short"), (0, "")] {
-        for at in 0..n {
-            let mut file = Parts::new(&file);
-            file.edit("leaf_sizes", Some("U32"), |bytes| {
-                let mut sizes: Vec<u32> = bytes.iter().map(|b| (*b).into()).collect();
-                sizes[at] = size;
-                if size == u32::MAX {
-                    sizes[(at + 1) % n] = size;
-                }
-                *bytes = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
-            });
-            corrupt(&file.bytes(), why);
-        }
-    }
-    // Columns that fall or repeat inside a leaf.
-    let mut file = Parts::new(&file);
-    file.edit("leaf_columns", None, |bytes| bytes.fill(7));
-    corrupt(&file.bytes(), "do not rise");
-}
-
-#[test]
-fn lengths_that_do_not_fit_each_other() {
-    for name in ["n_nodes", "features", "thresholds", "split_impurity", "leaf_layout", "leaf_amounts", "n_node_samples"]
-    {
-        for change in [|bytes: &mut Vec<u8>| bytes.extend([0; 8]), |bytes: &mut Vec<u8>| bytes.truncate(0)] {
-            let mut file = parts();
-            file.edit(name, None, change);
-            corrupt(&file.bytes(), "");
-            if name != "leaf_amounts" {
-                assert!(inspect_bytes(&file.bytes()).is_err(), "{name}");
-            }
-        }
-    }
-}
-
 #[test]
 fn one_number_is_one_number() {
     let shape = models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: 1 }, max_leaves: 4, unit: 1.0 };
     let forest = models::forest(1, 1, &shape);
     let x = ndarray::array![[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
     let y = ndarray::array![[0.0], [1.0], [3.0]];
-    let (x, y) = (x.view().into(), crate::Targets::Real(y.view()));
-    let path = crate::CompressConfig::stagewise(0.5).path(&forest, &x, &y, None, None, &Control::default()).unwrap();
-    let file = path.at_step(0).unwrap().to_bytes().unwrap();
+    let path = crate::CompressConfig::stagewise(0.5).path(&forest, (&x, &y), None, &Control::default()).unwrap();
+    let file = path.at_step(0, &Control::default()).unwrap().to_bytes().unwrap();
     assert!(Compressed::from_bytes(&file).is_ok());
     for norms in [vec![], vec![1.0, 2.0], vec![-1.0], vec![f64::NAN]] {
         let mut file = Parts::new(&file);

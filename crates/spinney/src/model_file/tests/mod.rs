@@ -1,7 +1,9 @@
 //! Round trips, and bytes that are not what was written.
 
+mod damaged_trees;
 mod files;
 mod hardened;
+mod parts;
 
 use crate::control::Control;
 use crate::data::Outputs;
@@ -20,8 +22,8 @@ fn what_was_saved_comes_back_equal_and_saves_to_the_same_bytes() {
         assert_eq!(loaded, forest);
         assert_eq!(loaded.to_bytes().unwrap(), bytes);
         let rows = models::rows(seed, 10, forest.n_features);
-        let x = rows.c_order.view().into();
-        assert_eq!(loaded.predict(&x, &Control::default()), forest.predict(&x, &Control::default()));
+        let x = &rows.c_order;
+        assert_eq!(loaded.predict(x, &Control::default()), forest.predict(x, &Control::default()));
     }
 }
 
@@ -49,7 +51,15 @@ fn survives(bytes: &[u8]) -> bool {
     let rows = models::rows(1, 8, forest.n_features());
     for x in rows.layouts() {
         let control = Control::default();
-        assert!(forest.predict(&x, &control).unwrap().iter().all(|v| v.is_finite()));
+        let scores = forest.predict(&x, &control).unwrap();
+        assert!(scores.iter().all(|v| v.is_finite()));
+        if let Outputs::Classes { n_classes } = forest.outputs() {
+            assert!(scores.rows().into_iter().all(|row| {
+                let mut columns = row.iter();
+                // Every file of these tests has the frequencies of all classes, in float16 some of them.
+                n_classes.iter().all(|&k| (columns.by_ref().take(k as usize).sum::<f64>() - 1.0).abs() < 0.003)
+            }));
+        }
         forest.predict_topk(&x, 1, &control).unwrap();
         forest.decision_path(&x, &control).unwrap();
     }
@@ -84,6 +94,27 @@ fn compact_files() -> impl Iterator<Item = Vec<u8>> {
         let [narrow, narrow_rows] = narrow;
         [narrow, narrow_rows, single, rows, merged].map(|forest| forest.to_bytes().unwrap())
     })
+}
+
+#[test]
+fn classes_that_were_left_out_are_told_by_the_file() {
+    let control = Control::default();
+    for kind in [2, 3] {
+        let shape = models::Shape { n_features: 3, outputs: models::some_outputs(kind), max_leaves: 9, unit: 0.5 };
+        let forest = models::forest(kind, 3, &shape);
+        let few = forest.with_top_k(1, &control).unwrap();
+        let narrow = few.with_precision(Precision::Half, &control).unwrap();
+        for forest in [&few, &narrow, &Forest::merge(&[&forest, &few, &narrow]).unwrap()] {
+            let bytes = forest.to_bytes().unwrap();
+            assert_eq!(&Forest::from_bytes(&bytes).unwrap(), forest);
+        }
+        // The same leaves without what tells of it, and whole leaves with it.
+        for forest in [&few, &forest] {
+            let mut file = parts::Parts::new(&forest.to_bytes().unwrap());
+            file.edit("leaf_layout", None, |layouts| layouts.iter_mut().for_each(|layout| *layout ^= 64));
+            assert!(matches!(Forest::from_bytes(&file.bytes()).unwrap_err().kind(), ErrorKind::Corrupt { .. }));
+        }
+    }
 }
 
 #[test]

@@ -4,11 +4,11 @@ use ndarray::array;
 use proptest::prelude::*;
 
 use super::*;
+use crate::data::train_y::TrainY;
 use crate::projection::ProjectionMatrix;
-use crate::split::dispatch::SplitY;
 
 fn project(matrix: &ProjectionMatrix, y: &Targets<'_>, rows: &[u32]) -> Array2<f64> {
-    let y_rows = SplitY::new(y).unwrap();
+    let y_rows = TrainY::new(y).unwrap();
     let mut out = vec![f64::NAN; y.n_samples() * matrix.n_projections()];
     matrix.project(&y_rows, rows, &mut out, &Control::default()).unwrap();
     Array2::from_shape_vec((y.n_samples(), matrix.n_projections()), out).unwrap()

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::ErrorKind;
+use crate::data::train_y::TrainY;
 use crate::projection::plan::{Plan, PlanData};
 use crate::projection::{NProjections, OutputProjection};
-use crate::split::dispatch::SplitY;
 
 fn stopped() -> Control {
     let control = Control::default();
@@ -37,7 +37,7 @@ fn draws_are_stopped() {
 fn applying_is_stopped() {
     let targets = SomeTargets::new(3, 300, 250);
     for (y, dense) in targets.kinds() {
-        let y = SplitY::new(&y).unwrap();
+        let y = TrainY::new(&y).unwrap();
         for family in random_families() {
             let matrix = family.draw(dense.ncols(), 8, 0, None, None, &Control::default()).unwrap();
             let rows: Vec<u32> = (0..300).cycle().take(20_000).collect();
@@ -50,7 +50,7 @@ fn applying_is_stopped() {
 fn targets_of_a_tree_are_stopped() {
     let targets = SomeTargets::new(3, 300, 250);
     let y = targets.labels();
-    let y = SplitY::new(&y).unwrap();
+    let y = TrainY::new(&y).unwrap();
     let rows: Vec<u32> = (0..300).collect();
     for family in families() {
         let config = OutputProjection { n_projections: NProjections::Count(40), ..OutputProjection::new(family) };

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::fill::{BinnedColumn, Bins, GROUP, Samples, count};
-use super::store::WHAT;
+use super::fill::{BinnedColumn, BinnedSums, GROUP, Samples, count};
+use super::spare::WHAT;
 use crate::control::Control;
 use crate::criterion::Units;
 use crate::criterion::variance::Variance;
@@ -30,9 +30,9 @@ pub(super) enum Counting {
 }
 
 impl Counting {
-    pub(super) fn of<U: Units, M: Bins>(criterion: &Variance<'_, U, M>, rows: &[u32], rules: &Rules) -> Self {
+    pub(super) fn of<U: Units, M: BinnedSums>(criterion: &Variance<'_, U, M>, rows: &[u32], rules: &Rules) -> Self {
         match criterion.common_weight(rows) {
-            _ if rules.min_samples_leaf <= 1 => Counting::Not,
+            _ if rules.constraints.leaf_sizes.min_samples <= 1 => Counting::Not,
             Some(weight) => Counting::ByWeight(weight),
             None => Counting::InBins,
         }
@@ -41,7 +41,7 @@ impl Counting {
 
 /// Sums and counts of the bins of all features or of some.
 #[derive(Debug, Default)]
-pub(super) struct Histogram {
+pub(crate) struct Histogram {
     pub(super) sums: Vec<f64>,
     pub(super) counts: Vec<u32>,
     /// Features whose bins are filled; the others hold anything.
@@ -92,7 +92,7 @@ impl Builder<'_> {
     }
 
     /// Fills those of the `drawn` features that the histogram lacks.
-    pub(super) fn fill_whole<U: Units, M: Bins>(
+    pub(super) fn fill_whole<U: Units, M: BinnedSums>(
         &mut self,
         criterion: &Variance<'_, U, M>,
         rows: &[u32],
@@ -111,7 +111,7 @@ impl Builder<'_> {
     }
 
     /// Fills the batch with the `drawn` features.
-    pub(super) fn fill_batch<U: Units, M: Bins>(
+    pub(super) fn fill_batch<U: Units, M: BinnedSums>(
         &mut self,
         criterion: &Variance<'_, U, M>,
         rows: &[u32],
@@ -138,7 +138,7 @@ impl Builder<'_> {
     }
 
     /// Fills features whose bins lie at rising places.
-    pub(super) fn fill<U: Units, M: Bins>(
+    pub(super) fn fill<U: Units, M: BinnedSums>(
         &mut self,
         criterion: &Variance<'_, U, M>,
         rows: &[u32],
@@ -184,6 +184,7 @@ impl Builder<'_> {
         let samples = Samples { len: self.len, table, rows, gathered };
         let n_threads = if rows.len() * self.len * columns.len() >= self.many_cells { self.n_threads } else { 1 };
         let jobs = columns.chunks_mut(GROUP);
+        let workers = criterion.workers();
         pool::for_each(
             n_threads,
             jobs,
@@ -194,6 +195,8 @@ impl Builder<'_> {
                 columns.iter_mut().for_each(|column| count(rows, column));
                 Ok(())
             },
-        )
+        )?;
+        columns.iter_mut().for_each(|column| column.sum_over(workers, self.len));
+        Ok(())
     }
 }

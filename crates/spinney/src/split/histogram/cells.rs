@@ -18,7 +18,7 @@ const WHAT: &str = "the cells of X";
 
 /// Codes of sparse X relative to that of zero.
 #[derive(Debug)]
-pub(crate) struct Cells {
+pub(crate) struct SparseCells {
     pub(super) by_column: SparseView<'static>,
     /// Columns that have cells, rising.
     features: Vec<u32>,
@@ -33,7 +33,7 @@ pub(crate) struct Cells {
     of_rows: Vec<u32>,
 }
 
-impl Cells {
+impl SparseCells {
     /// `codes` holds columns of whole numbers; those of fewer than `least_entries` entries are left out. Gives them back
     /// where cells would be too many to be worth it.
     ///
@@ -98,7 +98,7 @@ impl Cells {
                 *next += 1;
             }
         }
-        Ok(Ok(Cells { by_column: codes, features, start, values, column_of, row_start, of_rows }))
+        Ok(Ok(SparseCells { by_column: codes, features, start, values, column_of, row_start, of_rows }))
     }
 
     pub(super) fn n_cells(&self) -> usize {

@@ -1,6 +1,7 @@
 //! Sums by bin: the hot loops.
 
 use crate::criterion::variance::{Many, MovedSums, One};
+use crate::exact::reduce::{Reduce, Workers};
 
 /// The samples of a node.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +12,7 @@ pub(crate) struct Samples<'a> {
     pub(super) table: &'a [f64],
     /// Rows of the node.
     pub(super) rows: &'a [u32],
-    /// Their samples one after the other, where [`Bins::GATHERS`].
+    /// Their samples one after the other, where [`BinnedSums::GATHERS`].
     pub(super) gathered: &'a [[f64; 2]],
 }
 
@@ -24,11 +25,24 @@ pub(crate) struct BinnedColumn<'a> {
     pub(super) counts: &'a mut [u32],
 }
 
+impl BinnedColumn<'_> {
+    /// The bins of all workers in place of those of one, whose samples have `len` items.
+    pub(super) fn sum_over(&mut self, workers: &Workers, len: usize) {
+        if workers.has_all_rows() {
+            return;
+        }
+        // Those without samples hold anything.
+        self.sums.chunks_exact_mut(len).filter(|bin| bin[0] == 0.0).for_each(|bin| bin.fill(0.0));
+        workers.sum(self.sums);
+        workers.sum(self.counts);
+    }
+}
+
 /// Features that are filled together.
 pub(super) const GROUP: usize = 4;
 
 /// Sums that can be collected in bins.
-pub(crate) trait Bins: MovedSums {
+pub(crate) trait BinnedSums: MovedSums {
     /// Whether the samples of a node are copied one after the other before its columns are filled.
     const GATHERS: bool;
 
@@ -40,7 +54,7 @@ pub(crate) trait Bins: MovedSums {
     fn take_away(whole: &mut [f64], part: &[f64], len: usize);
 }
 
-impl Bins for One {
+impl BinnedSums for One {
     const GATHERS: bool = true;
 
     fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {
@@ -48,7 +62,8 @@ impl Bins for One {
             [a, b, c, d] => fill_together(samples, [a, b, c, d]),
             [a, b, c] => fill_together(samples, [a, b, c]),
             [a, b] => fill_together(samples, [a, b]),
-            _ => columns.iter_mut().for_each(|column| fill_together(samples, [column])),
+            // One, or more than there are at once.
+            [] | [_] | [_, _, _, _, _, ..] => columns.iter_mut().for_each(|column| fill_together(samples, [column])),
         }
     }
 
@@ -85,7 +100,7 @@ fn fill_together<const K: usize>(samples: Samples<'_>, columns: [&mut BinnedColu
     }
 }
 
-impl Bins for Many {
+impl BinnedSums for Many {
     const GATHERS: bool = false;
 
     fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {

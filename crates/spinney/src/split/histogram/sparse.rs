@@ -7,17 +7,23 @@
 use std::ops::Range;
 
 use super::builder::{Counting, Histogram};
-use super::cells::Cells;
-use super::store::{MOST_BYTES, Spare, Store, WHAT};
-use super::{Bins, FEW_SAMPLES, LOTTERY, Lottery, Rules, Scan, Split, SplitSearch, Task, by_size};
+use super::cells::SparseCells;
+use super::spare::{MOST_BYTES, Spare, Unused, WHAT};
+use super::{BinnedSums, FEW_SAMPLES};
 use crate::control::Control;
 use crate::criterion::variance::Variance;
-use crate::criterion::{Criterion, Units};
+use crate::criterion::{NodeCriterion, Units};
 use crate::error::{Result, try_extend, try_reserve};
+use crate::exact::reduce::Reduce;
+use crate::partition::decision::Decision;
+use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
-use crate::partition::sparse::{StoredColumn, split_by_column};
+use crate::partition::stored_column::{StoredColumn, split_by_column};
 use crate::partition::{BitSet, Column, Entry, Span, Visitor};
-use crate::rng::Key;
+use crate::split::cut::Gap;
+use crate::split::expand::Store;
+use crate::split::scan::Scan;
+use crate::split::{Rules, Task};
 
 /// Sorting an entry costs as much as looking at so many cells; set by hand.
 const CELLS_PER_ENTRY: f64 = 8.0;
@@ -27,60 +33,60 @@ const ENTRIES: &str = "the entries of a node";
 /// Rows, or columns, between two looks at the control.
 const PULSE: usize = 256;
 
+/// The samples of one tree, and the cells of sparse X.
 #[derive(Debug)]
-pub(crate) struct SparseHistogramSearch<'a, U, M> {
-    x: &'a Cells,
+pub(crate) struct SparseHistograms<'a> {
+    x: &'a SparseCells,
     n: u32,
+    /// Items of a sample.
+    len: usize,
     samples: Permutation,
     goes_right: BitSet,
-    criterion: Variance<'a, U, M>,
-    rules: Rules,
     control: Control,
-    lottery: Lottery,
     counting: Counting,
-    store: Store<'a>,
+    unused: Unused<'a>,
+    /// Histograms of waiting nodes.
+    n_places: usize,
     /// Nodes of fewer samples are sorted.
     pub(super) few_samples: u32,
     /// Cells and rows of a small node.
     found: Vec<u64>,
     entries: Vec<Entry>,
-    picked: Vec<u32>,
 }
 
-impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
+impl<'a> SparseHistograms<'a> {
     /// Nodes examine all features, and no fewer samples a leaf than `x` was made for.
-    pub(crate) fn new(
-        x: &'a Cells,
+    pub(crate) fn new<U: Units, M: BinnedSums>(
+        x: &'a SparseCells,
         shared: &'a Spare,
         rows: &[u32],
-        criterion: Variance<'a, U, M>,
-        rules: Rules,
+        criterion: &Variance<'_, U, M>,
+        rules: &Rules,
         control: Control,
     ) -> Result<Self> {
         debug_assert!(rules.n_drawn as usize == rules.n_features);
         let few_samples = x.n_cells() as f64 / (CELLS_PER_ENTRY * x.per_row().max(1.0));
-        let search = SparseHistogramSearch {
+        let histograms = SparseHistograms {
             x,
             n: rows.len() as u32,
+            len: criterion.sample_len(),
             samples: Permutation::new(rows, x.by_column.n_minor())?,
             goes_right: BitSet::new(x.by_column.n_minor())?,
-            counting: Counting::of(&criterion, rows, &rules),
-            criterion: criterion.without_distance(),
-            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn)?,
-            rules,
+            counting: Counting::of(criterion, rows, rules),
             control,
-            store: Store::new(shared),
+            unused: Unused::new(shared),
+            n_places: 0,
             few_samples: FEW_SAMPLES.max(few_samples as u32),
             found: Vec::new(),
             entries: Vec::new(),
-            picked: Vec::new(),
         };
-        Ok(search.with_limit(MOST_BYTES))
+        Ok(histograms.with_limit(MOST_BYTES))
     }
 
     /// The same with so many bytes for the histograms that are kept.
     pub(super) fn with_limit(mut self, most_bytes: usize) -> Self {
-        self.store.n_places = most_bytes / self.bytes().max(1);
+        let bytes = self.n_sums() * size_of::<f64>() + self.n_counts() * size_of::<u32>();
+        self.n_places = most_bytes / bytes.max(1);
         self
     }
 
@@ -89,54 +95,31 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
     }
 
     fn n_sums(&self) -> usize {
-        self.x.n_cells() * self.criterion.sample_len()
-    }
-
-    fn bytes(&self) -> usize {
-        self.n_sums() * size_of::<f64>() + self.n_counts() * size_of::<u32>()
-    }
-
-    fn may_split(&self, task: &Task) -> bool {
-        self.rules.may_split(&task.stats, task.span.n_samples() as usize, task.depth)
+        self.x.n_cells() * self.len
     }
 
     fn is_small(&self, span: &Span) -> bool {
         span.n_samples() < self.few_samples
     }
 
-    fn frame(&self, span: &Span) -> u32 {
-        self.criterion.frame_of(self.samples.rows(span.samples.clone())[0])
-    }
-
-    /// The histogram of a node that is worth one.
-    fn filled(&mut self, span: &Span) -> Result<Option<Histogram>> {
-        if self.is_small(span) {
-            return Ok(None);
-        }
-        let (n_sums, n_counts) = (self.n_sums(), self.n_counts());
-        let used = self.store.unused();
-        let used = used.filter(|used| used.sums.len() == n_sums && used.counts.len() == n_counts);
-        let mut histogram = used.unwrap_or_default();
-        histogram.sums.clear();
-        try_reserve(WHAT, &mut histogram.sums, n_sums)?;
-        histogram.sums.resize(n_sums, 0.0);
-        histogram.counts.clear();
-        try_reserve(WHAT, &mut histogram.counts, n_counts)?;
-        histogram.counts.resize(n_counts, 0);
-        histogram.frame = self.frame(span);
-        self.move_rows::<true>(&mut histogram, span);
-        Ok(Some(histogram))
+    fn frame<U: Units, M: BinnedSums>(&self, criterion: &Variance<'_, U, M>, span: &Span) -> u32 {
+        criterion.frame_of(self.samples.rows(span.samples.clone())[0])
     }
 
     /// Adds the rows of a node, or takes them away.
-    fn move_rows<const ADD: bool>(&self, histogram: &mut Histogram, span: &Span) {
-        let len = self.criterion.sample_len();
+    fn move_rows<U: Units, M: BinnedSums, const ADD: bool>(
+        &self,
+        criterion: &Variance<'_, U, M>,
+        histogram: &mut Histogram,
+        span: &Span,
+    ) {
+        let len = self.len;
         let Histogram { sums, counts, .. } = histogram;
         for (i, &row) in self.samples.rows(span.samples.clone()).iter().enumerate() {
             if i.is_multiple_of(PULSE) && self.control.is_stopped() {
                 return;
             }
-            let (cells, sample) = (self.x.of_row(row), self.criterion.sums(self.criterion.samples(), row as usize));
+            let (cells, sample) = (self.x.of_row(row), criterion.sums(criterion.samples(), row as usize));
             if let (&[weight, target], true) = (sample, len == 2) {
                 let sums = sums.as_chunks_mut::<2>().0;
                 for &cell in cells {
@@ -157,40 +140,97 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
             }
         }
     }
+}
 
-    /// Takes the smaller child out of its parent's histogram.
-    fn take_away(&self, whole: &mut Histogram, smaller: &Span, part: Option<&Histogram>) {
+impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms<'_> {
+    type Sums = Histogram;
+
+    fn root(&self) -> Span {
+        Span { samples: 0..self.n, entries: 0..0 }
+    }
+
+    fn rows(&self, span: &Span) -> &[u32] {
+        self.samples.rows(span.samples.clone())
+    }
+
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
+        let (rows, values) = self.x.by_column.slice(feature as usize);
+        let column = StoredColumn::Whole(rows, values);
+        split_by_column(column, &mut self.samples, span, decision, &mut self.goes_right)
+    }
+
+    fn fill(&mut self, criterion: &Variance<'a, U, M>, span: &Span) -> Result<Option<Histogram>> {
+        if self.is_small(span) {
+            return Ok(None);
+        }
+        let (n_sums, n_counts) = (self.n_sums(), self.n_counts());
+        let used = self.unused.take();
+        let used = used.filter(|used| used.sums.len() == n_sums && used.counts.len() == n_counts);
+        let mut histogram = used.unwrap_or_default();
+        histogram.sums.clear();
+        try_reserve(WHAT, &mut histogram.sums, n_sums)?;
+        histogram.sums.resize(n_sums, 0.0);
+        histogram.counts.clear();
+        try_reserve(WHAT, &mut histogram.counts, n_counts)?;
+        histogram.counts.resize(n_counts, 0);
+        histogram.frame = self.frame(criterion, span);
+        self.move_rows::<_, _, true>(criterion, &mut histogram, span);
+        criterion.workers().sum(&mut histogram.sums);
+        criterion.workers().sum(&mut histogram.counts);
+        Ok(Some(histogram))
+    }
+
+    fn subtract(
+        &mut self,
+        criterion: &Variance<'a, U, M>,
+        _: &Lottery,
+        mut whole: Histogram,
+        (smaller, part): (&Span, &mut Option<Histogram>),
+        larger: &Span,
+    ) -> Result<Option<Histogram>> {
+        let frames = [smaller, larger].map(|span| self.frame(criterion, span));
+        if frames != [whole.frame; 2] || self.is_small(larger) {
+            self.unused.give_back(whole)?;
+            return Ok(None);
+        }
         match part {
             Some(part) => {
-                M::take_away(&mut whole.sums, &part.sums, self.criterion.sample_len());
+                M::take_away(&mut whole.sums, &part.sums, self.len);
                 whole.counts.iter_mut().zip(&part.counts).for_each(|(whole, part)| *whole -= part);
             }
-            None => self.move_rows::<false>(whole, smaller),
+            None if criterion.workers().has_all_rows() => self.move_rows::<_, _, false>(criterion, &mut whole, smaller),
+            None => {
+                self.unused.give_back(whole)?;
+                return Ok(None);
+            }
         }
+        Ok(Some(whole))
     }
 
-    /// Searches the node that the criterion has entered; remembers it if it will be split.
-    fn find_split(&mut self, task: &mut Task, histogram: Option<&Histogram>) -> Result<()> {
-        task.split = self.search(task, histogram)?;
-        if task.split.is_some() {
-            task.memory = Some(self.store.wait(|memory| self.criterion.remember(memory))?);
-        }
-        Ok(())
+    fn most_kept(&self) -> usize {
+        self.n_places
     }
 
-    /// Best split of the node that the criterion has entered; of its sorted entries where there is no histogram.
-    fn search(&mut self, task: &Task, histogram: Option<&Histogram>) -> Result<Option<Split>> {
-        self.lottery.restart(task.key.child(LOTTERY));
-        let (lottery, rules, x) = (&self.lottery, &self.rules, self.x);
-        let mut scan = Scan::new(&mut self.criterion, rules, lottery, &self.control, task, &mut self.picked);
+    fn give_back(&mut self, histogram: Histogram) -> Result<()> {
+        self.unused.give_back(histogram)
+    }
+
+    /// Of the node's sorted entries where there is no histogram.
+    fn search(
+        &mut self,
+        scan: &mut Scan<'_, Variance<'a, U, M>>,
+        task: &Task,
+        histogram: Option<&mut Histogram>,
+    ) -> Result<()> {
+        let x = self.x;
         if let Some(histogram) = histogram {
             for (i, (feature, cells)) in x.columns().enumerate() {
                 if i.is_multiple_of(PULSE) && self.control.is_stopped() {
-                    return Ok(None);
+                    return Ok(());
                 }
                 scan.best_cell(feature, x.values(cells.clone()), histogram, cells, self.counting);
             }
-            return Ok(scan.outcome(rules, task));
+            return Ok(());
         }
         self.found.clear();
         for &row in self.samples.rows(task.span.samples.clone()) {
@@ -212,73 +252,11 @@ impl<'a, U: Units, M: Bins> SparseHistogramSearch<'a, U, M> {
                 scan.column(column);
             }
         }
-        Ok(scan.outcome(rules, task))
+        Ok(())
     }
 }
 
-impl<U: Units, M: Bins> SplitSearch for SparseHistogramSearch<'_, U, M> {
-    fn root(&mut self, key: Key) -> Result<Task> {
-        let span = Span { samples: 0..self.n, entries: 0..0 };
-        let stats = self.criterion.enter(self.samples.rows(span.samples.clone()))?;
-        let mut task = Task::new(span, 0, key, stats, None);
-        if self.may_split(&task) {
-            let histogram = self.filled(&task.span)?;
-            self.find_split(&mut task, histogram.as_ref())?;
-            self.store.keep(&task, self.rules.max_depth, histogram)?;
-        }
-        Ok(task)
-    }
-
-    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]> {
-        let (rows, values) = self.x.by_column.slice(split.feature as usize);
-        let column = StoredColumn::Whole(rows, values);
-        let mid = split_by_column(column, &mut self.samples, &parent.span, split.threshold, &mut self.goes_right);
-        let mut children = parent.children([parent.span.samples.start..mid, mid..parent.span.samples.end]);
-        let (smaller, larger) = by_size(&children);
-        let place = parent.memory.expect("a node that has a split was kept");
-        let whole = self.store.take(place);
-
-        let rows = self.samples.rows(children[smaller].span.samples.clone());
-        children[smaller].stats = self.criterion.enter(rows)?;
-        let mut part = None;
-        if search && self.may_split(&children[smaller]) {
-            part = self.filled(&children[smaller].span)?;
-            self.find_split(&mut children[smaller], part.as_ref())?;
-        }
-        let rows = self.samples.rows(children[larger].span.samples.clone());
-        children[larger].stats = match self.store.memory(place) {
-            Some(memory) => self.criterion.enter_rest(memory, rows),
-            None => self.criterion.enter(rows),
-        }?;
-        self.store.free(place)?;
-        if search && self.may_split(&children[larger]) {
-            let frames = [0, 1].map(|side: usize| self.frame(&children[side].span));
-            let is_small = self.is_small(&children[larger].span);
-            let histogram = match whole {
-                Some(mut whole) if frames == [whole.frame; 2] && !is_small => {
-                    self.take_away(&mut whole, &children[smaller].span, part.as_ref());
-                    Some(whole)
-                }
-                whole => {
-                    whole.map_or(Ok(()), |whole| self.store.give_back(whole))?;
-                    self.filled(&children[larger].span)?
-                }
-            };
-            self.find_split(&mut children[larger], histogram.as_ref())?;
-            self.store.keep(&children[larger], self.rules.max_depth, histogram)?;
-        } else if let Some(whole) = whole {
-            self.store.give_back(whole)?;
-        }
-        self.store.keep(&children[smaller], self.rules.max_depth, part)?;
-        Ok(children)
-    }
-
-    fn rows(&self, span: &Span) -> &[u32] {
-        self.samples.rows(span.samples.clone())
-    }
-}
-
-impl<U: Units, M: Bins> Scan<'_, Variance<'_, U, M>> {
+impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
     /// Offers every cut of a column: its cells have rising `values`, and what they lack of the node are zeros.
     fn best_cell(
         &mut self,
@@ -293,15 +271,16 @@ impl<U: Units, M: Bins> Scan<'_, Variance<'_, U, M>> {
         let weights = sums.iter().step_by(len);
         let weight: f64 = weights.sum();
         // A cut moves cells, never zeros.
+        let sizes = self.rules.constraints.leaf_sizes;
         let is_light = match counting {
-            Counting::ByWeight(each) => weight < each * f64::from(self.min_samples_leaf),
-            _ => weight == 0.0,
+            Counting::ByWeight(each) => weight < each * f64::from(sizes.min_samples),
+            Counting::Not | Counting::InBins => weight == 0.0,
         };
-        if is_light || weight < self.min_weight_leaf {
+        if is_light || weight < sizes.min_weight {
             return;
         }
         let counts = histogram.counts.get(cells).unwrap_or(&[]);
-        let side = Side { feature, values, sums, counts, counting };
+        let side = ColumnCells { feature, values, sums, counts, counting };
         let n_negative = if values[0] > 0.0 { 0 } else { values.partition_point(|&value| value < 0.0) };
         let zero = (weight < self.weight).then_some(0.0);
         // Without zeros the cut between the signs is offered by the positive side alone.
@@ -313,7 +292,7 @@ impl<U: Units, M: Bins> Scan<'_, Variance<'_, U, M>> {
     /// Moves cells from the outermost inwards and offers the cut after each that is not empty. `inner` is the value in the
     /// node that comes after the last one, if any.
     #[inline]
-    fn move_cells(&mut self, side: &Side<'_>, cells: impl Iterator<Item = usize>, inner: Option<f32>) {
+    fn move_cells(&mut self, side: &ColumnCells<'_>, cells: impl Iterator<Item = usize>, inner: Option<f32>) {
         let mut moved = self.criterion.reset();
         let mut outer = None;
         let mut n_moved = 0;
@@ -336,22 +315,21 @@ impl<U: Units, M: Bins> Scan<'_, Variance<'_, U, M>> {
     }
 
     #[inline]
-    fn offer_cells(&mut self, side: &Side<'_>, moved: &M::Local, n_counted: u32, (outer, inner): (f32, f32)) {
+    fn offer_cells(&mut self, side: &ColumnCells<'_>, moved: &M::Local, n_counted: u32, (outer, inner): (f32, f32)) {
         if let Some(score) = self.criterion.score_from(moved, self.best_score) {
             let n_moved = match side.counting {
                 Counting::Not => 1,
                 Counting::ByWeight(weight) => (self.criterion.moved_weight(moved) / weight) as u32,
                 Counting::InBins => n_counted,
             };
-            let between = self.between;
-            self.offer_score(side.feature, n_moved, moved, score, || between(outer, inner));
+            self.offer_score(side.feature, n_moved, moved, score, || Gap::between(outer, inner).into());
         }
     }
 }
 
 /// The cells of a column in a node.
 #[derive(Clone, Copy, Debug)]
-struct Side<'a> {
+struct ColumnCells<'a> {
     feature: u32,
     values: &'a [f32],
     sums: &'a [f64],

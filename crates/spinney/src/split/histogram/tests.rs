@@ -4,14 +4,19 @@ use ndarray::Array2;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::Splitter;
-use crate::criterion::variance::{self, RealTargets};
+use crate::criterion::variance;
 use crate::data::bins::{bin_dense, bin_sparse};
+use crate::data::train_y::RealTargets;
 use crate::data::{Bins as Edges, DenseColumns, SparseColumns, SparseView, Weights};
+use crate::exact::reduce::Workers;
+use crate::exact::reduce::tests::by_two;
 use crate::partition::sorted_entries::{SortedEntries, SortedOrder};
 use crate::partition::{dense, sparse};
-use crate::split::NodeSearch;
-use crate::split::best::{code_threshold, threshold_between};
+use crate::rng::Key;
+use crate::split::constraint::{Constraints, LeafSizes};
+use crate::split::entries::Entries;
+use crate::split::expand::NodeSearch;
+use crate::split::{Split, SplitSearch, Splitter};
 use crate::tree::grow::{Structure, grow};
 
 #[derive(Clone, Debug)]
@@ -108,41 +113,48 @@ impl Problem {
         }
     }
 
-    fn rules(&self, data: &Data, between: fn(f32, f32) -> f32) -> Rules {
+    fn rules(&self, data: &Data) -> Rules {
         Rules {
             splitter: Splitter::Best,
             max_depth: self.max_depth,
             min_samples_split: 2,
-            min_samples_leaf: self.min_samples_leaf,
-            min_weight_leaf: 0.0,
+            constraints: Constraints {
+                leaf_sizes: LeafSizes { min_samples: self.min_samples_leaf as u32, min_weight: 0.0 },
+            },
             min_impurity_decrease: 0.0,
             n_drawn: self.n_drawn,
             n_features: self.x.ncols(),
             total_weight: data.units.iter().sum::<u64>() as f64,
             largest_weight: data.units.iter().copied().max().unwrap() as f64,
-            between,
         }
     }
 
-    fn grown(&self, search: &mut dyn SplitSearch) -> Structure {
-        grow(search, Key::from_seed(self.seed), self.max_leaves, &Control::default()).unwrap()
+    /// With thresholds between values; of codes, those of `bins`.
+    fn grown(&self, search: &mut dyn SplitSearch, bins: Option<&Edges>) -> Structure {
+        let decide = |split: &Split| {
+            split.cut.decision(|gap| match bins {
+                None => gap,
+                Some(bins) => {
+                    let (low, high) = bins.values_between(split.feature, gap.low, gap.high);
+                    Gap { low, high }
+                }
+            })
+        };
+        grow(search, &decide, Key::from_seed(self.seed), self.max_leaves, &Control::default()).unwrap()
     }
 }
 
 type Fingerprint = (Vec<(u32, u32, u32)>, Vec<u64>, Vec<u64>, Vec<u32>);
 
-/// Everything that growth decides, with floats as bits and thresholds between values.
-fn fingerprint(mut s: Structure, bins: Option<&Edges>) -> Fingerprint {
-    if let Some(bins) = bins {
-        s.decode(bins);
-    }
+/// Everything that growth decides, with floats as bits.
+fn fingerprint(s: &Structure) -> Fingerprint {
     let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect();
-    let nodes = s.nodes.iter().map(|n| (n.feature, n.threshold.to_bits(), n.right)).collect();
+    let nodes = s.nodes.iter().map(|n| (n.feature(), n.threshold().to_bits(), n.right())).collect();
     (nodes, bits(&s.impurity), bits(&s.weight), s.order.clone())
 }
 
 /// By histograms, with every setting that may not matter.
-fn check_histograms<U: Units, M: Bins>(
+fn check_histograms<U: Units, M: BinnedSums>(
     problem: &Problem,
     (data, units): (&Data, &[U]),
     sums: impl Fn() -> M,
@@ -154,12 +166,13 @@ fn check_histograms<U: Units, M: Bins>(
         [(0, MOST_BYTES, 1), (5, MOST_BYTES, 1), (FEW_SAMPLES, 0, 1), (0, 0, 2), (2, 20_000, 2)]
     {
         let criterion = Variance::new(&data.y, units, data.exact, sums()).unwrap();
-        let rules = problem.rules(data, code_threshold);
+        let rules = problem.rules(data);
         let control = Control::with_threads(n_threads);
-        let search = HistogramSearch::new(codes, &spare, &data.rows, criterion, rules, control).unwrap();
-        let mut search = HistogramSearch { few_samples: few, ..search.with_limit(limit) };
-        search.builder.many_cells = 0;
-        let got = fingerprint(problem.grown(&mut search), Some(bins));
+        let store = Histograms::new(codes, &spare, &data.rows, &criterion, &rules, control.clone()).unwrap();
+        let mut store = Histograms { few_samples: few, ..store.with_limit(limit) };
+        store.builder.many_cells = 0;
+        let mut search = NodeSearch::new(store, criterion.without_distance(), rules, control).unwrap();
+        let got = fingerprint(&problem.grown(&mut search, Some(bins)));
         prop_assert_eq!(expected, &got, "{} few, {} bytes, {} threads", few, limit, n_threads);
     }
     Ok(())
@@ -177,13 +190,13 @@ proptest! {
         let raw = DenseColumns::new(problem.x.view()).unwrap();
         let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &control).unwrap();
         let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap()).unwrap();
-        let rules = problem.rules(&data, code_threshold);
+        let rules = problem.rules(&data);
 
         let values = Array2::from_shape_fn(problem.x.dim(), |(i, j)| f32::from(codes.column(j as u32)[i]));
         let columns = DenseColumns::new(values.view()).unwrap();
-        let columns = dense::Columns::new(&columns, &data.rows).unwrap();
-        let expected = problem.grown(&mut NodeSearch::new(columns, variance(), rules.clone(), control.clone()).unwrap());
-        let expected = fingerprint(expected, Some(&bins));
+        let columns = dense::DensePartitioner::new(&columns, &data.rows).unwrap();
+        let mut search = NodeSearch::new(Entries(columns), variance(), rules.clone(), control.clone()).unwrap();
+        let expected = fingerprint(&problem.grown(&mut search, Some(&bins)));
 
         check_histograms(&problem, (&data, &data.units), || variance::Many::new(q).unwrap(), (&bins, &codes), &expected)?;
         if data.units.iter().sum::<u64>() < 1 << 31 {
@@ -195,16 +208,18 @@ proptest! {
 
         let (sparse_bins, by_column) = bin_sparse(&data.csc, problem.max_bins, units, &control).unwrap();
         for (few, limit) in [(0, MOST_BYTES), (5, MOST_BYTES), (u32::MAX, 0), (0, 0), (2, 20_000)] {
-            let Ok(cells) = Cells::where_worth(by_column.clone(), problem.min_samples_leaf, 0, &control).unwrap() else { unreachable!() };
+            let Ok(cells) = SparseCells::where_worth(by_column.clone(), problem.min_samples_leaf, 0, &control).unwrap() else { unreachable!() };
             let spare = Spare::default();
             macro_rules! grown {
                 ($units:expr, $sums:expr) => {{
                     let criterion = Variance::new(&data.y, $units, data.exact, $sums).unwrap();
                     let (rules, control) = (rules.clone(), control.clone());
-                    let search = SparseHistogramSearch::new(&cells, &spare, &data.rows, criterion, rules, control);
-                    let mut search = search.unwrap().with_limit(limit);
-                    search.few_samples = few;
-                    fingerprint(problem.grown(&mut search), Some(&sparse_bins))
+                    let store =
+                        SparseHistograms::new(&cells, &spare, &data.rows, &criterion, &rules, control.clone()).unwrap();
+                    let mut store = store.with_limit(limit);
+                    store.few_samples = few;
+                    let mut search = NodeSearch::new(store, criterion.without_distance(), rules, control).unwrap();
+                    fingerprint(&problem.grown(&mut search, Some(&sparse_bins)))
                 }};
             }
             if problem.n_drawn as usize == problem.x.ncols() {
@@ -217,12 +232,13 @@ proptest! {
 
         let order = SortedOrder::new(&by_column, &control).unwrap();
         let carried = SortedEntries::new(&by_column, &order, &data.rows).unwrap();
-        let carried = problem.grown(&mut NodeSearch::new(carried, variance(), rules.clone(), control.clone()).unwrap());
-        prop_assert_eq!(&expected, &fingerprint(carried, Some(&sparse_bins)));
+        let mut carried = NodeSearch::new(Entries(carried), variance(), rules.clone(), control.clone()).unwrap();
+        prop_assert_eq!(&expected, &fingerprint(&problem.grown(&mut carried, Some(&sparse_bins))));
+        drop(carried);
         let both = SparseColumns { by_row: by_column.transposed().unwrap(), by_column };
-        let found = sparse::Columns::new(&both, &data.rows).unwrap();
-        let found = problem.grown(&mut NodeSearch::new(found, variance(), rules, control.clone()).unwrap());
-        prop_assert_eq!(&expected, &fingerprint(found, Some(&sparse_bins)));
+        let found = sparse::SparsePartitioner::new(&both, &data.rows).unwrap();
+        let mut found = NodeSearch::new(Entries(found), variance(), rules, control.clone()).unwrap();
+        prop_assert_eq!(&expected, &fingerprint(&problem.grown(&mut found, Some(&sparse_bins))));
 
         let is_exact = (0..problem.x.ncols() as u32).all(|j| {
             let mut values: Vec<f32> = data.rows.iter().map(|&i| raw.column(j)[i as usize] + 0.0).collect();
@@ -231,12 +247,40 @@ proptest! {
             values.len() <= problem.max_bins
         });
         if is_exact {
-            let rules = problem.rules(&data, threshold_between);
-            let columns = dense::Columns::new(&raw, &data.rows).unwrap();
-            let exact = problem.grown(&mut NodeSearch::new(columns, variance(), rules, control).unwrap());
-            prop_assert_eq!(&expected, &fingerprint(exact, None));
+            let rules = problem.rules(&data);
+            let columns = dense::DensePartitioner::new(&raw, &data.rows).unwrap();
+            let mut exact = NodeSearch::new(Entries(columns), variance(), rules, control).unwrap();
+            prop_assert_eq!(&expected, &fingerprint(&problem.grown(&mut exact, None)));
         }
         prop_assert!(n >= data.rows.len());
+    }
+
+    #[test]
+    fn histograms_of_two_workers_are_those_of_one(problem in problem()) {
+        let data = problem.data();
+        let raw = DenseColumns::new(problem.x.view()).unwrap();
+        let (_, codes) = bin_dense(&raw, problem.max_bins, |row| data.units[row], &Control::default()).unwrap();
+        let features: Vec<u32> = (0..problem.x.ncols() as u32).collect();
+        let found = |workers: &Workers, is_own: &dyn Fn(u32) -> bool| {
+            let rows: Vec<u32> = data.rows.iter().copied().filter(|&row| is_own(row)).collect();
+            let sums = variance::Many::new(problem.q).unwrap();
+            let criterion = Variance::new(&data.y, &data.units, data.exact, sums).unwrap();
+            let mut criterion = criterion.with_workers(workers);
+            criterion.enter(&rows).unwrap();
+            let (spare, rules, control) = (Spare::default(), problem.rules(&data), Control::default());
+            let mut store = Histograms::new(&codes, &spare, &rows, &criterion, &rules, control.clone()).unwrap();
+            let mut histogram = store.empty(0).unwrap();
+            let node = 0..rows.len() as u32;
+            store.builder.fill_whole(&criterion, &rows, &node, &features, &mut histogram, &control).unwrap();
+            // Bins without samples hold anything.
+            let bins = histogram.sums.chunks_exact_mut(criterion.sample_len());
+            bins.filter(|bin| bin[0] == 0.0).for_each(|bin| bin.fill(0.0));
+            (histogram.sums, histogram.counts)
+        };
+        let of_one = found(&Workers::One, &|_| true);
+        for of_two in by_two(|worker, workers| found(workers, &|row| usize::from(row % 3 == 0) == worker)) {
+            prop_assert_eq!(&of_two, &of_one);
+        }
     }
 
     #[test]
@@ -246,20 +290,22 @@ proptest! {
         let raw = DenseColumns::new(problem.x.view()).unwrap();
         let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &Control::default()).unwrap();
         let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q).unwrap()).unwrap();
-        let rules = problem.rules(&data, code_threshold);
+        let rules = problem.rules(&data);
         let spare = Spare::default();
-        let mut search = HistogramSearch::new(&codes, &spare, &data.rows, criterion, rules, Control::default()).unwrap();
-        let mut s = problem.grown(&mut search);
-        s.decode(&bins);
+        let control = Control::default();
+        let store = Histograms::new(&codes, &spare, &data.rows, &criterion, &rules, control.clone()).unwrap();
+        let mut search = NodeSearch::new(store, criterion.without_distance(), rules, control).unwrap();
+        let s = problem.grown(&mut search, Some(&bins));
         let mut n_rows = 0;
         for leaf in 0..s.leaf_samples.len() {
             for &row in s.leaf_rows(leaf) {
                 let mut at = 0;
                 while !s.nodes[at].is_leaf() {
-                    let goes_left = problem.x[[row as usize, s.nodes[at].feature as usize]] <= s.nodes[at].threshold;
-                    at = if goes_left { at + 1 } else { s.nodes[at].right as usize };
+                    let value = problem.x[[row as usize, s.nodes[at].feature() as usize]];
+                    let goes_left = s.nodes[at].decision().goes_left(value);
+                    at = if goes_left { at + 1 } else { s.nodes[at].right() as usize };
                 }
-                prop_assert_eq!(s.nodes[at].right as usize, leaf);
+                prop_assert_eq!(s.nodes[at].right() as usize, leaf);
                 n_rows += 1;
             }
         }
@@ -304,17 +350,17 @@ fn subtracting_and_new_frames_change_nothing() {
         let values = Array2::from_shape_fn(problem.x.dim(), |(i, j)| f32::from(codes.column(j as u32)[i]));
         let columns = DenseColumns::new(values.view()).unwrap();
         let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap()).unwrap();
-        let rules = problem.rules(&data, code_threshold);
+        let rules = problem.rules(&data);
         let mut exact = NodeSearch::new(
-            dense::Columns::new(&columns, &data.rows).unwrap(),
+            Entries(dense::DensePartitioner::new(&columns, &data.rows).unwrap()),
             variance(),
             rules.clone(),
             control.clone(),
         )
         .unwrap();
-        let exact = problem.grown(&mut exact);
+        let exact = problem.grown(&mut exact, Some(&bins));
         assert!(exact.nodes.len() > 20);
-        let expected = fingerprint(exact, Some(&bins));
+        let expected = fingerprint(&exact);
         check_histograms(
             &problem,
             (&data, &data.units),
@@ -327,12 +373,13 @@ fn subtracting_and_new_frames_change_nothing() {
             check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &codes), &expected).unwrap();
         }
         let spare = Spare::default();
-        let mut search = HistogramSearch::new(&codes, &spare, &data.rows, variance(), rules, control).unwrap();
-        search.few_samples = FEW_SAMPLES;
-        problem.grown(&mut search);
+        let store = Histograms::new(&codes, &spare, &data.rows, &variance(), &rules, control.clone()).unwrap();
+        let store = Histograms { few_samples: FEW_SAMPLES, ..store };
+        let mut search = NodeSearch::new(store, variance().without_distance(), rules, control).unwrap();
+        problem.grown(&mut search, Some(&bins));
         n_frames += data.rows.iter().map(|&row| search.criterion.frame_of(row)).max().unwrap();
         // What was taken is given back.
-        assert!(search.store.keeps_none() || problem.max_leaves.is_some());
+        assert!(search.n_kept() == 0 || problem.max_leaves.is_some());
         drop(search);
         assert!(!spare.lock().is_empty());
     }

@@ -78,19 +78,17 @@ pub(crate) enum Amounts {
 impl Amounts {
     /// Adds a count; all amounts are widened when it does not fit.
     pub(crate) fn push(&mut self, amount: u64) -> Result<()> {
-        fn widened<A: Copy, B: From<A>>(v: &[A]) -> Result<Vec<B>> {
-            try_collected(WHAT, v.iter().map(|&a| a.into()))
-        }
         loop {
             *self = match self {
                 Amounts::U8(v) if amount <= u64::from(u8::MAX) => return try_push(WHAT, v, amount as u8),
                 Amounts::U16(v) if amount <= u64::from(u16::MAX) => return try_push(WHAT, v, amount as u16),
                 Amounts::U32(v) if amount <= u64::from(u32::MAX) => return try_push(WHAT, v, amount as u32),
                 Amounts::F64(v) => return try_push(WHAT, v, amount as f64),
-                Amounts::F16(_) | Amounts::F32(_) => unreachable!("counts are not rounded"),
                 Amounts::U8(v) => Amounts::U16(widened(v)?),
                 Amounts::U16(v) => Amounts::U32(widened(v)?),
                 Amounts::U32(v) => Amounts::F64(widened(v)?),
+                Amounts::F16(v) => Amounts::F64(widened(v)?),
+                Amounts::F32(v) => Amounts::F64(widened(v)?),
             };
         }
     }
@@ -106,13 +104,18 @@ impl Amounts {
         })
     }
 
-    /// Adds a number, rounded to the type, which must be one of floats. What becomes zero has no sign.
+    /// Adds a number, rounded to the type of floats; whole numbers are widened to float64. What becomes zero in a narrow type
+    /// has no sign.
     pub(super) fn push_rounded(&mut self, value: f64) -> Result<()> {
-        match self {
-            Amounts::F16(v) => try_push(WHAT, v, Half::nearest(f64::from(Half::nearest(value)) + 0.0)),
-            Amounts::F32(v) => try_push(WHAT, v, value as f32 + 0.0),
-            Amounts::F64(v) => try_push(WHAT, v, value),
-            _ => unreachable!("means are floats"),
+        loop {
+            *self = match self {
+                Amounts::F16(v) => return try_push(WHAT, v, Half::nearest(f64::from(Half::nearest(value)) + 0.0)),
+                Amounts::F32(v) => return try_push(WHAT, v, value as f32 + 0.0),
+                Amounts::F64(v) => return try_push(WHAT, v, value),
+                Amounts::U8(v) => Amounts::F64(widened(v)?),
+                Amounts::U16(v) => Amounts::F64(widened(v)?),
+                Amounts::U32(v) => Amounts::F64(widened(v)?),
+            };
         }
     }
 
@@ -178,4 +181,8 @@ impl Amounts {
             Amounts::F64(v) => v.shrink_to_fit(),
         }
     }
+}
+
+fn widened<A: Copy, B: From<A>>(v: &[A]) -> Result<Vec<B>> {
+    try_collected(WHAT, v.iter().map(|&a| a.into()))
 }

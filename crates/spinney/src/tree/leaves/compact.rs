@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::rows::{StoredRows, StoredValues};
 use super::{Amounts, Half, Indices, Layout, LeafTable, LeafTableBuilder, WHAT};
-use crate::data::weights::exponent_above;
 use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
+use crate::exact::exponent_above;
 
 /// Types of fewer bits for what leaves hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Precision {
     /// float16. A number changes by at most 2⁻¹¹ of the largest magnitude of its column in its tree.
     Half,
@@ -98,7 +99,9 @@ impl LeafTable {
             _ if counts => LeafTableBuilder::new(self.width),
             Amounts::F16(_) => LeafTableBuilder::of_floats(self.width, Amounts::F16(Vec::new()), scales()?),
             Amounts::F32(_) => LeafTableBuilder::of_floats(self.width, Amounts::F32(Vec::new()), scales()?),
-            _ => LeafTableBuilder::of_floats(self.width, Amounts::F64(Vec::new()), None),
+            Amounts::F64(_) | Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) => {
+                LeafTableBuilder::of_floats(self.width, Amounts::F64(Vec::new()), None)
+            }
         };
         let mut kept: Vec<(u32, f64)> = Vec::new();
         for leaf in 0..self.n_leaves {
@@ -204,7 +207,7 @@ fn difference(a: impl Iterator<Item = (u32, f64)>, b: impl Iterator<Item = (u32,
                 };
                 v
             }
-            _ => 0.0,
+            Some(_) | None => 0.0,
         };
         largest = largest.max((value(true) - value(false)).abs());
     }

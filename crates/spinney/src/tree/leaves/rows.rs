@@ -11,9 +11,9 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::{Amounts, Indices};
+use crate::data::train_y::TrainY;
 use crate::error::{ErrorKind, Result, try_copied, try_with_capacity};
-use crate::split::dispatch::SplitY;
-use crate::tree::fill::exact_mean;
+use crate::exact::exact_mean;
 
 const WHAT: &str = "the stored rows of y";
 
@@ -56,9 +56,9 @@ thread_local! {
 
 impl StoredRows {
     /// `rows` of y, in that order.
-    pub(crate) fn new(y: &SplitY<'_>, rows: &[u32]) -> Result<Self> {
+    pub(crate) fn new(y: &TrainY<'_>, rows: &[u32]) -> Result<Self> {
         let (width, values) = match y {
-            SplitY::Slots(y) => {
+            TrainY::Slots(y) => {
                 let n_slots: usize = rows.iter().map(|&row| y.of(row).len()).sum();
                 let limit = u32::MAX as usize;
                 if n_slots > limit {
@@ -76,7 +76,7 @@ impl StoredRows {
                 }
                 (y.width, StoredValues::Slots { ptr, slots })
             }
-            SplitY::Real(y) => {
+            TrainY::Real(y) => {
                 let mut values = try_with_capacity(WHAT, rows.len().saturating_mul(y.n_outputs))?;
                 rows.iter().for_each(|&row| values.extend_from_slice(y.of(row)));
                 (y.n_outputs, StoredValues::Numbers { values: Amounts::F64(values), scales: None })

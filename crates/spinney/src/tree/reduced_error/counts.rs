@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{HeldOut, RowsOfLeaves, WHAT};
+use ndarray::ArrayView2;
+
+use super::{RowsOfLeaves, WHAT};
 use crate::control::Control;
-use crate::data::{Outputs, Targets};
+use crate::data::{LabelView, Weights};
 use crate::error::{
     Error, ErrorKind, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity,
 };
@@ -13,44 +15,44 @@ use crate::tree::Tree;
 /// Weighted number of wrong classes or labels of each node as a leaf, in units.
 pub(super) fn mistakes(
     tree: &Tree,
-    held_out: &HeldOut<'_, '_>,
+    (columns, weights): (&LeafColumns<'_>, &Weights),
     rows: &RowsOfLeaves,
     control: &Control,
 ) -> Result<Vec<i128>> {
-    let columns = Columns::new(tree)?;
     let mut losses = try_filled(WHAT, 0i128, tree.n_nodes())?;
     let mut stack: Vec<Counts> = Vec::new();
     let mut pulse = control.pulse();
     for (i, node) in tree.nodes.iter().enumerate().rev() {
         let (counts, n_steps) = if node.is_leaf() {
-            let counts = Counts::of_leaf(tree, i, held_out, rows.of(node.right as usize), &columns)?;
+            let counts = Counts::of_leaf(tree, i, weights, rows.of(node.right() as usize), columns)?;
             let n_steps = counts.columns.len();
             (counts, n_steps)
         } else {
             const PROOF: &str = "two subtrees below every split";
-            Counts::merged(stack.pop().expect(PROOF), stack.pop().expect(PROOF), &columns)?
+            Counts::merged(stack.pop().expect(PROOF), stack.pop().expect(PROOF), columns)?
         };
-        losses[i] = counts.mistakes(&columns);
+        losses[i] = counts.mistakes(columns);
         try_push(WHAT, &mut stack, counts)?;
         pulse.after(1 + n_steps)?;
     }
     Ok(losses)
 }
 
-/// What the columns of leaves mean.
+/// The columns of leaves: labels or classes, and those of the held-out rows.
 #[derive(Debug)]
-enum Columns {
-    Labels,
-    /// First column of each output, and output of each column.
+pub(super) enum LeafColumns<'y> {
+    Labels(&'y LabelView<'y>),
     Classes {
+        codes: ArrayView2<'y, u32>,
+        /// First column of each output.
         starts: Vec<u32>,
+        /// Output of each column.
         outputs: Vec<u32>,
     },
 }
 
-impl Columns {
-    fn new(tree: &Tree) -> Result<Self> {
-        let Outputs::Classes { n_classes } = tree.outputs() else { return Ok(Columns::Labels) };
+impl<'y> LeafColumns<'y> {
+    pub(super) fn of_classes(tree: &Tree, codes: ArrayView2<'y, u32>, n_classes: &[u32]) -> Result<Self> {
         // The largest class is followed upwards: sums must not fall.
         let cells = (0..tree.n_leaves()).flat_map(|leaf| tree.leaves.cells(leaf));
         if let Some((_, bad)) = cells.into_iter().find(|(_, amount)| *amount < 0.0) {
@@ -62,7 +64,7 @@ impl Columns {
             starts.push(outputs.len() as u32);
             outputs.resize(outputs.len() + k as usize, o);
         }
-        Ok(Columns::Classes { starts, outputs })
+        Ok(LeafColumns::Classes { codes, starts, outputs })
     }
 }
 
@@ -78,7 +80,7 @@ struct Count {
 /// A subtree whose parent is to come.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Columns that some row has.
+    /// LeafColumns that some row has.
     columns: HashMap<u32, Count>,
     /// Weight of the training rows.
     grown: f64,
@@ -90,35 +92,34 @@ struct Counts {
 }
 
 impl Counts {
-    fn of_leaf(tree: &Tree, i: usize, held_out: &HeldOut<'_, '_>, rows: &[u32], columns: &Columns) -> Result<Self> {
+    fn of_leaf(tree: &Tree, i: usize, weights: &Weights, rows: &[u32], columns: &LeafColumns<'_>) -> Result<Self> {
         let (scale, grown) = tree.leaf_scale(i);
         let mut counts = Counts { grown, ..Counts::default() };
-        for (column, amount) in tree.leaves.cells(tree.nodes[i].right as usize) {
+        for (column, amount) in tree.leaves.cells(tree.nodes[i].right() as usize) {
             counts.entry(column)?.grown = amount * scale;
         }
         for row in rows.iter().map(|&row| row as usize) {
-            let units = held_out.weights.units(row);
+            let units = weights.units(row);
             counts.units += units;
-            match (held_out.y, columns) {
-                (Targets::Classes { codes, .. }, Columns::Classes { starts, .. }) => {
+            match columns {
+                LeafColumns::Classes { codes, starts, .. } => {
                     for (&start, &code) in starts.iter().zip(codes.row(row)) {
                         counts.entry(start + code)?.held_out += units;
                     }
                 }
-                (Targets::Labels(y), _) => {
+                LeafColumns::Labels(y) => {
                     let labels = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
                     counts.units_of_labels += i128::from(units) * labels.len() as i128;
                     for &label in labels {
                         counts.entry(label)?.held_out += units;
                     }
                 }
-                _ => unreachable!("y was compared with the tree's outputs"),
             }
         }
         let all = try_collected(WHAT, counts.columns.keys().copied())?;
         counts.predicted = match columns {
-            Columns::Labels => counts.of_majority(all),
-            Columns::Classes { starts, .. } => counts.largest(try_copied(WHAT, starts)?, &all, columns),
+            LeafColumns::Labels(_) => counts.of_majority(all),
+            LeafColumns::Classes { starts, .. } => counts.largest(try_copied(WHAT, starts)?, &all, columns),
         };
         Ok(counts)
     }
@@ -129,14 +130,14 @@ impl Counts {
     }
 
     /// Both subtrees as one, and the number of steps: the columns of the smaller map go into the larger one.
-    fn merged(a: Counts, b: Counts, columns: &Columns) -> Result<(Counts, usize)> {
+    fn merged(a: Counts, b: Counts, columns: &LeafColumns<'_>) -> Result<(Counts, usize)> {
         let (mut large, small) = if a.columns.len() >= b.columns.len() { (a, b) } else { (b, a) };
         reserve(&mut large.columns, small.columns.len())?;
         let mut updated: Vec<u32> = try_with_capacity(WHAT, small.columns.len())?;
         for (column, count) in small.columns {
             let sum = large.columns.entry(column).or_default();
             *sum = Count { grown: sum.grown + count.grown, held_out: sum.held_out + count.held_out };
-            if let Columns::Classes { .. } = columns {
+            if let LeafColumns::Classes { .. } = columns {
                 updated.push(column);
             }
         }
@@ -147,12 +148,12 @@ impl Counts {
         let n_steps = updated.len() + predicted.len() + small.predicted.len();
         large.predicted = match columns {
             // A majority of all is one on either side.
-            Columns::Labels => {
+            LeafColumns::Labels(_) => {
                 try_extend(WHAT, &mut predicted, small.predicted)?;
                 large.of_majority(predicted)
             }
             // Sums never fall: a class that was not the largest is so now only if it has grown.
-            Columns::Classes { .. } => large.largest(predicted, &updated, columns),
+            LeafColumns::Classes { .. } => large.largest(predicted, &updated, columns),
         };
         Ok((large, n_steps))
     }
@@ -166,8 +167,8 @@ impl Counts {
     }
 
     /// Of each output the column of largest sum, the first of equals, among `candidates` and the one in `largest`.
-    fn largest(&self, mut largest: Vec<u32>, candidates: &[u32], columns: &Columns) -> Vec<u32> {
-        let Columns::Classes { outputs, .. } = columns else { return largest };
+    fn largest(&self, mut largest: Vec<u32>, candidates: &[u32], columns: &LeafColumns<'_>) -> Vec<u32> {
+        let LeafColumns::Classes { outputs, .. } = columns else { return largest };
         for &column in candidates {
             let best = &mut largest[outputs[column as usize] as usize];
             let (sum, best_sum) = (self.grown_of(column), self.grown_of(*best));
@@ -182,14 +183,14 @@ impl Counts {
         self.columns.get(&column).map_or(0.0, |count| count.grown)
     }
 
-    fn mistakes(&self, columns: &Columns) -> i128 {
+    fn mistakes(&self, columns: &LeafColumns<'_>) -> i128 {
         let right = |column: &u32| i128::from(self.columns.get(column).map_or(0, |count| count.held_out));
         let rights: i128 = self.predicted.iter().map(right).sum();
         let all = i128::from(self.units) * self.predicted.len() as i128;
         match columns {
-            Columns::Classes { .. } => all - rights,
+            LeafColumns::Classes { .. } => all - rights,
             // Labels that are there, less those that are found, and what is predicted without being there.
-            Columns::Labels => (self.units_of_labels - rights) + (all - rights),
+            LeafColumns::Labels(_) => (self.units_of_labels - rights) + (all - rights),
         }
     }
 }

@@ -24,97 +24,69 @@ mod tests;
 
 use std::ops::Add;
 
-use self::counts::mistakes;
+use self::counts::{LeafColumns, mistakes};
 use self::numbers::squared_errors;
 use super::Tree;
 use crate::control::Control;
-use crate::data::{Matrix, Outputs, Targets, Weights};
+use crate::data::dataset::Names;
+use crate::data::{Dataset, Outputs, Targets, Weights};
 use crate::error::{Error, Result, try_filled};
-use crate::forest::Forest;
-use crate::forest::rows::Rows;
-use crate::pool;
+use crate::tree::rows::Rows;
 
 const WHAT: &str = "the losses of nodes";
 
 impl Tree {
     /// The smallest pruning of the tree whose loss on held-out rows is least.
     ///
-    /// The loss is the squared error for numbers, the number of wrong classes or labels otherwise; rows of `x` must not be
-    /// those of the fit. Subtrees that no row of `x` reaches become leaves. Independent of the layout of x.
+    /// The loss is the squared error for numbers, the number of wrong classes or labels otherwise; rows of `data` must not be
+    /// those of the fit. Subtrees that none of them reaches become leaves. Independent of the layout of X.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Shape`] for another number of features or rows, [`crate::ErrorKind::Invalid`] without rows, for other outputs
     /// or classes than the tree's, bad weights and values that are not finite; [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
-    pub fn prune_reduced_error(
-        &self,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
-        control: &Control,
-    ) -> Result<Tree> {
-        HeldOut::new(self.n_features, &self.outputs, x, y, sample_weight)?.prune(self, control)
-    }
-}
-
-impl Forest {
-    /// Every tree [pruned](Tree::prune_reduced_error) by itself, on `control.n_threads()` threads.
-    ///
-    /// # Errors
-    /// As [`Tree::prune_reduced_error`].
-    pub fn prune_reduced_error(
-        &self,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
-        control: &Control,
-    ) -> Result<Forest> {
-        let held_out = HeldOut::new(self.n_features, &self.outputs, x, y, sample_weight)?;
-        let trees = pool::map(control.n_threads(), self.n_trees(), |i| {
-            let tree = held_out.prune(&self.trees[i], &control.on_one_thread())?;
-            control.one_more_done();
-            Ok(tree.into())
-        })?;
-        Ok(Forest { n_features: self.n_features, outputs: self.outputs.clone(), trees })
+    pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
+        HeldOut::new(self.n_features, &self.outputs, &data.into(), control)?.prune(self, control)
     }
 }
 
 /// Rows that growth has not seen, checked against the model.
 #[derive(Debug)]
-struct HeldOut<'a, 't> {
+pub(crate) struct HeldOut<'a, 't> {
     x: Rows<'a>,
     y: &'a Targets<'t>,
     weights: Weights,
 }
 
 impl<'a, 't> HeldOut<'a, 't> {
-    fn new(
-        n_features: usize,
-        outputs: &Outputs,
-        x: &'a Matrix<'_>,
-        y: &'a Targets<'t>,
-        sample_weight: Option<&[f64]>,
-    ) -> Result<Self> {
-        if x.n_samples() == 0 {
-            return Err(Error::invalid("X_val", "0 rows long", "at least one row"));
+    pub(crate) fn new(n_features: usize, outputs: &Outputs, data: &'a Dataset<'t>, control: &Control) -> Result<Self> {
+        if data.n_samples() == 0 {
+            return Err(Error::invalid(Names::VALIDATION.x, "0 rows long", "at least one sample"));
         }
-        let rows = Rows::new(x, n_features)?;
-        y.check(x.n_samples())?;
-        if y.outputs() != *outputs {
+        let rows = Rows::new(data.x(), n_features, control)?;
+        data.check_values()?;
+        if data.outputs() != *outputs {
             return Err(Error::invalid(
-                "y_val",
+                Names::VALIDATION.y,
                 "of other outputs",
                 "the outputs and classes that the tree was grown on",
             ));
         }
-        Ok(HeldOut { x: rows, y, weights: Weights::of_rows(sample_weight, x.n_samples())? })
+        let weights = Weights::of_rows(data.weight_by_row()?.as_deref(), data.n_samples())?;
+        Ok(HeldOut { x: rows, y: data.y(), weights })
     }
 
-    fn prune(&self, tree: &Tree, control: &Control) -> Result<Tree> {
+    pub(crate) fn prune(&self, tree: &Tree, control: &Control) -> Result<Tree> {
         let rows = RowsOfLeaves::new(tree, self, control)?;
         let becomes_leaf = match self.y {
-            Targets::Real(_) => decide(tree, squared_errors(tree, self, &rows, control)?)?,
-            _ => decide(tree, mistakes(tree, self, &rows, control)?)?,
+            Targets::Real(y) => decide(tree, squared_errors(tree, (y.view(), &self.weights), &rows, control)?)?,
+            Targets::Classes { codes, n_classes } => {
+                let classes = LeafColumns::of_classes(tree, codes.view(), n_classes)?;
+                decide(tree, mistakes(tree, (&classes, &self.weights), &rows, control)?)?
+            }
+            Targets::Labels(y) => {
+                decide(tree, mistakes(tree, (&LeafColumns::Labels(y), &self.weights), &rows, control)?)?
+            }
         };
         tree.collapsed(|i| becomes_leaf[i], control)
     }
@@ -125,7 +97,7 @@ fn decide<L: Copy + Add<Output = L> + PartialOrd>(tree: &Tree, mut losses: Vec<L
     let mut becomes_leaf = try_filled(WHAT, false, tree.n_nodes())?;
     // Backwards: `losses` of the nodes below are those of what is left of their subtrees.
     for (i, node) in tree.nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
-        let below = losses[i + 1] + losses[node.right as usize];
+        let below = losses[i + 1] + losses[node.right() as usize];
         becomes_leaf[i] = losses[i] <= below;
         if !becomes_leaf[i] {
             losses[i] = below;

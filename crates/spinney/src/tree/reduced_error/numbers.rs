@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
-use super::{HeldOut, RowsOfLeaves, WHAT};
+use ndarray::ArrayView2;
+
+use super::{RowsOfLeaves, WHAT};
 use crate::control::Control;
-use crate::data::Targets;
+use crate::data::Weights;
 use crate::error::{Result, try_filled, try_push, try_resize, try_with_capacity};
 use crate::tree::Tree;
 
@@ -14,10 +16,13 @@ const STACK_NUMBERS: usize = 1 << 22;
 /// Fewest columns of a chunk.
 const FEWEST_COLUMNS: usize = 8;
 
+/// Numbers and weights of the held-out rows.
+type HeldOutNumbers<'y> = (ArrayView2<'y, f64>, &'y Weights);
+
 /// Weighted squared error of each node as a leaf, in units.
 pub(super) fn squared_errors(
     tree: &Tree,
-    held_out: &HeldOut<'_, '_>,
+    held_out: HeldOutNumbers<'_>,
     rows: &RowsOfLeaves,
     control: &Control,
 ) -> Result<Vec<f64>> {
@@ -37,7 +42,7 @@ pub(super) fn squared_errors(
         let mut pulse = control.pulse();
         for (i, node) in tree.nodes.iter().enumerate().rev() {
             let n_rows = if node.is_leaf() {
-                let rows = rows.of(node.right as usize);
+                let rows = rows.of(node.right() as usize);
                 chunk.push_leaf(tree, i, held_out, rows)?;
                 rows.len()
             } else {
@@ -57,11 +62,11 @@ struct Residuals {
     columns: Range<usize>,
     /// For each entry the values of the columns, then the weighted sums of their residuals.
     stack: Vec<f64>,
-    entries: Vec<Entry>,
+    entries: Vec<Subtree>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Subtree {
     /// Weight of the training rows.
     grown: f64,
     /// Weight of the held-out rows.
@@ -71,19 +76,18 @@ struct Entry {
 }
 
 impl Residuals {
-    fn push_leaf(&mut self, tree: &Tree, i: usize, held_out: &HeldOut<'_, '_>, rows: &[u32]) -> Result<()> {
+    fn push_leaf(&mut self, tree: &Tree, i: usize, (y, weights): HeldOutNumbers<'_>, rows: &[u32]) -> Result<()> {
         let (k, at) = (self.columns.len(), self.stack.len());
         try_resize(WHAT, &mut self.stack, at + 2 * k, 0.0)?;
         let (values, residuals) = self.stack[at..].split_at_mut(k);
-        for (column, value) in tree.leaves.value(tree.nodes[i].right as usize) {
+        for (column, value) in tree.leaves.value(tree.nodes[i].right() as usize) {
             if self.columns.contains(&(column as usize)) {
                 values[column as usize - self.columns.start] = value;
             }
         }
-        let mut entry = Entry { grown: tree.weighted_n_node_samples[i], weight: 0.0, loss: 0.0 };
-        let Targets::Real(y) = held_out.y else { unreachable!("squared errors are those of numbers") };
+        let mut entry = Subtree { grown: tree.weighted_n_node_samples[i], weight: 0.0, loss: 0.0 };
         for &row in rows {
-            let weight = held_out.weights.units(row as usize) as f64;
+            let weight = weights.units(row as usize) as f64;
             entry.weight += weight;
             for (j, column) in self.columns.clone().enumerate() {
                 let residual = y[[row as usize, column]] - values[j];
@@ -103,8 +107,11 @@ impl Residuals {
         let (below, on_top) = self.stack.split_at_mut(left_at);
         let (left_values, left_residuals) = on_top.split_at(k);
         let (values, residuals) = below[left_at - 2 * k..].split_at_mut(k);
-        let mut entry =
-            Entry { grown: left.grown + right.grown, weight: left.weight + right.weight, loss: left.loss + right.loss };
+        let mut entry = Subtree {
+            grown: left.grown + right.grown,
+            weight: left.weight + right.weight,
+            loss: left.loss + right.loss,
+        };
         let share = left.grown / entry.grown;
         for j in 0..k {
             let value = values[j] + (left_values[j] - values[j]) * share;

@@ -4,8 +4,9 @@ use ndarray::Array2;
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::LabelView;
+use crate::data::{Dataset, LabelView, Matrix};
 use crate::error::ErrorKind;
+use crate::forest::Forest;
 use crate::rng::{Key, Stream};
 use crate::testing::{models, naive};
 
@@ -91,10 +92,10 @@ impl Naive<'_> {
         if node.is_leaf() {
             return as_leaf;
         }
-        let goes_left = |row: &&usize| self.x[[**row, node.feature as usize]] <= node.threshold;
+        let goes_left = |row: &&usize| node.decision().goes_left(self.x[[**row, node.feature() as usize]]);
         let (left, right): (Vec<&usize>, Vec<&usize>) = rows.iter().partition(goes_left);
         let side = |rows: Vec<&usize>| rows.into_iter().copied().collect::<Vec<_>>();
-        let below = self.prune(i + 1, &side(left), pruned) + self.prune(node.right as usize, &side(right), pruned);
+        let below = self.prune(i + 1, &side(left), pruned) + self.prune(node.right() as usize, &side(right), pruned);
         // Leaves of one value tie, whatever the order of the sums.
         if as_leaf <= below + 1e-12 * below {
             pruned.push(i);
@@ -121,12 +122,12 @@ proptest! {
         let control = Control::default();
         let expected = tree.collapsed(|i| expected.contains(&i), &control).unwrap();
         for x in rows.layouts() {
-            prop_assert_eq!(&tree.prune_reduced_error(&x, &y.view(), weights, &control).unwrap(), &expected);
+            prop_assert_eq!(&tree.prune_reduced_error(Dataset::new(&x, y.view()).sample_weight(weights), &control).unwrap(), &expected);
         }
-        let x = rows.c_order.view().into();
-        let one = forest.prune_reduced_error(&x, &y.view(), weights, &control).unwrap();
+        let x = Matrix::from(&rows.c_order);
+        let one = forest.prune_reduced_error(Dataset::new(&x, y.view()).sample_weight(weights), &control).unwrap();
         prop_assert_eq!(one.tree(0).as_ref(), &expected);
-        prop_assert_eq!(&forest.prune_reduced_error(&x, &y.view(), weights, &Control::with_threads(3)).unwrap(), &one);
+        prop_assert_eq!(&forest.prune_reduced_error(Dataset::new(&x, y.view()).sample_weight(weights), &Control::with_threads(3)).unwrap(), &one);
     }
 }
 
@@ -136,9 +137,9 @@ fn what_is_pruned_once_stays() {
         let forest = models::some_forest(seed);
         let rows = models::rows(seed, 50, forest.n_features);
         let y = OwnedTargets::new(seed, &forest.outputs, 50);
-        let (x, control) = (rows.c_order.view().into(), Control::default());
-        let once = forest.prune_reduced_error(&x, &y.view(), None, &control).unwrap();
-        assert_eq!(once.prune_reduced_error(&x, &y.view(), None, &control).unwrap(), once);
+        let (x, control) = (Matrix::from(&rows.c_order), Control::default());
+        let once = forest.prune_reduced_error((&x, y.view()), &control).unwrap();
+        assert_eq!(once.prune_reduced_error((&x, y.view()), &control).unwrap(), once);
         let loss = |forest: &Forest| -> f64 {
             let (tree, value) = (forest.tree(0), forest.tree(0).value().unwrap());
             let at = |row: usize| naive::apply(tree, rows.c_order.row(row));
@@ -153,11 +154,11 @@ fn numbers_far_from_zero_lose_no_digits() {
     // Two leaves a millionth apart, far from zero: the split helps.
     let y = ndarray::array![[1e9], [1e9], [1e9 + 1e-6], [1e9 + 1e-6]];
     let x = ndarray::array![[0.0f32], [0.0], [1.0], [1.0]];
-    let (x, control) = (x.view().into(), Control::default());
+    let control = Control::default();
     let config = crate::TreeConfig::new(crate::Criterion::Variance);
-    let tree = config.fit(&x, &Targets::Real(y.view()), None, &control).unwrap();
+    let tree = config.fit((&x, &y), &control).unwrap();
     assert_eq!(tree.n_leaves(), 2);
-    assert_eq!(tree.prune_reduced_error(&x, &Targets::Real(y.view()), None, &control).unwrap(), tree);
+    assert_eq!(tree.prune_reduced_error((&x, y.view()), &control).unwrap(), tree);
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn chains_and_wide_numbers_are_decided_in_chunks() {
     let x = Array2::from_shape_fn((500, 1), |(i, _)| -(i as f32 * 190.0));
     let y = OwnedTargets::new(1, &chain.outputs, 500);
     let control = Control::default();
-    let pruned = chain.prune_reduced_error(&x.view().into(), &y.view(), None, &control).unwrap();
+    let pruned = chain.prune_reduced_error((&x, y.view()), &control).unwrap();
     assert!(pruned.n_nodes() < chain.n_nodes());
 
     let mut tree = chain;
@@ -180,7 +181,7 @@ fn chains_and_wide_numbers_are_decided_in_chunks() {
         builder.finish().unwrap()
     };
     let y = OwnedTargets::new(2, &tree.outputs, 500);
-    let pruned = tree.prune_reduced_error(&x.view().into(), &y.view(), None, &control).unwrap();
+    let pruned = tree.prune_reduced_error((&x, y.view()), &control).unwrap();
     assert!(pruned.n_nodes() < tree.n_nodes());
 }
 
@@ -191,7 +192,7 @@ fn other_data_than_the_trees_is_refused() {
     let x = Array2::<f32>::zeros((2, 1));
     let labels = OwnedTargets::new(0, &tree.outputs, 2);
     let what = |x: &Array2<f32>, y: &OwnedTargets, w: Option<&[f64]>| match tree
-        .prune_reduced_error(&x.view().into(), &y.view(), w, &control)
+        .prune_reduced_error(Dataset::new(x, y.view()).sample_weight(w), &control)
         .unwrap_err()
         .kind()
     {
@@ -200,9 +201,9 @@ fn other_data_than_the_trees_is_refused() {
     };
     assert_eq!(what(&Array2::zeros((2, 3)), &labels, None), "each row of X");
     assert_eq!(what(&Array2::zeros((3, 1)), &labels, None), "y");
-    assert_eq!(what(&Array2::zeros((0, 1)), &labels, None), "X_val");
-    assert_eq!(what(&x, &OwnedTargets::new(0, &Outputs::Labels { n_labels: 3 }, 2), None), "y_val");
-    assert_eq!(what(&x, &OwnedTargets::new(0, &Outputs::Real { n_outputs: 2 }, 2), None), "y_val");
+    assert_eq!(what(&Array2::zeros((0, 1)), &labels, None), "X of the validation set");
+    assert_eq!(what(&x, &OwnedTargets::new(0, &Outputs::Labels { n_labels: 3 }, 2), None), "y of the validation set");
+    assert_eq!(what(&x, &OwnedTargets::new(0, &Outputs::Real { n_outputs: 2 }, 2), None), "y of the validation set");
     assert_eq!(what(&x, &labels, Some(&[1.0])), "sample_weight");
     assert_eq!(what(&x, &labels, Some(&[0.0, 0.0])), "sample_weight");
     assert_eq!(what(&x, &labels, Some(&[-1.0, 1.0])), "sample_weight");

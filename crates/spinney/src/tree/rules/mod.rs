@@ -16,11 +16,14 @@ use super::{Node, Tree};
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_with_capacity};
+use crate::partition::decision::Test;
+use crate::setters::setters;
 
 const WHAT: &str = "the rules of a tree";
 
 /// How rules are written.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct RuleStyle<'a> {
     /// Names of the features; `feature_0` and so on without.
     pub feature_names: Option<&'a [String]>,
@@ -34,6 +37,14 @@ pub struct RuleStyle<'a> {
     /// Most columns of a leaf: the largest classes or labels, the first of several outputs.
     pub top_k: usize,
 }
+
+setters! { RuleStyle<'a> {
+    feature_names: impl Into<Option<&'a [String]>>,
+    column_names: impl Into<Option<&'a [String]>>,
+    decimals: impl Into<Option<usize>>,
+    max_depth: impl Into<Option<usize>>,
+    top_k: usize,
+} }
 
 impl Default for RuleStyle<'_> {
     fn default() -> Self {
@@ -50,8 +61,8 @@ impl Tree {
     ///
     /// let (x, y) = (array![[0.0f32], [1.0], [2.0], [3.0]], array![[0.0], [0.0], [5.0], [6.0]]);
     /// let control = Control::default();
-    /// let tree = TreeConfig::new(Criterion::Variance).fit(&x.view().into(), &Targets::Real(y.view()), None, &control)?;
-    /// let style = RuleStyle { decimals: Some(1), ..RuleStyle::default() };
+    /// let tree = TreeConfig::new(Criterion::Variance).fit((&x, &y), &control)?;
+    /// let style = RuleStyle::default().decimals(1);
     /// assert_eq!(
     ///     tree.rules(&style, &control)?,
     ///     "if feature_0 <= 1.5: 0.0 (2 samples)\n\
@@ -120,24 +131,23 @@ type Before = Option<Interval>;
 impl Conditions {
     /// One side of the split of `node`.
     fn narrow(&mut self, node: &Node, right: bool) -> Before {
-        let place = &mut self.places[node.feature as usize];
+        let place = &mut self.places[node.feature() as usize];
         let before = self.intervals.get(*place as usize).copied();
         if before.is_none() {
             *place = self.intervals.len() as u32;
-            self.intervals.push(Interval { feature: node.feature, low: f32::NEG_INFINITY, high: f32::INFINITY });
+            self.intervals.push(Interval { feature: node.feature(), low: f32::NEG_INFINITY, high: f32::INFINITY });
         }
         let interval = &mut self.intervals[*place as usize];
-        if right {
-            interval.low = interval.low.max(node.threshold);
-        } else {
-            interval.high = interval.high.min(node.threshold);
+        match (node.decision().test(), right) {
+            (Test::AtMost(threshold), true) => interval.low = interval.low.max(threshold),
+            (Test::AtMost(threshold), false) => interval.high = interval.high.min(threshold),
         }
         before
     }
 
     /// Takes back the last narrowing.
     fn restore(&mut self, node: &Node, before: Before) {
-        let place = &mut self.places[node.feature as usize];
+        let place = &mut self.places[node.feature() as usize];
         match before {
             Some(interval) => self.intervals[*place as usize] = interval,
             None => {
@@ -184,8 +194,8 @@ impl<'a> Writer<'a> {
             }
             self.line.clear();
             self.write_conditions();
-            self.write_value(node.right as usize)?;
-            self.write_size(i, n_below.map_or(1, |n_below| n_below[node.right as usize]));
+            self.write_value(node.right() as usize)?;
+            self.write_size(i, n_below.map_or(1, |n_below| n_below[node.right() as usize]));
             let bytes = text.len() + self.line.len();
             text.try_reserve(self.line.len()).map_err(|_| ErrorKind::OutOfMemory { what: WHAT, bytes })?;
             text.push_str(&self.line);

@@ -37,7 +37,7 @@ fn each_row_meets_the_rule_of_its_leaf_alone() {
         let rules: Vec<&str> = text.lines().collect();
         assert_eq!(rules.len(), tree.n_leaves());
         for row in models::rows(seed, 30, tree.n_features).c_order.rows() {
-            let leaf = tree.nodes[naive::apply(tree, row)].right as usize;
+            let leaf = tree.nodes[naive::apply(tree, row)].right() as usize;
             let met: Vec<usize> = (0..rules.len()).filter(|&r| holds(rules[r], row)).collect();
             assert_eq!(met, [leaf], "{text}");
         }

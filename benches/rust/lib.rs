@@ -1,0 +1,45 @@
+//! Data that the benchmarks make for themselves.
+
+use spinney::SparseView;
+
+/// A small generator of its own (SplitMix64), so that the data never change.
+#[derive(Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    /// Uniform in [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Uniform in `0..n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.uniform() * n as f64) as usize
+    }
+}
+
+/// Counts of words: the frequency of a word is inverse to its rank (Zipf), ranks are spread over the columns at random, and
+/// rows are half to one and a half times as long as `per_row`.
+pub fn text(n_rows: usize, n_words: usize, per_row: usize) -> SparseView<'static> {
+    let mut random = Random(1);
+    let mut column: Vec<u32> = (0..n_words as u32).collect();
+    for i in (1..n_words).rev() {
+        column.swap(i, random.below(i + 1));
+    }
+    let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
+    for _ in 0..n_rows {
+        let length = per_row / 2 + random.below(per_row + 1);
+        let mut row = std::collections::BTreeSet::new();
+        while row.len() < length {
+            let rank = (n_words as f64).powf(random.uniform()) as usize;
+            row.insert(column[rank.min(n_words) - 1]);
+        }
+        values.extend(row.iter().map(|_| (1.0 / random.uniform().max(0.05)).floor() as f32));
+        indices.extend(row);
+        ptr.push(indices.len());
+    }
+    SparseView::try_new(ptr, indices, values, n_words).expect("rows rise: they were sets")
+}

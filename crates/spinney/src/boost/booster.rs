@@ -1,0 +1,88 @@
+//! Scores that are boosted together: those of the rows that are fitted, and of those held out.
+
+use ndarray::Array2;
+
+use super::projector::Projector;
+use super::state::{Scored, Update};
+use super::steps::LeafValues;
+use crate::control::Control;
+use crate::error::{Result, try_push};
+use crate::loss::float::Float;
+use crate::model::{into_array, try_matrix};
+
+/// All scores, or one of single targets.
+#[derive(Debug)]
+pub(super) struct Booster<'a, T: Float> {
+    pub(super) train: Scored<'a, T>,
+    pub(super) validation: Option<Scored<'a, T>>,
+    pub(super) start: Vec<f64>,
+}
+
+impl<T: Float> Booster<'_, T> {
+    /// Adds a stage to the scores of the training rows and returns their loss; writes the targets of the next stage where it
+    /// is given.
+    pub(super) fn advance(
+        &mut self,
+        update: Option<Update<'_, T>>,
+        next: Option<&Projector>,
+        targets: &mut Vec<f64>,
+        control: &Control,
+    ) -> Result<f64> {
+        let len = self.train.data.n_samples * next.map_or(0, Projector::n_targets);
+        if targets.len() != len {
+            *targets = control.try_filled("the targets of a stage", 0.0, len)?;
+        }
+        self.train.sweep(update, next, targets, control)
+    }
+
+    /// Writes targets at the scores as they are.
+    pub(super) fn aim(&mut self, projector: &Projector, targets: &mut Vec<f64>, control: &Control) -> Result<()> {
+        self.advance(None, Some(projector), targets, control)?;
+        Ok(())
+    }
+
+    /// Loss of the rows held out at the scores as they are, if there are any.
+    pub(super) fn validation_loss(&mut self, control: &Control) -> Result<Option<f64>> {
+        self.validation.as_mut().map(|scored| scored.sweep(None, None, &mut [], control)).transpose()
+    }
+
+    /// Scores of the rows held out, column by column of the boosters, as an observer asks for them.
+    pub(super) fn validation_scores(boosters: &[Booster<'_, T>]) -> Result<Option<Array2<f64>>> {
+        const WHAT: &str = "scores of the validation set";
+        let mut all = Vec::new();
+        for booster in boosters {
+            let Some(scores) = booster.validation.as_ref().and_then(Scored::held) else { return Ok(None) };
+            try_push(WHAT, &mut all, scores)?;
+        }
+        let n_columns: usize = boosters.iter().map(|booster| booster.start.len()).sum();
+        let n_rows = all.first().map_or(0, |scores| scores.len() * all.len() / n_columns);
+        let mut scores = into_array(try_matrix(WHAT, n_rows, n_columns)?, n_rows, n_columns);
+        if let [held] = all[..] {
+            scores.iter_mut().zip(held).for_each(|(to, score)| *to = score.to_f64());
+        } else {
+            for (mut column, held) in scores.columns_mut().into_iter().zip(all) {
+                column.iter_mut().zip(held).for_each(|(to, score)| *to = score.to_f64());
+            }
+        }
+        Ok(Some(scores))
+    }
+
+    /// Adds a stage to the scores of the rows held out and returns their loss, if there are any.
+    pub(super) fn advance_validation(&mut self, update: Update<'_, T>, control: &Control) -> Result<Option<f64>> {
+        let scored = self.validation.as_mut();
+        scored.map(|scored| scored.sweep(Some(update), None, &mut [], control)).transpose()
+    }
+}
+
+/// What leaves add to the scores of their rows: rows of `table`, or `direction` times a number.
+pub(super) fn update<'u, T>(
+    leaf_of: Vec<u32>,
+    values: &'u LeafValues,
+    table: &'u [T],
+    direction: &'u [f64],
+) -> Update<'u, T> {
+    match values {
+        LeafValues::Table(_) => Update::Table { leaf_of, table },
+        LeafValues::Scalars(values) => Update::RankOne { leaf_of, values, direction },
+    }
+}

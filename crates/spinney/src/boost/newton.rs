@@ -1,0 +1,296 @@
+//! Leaves and steps of one stage as regularised Newton steps (see `loss::newton`).
+//!
+//! | loss | a leaf and score | one number g a leaf, and a step for each score |
+//! |---|---|---|
+//! | squared error (`steps`) | Σ w r / (Σ w + λ) | Σ w r g / (Σ w g² + λ Σ_l g_l²) |
+//! | with curvature | Σ w r / (Σ w h + λ), halved while the loss of the leaf rises | Σ w r g / (Σ w h g² + λ Σ_l g_l²), halved alike |
+//! | softmax | the same of each class, times (K − 1)/K; the classes of an output are halved together | the same |
+//! | without | the minimum over the leaf | the minimum along g |
+//!
+//! λ is for a leaf what so many rows of curvature 1 are. Along one number a leaf it stands for all of them: the same
+//! penalty, λ/2 times the squares of what leaves add, restricted to multiples of g. So neither the unit of y nor that of
+//! projections counts.
+//!
+//! Losses that are summed by leaf take one pass over the rows, and sums tell nearly always that the loss does not rise;
+//! *doubts* are left, for which the rows of the leaf are looked at. Other losses are taken leaf by leaf and column by column.
+//!
+//! Sums are exact, so that neither the order of rows nor the number of threads can be seen.
+
+use std::ops::Range;
+
+use super::config::LeafFit;
+use super::state::{Data, Leaves, leaf_derivatives};
+use super::steps::LeafValues;
+use crate::control::Control;
+use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
+use crate::exact::weighted_sum;
+use crate::loss::LineProblem;
+use crate::loss::column::ColumnLoss;
+use crate::loss::float::Float;
+use crate::loss::newton::{Change, LeafTotals, Regularization, halved};
+use crate::loss::outputs::ColumnLosses;
+use crate::loss::rows::RowSums;
+use crate::loss::working::NewtonLeaves;
+use crate::pool;
+
+const WHAT: &str = "the leaves of a stage";
+
+/// The leaves of a stage, or the steps along `given` numbers of leaves.
+pub(super) fn newton<T: Float>(
+    data: &Data<'_, T>,
+    scores: &[T],
+    given: Option<Vec<f64>>,
+    leaves: &Leaves<'_>,
+    fit: LeafFit,
+    control: &Control,
+) -> Result<(LeafValues, Vec<f64>)> {
+    let stage = Stage { data, scores, leaves, regularization: fit.regularization, control };
+    match (data.loss.newton_leaves(), given) {
+        (NewtonLeaves::OfSums(sums), None) => {
+            let table = stage.table_of_sums(&*sums)?;
+            let steps = ones(&table, data.width)?;
+            Ok((LeafValues::Table(table), steps))
+        }
+        (NewtonLeaves::OfSums(sums), Some(values)) => {
+            let steps = stage.steps_of_sums(&*sums, &values)?;
+            Ok((LeafValues::Scalars(values), steps))
+        }
+        (NewtonLeaves::OneByOne(losses), None) => {
+            let table = stage.table_one_by_one(losses, fit)?;
+            let steps = ones(&table, data.width)?;
+            Ok((LeafValues::Table(table), steps))
+        }
+        (NewtonLeaves::OneByOne(losses), Some(values)) => {
+            let steps = stage.steps_one_by_one(losses, fit, &values)?;
+            Ok((LeafValues::Scalars(values), steps))
+        }
+    }
+}
+
+/// Steps of leaves that hold what they add: one, but for scores that nothing is added to.
+pub(super) fn ones(table: &[f64], width: usize) -> Result<Vec<f64>> {
+    let mut steps = try_filled("the steps of a stage", 0.0, width)?;
+    for row in table.chunks_exact(width) {
+        steps.iter_mut().zip(row).filter(|(_, g)| **g != 0.0).for_each(|(step, _)| *step = 1.0);
+    }
+    Ok(steps)
+}
+
+/// What all leaves of a stage share.
+struct Stage<'s, T: Float> {
+    data: &'s Data<'s, T>,
+    scores: &'s [T],
+    leaves: &'s Leaves<'s>,
+    regularization: Regularization,
+    control: &'s Control,
+}
+
+/// A leaf, and columns whose loss may rise by their steps for all that sums tell; with these sums.
+struct Doubt {
+    leaf: usize,
+    line: usize,
+    sums: Vec<f64>,
+}
+
+/// A leaf whose rows move by g times some steps, and sums over them.
+#[derive(Clone, Copy)]
+struct Moved<'a> {
+    leaf: usize,
+    g: f64,
+    totals: LeafTotals<'a>,
+}
+
+/// Steps times a factor.
+fn scale(to: &mut [f64], steps: &[f64], by: f64) {
+    to.iter_mut().zip(steps).for_each(|(to, step)| *to = step * by);
+}
+
+/// The part of some columns of the sums of a leaf, of all columns one after the other; see [`leaf_derivatives`].
+fn totals(sums: &[f64], columns: Range<usize>, weight: f64) -> LeafTotals<'_> {
+    let width = sums.len() / 3;
+    let part = |at: usize| &sums[at * width..][columns.clone()];
+    LeafTotals { weight, gradients: part(0), curvatures: part(1), on: part(2) }
+}
+
+impl<T: Float> Stage<'_, T> {
+    fn n_lines(&self) -> usize {
+        self.data.loss.n_lines(self.data.width)
+    }
+
+    /// λ and the least curvature, where a row counts for its units.
+    fn in_units(&self) -> Regularization {
+        self.regularization.of_units(self.data.weights.unit, 1.0)
+    }
+
+    /// A row of the table for each leaf.
+    fn table_of_sums(&self, sums_of: &dyn RowSums<T>) -> Result<Vec<f64>> {
+        let (loss, width, regularization) = (self.data.loss, self.data.width, self.in_units());
+        let mut table = try_filled(WHAT, 0.0, self.leaves.len() * width)?;
+        let mut doubts = Vec::new();
+        leaf_derivatives(self.data, self.scores, sums_of, self.leaves, self.control, |leaf, sums| {
+            let steps = &mut table[leaf * width..][..width];
+            for line in 0..self.n_lines() {
+                let columns = loss.columns_of(line);
+                let steps = &mut steps[columns.clone()];
+                let of_leaf = totals(sums, columns, self.leaves.weights[leaf]);
+                loss.newton_steps(of_leaf, regularization, steps);
+                if loss.bounds_of_change(line, of_leaf, steps).rises() != Some(false) {
+                    let mut sums = try_with_capacity(WHAT, 3 * steps.len())?;
+                    for part in [of_leaf.gradients, of_leaf.curvatures, of_leaf.on] {
+                        sums.extend_from_slice(part);
+                    }
+                    try_push(WHAT, &mut doubts, Doubt { leaf, line, sums })?;
+                }
+            }
+            Ok(())
+        })?;
+        let found = pool::map(self.control.n_threads(), doubts.len(), |i| {
+            let Doubt { leaf, line, sums } = &doubts[i];
+            let columns = loss.columns_of(*line);
+            let of_leaf = totals(sums, 0..columns.len(), self.leaves.weights[*leaf]);
+            let steps = &table[leaf * width..][columns];
+            self.kept_length(*line, steps, &[Moved { leaf: *leaf, g: 1.0, totals: of_leaf }])
+        })?;
+        for (Doubt { leaf, line, .. }, length) in doubts.iter().zip(found) {
+            table[leaf * width..][loss.columns_of(*line)].iter_mut().for_each(|step| *step *= length);
+        }
+        Ok(table)
+    }
+
+    /// A step for each score along `values`, one for each leaf.
+    fn steps_of_sums(&self, sums_of: &dyn RowSums<T>, values: &[f64]) -> Result<Vec<f64>> {
+        let (loss, width, regularization) = (self.data.loss, self.data.width, self.in_units().along(values));
+        let mut of_leaves = try_filled(WHAT, 0.0, self.leaves.len() * 3 * width)?;
+        leaf_derivatives(self.data, self.scores, sums_of, self.leaves, self.control, |leaf, sums| {
+            of_leaves[leaf * 3 * width..][..3 * width].copy_from_slice(sums);
+            Ok(())
+        })?;
+        let found = pool::map(self.control.n_threads(), self.n_lines(), |line| {
+            self.control.check()?;
+            let columns = loss.columns_of(line);
+            let k = columns.len();
+            let of_leaf = |leaf: usize| {
+                totals(&of_leaves[leaf * 3 * width..][..3 * width], columns.clone(), self.leaves.weights[leaf])
+            };
+            // Sums over rows of r g and h g².
+            let mut along = try_filled(WHAT, 0.0, 3 * k)?;
+            for (leaf, g) in values.iter().enumerate() {
+                let LeafTotals { gradients, curvatures, .. } = of_leaf(leaf);
+                let (of_gradients, of_curvatures) = along[..2 * k].split_at_mut(k);
+                of_gradients.iter_mut().zip(gradients).for_each(|(sum, gradient)| *sum += g * gradient);
+                of_curvatures.iter_mut().zip(curvatures).for_each(|(sum, curvature)| *sum += g * g * curvature);
+            }
+            let mut steps = try_filled(WHAT, 0.0, k)?;
+            loss.newton_steps(totals(&along, 0..k, 0.0), regularization, &mut steps);
+            let moved = values.iter().enumerate().map(|(leaf, &g)| Moved { leaf, g, totals: of_leaf(leaf) });
+            let length = self.kept_length(line, &steps, &try_collected(WHAT, moved)?)?;
+            steps.iter_mut().for_each(|step| *step *= length);
+            Ok(steps)
+        })?;
+        let mut steps = try_with_capacity(WHAT, width)?;
+        found.into_iter().try_for_each(|of_line| try_extend(WHAT, &mut steps, of_line))?;
+        Ok(steps)
+    }
+
+    /// What is left of the steps of a line, a power of two: they are halved while the loss over these leaves rises.
+    fn kept_length(&self, line: usize, steps: &[f64], leaves: &[Moved<'_>]) -> Result<f64> {
+        let mut moves = try_filled(WHAT, 0.0, steps.len())?;
+        let mut changes = try_filled(WHAT, Change::NONE, leaves.len())?;
+        let mut order = try_collected(WHAT, 0..leaves.len())?;
+        let total = |changes: &[Change]| changes.iter().fold(Change::NONE, |sum, &change| sum.and(change)).rises();
+        halved(1.0, |length| {
+            self.control.check()?;
+            for (change, leaf) in changes.iter_mut().zip(leaves) {
+                scale(&mut moves, steps, length * leaf.g);
+                *change = self.data.loss.bounds_of_change(line, leaf.totals, &moves);
+            }
+            if let Some(rises) = total(&changes) {
+                return Ok(rises);
+            }
+            // The rows of leaves, those first of which the least is known, until their sum is known well enough.
+            order.sort_unstable_by(|&a, &b| changes[b].width().total_cmp(&changes[a].width()).then(a.cmp(&b)));
+            for (n_looked_at, &i) in (1usize..).zip(&order) {
+                scale(&mut moves, steps, length * leaves[i].g);
+                changes[i] = Change::exactly(self.change(line, leaves[i].leaf, &moves)?);
+                if (n_looked_at.is_power_of_two() || n_looked_at == leaves.len())
+                    && let Some(rises) = total(&changes)
+                {
+                    return Ok(rises);
+                }
+            }
+            // No number.
+            Ok(true)
+        })
+    }
+
+    /// By how much the loss of a line over a leaf changes, from its rows.
+    fn change(&self, line: usize, leaf: usize, moves: &[f64]) -> Result<f64> {
+        let (loss, width) = (self.data.loss, self.data.width);
+        let (columns, rows) = (loss.columns_of(line), self.leaves.rows(leaf));
+        let of_row = |&row: &u32| {
+            let scores = &self.scores[row as usize * width..][columns.clone()];
+            loss.change(line, self.data.row(row as usize), scores, moves)
+        };
+        let changes = try_collected(WHAT, rows.iter().map(of_row))?;
+        let weights = try_collected(WHAT, rows.iter().map(|&row| self.data.weights.units(row as usize) as f64))?;
+        Ok(weighted_sum(&weights, &changes))
+    }
+
+    fn table_one_by_one(&self, losses: ColumnLosses<'_>, fit: LeafFit) -> Result<Vec<f64>> {
+        let width = self.data.width;
+        let one = if self.leaves.len() > 1 { self.control.on_one_thread() } else { self.control.clone() };
+        let found = pool::map(self.control.n_threads(), self.leaves.len(), |leaf| {
+            let rows = self.leaves.rows(leaf);
+            let direction = try_filled(WHAT, 1.0, rows.len())?;
+            let mut steps = try_with_capacity(WHAT, width)?;
+            for column in 0..width {
+                let loss = losses.of(column);
+                steps.push(self.with_line(loss, column, rows, &direction, &one, |line, regularization| {
+                    loss.leaf_value(line, regularization, fit.search)
+                })?);
+            }
+            Ok(steps)
+        })?;
+        let mut table = try_with_capacity(WHAT, self.leaves.len() * width)?;
+        found.into_iter().try_for_each(|of_leaf: Vec<f64>| try_extend(WHAT, &mut table, of_leaf))?;
+        Ok(table)
+    }
+
+    fn steps_one_by_one(&self, losses: ColumnLosses<'_>, fit: LeafFit, values: &[f64]) -> Result<Vec<f64>> {
+        let width = self.data.width;
+        let n = (0..self.leaves.len()).map(|leaf| self.leaves.rows(leaf).len()).sum();
+        let (mut rows, mut direction) = (try_with_capacity(WHAT, n)?, try_with_capacity(WHAT, n)?);
+        for (leaf, &g) in values.iter().enumerate() {
+            rows.extend_from_slice(self.leaves.rows(leaf));
+            direction.resize(rows.len(), g);
+        }
+        let one = if width > 1 { self.control.on_one_thread() } else { self.control.clone() };
+        pool::map(self.control.n_threads(), width, |column| {
+            let loss = losses.of(column);
+            self.with_line(loss, column, &rows, &direction, &one, |line, regularization| {
+                loss.newton_step(line, regularization.along(values), fit.search)
+            })
+        })
+    }
+
+    /// What `find` makes of one column of some rows.
+    fn with_line(
+        &self,
+        loss: &dyn ColumnLoss,
+        column: usize,
+        rows: &[u32],
+        direction: &[f64],
+        control: &Control,
+        find: impl FnOnce(&LineProblem<'_>, Regularization) -> Result<f64>,
+    ) -> Result<f64> {
+        control.check()?;
+        let (data, off) = (self.data, loss.domain().off());
+        let y = try_collected(WHAT, rows.iter().map(|&row| data.row(row as usize).of_column(column, off)))?;
+        let score = |&row: &u32| self.scores[row as usize * data.width + column].to_f64();
+        let scores = try_collected(WHAT, rows.iter().map(score))?;
+        let weight = |&row: &u32| data.weights.in_sums(data.weights.units(row as usize));
+        let weights = try_collected(WHAT, rows.iter().map(weight))?;
+        let line = LineProblem { y: &y, scores: &scores, direction, weights: &weights, control };
+        find(&line, self.regularization.of_units(data.weights.unit, data.weights.in_sums(1)))
+    }
+}

@@ -1,0 +1,44 @@
+//! Who is told of the stages of a fit.
+
+use std::ops::ControlFlow;
+
+use ndarray::ArrayView2;
+
+use super::model::Boosted;
+
+/// A stage that is done.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct StageReport<'a> {
+    /// Its number, from 0.
+    pub stage: usize,
+    /// The model so far.
+    pub model: &'a Boosted,
+    /// Loss on the training rows: the weighted mean over rows, divided by the number of scores of a row.
+    pub train_loss: f64,
+    /// The same of the validation set, where there is one.
+    pub validation_loss: Option<f64>,
+    /// Scores of the validation set, (n_samples, width), where there is one and [`StageObserver::wants_scores`].
+    pub validation_scores: Option<ArrayView2<'a, f64>>,
+}
+
+/// Is told of every stage, on the thread of the fit.
+pub trait StageObserver {
+    /// A break ends the fit: the model has the stages so far.
+    fn after(&mut self, stage: &StageReport<'_>) -> ControlFlow<()>;
+
+    /// Whether reports are to have the scores of the validation set: a copy in float64 for each stage.
+    fn wants_scores(&self) -> bool {
+        false
+    }
+}
+
+/// Lets all stages pass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unobserved;
+
+impl StageObserver for Unobserved {
+    fn after(&mut self, _: &StageReport<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}

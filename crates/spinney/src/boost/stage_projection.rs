@@ -1,0 +1,149 @@
+//! What the trees of each stage are fitted to: the negative gradients themselves, or combinations of them.
+
+use std::fmt::Debug;
+
+use super::config::{BoostConfig, OutputStrategy};
+use super::projector::Projector;
+use crate::control::Control;
+use crate::data::train_y::TrainY;
+use crate::error::{Error, Result};
+use crate::forest::bootstrap::tree_key;
+use crate::projection::{MatrixSource, PROJECTION, ProjectionMatrix, RandomFamily, principal};
+
+/// What a projection asks to be told before it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    Nothing,
+    /// The targets of the rows that the model is fitted on.
+    Targets,
+}
+
+/// What a projection was told: what it asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Statistics<'s> {
+    pub(crate) targets: Option<TargetRows<'s>>,
+}
+
+/// Rows of y, a column for each score.
+#[derive(Debug)]
+pub(crate) struct TargetRows<'s> {
+    pub(crate) y: TrainY<'s>,
+    pub(crate) n_samples: usize,
+    pub(crate) sample_weight: Option<&'s [f64]>,
+    /// Of positive weight, rising.
+    pub(crate) rows: &'s [u32],
+}
+
+/// Chooses the projections of the stages.
+pub(crate) trait StageProjection: Debug {
+    /// What [`StageProjection::draw`] is to be told for this stage.
+    fn needs(&self, stage: usize) -> Needs;
+
+    /// The projection of a stage.
+    fn draw(&mut self, stage: usize, statistics: &Statistics<'_>, control: &Control) -> Result<Projector>;
+}
+
+impl BoostConfig {
+    /// What stages of so many scores are fitted to.
+    pub(super) fn stage_projection(&self, width: usize) -> Result<Box<dyn StageProjection + '_>> {
+        Ok(match &self.strategy {
+            OutputStrategy::Projected { projection, n_projections, .. } if width > 1 => {
+                let q = projection.resolve(width, *n_projections)?;
+                match projection.source() {
+                    MatrixSource::Given(matrices) => Box::new(Given { matrices, n_stages: self.n_estimators }),
+                    MatrixSource::Principal => Box::new(Principal { width, q, drawn: None }),
+                    MatrixSource::Random(family) => Box::new(Random { family, width, q, seed: self.seed }),
+                }
+            }
+            OutputStrategy::Projected { .. } | OutputStrategy::Joint | OutputStrategy::SingleTarget => {
+                Box::new(AllScores { width })
+            }
+        })
+    }
+}
+
+/// The negative gradients of all scores.
+#[derive(Debug)]
+struct AllScores {
+    width: usize,
+}
+
+impl StageProjection for AllScores {
+    fn needs(&self, _: usize) -> Needs {
+        Needs::Nothing
+    }
+
+    fn draw(&mut self, _: usize, _: &Statistics<'_>, _: &Control) -> Result<Projector> {
+        Ok(Projector::Identity(self.width))
+    }
+}
+
+/// The caller's: one for all stages, or one for each.
+#[derive(Debug)]
+struct Given<'c> {
+    matrices: &'c [ProjectionMatrix],
+    n_stages: usize,
+}
+
+impl StageProjection for Given<'_> {
+    fn needs(&self, _: usize) -> Needs {
+        Needs::Nothing
+    }
+
+    fn draw(&mut self, stage: usize, _: &Statistics<'_>, control: &Control) -> Result<Projector> {
+        let matrix = match self.matrices {
+            [matrix] => matrix,
+            each if each.len() == self.n_stages => &each[stage],
+            other => return Err(Error::shape("matrices of output_projection", self.n_stages, other.len())),
+        };
+        Projector::new(matrix, control)
+    }
+}
+
+/// Drawn anew for each stage.
+#[derive(Debug)]
+struct Random {
+    family: RandomFamily,
+    width: usize,
+    q: usize,
+    seed: u64,
+}
+
+impl StageProjection for Random {
+    fn needs(&self, _: usize) -> Needs {
+        Needs::Nothing
+    }
+
+    fn draw(&mut self, stage: usize, _: &Statistics<'_>, control: &Control) -> Result<Projector> {
+        let key = tree_key(self.seed, stage).child(PROJECTION);
+        Projector::new(&self.family.draw(self.width, self.q, key, control)?, control)
+    }
+}
+
+/// The principal directions of y for all stages: those of the residuals of the constants that boosting starts from.
+#[derive(Debug)]
+struct Principal {
+    width: usize,
+    q: usize,
+    drawn: Option<ProjectionMatrix>,
+}
+
+impl StageProjection for Principal {
+    fn needs(&self, _: usize) -> Needs {
+        if self.drawn.is_none() { Needs::Targets } else { Needs::Nothing }
+    }
+
+    fn draw(&mut self, _: usize, statistics: &Statistics<'_>, control: &Control) -> Result<Projector> {
+        let (width, q) = (self.width, self.q);
+        let matrix = match (self.drawn.take(), &statistics.targets) {
+            (Some(matrix), _) => matrix,
+            (None, Some(TargetRows { y, n_samples, sample_weight, rows })) => {
+                principal(y, width, q, *sample_weight, *n_samples, rows, control)?
+            }
+            (None, None) => return Err(Error::invalid("output_projection", "Pca, without y", "Pca with y")),
+        };
+        let projector = Projector::new(&matrix, control);
+        self.drawn = Some(matrix);
+        projector
+    }
+}

@@ -1,0 +1,112 @@
+//! Upper bounds of ‖c_k‖, of wide scores and logistic losses.
+//!
+//! ‖c_k‖ rises by no more than the sum of the lengths by which the gradients of rows change; a node whose bound is largest
+//! is summed from its rows, and chosen if it still is first.
+
+use super::coefficients::Coefficients;
+use super::scores::NodeScores;
+use super::training::Training;
+use super::{Keeper, LossRows, Step, Verdict, WHAT, norm};
+use crate::compress::indicators::{Indicators, Scratch};
+use crate::compress::rows::OddsRows;
+use crate::control::Control;
+use crate::error::{Result, try_filled, try_with_capacity};
+
+#[derive(Debug)]
+pub(super) struct NormBounds {
+    training: Training<OddsRows>,
+    bounds: Vec<f64>,
+    /// Whether a bound is the length itself.
+    is_exact: Vec<bool>,
+    scratch: Scratch,
+}
+
+impl NormBounds {
+    pub(super) fn new(rows: OddsRows, nodes: &Indicators, control: &Control) -> Result<Self> {
+        Ok(NormBounds {
+            training: Training::new(rows)?,
+            bounds: control.try_filled(WHAT, f64::INFINITY, nodes.n_nodes())?,
+            is_exact: control.try_filled(WHAT, false, nodes.n_nodes())?,
+            scratch: Scratch::default(),
+        })
+    }
+}
+
+/// Writes the score of a node from its bound.
+fn score(node: usize, bound: f64, is_exact: bool, scores: &mut NodeScores<'_>) {
+    scores.set(node, |scores| {
+        let score = scores.of_length(node, bound);
+        if is_exact { score } else { score.next_up() }
+    });
+}
+
+impl Keeper for NormBounds {
+    fn rows(&self) -> &dyn LossRows {
+        &self.training.rows
+    }
+
+    fn refresh(&mut self, scores: &mut NodeScores<'_>, coefficients: &Coefficients, _: &Control) -> Result<()> {
+        self.training.refresh();
+        self.bounds.fill(f64::INFINITY);
+        self.is_exact.fill(false);
+        (0..self.bounds.len()).for_each(|k| self.score(k, scores, coefficients));
+        Ok(())
+    }
+
+    fn sum(&self, node: usize, scores: &NodeScores<'_>, _: &Coefficients) -> Result<Vec<f64>> {
+        Ok(self.training.standardized(node, self.training.sum(scores.nodes, node)?, scores))
+    }
+
+    fn score(&self, node: usize, scores: &mut NodeScores<'_>, _: &Coefficients) {
+        score(node, self.bounds[node], self.is_exact[node], scores);
+    }
+
+    fn judge(&mut self, node: usize, c: &[f64], scores: &mut NodeScores<'_>, coefficients: &Coefficients) -> Verdict {
+        let may_move = coefficients.may_move(node, c.iter().copied());
+        let was_exact = std::mem::replace(&mut self.is_exact[node], true);
+        if !was_exact {
+            self.bounds[node] = norm(c.iter().copied()) * scores.unit(node);
+            self.score(node, scores, coefficients);
+        }
+        match (may_move, was_exact) {
+            (true, true) => Verdict::Chosen,
+            (true, false) => Verdict::Scored,
+            (false, _) => Verdict::Barred,
+        }
+    }
+
+    fn apply(
+        &mut self,
+        step: &Step<'_>,
+        scores: &mut NodeScores<'_>,
+        coefficients: &mut Coefficients,
+        _: &Control,
+    ) -> Result<f64> {
+        coefficients.add(step)?;
+        let n_moved = self.training.n_moved(step);
+        let mut moved = try_with_capacity(WHAT, n_moved)?;
+        let mut lengths = try_with_capacity(WHAT, n_moved)?;
+        let mut overall = try_filled(WHAT, 0.0, self.training.width())?;
+        let rise = self.training.go(step, |i, w, change| {
+            moved.push(i);
+            overall.iter_mut().zip(change).for_each(|(s, g)| *s += w * g);
+            lengths.push(w * norm(change.iter().copied()));
+        })?;
+        self.training.overall.iter_mut().zip(&overall).for_each(|(all, s)| *all += s);
+        // What centred sums may gain by a change of the sum over all rows.
+        let drift = norm(overall.iter().copied());
+        let (nodes, mass) = (scores.nodes, scores.mass);
+        let NormBounds { bounds, is_exact, scratch, .. } = self;
+        for tree in 0..nodes.n_trees() {
+            nodes.touched(tree, &moved, &lengths, 1, scratch, |k, added| {
+                bounds[k] += added[0];
+                if step.reach.moves_all() {
+                    bounds[k] += mass.share[k] * drift;
+                }
+                is_exact[k] = false;
+                score(k, bounds[k], false, scores);
+            })?;
+        }
+        Ok(rise)
+    }
+}

@@ -1,0 +1,62 @@
+//! Coefficients of the nodes that have moved.
+
+use super::{Step, WHAT};
+use crate::error::{Result, try_filled, try_grow};
+
+/// Nodes without coefficient.
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(super) struct Coefficients {
+    width: usize,
+    /// Place of each node's coefficients.
+    slot: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Coefficients {
+    pub(super) fn new(n_nodes: usize, width: usize) -> Result<Self> {
+        Ok(Coefficients { width, slot: try_filled(WHAT, NONE, n_nodes)?, values: Vec::new() })
+    }
+
+    /// β_k; empty where a node has not moved.
+    #[inline]
+    pub(super) fn of(&self, node: usize) -> &[f64] {
+        match self.slot[node] {
+            NONE => &[],
+            slot => self.at(slot),
+        }
+    }
+
+    /// Those at a place that [`Coefficients::slot`] has told.
+    pub(super) fn at(&self, slot: u32) -> &[f64] {
+        &self.values[slot as usize * self.width..][..self.width]
+    }
+
+    /// Place of the coefficients of a node; `None` where it has not moved.
+    pub(super) fn slot(&self, node: usize) -> Option<u32> {
+        (self.slot[node] != NONE).then_some(self.slot[node])
+    }
+
+    /// Whether the node may move along c: ⟨c, β_k⟩ ≥ 0.
+    pub(super) fn may_move(&self, node: usize, c: impl Iterator<Item = f64>) -> bool {
+        let beta = self.of(node);
+        beta.is_empty() || c.zip(beta).map(|(c, b)| c * b).sum::<f64>() >= 0.0
+    }
+
+    pub(super) fn add(&mut self, step: &Step<'_>) -> Result<()> {
+        if self.slot[step.node] == NONE {
+            try_grow(WHAT, &mut self.values, self.width)?;
+            self.slot[step.node] = (self.values.len() / self.width) as u32;
+            self.values.resize(self.values.len() + self.width, 0.0);
+        }
+        let beta = &mut self.values[self.slot[step.node] as usize * self.width..][..self.width];
+        beta.iter_mut().zip(step.direction).for_each(|(b, u)| *b += step.length * u);
+        Ok(())
+    }
+
+    /// Number of nodes that have moved.
+    pub(super) fn n_nodes(&self) -> usize {
+        self.values.len() / self.width
+    }
+}

@@ -1,0 +1,100 @@
+//! Rows that move, with their gradients.
+
+use super::scores::NodeScores;
+use super::{Gradients, Step, WHAT};
+use crate::compress::indicators::Indicators;
+use crate::error::{Result, try_filled};
+
+/// Rows and what is asked of them by all keepers that have gradients.
+#[derive(Debug)]
+pub(super) struct Training<R> {
+    pub(super) rows: R,
+    /// Rows of positive training weight.
+    pub(super) train: Vec<u32>,
+    /// Sum of weight × negative gradient over all rows.
+    pub(super) overall: Vec<f64>,
+    /// Of a step under way: rows of its node. No row between steps.
+    is_inside: Vec<bool>,
+}
+
+impl<R: Gradients> Training<R> {
+    pub(super) fn new(rows: R) -> Result<Self> {
+        let of_all = rows.rows();
+        let train = of_all.of_training()?;
+        let overall = try_filled(WHAT, 0.0, of_all.width)?;
+        let is_inside = try_filled(WHAT, false, of_all.n_rows())?;
+        Ok(Training { rows, train, overall, is_inside })
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.overall.len()
+    }
+
+    /// Sums [`Training::overall`] anew.
+    pub(super) fn refresh(&mut self) {
+        self.overall.fill(0.0);
+        for &i in &self.train {
+            self.rows.add_gradient(i as usize, &mut self.overall);
+        }
+    }
+
+    /// c_k from the rows of a node.
+    pub(super) fn sum(&self, nodes: &Indicators, node: usize) -> Result<Vec<f64>> {
+        let mut c = try_filled(WHAT, 0.0, self.width())?;
+        for &i in nodes.rows(node) {
+            if self.rows.rows().weight[i as usize] > 0.0 {
+                self.rows.add_gradient(i as usize, &mut c);
+            }
+        }
+        Ok(c)
+    }
+
+    /// Centres and scales c_k, where indicators are standardised.
+    pub(super) fn standardized(&self, node: usize, mut c: Vec<f64>, scores: &NodeScores<'_>) -> Vec<f64> {
+        if scores.is_centred() {
+            let (share, deviation) = (scores.centring(node), scores.unit(node));
+            c.iter_mut().zip(&self.overall).for_each(|(c, all)| *c = (*c - share * all) / deviation);
+        }
+        c
+    }
+
+    /// Number of rows that a step moves.
+    pub(super) fn n_moved(&self, step: &Step<'_>) -> usize {
+        if step.reach.moves_all() { self.rows.rows().n_rows() } else { step.inside.len() }
+    }
+
+    /// Moves the scores of rows. `see` is told of each training row: its place, its weight and by how much its negative
+    /// gradient has changed. Returns by how much the loss rises.
+    pub(super) fn go(&mut self, step: &Step<'_>, mut see: impl FnMut(u32, f64, &[f64])) -> Result<f64> {
+        let mut change = try_filled(WHAT, 0.0, self.width())?;
+        let mut rise = 0.0;
+        let rows = &mut self.rows;
+        let mut shift = |i: u32, by: f64| {
+            let added = rows.shift(i as usize, step.length * by, step.direction, &mut change);
+            let w = rows.rows().weight[i as usize];
+            if w > 0.0 {
+                rise += w * added;
+                see(i, w, &change);
+            }
+        };
+        if step.reach.moves_all() {
+            step.inside.iter().for_each(|&i| self.is_inside[i as usize] = true);
+            for (i, is_inside) in (0u32..).zip(&mut self.is_inside) {
+                shift(i, if std::mem::take(is_inside) { step.reach.inside } else { step.reach.outside });
+            }
+        } else {
+            step.inside.iter().for_each(|&i| shift(i, step.reach.inside));
+        }
+        Ok(rise)
+    }
+
+    /// Calls `see` for each training row with its place, its weight and what its score moves by, in lengths of the step.
+    pub(super) fn each_reach(&mut self, step: &Step<'_>, mut see: impl FnMut(usize, &R, f64)) {
+        step.inside.iter().for_each(|&i| self.is_inside[i as usize] = true);
+        for &i in &self.train {
+            let i = i as usize;
+            see(i, &self.rows, if self.is_inside[i] { step.reach.inside } else { step.reach.outside });
+        }
+        step.inside.iter().for_each(|&i| self.is_inside[i as usize] = false);
+    }
+}

@@ -1,0 +1,298 @@
+//! Rows that a model is fitted to and tested on: their targets, weights, scores and losses.
+//!
+//! Scores of a row: one for each number and label, one for two classes, else one for each class. Numbers are scaled to unit
+//! variance. What is kept of a row depends on what is lowered:
+//!
+//! | type | lowers | keeps of each row |
+//! |---|---|---|
+//! | [`ResidualRows`] | the squared error | residuals, `width` numbers |
+//! | [`LabelRows`] | the squared error of many labels, by stagewise steps | its labels: residuals follow from coefficients (`engine::labels`) |
+//! | [`OddsRows`] | a logistic loss | scores and their negative gradients, twice `width` numbers |
+//!
+//! Labels and classes stay sparse in all of them.
+
+mod labels;
+mod odds;
+mod on;
+mod report;
+mod residuals;
+
+pub(crate) use labels::LabelRows;
+pub(crate) use odds::OddsRows;
+pub(crate) use residuals::ResidualRows;
+
+use crate::compress::engine::NARROW;
+use crate::compress::{CompressConfig, CompressLoss, CompressMethod};
+use crate::control::Control;
+use crate::data::targets::{in_columns, n_scores};
+use crate::data::train_y::TrainY;
+use crate::data::{Targets, Weights};
+use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::exact::{PowerOfTwo, exponent_above};
+use ndarray::ArrayView2;
+use odds::Odds;
+use on::OnColumns;
+use report::{Mistakes, Report};
+
+const WHAT: &str = "residuals";
+
+/// What all rows have, whatever is lowered.
+#[derive(Clone, Debug)]
+pub(crate) struct CommonRows {
+    /// Number of scores.
+    pub(crate) width: usize,
+    /// Rows of X that weigh something, in training or held out.
+    pub(crate) ids: Vec<u32>,
+    /// Training weights; 0 for rows held out.
+    pub(crate) weight: Vec<f64>,
+    pub(crate) total: f64,
+    /// Units of each column of scores.
+    pub(crate) scale: Vec<f64>,
+    /// Constants, in those units.
+    pub(crate) start: Vec<f64>,
+    report: Report,
+}
+
+impl CommonRows {
+    fn new(y: &Targets<'_>, weight: Option<&[f64]>, held_out: Option<&[f64]>, loss: CompressLoss) -> Result<Self> {
+        let n = y.n_samples();
+        Weights::check(weight, n)?;
+        if let Some(held) = held_out {
+            if held.len() != n {
+                return Err(Error::shape("held_out", n, held.len()));
+            }
+            if let Some(bad) = held.iter().find(|v| !v.is_finite() || **v < 0.0) {
+                return Err(Error::invalid("held_out", bad, "finite numbers, none negative"));
+            }
+        }
+        let of = |w: Option<&[f64]>, absent: f64, i: u32| w.map_or(absent, |w| w[i as usize]);
+        let held_of = |i: u32| of(held_out, 0.0, i);
+        let weight_of = |i: u32| of(weight, 1.0, i);
+        if (0..n as u32).any(|i| held_of(i) > 0.0 && weight_of(i) > 0.0) {
+            return Err(Error::invalid("held_out", "among the training rows", "rows of training weight 0"));
+        }
+        let mut ids = try_with_capacity(WHAT, n)?;
+        ids.extend((0..n as u32).filter(|&i| weight_of(i) > 0.0 || held_of(i) > 0.0));
+        let mut weight = try_collected(WHAT, ids.iter().map(|&i| weight_of(i)))?;
+        let mut held = try_collected(WHAT, ids.iter().map(|&i| held_of(i)))?;
+        let is_far = matches!(y, Targets::Real(y) if y.iter().any(|y| y.abs() > FAR_TARGETS));
+        bring_near_one(&mut weight, is_far);
+        bring_near_one(&mut held, is_far);
+        let outputs = y.outputs();
+        let width = n_scores(&outputs);
+        Ok(CommonRows {
+            width,
+            total: weight.iter().sum(),
+            scale: try_filled(WHAT, 1.0, width)?,
+            start: try_filled(WHAT, 0.0, width)?,
+            report: Report::new(held, width, Mistakes::of(&outputs, loss)?)?,
+            ids,
+            weight,
+        })
+    }
+
+    fn try_clone(&self) -> Result<Self> {
+        Ok(CommonRows {
+            ids: try_copied(WHAT, &self.ids)?,
+            weight: try_copied(WHAT, &self.weight)?,
+            scale: try_copied(WHAT, &self.scale)?,
+            start: try_copied(WHAT, &self.start)?,
+            report: self.report.try_clone()?,
+            ..*self
+        })
+    }
+
+    pub(crate) fn n_rows(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Rows of positive training weight.
+    pub(crate) fn of_training(&self) -> Result<Vec<u32>> {
+        let mut train = try_with_capacity(WHAT, self.n_rows())?;
+        train.extend((0..self.n_rows() as u32).filter(|&i| self.is_training(i as usize)));
+        Ok(train)
+    }
+
+    fn is_training(&self, row: usize) -> bool {
+        self.weight[row] > 0.0
+    }
+
+    /// Mean loss of training rows, and of those held out: NaN without any.
+    pub(crate) fn losses(&self) -> (f64, f64) {
+        self.report.means(self.total)
+    }
+
+    pub(crate) fn has_held_out(&self) -> bool {
+        self.report.has_held_out()
+    }
+}
+
+/// Targets beyond this have squares that leave little room for weights.
+const FAR_TARGETS: f64 = 1e100;
+
+/// Weights whose largest is between this power of two and its inverse stay as they are: sums of them times residuals are
+/// normal float32, as scores of nodes are.
+const NEAR: i32 = 40;
+
+/// Multiplies weights that are far from one by a common power of two, which changes no path; those of far targets so that
+/// their total is below one. None is left below 2^-40 of the largest: shares of all weight would be less than what rounding
+/// adds to those of other nodes.
+fn bring_near_one(weights: &mut [f64], is_far: bool) {
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    if largest == 0.0 {
+        return;
+    }
+    let exponent = match exponent_above(largest) {
+        above if is_far => above + exponent_above(weights.len() as f64),
+        above if above.abs() > NEAR => above,
+        _ => 0,
+    };
+    let least = PowerOfTwo::new(-exponent - 40).times(largest);
+    weights.iter_mut().filter(|w| **w > 0.0).for_each(|w| *w = PowerOfTwo::new(-exponent).times(*w).max(least));
+}
+
+/// Rows of one kind of loss.
+pub(crate) trait LossRows: std::fmt::Debug {
+    fn rows(&self) -> &CommonRows;
+
+    /// What is kept of a row whose predictions are `p`: its residuals or its scores.
+    fn predicted(&self, row: usize, p: &[f64], out: &mut [f64]);
+
+    /// Loss of a row as it is reported, from its residuals or its scores.
+    fn reported(&self, row: usize, values: &[f64]) -> f64;
+
+    /// A bound on the curvature of the loss of a row along any direction; the squared error is halved for it.
+    fn curvature(&self) -> f64;
+
+    /// Whether hardly anything is left of a loss that was `at_first`.
+    fn fits_all(&self, at_first: f64) -> bool;
+
+    /// Mean loss of rows held out by predictions of a forest (one row of predictions for each of all rows of X), in the
+    /// measure of [`CommonRows::losses`].
+    fn loss_of_predictions(&self, predictions: ArrayView2<'_, f64>) -> Result<f64> {
+        let (rows, width) = (self.rows(), self.rows().width);
+        let (mut p, mut values) = (try_filled(WHAT, 0.0, width)?, try_filled(WHAT, 0.0, width)?);
+        // One score of two columns is that of the second class.
+        let first = if predictions.ncols() == 2 && width == 1 { 1 } else { 0 };
+        let mut loss = 0.0;
+        for (row, held) in rows.report.held_out() {
+            let predicted = predictions.row(rows.ids[row] as usize);
+            p.iter_mut().zip(predicted.iter().skip(first)).for_each(|(p, of_forest)| *p = *of_forest);
+            self.predicted(row, &p, &mut values);
+            loss += held * self.reported(row, &values);
+        }
+        Ok(rows.report.mean_of_held_out(loss))
+    }
+}
+
+/// Rows whose negative gradients are written out.
+pub(crate) trait Gradients: LossRows {
+    /// Negative gradient of a row: its residual, for the squared error.
+    fn gradient(&self, row: usize) -> &[f64];
+
+    /// Adds weight × negative gradient of a row.
+    fn add_gradient(&self, row: usize, sums: &mut [f64]) {
+        let w = self.rows().weight[row];
+        sums.iter_mut().zip(self.gradient(row)).for_each(|(s, g)| *s += w * g);
+    }
+
+    /// Adds `amount · direction` to the scores of a row. Returns what that adds to the loss of the row, and writes to
+    /// `change` what it adds to the negative gradient.
+    fn shift(&mut self, row: usize, amount: f64, direction: &[f64], change: &mut [f64]) -> f64;
+
+    /// Losses of all rows anew.
+    fn recount(&mut self);
+
+    fn try_clone(&self) -> Result<Self>
+    where
+        Self: Sized;
+}
+
+/// Rows of any kind of loss.
+#[derive(Debug)]
+pub(crate) enum FitRows {
+    Kept(KeptRows),
+    Labels(LabelRows),
+}
+
+/// Rows whose negative gradients are written out, of either kind of loss.
+#[derive(Clone, Debug)]
+pub(crate) enum KeptRows {
+    Residuals(ResidualRows),
+    Odds(OddsRows),
+}
+
+impl FitRows {
+    pub(crate) fn new(
+        config: &CompressConfig,
+        y: &Targets<'_>,
+        weight: Option<&[f64]>,
+        held_out: Option<&[f64]>,
+        control: &Control,
+    ) -> Result<Self> {
+        let rows = CommonRows::new(y, weight, held_out, config.loss)?;
+        let columns = in_columns(y)?;
+        let kept = match (TrainY::new(&columns)?, config.loss) {
+            // Numbers have no other loss: `CompressConfig::check`.
+            (TrainY::Real(y), CompressLoss::SquaredError | CompressLoss::LogLoss) => {
+                KeptRows::Residuals(ResidualRows::of_numbers(rows, &y, control)?)
+            }
+            (TrainY::Slots(y), CompressLoss::SquaredError) => {
+                let on = OnColumns::new(&y, &rows.ids)?;
+                if config.may_imply_residuals() && rows.width > NARROW && !rows.report.counts_mistakes() {
+                    return Ok(FitRows::Labels(LabelRows::new(rows, on)?));
+                }
+                KeptRows::Residuals(ResidualRows::of_columns(rows, on, control)?)
+            }
+            (TrainY::Slots(slots), CompressLoss::LogLoss) => {
+                let on = OnColumns::new(&slots, &rows.ids)?;
+                KeptRows::Odds(OddsRows::new(rows, on, Odds::of(&y.outputs())?, control)?)
+            }
+        };
+        Ok(FitRows::Kept(kept))
+    }
+
+    pub(crate) fn rows(&self) -> &CommonRows {
+        match self {
+            FitRows::Kept(kept) => kept.rows(),
+            FitRows::Labels(rows) => rows.rows(),
+        }
+    }
+
+    /// With residuals written out.
+    pub(crate) fn kept(self, control: &Control) -> Result<KeptRows> {
+        match self {
+            FitRows::Kept(kept) => Ok(kept),
+            FitRows::Labels(rows) => Ok(KeptRows::Residuals(rows.written_out(control)?)),
+        }
+    }
+
+    /// See [`LossRows::loss_of_predictions`].
+    pub(crate) fn loss_of_predictions(&self, predictions: ArrayView2<'_, f64>) -> Result<f64> {
+        match self {
+            FitRows::Kept(KeptRows::Residuals(rows)) => rows.loss_of_predictions(predictions),
+            FitRows::Kept(KeptRows::Odds(rows)) => rows.loss_of_predictions(predictions),
+            FitRows::Labels(rows) => rows.loss_of_predictions(predictions),
+        }
+    }
+}
+
+impl KeptRows {
+    pub(crate) fn rows(&self) -> &CommonRows {
+        match self {
+            KeptRows::Residuals(rows) => rows.rows(),
+            KeptRows::Odds(rows) => rows.rows(),
+        }
+    }
+}
+
+impl CompressConfig {
+    /// Whether each step moves the rows of one node alone, and by the same for all: then residuals follow from
+    /// coefficients.
+    fn may_imply_residuals(&self) -> bool {
+        match self.method {
+            CompressMethod::Stagewise { .. } => !self.standardize,
+            CompressMethod::Lasso { .. } | CompressMethod::Grow { .. } => false,
+        }
+    }
+}

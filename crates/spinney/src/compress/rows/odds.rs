@@ -1,0 +1,237 @@
+//! The logistic losses: scores of every row, and their negative gradients.
+
+use super::on::OnColumns;
+use super::residuals::zeros;
+use super::{CommonRows, Gradients, LossRows, WHAT};
+use crate::control::Control;
+use crate::data::Outputs;
+use crate::data::targets::{is_binary, starts};
+use crate::error::{Result, try_copied, try_filled};
+use crate::loss::{LogLoss, Loss, softmax};
+
+/// A path of a logistic loss ends when this share of the constant's loss is left, as in glmnet (Friedman, Hastie and
+/// Tibshirani 2010): what separates all rows goes on for ever.
+const LEAST_LOSS: f64 = 1e-3;
+
+/// Least probability by which a forest is judged: one of 0 is that of a row that has not been seen.
+const LEAST: f64 = 1e-15;
+
+/// What scores mean.
+#[derive(Clone, Debug)]
+pub(super) enum Odds {
+    /// Half the log-odds of labels, or of the second of two classes.
+    Labels,
+    /// Scores of the classes of each output, from the first column of one to that of the next.
+    Classes { starts: Vec<usize> },
+}
+
+impl Odds {
+    pub(super) fn of(outputs: &Outputs) -> Result<Self> {
+        match outputs {
+            Outputs::Classes { n_classes } if !is_binary(n_classes) => Ok(Odds::Classes { starts: starts(n_classes)? }),
+            Outputs::Classes { .. } | Outputs::Labels { .. } | Outputs::Real { .. } => Ok(Odds::Labels),
+        }
+    }
+
+    /// Number of outputs, of so many scores.
+    fn n_outputs(&self, width: usize) -> usize {
+        match self {
+            Odds::Labels => width,
+            Odds::Classes { starts } => starts.len() - 1,
+        }
+    }
+
+    /// The best constants, from the weight that is on in each column and that of all rows.
+    fn start(&self, on: &[f64], total: f64, start: &mut [f64], control: &Control) -> Result<()> {
+        match self {
+            Odds::Labels => {
+                for (b, &on) in start.iter_mut().zip(on) {
+                    *b = LogLoss.start(&[-1.0, 1.0], &[(total - on).max(0.0), on], control)?;
+                }
+            }
+            Odds::Classes { starts } => {
+                for part in parts(starts) {
+                    start[part.clone()].copy_from_slice(&softmax::start(&on[part])?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the negative gradients of a row; returns its loss.
+    fn gradients(&self, scores: &[f64], on: &[u32], out: &mut [f64]) -> f64 {
+        match self {
+            Odds::Labels => {
+                out.iter_mut().zip(scores).for_each(|(g, &f)| *g = LogLoss.negative_gradient(OFF, f));
+                on.iter().for_each(|&c| out[c as usize] = LogLoss.negative_gradient(ON, scores[c as usize]));
+                self.loss(scores, on)
+            }
+            Odds::Classes { starts } => {
+                let mut loss = 0.0;
+                for (part, class) in parts(starts).zip(classes(starts, on)) {
+                    loss += softmax::negative_gradients(class, &scores[part.clone()], &mut out[part]);
+                }
+                loss
+            }
+        }
+    }
+
+    /// Loss of a row.
+    fn loss(&self, scores: &[f64], on: &[u32]) -> f64 {
+        match self {
+            Odds::Labels => {
+                // ℓ(1, f) = ℓ(−1, f) − 2f.
+                let off: f64 = scores.iter().map(|&f| LogLoss.value(OFF, f)).sum();
+                off - on.iter().map(|&c| 2.0 * scores[c as usize]).sum::<f64>()
+            }
+            Odds::Classes { starts } => {
+                let scores = parts(starts).map(|part| &scores[part]);
+                scores.zip(classes(starts, on)).map(|(scores, class)| softmax::loss(class, scores)).sum()
+            }
+        }
+    }
+}
+
+/// y of a label that is off, and of one that is on.
+const OFF: f64 = -1.0;
+const ON: f64 = 1.0;
+
+/// Columns of each output.
+fn parts(starts: &[usize]) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+    starts.windows(2).map(|s| s[0]..s[1])
+}
+
+/// The class of each output, from the columns that are on.
+fn classes<'a>(starts: &'a [usize], on: &'a [u32]) -> impl Iterator<Item = usize> + 'a {
+    on.iter().zip(starts).map(|(&c, start)| c as usize - start)
+}
+
+/// Rows, their scores and negative gradients.
+#[derive(Clone, Debug)]
+pub(crate) struct OddsRows {
+    rows: CommonRows,
+    odds: Odds,
+    /// Row after row, as are gradients.
+    scores: Vec<f64>,
+    gradients: Vec<f64>,
+    /// What is lowered, of each row.
+    lowered: Vec<f64>,
+    on: OnColumns,
+}
+
+impl OddsRows {
+    pub(super) fn new(mut rows: CommonRows, on: OnColumns, odds: Odds, control: &Control) -> Result<Self> {
+        let width = rows.width;
+        rows.report.n_outputs = odds.n_outputs(width) as f64;
+        odds.start(&on.weights(&rows.weight, width)?, rows.total, &mut rows.start, control)?;
+        let (mut scores, mut gradients) = (zeros(&rows, control)?, zeros(&rows, control)?);
+        let mut lowered = try_filled(WHAT, 0.0, rows.n_rows())?;
+        for (row, (f, g)) in scores.chunks_exact_mut(width).zip(gradients.chunks_exact_mut(width)).enumerate() {
+            f.copy_from_slice(&rows.start);
+            lowered[row] = odds.gradients(f, on.of(row), g);
+        }
+        let mut this = OddsRows { rows, odds, scores, gradients, lowered, on };
+        this.recount();
+        Ok(this)
+    }
+
+    fn scores(&self, row: usize) -> &[f64] {
+        &self.scores[row * self.rows.width..(row + 1) * self.rows.width]
+    }
+
+    /// Adds weight × curvature of the loss along each score of a row, no less than what a step by them needs to descend near
+    /// the end: twice the diagonal for softmax.
+    pub(crate) fn add_curvatures(&self, row: usize, weight: f64, sums: &mut [f64]) {
+        match &self.odds {
+            Odds::Labels => {
+                let scores = self.scores(row).iter();
+                sums.iter_mut().zip(scores).for_each(|(s, &f)| *s += weight * LogLoss.curvature(OFF, f));
+            }
+            Odds::Classes { .. } => {
+                let on = self.on.of(row);
+                for (c, (sum, &g)) in sums.iter_mut().zip(self.gradient(row)).enumerate() {
+                    // p and 1 − p, each without a loss of digits.
+                    let (p, rest) = if on.contains(&(c as u32)) { (1.0 - g, g) } else { (-g, 1.0 + g) };
+                    *sum += 2.0 * weight * p * rest;
+                }
+            }
+        }
+    }
+}
+
+impl LossRows for OddsRows {
+    fn rows(&self) -> &CommonRows {
+        &self.rows
+    }
+
+    fn predicted(&self, _: usize, p: &[f64], out: &mut [f64]) {
+        for (f, p) in out.iter_mut().zip(p) {
+            *f = match self.odds {
+                Odds::Labels => 0.5 * (p.max(LEAST) / (1.0 - p).max(LEAST)).ln(),
+                Odds::Classes { .. } => p.max(LEAST).ln(),
+            };
+        }
+    }
+
+    fn reported(&self, row: usize, scores: &[f64]) -> f64 {
+        let on = self.on.of(row);
+        match &self.rows.report.mistakes {
+            Some(mistakes) if !self.rows.is_training(row) => mistakes.share(|c| scores[c], on),
+            Some(_) | None => self.odds.loss(scores, on) / self.rows.report.n_outputs,
+        }
+    }
+
+    fn curvature(&self) -> f64 {
+        match self.odds {
+            Odds::Labels => 1.0,
+            Odds::Classes { .. } => 0.5,
+        }
+    }
+
+    fn fits_all(&self, at_first: f64) -> bool {
+        self.rows.losses().0 <= LEAST_LOSS * at_first
+    }
+}
+
+impl Gradients for OddsRows {
+    #[inline]
+    fn gradient(&self, row: usize) -> &[f64] {
+        &self.gradients[row * self.rows.width..(row + 1) * self.rows.width]
+    }
+
+    fn shift(&mut self, row: usize, amount: f64, direction: &[f64], change: &mut [f64]) -> f64 {
+        let range = row * self.rows.width..(row + 1) * self.rows.width;
+        let (scores, gradients) = (&mut self.scores[range.clone()], &mut self.gradients[range]);
+        let on = self.on.of(row);
+        scores.iter_mut().zip(direction).for_each(|(f, u)| *f += amount * u);
+        change.copy_from_slice(gradients);
+        let after = self.odds.gradients(scores, on, gradients);
+        let before = std::mem::replace(&mut self.lowered[row], after);
+        change.iter_mut().zip(&*gradients).for_each(|(c, g)| *c = g - *c);
+        let reported = match &self.rows.report.mistakes {
+            Some(mistakes) if !self.rows.is_training(row) => mistakes.share(|c| scores[c], on),
+            Some(_) | None => after / self.rows.report.n_outputs,
+        };
+        self.rows.report.set(row, self.rows.weight[row], reported);
+        after - before
+    }
+
+    fn recount(&mut self) {
+        self.rows.report.clear();
+        for row in 0..self.rows.n_rows() {
+            let loss = self.reported(row, self.scores(row));
+            self.rows.report.put(row, self.rows.weight[row], loss);
+        }
+    }
+
+    fn try_clone(&self) -> Result<Self> {
+        Ok(OddsRows {
+            rows: self.rows.try_clone()?,
+            odds: self.odds.clone(),
+            scores: try_copied(WHAT, &self.scores)?,
+            gradients: try_copied(WHAT, &self.gradients)?,
+            lowered: try_copied(WHAT, &self.lowered)?,
+            on: self.on.try_clone()?,
+        })
+    }
+}

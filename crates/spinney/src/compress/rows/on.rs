@@ -1,0 +1,43 @@
+//! Labels and classes of rows as columns of 0 and 1.
+
+use super::WHAT;
+use crate::data::slots::Slots;
+use crate::error::{Result, try_copied, try_filled, try_with_capacity};
+
+/// Where columns are 1: `columns[ptr[i]..ptr[i + 1]]` of row i, rising.
+#[derive(Clone, Debug)]
+pub(super) struct OnColumns {
+    ptr: Vec<usize>,
+    columns: Vec<u32>,
+}
+
+impl OnColumns {
+    pub(super) fn new(y: &Slots<'_>, ids: &[u32]) -> Result<Self> {
+        let stored = ids.iter().map(|&id| y.of(id).len()).sum();
+        let mut columns = try_with_capacity(WHAT, stored)?;
+        let mut ptr = try_with_capacity(WHAT, ids.len() + 1)?;
+        ptr.push(0);
+        for &id in ids {
+            columns.extend_from_slice(y.of(id));
+            ptr.push(columns.len());
+        }
+        Ok(OnColumns { ptr, columns })
+    }
+
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        Ok(OnColumns { ptr: try_copied(WHAT, &self.ptr)?, columns: try_copied(WHAT, &self.columns)? })
+    }
+
+    pub(super) fn of(&self, row: usize) -> &[u32] {
+        &self.columns[self.ptr[row]..self.ptr[row + 1]]
+    }
+
+    /// Weight of the rows that are 1, of each of `width` columns.
+    pub(super) fn weights(&self, weight: &[f64], width: usize) -> Result<Vec<f64>> {
+        let mut on = try_filled(WHAT, 0.0, width)?;
+        for (row, w) in weight.iter().enumerate() {
+            self.of(row).iter().for_each(|&c| on[c as usize] += w);
+        }
+        Ok(on)
+    }
+}

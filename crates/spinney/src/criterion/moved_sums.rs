@@ -1,0 +1,146 @@
+//! Sums over the samples that a scan has moved, of numbers: of one output in registers, of many in memory.
+
+use crate::error::{Result, try_filled};
+
+/// Sums of the moved side. A sample is its weight, followed by weight × target of each output.
+pub(crate) trait MovedSums: std::fmt::Debug {
+    /// What is kept in registers during a scan; its first item is the weight.
+    type Local: Copy;
+
+    fn n_outputs(&self) -> usize;
+    /// The sample in row `row` of the table.
+    fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64];
+    fn reset(&mut self) -> Self::Local;
+    fn add(&mut self, local: &mut Self::Local, sample: &[f64]);
+    /// Adds four samples.
+    fn add_four(&mut self, local: &mut Self::Local, samples: [&[f64]; 4]) {
+        samples.into_iter().for_each(|sample| self.add(local, sample));
+    }
+    fn weight(local: &Self::Local) -> f64;
+    /// Writes m_j.
+    fn totals(&self, local: &Self::Local, out: &mut [f64]);
+    /// Σ_j m_j² and Σ_j (total_j − m_j)².
+    fn squares(&self, local: &Self::Local, total: &[f64]) -> (f64, f64);
+}
+
+/// One output: both sums stay in registers.
+#[derive(Debug)]
+pub(crate) struct One;
+
+impl MovedSums for One {
+    type Local = [f64; 2];
+
+    fn n_outputs(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64] {
+        &table.as_chunks::<2>().0[row as usize]
+    }
+
+    #[inline]
+    fn reset(&mut self) -> [f64; 2] {
+        [0.0; 2]
+    }
+
+    #[inline]
+    fn add(&mut self, local: &mut [f64; 2], sample: &[f64]) {
+        local[0] += sample[0];
+        local[1] += sample[1];
+    }
+
+    #[inline]
+    fn weight(local: &[f64; 2]) -> f64 {
+        local[0]
+    }
+
+    #[inline]
+    fn totals(&self, local: &[f64; 2], out: &mut [f64]) {
+        out[0] = local[1];
+    }
+
+    #[inline]
+    fn squares(&self, local: &[f64; 2], total: &[f64]) -> (f64, f64) {
+        let rest = total[0] - local[1];
+        (local[1] * local[1], rest * rest)
+    }
+}
+
+/// What there is a number of for each output.
+pub(super) const OUTPUTS: &str = "the sums of a node";
+
+/// Any number of outputs.
+#[derive(Debug)]
+pub(crate) struct Many(Vec<f64>);
+
+impl Many {
+    pub(crate) fn new(n_outputs: usize) -> Result<Self> {
+        Ok(Many(try_filled(OUTPUTS, 0.0, n_outputs)?))
+    }
+}
+
+impl MovedSums for Many {
+    type Local = f64;
+
+    fn n_outputs(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64] {
+        let width = self.0.len() + 1;
+        &table[row as usize * width..][..width]
+    }
+
+    #[inline]
+    fn reset(&mut self) -> f64 {
+        self.0.fill(0.0);
+        0.0
+    }
+
+    #[inline]
+    fn add(&mut self, weight: &mut f64, sample: &[f64]) {
+        *weight += sample[0];
+        for (moved, t) in self.0.iter_mut().zip(&sample[1..]) {
+            *moved += t;
+        }
+    }
+
+    #[inline]
+    fn add_four(&mut self, weight: &mut f64, [a, b, c, d]: [&[f64]; 4]) {
+        // Sums are exact, so they may be added in any order: one write for four samples.
+        *weight += (a[0] + b[0]) + (c[0] + d[0]);
+        let (ab, cd) = (a[1..].iter().zip(&b[1..]), c[1..].iter().zip(&d[1..]));
+        for (moved, ((a, b), (c, d))) in self.0.iter_mut().zip(ab.zip(cd)) {
+            *moved += (a + b) + (c + d);
+        }
+    }
+
+    #[inline]
+    fn weight(weight: &f64) -> f64 {
+        *weight
+    }
+
+    #[inline]
+    fn totals(&self, _: &f64, out: &mut [f64]) {
+        out.copy_from_slice(&self.0);
+    }
+
+    #[inline]
+    fn squares(&self, _: &f64, total: &[f64]) -> (f64, f64) {
+        // Partial sums over every second output, in a fixed order: the processor adds two at a time.
+        let (mut moved_squares, mut rest_squares) = ([0.0; 2], [0.0; 2]);
+        let ((moved, moved_tail), (total, total_tail)) = (self.0.as_chunks::<2>(), total.as_chunks::<2>());
+        for (m, t) in moved.iter().zip(total) {
+            let rest = [t[0] - m[0], t[1] - m[1]];
+            moved_squares = [moved_squares[0] + m[0] * m[0], moved_squares[1] + m[1] * m[1]];
+            rest_squares = [rest_squares[0] + rest[0] * rest[0], rest_squares[1] + rest[1] * rest[1]];
+        }
+        if let ([m], [t]) = (moved_tail, total_tail) {
+            moved_squares[0] += m * m;
+            rest_squares[0] += (t - m) * (t - m);
+        }
+        (moved_squares[0] + moved_squares[1], rest_squares[0] + rest_squares[1])
+    }
+}

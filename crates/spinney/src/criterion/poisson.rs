@@ -1,0 +1,278 @@
+//! Half the mean Poisson deviance of counts and other numbers that are not negative, any number of outputs.
+//!
+//! A sample y deviates from a mean m by y ln (y / m) − y + m = m φ(y / m − 1) with φ(t) = (1 + t) ln (1 + t) − t, and a side
+//! of weight W and mean m′ lowers the deviance of its node of mean m by W m φ(m′ / m − 1). Both are sums of terms that are
+//! not negative, and φ is about t² / 2 near zero: nothing is lost where targets hardly differ.
+//!
+//! Targets are rounded once, at the root, to multiples of a spacing so fine that all bits of those near the largest stay, and
+//! every weighted sum is below 2¹²⁰; so is the deviance of the samples of a node. Sums are exact, whatever their order. A
+//! target below half a spacing, less than 2⁻⁶⁰ of the largest, counts as zero.
+//!
+//! A cut that leaves a side where an output sums to zero is refused, unless the output does so in the whole node: with the
+//! mean 0, every other value has an infinite deviance.
+
+use super::table::{CriterionKind, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind};
+use super::{NodeCriterion, NodeStats, Units};
+use crate::data::train_y::{RealTargets, TrainY};
+use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::exact::FixedPoint;
+use crate::exact::reduce::{Reduce, Workers};
+
+/// The Poisson deviance in the table of criteria.
+pub(crate) struct PoissonDeviance;
+
+impl CriterionKind for PoissonDeviance {
+    const NAME: &'static str = "poisson";
+    const DOMAIN: TargetKind = TargetKind::Numbers;
+
+    fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
+        match data.y {
+            TrainY::Real(y) => taker.take(Poisson::new(y, data.units, data.total_weight)?.with_workers(data.workers)),
+            TrainY::Slots(_) => Err(data.refused_by::<Self>()),
+        }
+    }
+
+    fn check(y: &TrainY<'_>, rows: &[u32]) -> Result<()> {
+        // Other kinds of y are refused with the parameters.
+        let TrainY::Real(y) = y else { return Ok(()) };
+        let values = || rows.iter().flat_map(|&row| y.of(row));
+        if let Some(negative) = values().find(|y| **y < 0.0) {
+            return Err(Error::invalid("y", negative, "at least 0 with the Poisson criterion"));
+        }
+        if values().all(|&y| y == 0.0) {
+            return Err(Error::invalid("y", "0 everywhere", "of a positive sum with the Poisson criterion"));
+        }
+        Ok(())
+    }
+
+    fn decrease(split: &SplitSums<'_>) -> f64 {
+        let columns = split.left.sums.iter().zip(split.right.sums).zip(split.both.sums);
+        let of_column = |((&l, &r), &both): ((&f64, &f64), &f64)| {
+            let mean = both / split.both.total;
+            let of_side = |side: &SideSums<'_>, sum: f64| side.weight * phi(sum / side.total / mean - 1.0);
+            if mean > 0.0 { mean * (of_side(&split.left, l) + of_side(&split.right, r)) } else { 0.0 }
+        };
+        columns.map(of_column).sum()
+    }
+}
+
+/// (1 + t) ln (1 + t) − t, for t ≥ −1.
+#[inline]
+fn phi(t: f64) -> f64 {
+    if t.abs() < 0.01 {
+        // The difference would lose what its terms share. The next term is below 4e-16 of the first.
+        let tail = 1.0 / 20.0 - t * (1.0 / 30.0 - t * (1.0 / 42.0 - t / 56.0));
+        return t * t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0 - t * tail)));
+    }
+    if t > -1.0 { (1.0 + t) * t.ln_1p() - t } else { 1.0 }
+}
+
+/// Brings numbers of all workers, none of them negative, below one.
+fn below_one<'n>(own: impl Iterator<Item = &'n f64>, workers: &Workers) -> FixedPoint {
+    let largest = own.fold(f64::MIN_POSITIVE, |most, &number| most.max(number));
+    FixedPoint::with_bits(workers.max_of(largest), 0)
+}
+
+#[derive(Debug)]
+pub(crate) struct Poisson<'a, U> {
+    y: &'a RealTargets<'a>,
+    weights: &'a [U],
+    workers: Workers,
+    /// Makes whole numbers of those below one: times the weight of the root, they are below 2¹²⁰.
+    whole: FixedPoint,
+    /// Brings all targets below one. `None` until the root is entered.
+    size: Option<FixedPoint>,
+    /// For every row: weight × rounded target of each output, as whole numbers.
+    rounded: Vec<i128>,
+    /// Deviance of each sample of a node.
+    deviances: Vec<f64>,
+    /// Sums of each output in the node and in the moved side, as whole numbers; and the means of the node.
+    total: Vec<i128>,
+    moved: Vec<i128>,
+    means: Vec<f64>,
+    weight: f64,
+}
+
+impl<'a, U: Units> Poisson<'a, U> {
+    /// `total_weight` is that of the root, in units.
+    pub(crate) fn new(y: &'a RealTargets<'a>, weights: &'a [U], total_weight: f64) -> Result<Self> {
+        const WHAT: &str = "the sums of a node";
+        Ok(Poisson {
+            y,
+            weights,
+            workers: Workers::One,
+            whole: FixedPoint::with_bits(total_weight, 119),
+            size: None,
+            rounded: try_filled("the rounded targets", 0, weights.len() * y.n_outputs)?,
+            deviances: try_with_capacity("the deviances of samples", weights.len())?,
+            total: try_filled(WHAT, 0, y.n_outputs)?,
+            moved: try_filled(WHAT, 0, y.n_outputs)?,
+            means: try_filled(WHAT, 0.0, y.n_outputs)?,
+            weight: 0.0,
+        })
+    }
+
+    /// The same where `workers` have the rows.
+    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
+        Poisson { workers: workers.clone(), ..self }
+    }
+
+    /// Rounds the targets of these rows, those of the root.
+    fn round(&mut self, rows: &[u32]) -> FixedPoint {
+        let size = below_one(rows.iter().flat_map(|&row| self.y.of(row)), &self.workers);
+        let q = self.y.n_outputs;
+        for &row in rows {
+            let w = self.weights[row as usize].to_f64() as i128;
+            let out = &mut self.rounded[row as usize * q..][..q];
+            for (out, &y) in out.iter_mut().zip(self.y.of(row)) {
+                *out = w * self.whole.up(size.up(y)) as i128;
+            }
+        }
+        size
+    }
+
+    /// Whether all samples of the node have the same targets.
+    fn are_equal(&self, rows: &[u32]) -> bool {
+        if self.workers.has_all_rows() {
+            return rows.windows(2).all(|pair| self.y.of(pair[0]) == self.y.of(pair[1]));
+        }
+        let is_one = |output: usize| {
+            let targets = rows.iter().map(|&row| self.y.of(row)[output]);
+            let own = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
+            let (low, high) = self.workers.range(own);
+            low == high
+        };
+        // Every worker asks for all outputs.
+        (0..self.y.n_outputs).filter(|&output| !is_one(output)).count() == 0
+    }
+
+    /// Deviance of these rows, the node's, in units of `size`: weight times that of each.
+    fn deviance(&mut self, rows: &[u32], size: FixedPoint) -> f64 {
+        self.deviances.clear();
+        let deviance = |&row: &u32| {
+            let outputs = self.y.of(row).iter().zip(&self.means).filter(|(_, mean)| **mean > 0.0);
+            outputs.map(|(&y, mean)| mean * phi(size.up(y) / mean - 1.0)).sum::<f64>()
+        };
+        // There is room for all rows.
+        self.deviances.extend(rows.iter().map(deviance));
+        let largest = below_one(self.deviances.iter(), &self.workers);
+        let rounded = rows.iter().zip(&self.deviances).map(|(&row, &deviance)| {
+            self.weights[row as usize].to_f64() as i128 * self.whole.up(largest.up(deviance)) as i128
+        });
+        largest.down(self.whole.down(self.workers.sum_of(rounded.sum::<i128>()) as f64))
+    }
+}
+
+impl<U: Units> NodeCriterion for Poisson<'_, U> {
+    type Memory = ();
+    /// Weight moved.
+    type Moved = f64;
+
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
+        let size = match self.size {
+            Some(size) => size,
+            None => self.round(rows),
+        };
+        self.size = Some(size);
+        let q = self.y.n_outputs;
+        self.total.fill(0);
+        self.weight = 0.0;
+        for &row in rows {
+            self.weight += self.weights[row as usize].to_f64();
+            let sample = &self.rounded[row as usize * q..][..q];
+            self.total.iter_mut().zip(sample).for_each(|(total, y)| *total += y);
+        }
+        self.workers.sum(&mut self.total);
+        let n = self.workers.sum_of(rows.len() as u32);
+        self.weight = self.workers.sum_of(self.weight);
+        for (mean, &total) in self.means.iter_mut().zip(&self.total) {
+            *mean = self.whole.down(total as f64) / self.weight;
+        }
+        let pure = self.total.iter().all(|&total| total == 0) || self.are_equal(rows);
+        let deviance = if pure { 0.0 } else { self.deviance(rows, size) };
+        let impurity = size.down(deviance / self.weight / q as f64);
+        Ok(NodeStats { n, weight: self.weight, impurity, pure })
+    }
+
+    fn reset(&mut self) -> f64 {
+        self.moved.fill(0);
+        0.0
+    }
+
+    #[inline]
+    fn move_sample(&mut self, moved: &mut f64, row: u32) {
+        let q = self.moved.len();
+        *moved += self.weights[row as usize].to_f64();
+        let sample = &self.rounded[row as usize * q..][..q];
+        self.moved.iter_mut().zip(sample).for_each(|(moved, y)| *moved += y);
+    }
+
+    fn moved_weight(&self, moved: &f64) -> f64 {
+        *moved
+    }
+
+    /// By how much the deviance falls.
+    fn score(&self, moved: &f64) -> f64 {
+        let fall = |sum: i128, weight: f64, mean: f64| weight * phi(self.whole.down(sum as f64) / weight / mean - 1.0);
+        let mut score = 0.0;
+        for ((&sum, &total), &mean) in self.moved.iter().zip(&self.total).zip(&self.means) {
+            if total == 0 {
+                continue;
+            }
+            if sum == 0 || sum == total {
+                return f64::NAN;
+            }
+            // Adding the two sides commutes, so mirrored cuts tie exactly.
+            score += mean * (fall(sum, *moved, mean) + fall(total - sum, self.weight - moved, mean));
+        }
+        score
+    }
+
+    fn decrease(&self, score: f64) -> f64 {
+        let mean = score / self.weight / self.y.n_outputs as f64;
+        self.size.map_or(mean, |size| size.down(mean))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phi_is_smooth_where_its_two_forms_meet() {
+        for t in [-0.01f64, 0.01] {
+            let (series, direct) = (phi(t * (1.0 - 1e-13)), phi(t));
+            assert!((series / direct - 1.0).abs() < 1e-12, "{series} {direct}");
+        }
+        assert_eq!((phi(-1.0), phi(0.0)), (1.0, 0.0));
+        assert!((phi(1.0) - (2.0 * 2f64.ln() - 1.0)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn importances_are_the_deviance_that_a_split_takes_away() {
+        let sides = [([3.0, 0.0, 0.0], 2.0, 4.0), ([1.0, 5.0, 0.0], 3.0, 6.0)];
+        let both: Vec<f64> = (0..3).map(|c| sides[0].0[c] + sides[1].0[c]).collect();
+        let [left, right] =
+            sides.each_ref().map(|(sums, total, weight)| SideSums { sums, total: *total, weight: *weight });
+        let both = SideSums { sums: &both, total: 5.0, weight: 10.0 };
+        let split = SplitSums { widths: &[1, 1, 1], are_labels: false, left, right, both };
+        let of_side = |side: &SideSums<'_>| {
+            let means = side.sums.iter().map(|sum| sum / side.total).filter(|mean| *mean > 0.0);
+            side.weight * means.map(|mean| mean * mean.ln()).sum::<f64>()
+        };
+        let expected = of_side(&left) + of_side(&right) - of_side(&both);
+        assert!((PoissonDeviance::decrease(&split) - expected).abs() < 1e-13 && expected > 0.0, "{expected}");
+    }
+
+    #[test]
+    fn targets_that_are_negative_or_sum_to_zero_are_refused_unless_they_weigh_nothing() {
+        let check = |values: &[f64], rows: &[u32]| {
+            let y = TrainY::Real(RealTargets { values: values.to_vec().into(), n_outputs: 1 });
+            PoissonDeviance::check(&y, rows)
+        };
+        assert!(check(&[0.0, 2.0, -1.0], &[0, 1]).is_ok());
+        let got = |values: &[f64], rows: &[u32]| check(values, rows).unwrap_err().to_string();
+        assert_eq!(got(&[0.0, 2.0, -1.0], &[0, 1, 2]), "y is -1, accepted: at least 0 with the Poisson criterion");
+        assert!(got(&[0.0, 2.0, 0.0], &[0, 2]).contains("positive sum"));
+    }
+}

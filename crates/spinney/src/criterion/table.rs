@@ -1,0 +1,307 @@
+//! What each criterion tells about itself, and the answers of [`Criterion`] from it.
+//!
+//! A criterion is a file of its own, with a type that implements [`CriterionKind`], and a row of the table of [`super`]. Configs,
+//! dispatch, importances and model files ask [`Criterion`] and name no criterion.
+
+use std::sync::LazyLock;
+
+use super::variance::AnyVariance;
+use super::{Criterion, NodeCriterion, Units};
+use crate::data::Outputs;
+use crate::data::train_y::TrainY;
+use crate::error::{Error, Result};
+use crate::exact::reduce::Workers;
+
+/// Makes [`Criterion`] and its answers of rows: documentation, name, and the type that tells the rest.
+macro_rules! criteria {
+    ($($(#[$doc:meta])+ $criterion:ident: $kind:ty,)+) => {
+        /// Impurity that splits reduce.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Criterion {
+            $($(#[$doc])+ $criterion,)+
+        }
+
+        impl Criterion {
+            /// All of them.
+            pub(crate) const ALL: &[Criterion] = &[$(Criterion::$criterion),+];
+
+            fn facts(self) -> table::Facts {
+                match self {
+                    $(Criterion::$criterion => table::Facts::of::<$kind>(),)+
+                }
+            }
+
+            /// Hands the statistics of nodes to `taker`.
+            ///
+            /// # Errors
+            /// [`crate::ErrorKind::Invalid`] for targets that the criterion is not for, [`crate::ErrorKind::OutOfMemory`].
+            pub(crate) fn statistics<'a, U: Units, T: TakeStatistics<'a>>(
+                self,
+                data: &NodeData<'a, U>,
+                taker: T,
+            ) -> Result<T::Outcome> {
+                match self {
+                    $(Criterion::$criterion => <$kind as table::CriterionKind>::statistics(data, taker),)+
+                }
+            }
+        }
+    };
+}
+
+/// What a criterion tells about itself.
+pub(crate) trait CriterionKind {
+    /// Its name in model files.
+    const NAME: &'static str;
+
+    /// Outputs that it is for.
+    const DOMAIN: TargetKind;
+
+    /// Outputs for which it may be asked where splits are searched on projections of them; the variance of the projected
+    /// outputs is what is reduced there, whatever was asked.
+    const PROJECTED: &'static [TargetKind] = &[];
+
+    /// Makes the statistics of nodes and hands them to `taker`.
+    fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome>;
+
+    /// Refuses targets that it is not for. `rows` are those of positive weight.
+    fn check(_y: &TrainY<'_>, _rows: &[u32]) -> Result<()> {
+        Ok(())
+    }
+
+    /// By how much a split lowers weight × impurity, summed over the outputs of `split`.
+    fn decrease(split: &SplitSums<'_>) -> f64;
+}
+
+/// Kinds of outputs between which criteria tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TargetKind {
+    ClassesAndLabels,
+    Numbers,
+}
+
+impl TargetKind {
+    fn of(outputs: &Outputs) -> Self {
+        match outputs {
+            Outputs::Real { .. } => TargetKind::Numbers,
+            Outputs::Classes { .. } | Outputs::Labels { .. } => TargetKind::ClassesAndLabels,
+        }
+    }
+}
+
+/// What the nodes of one tree are made of.
+#[derive(Debug)]
+pub(crate) struct NodeData<'a, U> {
+    pub(crate) y: &'a TrainY<'a>,
+    pub(crate) units: &'a [U],
+    /// Units are whole multiples of samples (see `data::weights`).
+    pub(crate) exact_weights: bool,
+    /// Weight of the root, in units.
+    pub(crate) total_weight: f64,
+    pub(crate) workers: &'a Workers,
+}
+
+impl<U> NodeData<'_, U> {
+    /// What criterion `K` says to targets that it is not for.
+    pub(super) fn refused_by<K: CriterionKind>(&self) -> Error {
+        let domain = match self.y {
+            TrainY::Real(_) => TargetKind::Numbers,
+            TrainY::Slots(_) => TargetKind::ClassesAndLabels,
+        };
+        Error::invalid("criterion", K::NAME, accepted(domain, false))
+    }
+}
+
+/// Takes the statistics of nodes where their type is known: growth is compiled for each.
+pub(crate) trait TakeStatistics<'a> {
+    type Outcome;
+
+    fn take<C: NodeCriterion + 'a>(self, statistics: C) -> Result<Self::Outcome>;
+
+    /// Those of sums over numbers, which histograms can hold as well.
+    fn take_variance<U: Units>(self, statistics: AnyVariance<'a, U>) -> Result<Self::Outcome>;
+}
+
+/// Sums over some columns of the leaves below a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SideSums<'a> {
+    pub(crate) sums: &'a [f64],
+    /// What divides them into frequencies or means.
+    pub(crate) total: f64,
+    pub(crate) weight: f64,
+}
+
+/// A split as importances of chosen outputs see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SplitSums<'a> {
+    /// Columns of each output.
+    pub(crate) widths: &'a [usize],
+    /// Outputs are labels: the column of one is the frequency of its presence.
+    pub(crate) are_labels: bool,
+    pub(crate) left: SideSums<'a>,
+    pub(crate) right: SideSums<'a>,
+    /// The node: both sides together.
+    pub(crate) both: SideSums<'a>,
+}
+
+impl SplitSums<'_> {
+    /// The decrease for an impurity that is a function of an output's columns and their divisor.
+    pub(super) fn decrease_of(&self, impurity: impl Fn(&[f64], f64) -> f64) -> f64 {
+        let weighted = |side: &SideSums<'_>| {
+            let mut rest = side.sums;
+            let outputs = self.widths.iter().map(|&width| {
+                let (output, after) = rest.split_at(width);
+                rest = after;
+                impurity(output, side.total)
+            });
+            side.weight * outputs.sum::<f64>()
+        };
+        weighted(&self.both) - (weighted(&self.left) + weighted(&self.right))
+    }
+}
+
+/// A row of the table.
+#[derive(Clone, Copy)]
+pub(super) struct Facts {
+    name: &'static str,
+    domain: TargetKind,
+    projected: &'static [TargetKind],
+    check: fn(&TrainY<'_>, &[u32]) -> Result<()>,
+    decrease: fn(&SplitSums<'_>) -> f64,
+}
+
+impl Facts {
+    pub(super) fn of<K: CriterionKind>() -> Self {
+        Facts { name: K::NAME, domain: K::DOMAIN, projected: K::PROJECTED, check: K::check, decrease: K::decrease }
+    }
+}
+
+impl Criterion {
+    /// What is reduced where splits are searched on projections of the outputs.
+    pub(crate) const OF_PROJECTIONS: Criterion = Criterion::Variance;
+
+    /// Its name in model files.
+    pub(crate) fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Criterion::ALL.iter().copied().find(|criterion| criterion.name() == name)
+    }
+
+    /// Whether it is for numbers, rather than for classes and labels.
+    pub(crate) fn is_for_numbers(self) -> bool {
+        self.facts().domain == TargetKind::Numbers
+    }
+
+    fn is_for(self, domain: TargetKind, projected: bool) -> bool {
+        let facts = self.facts();
+        if projected { facts.projected.contains(&domain) } else { facts.domain == domain }
+    }
+
+    /// Refuses a criterion that is not for these outputs, or not for projections of them.
+    pub(crate) fn check_outputs(self, outputs: &Outputs, projected: bool) -> Result<()> {
+        let domain = TargetKind::of(outputs);
+        if self.is_for(domain, projected) {
+            return Ok(());
+        }
+        Err(Error::invalid("criterion", format!("{self:?}"), accepted(domain, projected)))
+    }
+
+    /// Whether a tree of these outputs may have reduced it, with or without projections.
+    pub(crate) fn fits(self, outputs: &Outputs) -> bool {
+        let domain = TargetKind::of(outputs);
+        self.is_for(domain, false) || self.is_for(domain, true)
+    }
+
+    /// Refuses targets that it is not for. `rows` are those of positive weight.
+    pub(crate) fn check_targets(self, y: &TrainY<'_>, rows: &[u32]) -> Result<()> {
+        (self.facts().check)(y, rows)
+    }
+
+    /// By how much a split lowers weight × impurity, summed over the outputs of `split`.
+    pub(crate) fn decrease(self, split: &SplitSums<'_>) -> f64 {
+        (self.facts().decrease)(split)
+    }
+}
+
+/// The criteria that are for these outputs, in words.
+fn accepted(domain: TargetKind, projected: bool) -> &'static str {
+    static WORDS: LazyLock<[String; 4]> = LazyLock::new(|| {
+        let words = |domain, projected, of: &str| {
+            let names = Criterion::ALL.iter().filter(|criterion| criterion.is_for(domain, projected));
+            let names: Vec<String> = names.map(|criterion| format!("{criterion:?}")).collect();
+            format!("{} for {of}", names.join(" or "))
+        };
+        [
+            words(TargetKind::Numbers, false, "numbers"),
+            words(TargetKind::Numbers, true, "projected numbers"),
+            words(TargetKind::ClassesAndLabels, false, "classes and labels"),
+            words(TargetKind::ClassesAndLabels, true, "projected classes and labels"),
+        ]
+    });
+    let [numbers, projected_numbers, labels, projected_labels] = &*WORDS;
+    match (domain, projected) {
+        (TargetKind::Numbers, false) => numbers,
+        (TargetKind::Numbers, true) => projected_numbers,
+        (TargetKind::ClassesAndLabels, false) => labels,
+        (TargetKind::ClassesAndLabels, true) => projected_labels,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn every_criterion_says_what_it_is_for() {
+        let outputs = [
+            Outputs::Real { n_outputs: 2 },
+            Outputs::Labels { n_labels: 2 },
+            Outputs::Classes { n_classes: vec![3] },
+            Outputs::Classes { n_classes: vec![2, 4] },
+        ];
+        for outputs in &outputs {
+            let is_real = matches!(outputs, Outputs::Real { .. });
+            for (projected, expected) in [
+                (
+                    false,
+                    if is_real { "Variance or Poisson for numbers" } else { "Gini or Entropy for classes and labels" },
+                ),
+                (
+                    true,
+                    if is_real {
+                        "Variance for projected numbers"
+                    } else {
+                        "Gini or Variance for projected classes and labels"
+                    },
+                ),
+            ] {
+                for &criterion in Criterion::ALL {
+                    let named =
+                        expected.split(" for ").next().unwrap().split(" or ").any(|n| n == format!("{criterion:?}"));
+                    match criterion.check_outputs(outputs, projected) {
+                        Ok(()) => assert!(named && criterion.fits(outputs), "{criterion:?} {outputs:?}"),
+                        Err(error) => {
+                            let got = format!("{criterion:?}");
+                            assert!(!named, "{criterion:?} {outputs:?}");
+                            assert_eq!(
+                                error.kind(),
+                                &ErrorKind::Invalid { what: "criterion", got, accepted: expected }
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_told_apart() {
+        for &criterion in Criterion::ALL {
+            assert_eq!(Criterion::from_name(criterion.name()), Some(criterion));
+        }
+        assert_eq!(Criterion::from_name("mass"), None);
+    }
+}

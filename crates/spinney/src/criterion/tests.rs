@@ -1,0 +1,116 @@
+use ndarray::Array2;
+use proptest::prelude::*;
+
+use super::counts::{Gini, ManySlots, OneSlot};
+use super::entropy::Entropy;
+use super::poisson::Poisson;
+use super::variance::{self, Variance};
+use super::*;
+use crate::data::train_y::TrainY;
+use crate::data::{LabelView, Targets, Weights};
+use crate::exact::reduce::Workers;
+use crate::exact::reduce::tests::by_two;
+
+/// A root, a child and the rest, of the rows of one worker.
+struct Nodes {
+    root: Vec<u32>,
+    child: Vec<u32>,
+    rest: Vec<u32>,
+}
+
+/// What a criterion says of the three: statistics, and the decrease by a cut of the score 1.
+fn said<C: NodeCriterion>(mut criterion: C, nodes: &Nodes) -> Vec<(NodeStats, u64, u64)> {
+    let mut memory = C::Memory::default();
+    let mut all = Vec::new();
+    let mut say = |criterion: &C, stats: NodeStats| {
+        all.push((stats, criterion.decrease(1.0).to_bits(), criterion.least_moved_weight(1e9).to_bits()));
+    };
+    let stats = criterion.enter(&nodes.root).unwrap();
+    say(&criterion, stats);
+    let is_remembered = criterion.remember(&mut memory).unwrap();
+    let stats = criterion.enter(&nodes.child).unwrap();
+    say(&criterion, stats);
+    let rest = if is_remembered {
+        criterion.enter_rest(&memory, &nodes.rest).unwrap()
+    } else {
+        criterion.enter(&nodes.rest).unwrap()
+    };
+    say(&criterion, rest);
+    all
+}
+
+proptest! {
+    #[test]
+    fn statistics_of_two_workers_are_those_of_one(
+        rows in prop::collection::vec((any::<bool>(), any::<bool>(), 1u32..4, 0u32..8, 0u32..3, -40i32..40), 2..40), huge in any::<bool>(),
+    ) {
+        let n = rows.len();
+        // One worker may have no row of a node; the node has some.
+        let in_child = |row: usize| if row < 2 { row == 0 } else { rows[row].0 };
+        let of_worker = |worker: Option<usize>| {
+            let own = |row: &u32| worker.is_none_or(|worker| usize::from(rows[*row as usize].1) == worker);
+            let root: Vec<u32> = (0..n as u32).filter(own).collect();
+            let (child, rest) = root.iter().partition(|&&row| in_child(row as usize));
+            Nodes { root, child, rest }
+        };
+        let nodes = [of_worker(None), of_worker(Some(0)), of_worker(Some(1))];
+        let units: Vec<u32> = rows.iter().map(|row| row.2).collect();
+        let total: f64 = units.iter().map(|&u| f64::from(u)).sum();
+        let on: Vec<Vec<u32>> = rows.iter().map(|row| (0..3).filter(|label| row.3 >> label & 1 == 1).collect()).collect();
+        let ptr: Vec<usize> = (0..=n).map(|i| on[..i].iter().map(Vec::len).sum()).collect();
+        let labels = Targets::Labels(LabelView::try_new(ptr, on.concat(), 3).unwrap());
+        let codes = Array2::from_shape_fn((n, 1), |(i, _)| rows[i].4);
+        let classes = Targets::Classes { codes: codes.view(), n_classes: vec![3] };
+        let numbers = Array2::from_shape_fn((n, 2), |(i, j)| {
+            let number = f64::from(rows[i].5) * [1.0, 1e-9][j];
+            if huge { number.powi(9) } else { number }
+        });
+        let counts = numbers.mapv(f64::abs);
+        let (numbers, counts) = (Targets::Real(numbers.view()), Targets::Real(counts.view()));
+        let [labels, classes, numbers, counts] =
+            [&labels, &classes, &numbers, &counts].map(|y| TrainY::new(y).unwrap());
+        macro_rules! assert_same {
+            ($workers:ident, $criterion:expr) => {{
+                let of_workers = |$workers: &Workers, nodes: &Nodes| said($criterion, nodes);
+                let one = of_workers(&Workers::One, &nodes[0]);
+                for found in by_two(|worker, workers| of_workers(workers, &nodes[1 + worker])) {
+                    prop_assert_eq!(&found, &one);
+                }
+            }};
+        }
+        let TrainY::Slots(labels) = &labels else { panic!("labels are slots") };
+        assert_same!(workers, Gini::new(ManySlots::new(labels, &units), labels).unwrap().with_workers(workers));
+        assert_same!(workers, Entropy::new(labels, &units, total).unwrap().with_workers(workers));
+        let TrainY::Slots(classes) = &classes else { panic!("classes are slots") };
+        assert_same!(workers, Gini::new(OneSlot::new(classes, &units).unwrap(), classes).unwrap().with_workers(workers));
+        let TrainY::Real(numbers) = &numbers else { panic!("numbers are real") };
+        for exact in [true, false] {
+            let many = || variance::Many::new(2).unwrap();
+            assert_same!(workers, Variance::new(numbers, &units, exact, many()).unwrap().with_workers(workers));
+        }
+        let TrainY::Real(counts) = &counts else { panic!("numbers are real") };
+        assert_same!(workers, Poisson::new(counts, &units, total).unwrap().with_workers(workers));
+    }
+
+    #[test]
+    fn weights_of_two_workers_have_the_units_of_one(
+        rows in prop::collection::vec((any::<bool>(), 0u32..9), 2..30), kind in 0usize..4,
+    ) {
+        let unit = [1.0, 0.25, 1024.0, 0.1][kind];
+        let mut w: Vec<f64> = rows.iter().map(|row| f64::from(row.1) * unit).collect();
+        let mut of: Vec<usize> = rows.iter().map(|row| usize::from(row.0)).collect();
+        // Each has a row that weighs something.
+        (w[0], w[1], of[0], of[1]) = (unit, 3.0 * unit, 0, 1);
+        let own = |worker: usize| (0..w.len()).filter(|&row| of[row] == worker).collect::<Vec<usize>>();
+        let whole = Weights::new(Some(&w), w.len(), w.len()).unwrap();
+        let found = by_two(|worker, workers| {
+            let w: Vec<f64> = own(worker).into_iter().map(|row| w[row]).collect();
+            let weights = Weights::of_one_of(workers, Some(&w), w.len(), w.len()).unwrap();
+            (weights.unit, weights.exact, weights.in_sums(1), (0..w.len()).map(|row| weights.units(row)).collect::<Vec<u64>>())
+        });
+        for (worker, found) in found.into_iter().enumerate() {
+            let units = own(worker).into_iter().map(|row| whole.units(row)).collect();
+            prop_assert_eq!(found, (whole.unit, whole.exact, whole.in_sums(1), units));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! What a learner is fitted to: X with the kinds of its features, y with the cells that are not known, and weights.
+
+use std::borrow::Cow;
+
+use ndarray::{Array2, ArrayView2};
+
+use super::row_weights::{ClassWeight, RowWeights};
+use super::targets::{LabelView, Outputs, Targets};
+use super::weights::Weights;
+use super::{Matrix, Schema};
+use crate::error::{Error, Result};
+
+/// Samples to fit a model to, or to judge it by: borrowed, nothing is copied.
+///
+/// Every learner's `fit` takes a data set, or what can be made into one: a pair of X and y.
+///
+/// ```
+/// use spinney::ndarray::array;
+/// use spinney::{Control, Criterion, Dataset, TreeConfig};
+///
+/// let (x, y) = (array![[0.0f32], [1.0], [2.0], [3.0]], array![[0.0], [0.0], [5.0], [6.0]]);
+/// let config = TreeConfig::new(Criterion::Variance);
+/// let tree = config.fit((&x, &y), &Control::default())?;
+/// assert_eq!(tree.n_leaves(), 3);
+/// // A sample of weight zero is no sample.
+/// let weighted = Dataset::new(&x, &y).sample_weight(&[1.0, 1.0, 1.0, 0.0][..]);
+/// assert_eq!(config.fit(&weighted, &Control::default())?.n_leaves(), 2);
+/// # Ok::<(), spinney::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dataset<'a> {
+    x: Matrix<'a>,
+    y: Targets<'a>,
+    schema: Schema<'a>,
+    y_mask: Option<Mask<'a>>,
+    weights: RowWeights<'a>,
+    base_margin: Option<ArrayView2<'a, f64>>,
+}
+
+/// Cells of y whose values are not known.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Mask<'a> {
+    /// `true` where a cell is not known: (n_samples, n_outputs).
+    Dense(ArrayView2<'a, bool>),
+    /// The columns of each sample that are not known.
+    Sparse(LabelView<'a>),
+}
+
+impl Mask<'_> {
+    fn shape(&self) -> (usize, usize) {
+        match self {
+            Mask::Dense(mask) => mask.dim(),
+            Mask::Sparse(mask) => (mask.n_samples(), mask.n_labels()),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Mask::Dense(mask) => mask.iter().all(|masked| !masked),
+            Mask::Sparse(mask) => mask.indices().is_empty(),
+        }
+    }
+
+    /// The same, lent.
+    fn view(&self) -> Mask<'_> {
+        match self {
+            Mask::Dense(mask) => Mask::Dense(mask.view()),
+            Mask::Sparse(mask) => Mask::Sparse(mask.view()),
+        }
+    }
+}
+
+impl<'a> Dataset<'a> {
+    /// Ordered features, all cells of y known, and every sample there once. Checked when a learner takes it.
+    pub fn new(x: impl Into<Matrix<'a>>, y: impl Into<Targets<'a>>) -> Self {
+        Dataset {
+            x: x.into(),
+            y: y.into(),
+            schema: Schema::default(),
+            y_mask: None,
+            weights: RowWeights::default(),
+            base_margin: None,
+        }
+    }
+
+    /// How often each sample is there: one finite weight for each, none negative; `None` for once each.
+    #[must_use]
+    pub fn sample_weight(mut self, sample_weight: impl Into<Option<&'a [f64]>>) -> Self {
+        self.weights.sample_weight = sample_weight.into();
+        self
+    }
+
+    /// What classes weigh; with classes and labels alone.
+    #[must_use]
+    pub fn class_weight(mut self, class_weight: ClassWeight<'a>) -> Self {
+        self.weights.class_weight = class_weight;
+        self
+    }
+
+    /// Both kinds of weights at once.
+    #[must_use]
+    pub fn weights(mut self, weights: RowWeights<'a>) -> Self {
+        self.weights = weights;
+        self
+    }
+
+    /// The kinds of the features.
+    #[must_use]
+    pub fn schema(mut self, schema: Schema<'a>) -> Self {
+        self.schema = schema;
+        self
+    }
+
+    /// Cells of y that are not known. Learners do not support masked cells yet: a mask that is not empty is refused.
+    #[must_use]
+    pub fn y_mask(mut self, y_mask: impl Into<Option<Mask<'a>>>) -> Self {
+        self.y_mask = y_mask.into();
+        self
+    }
+
+    /// Scores that boosting starts from, (n_samples, width) with a column for each score of a row, in place of a constant:
+    /// those of another model. The fitted model does not have them in its scores, so that whoever predicts adds them. Other
+    /// learners refuse them.
+    #[must_use]
+    pub fn base_margin(mut self, base_margin: impl Into<Option<ArrayView2<'a, f64>>>) -> Self {
+        self.base_margin = base_margin.into();
+        self
+    }
+
+    /// X.
+    pub fn x(&self) -> &Matrix<'a> {
+        &self.x
+    }
+
+    /// y.
+    pub fn y(&self) -> &Targets<'a> {
+        &self.y
+    }
+
+    /// Number of rows of X.
+    pub fn n_samples(&self) -> usize {
+        self.x.n_samples()
+    }
+
+    /// Number of columns of X.
+    pub fn n_features(&self) -> usize {
+        self.x.n_features()
+    }
+
+    pub(crate) fn outputs(&self) -> Outputs {
+        self.y.outputs()
+    }
+
+    pub(crate) fn row_weights(&self) -> RowWeights<'a> {
+        self.weights
+    }
+
+    /// One weight for each sample, for learners that draw no rows of their own: sample weight times class weight. `None`
+    /// when all weigh the same.
+    pub(crate) fn weight_by_row(&self) -> Result<Option<Cow<'a, [f64]>>> {
+        self.weights.by_row(&self.y)
+    }
+
+    /// The scores to start from, of `width` columns; errors speak of them by `names`.
+    pub(crate) fn margins(&self, width: usize, names: &Names) -> Result<Option<ArrayView2<'_, f64>>> {
+        let Some(margins) = &self.base_margin else { return Ok(None) };
+        if margins.dim() != (self.n_samples(), width) {
+            let got =
+                format!("of shape {:?} for {} samples and {width} scores of each", margins.dim(), self.n_samples());
+            return Err(Error::invalid(names.base_margin, got, "of shape (n_samples, n_scores)"));
+        }
+        if !margins.iter().all(|margin| margin.is_finite()) {
+            return Err(Error::invalid(names.base_margin, "NaN or infinite in places", "finite numbers"));
+        }
+        Ok(Some(margins.view()))
+    }
+
+    /// Proves X, y, the kinds of features, the mask and the sample weights; errors speak of them by `names`.
+    pub(crate) fn check(&self, names: &Names) -> Result<()> {
+        if self.base_margin.is_some() {
+            return Err(Error::invalid(names.base_margin, "given", "none: boosting alone starts from margins"));
+        }
+        self.check_but_margins(names)
+    }
+
+    /// The same for boosting, which takes margins.
+    pub(crate) fn check_but_margins(&self, names: &Names) -> Result<()> {
+        if self.n_samples() == 0 {
+            return Err(Error::invalid(names.x, "0 rows long", "at least one sample"));
+        }
+        if self.n_features() == 0 {
+            return Err(Error::invalid(names.x, "0 columns wide", "at least one feature"));
+        }
+        self.check_values()
+    }
+
+    /// Proves what there is: a model of no features takes samples without any.
+    pub(crate) fn check_values(&self) -> Result<()> {
+        self.x.check()?;
+        self.schema.check(self.n_features())?;
+        self.y.check(self.n_samples())?;
+        self.check_mask()?;
+        Weights::check(self.weights.sample_weight, self.n_samples())
+    }
+
+    /// The same for samples that are kept apart from those of the fit `to`: as many features, the same outputs.
+    pub(crate) fn check_against(&self, to: &Dataset<'_>, names: &Names) -> Result<()> {
+        self.check_but_margins(names)?;
+        if self.n_features() != to.n_features() {
+            return Err(Error::shape(names.row_of_x, to.n_features(), self.n_features()));
+        }
+        if self.outputs() != to.outputs() {
+            return Err(Error::invalid(names.y, "of other outputs", "the outputs of y"));
+        }
+        Ok(())
+    }
+
+    fn check_mask(&self) -> Result<()> {
+        const WHAT: &str = "y_mask";
+        let Some(mask) = &self.y_mask else { return Ok(()) };
+        let (expected, got) = ((self.n_samples(), self.outputs().n_outputs()), mask.shape());
+        if got != expected {
+            return Err(Error::invalid(WHAT, format!("of shape {got:?}"), "of the shape of y"));
+        }
+        if mask.is_empty() {
+            return Ok(());
+        }
+        Err(Error::invalid(WHAT, "not empty", "an empty mask: cells of y that are not known are not supported yet"))
+    }
+
+    /// The same, lent.
+    pub fn view(&self) -> Dataset<'_> {
+        Dataset {
+            x: self.x.view(),
+            y: self.y.view(),
+            schema: self.schema.view(),
+            y_mask: self.y_mask.as_ref().map(Mask::view),
+            weights: self.weights,
+            base_margin: self.base_margin.as_ref().map(|margins| margins.view()),
+        }
+    }
+}
+
+/// What errors call the parts of a data set.
+#[derive(Debug)]
+pub(crate) struct Names {
+    pub(crate) x: &'static str,
+    pub(crate) row_of_x: &'static str,
+    pub(crate) y: &'static str,
+    pub(crate) base_margin: &'static str,
+}
+
+impl Names {
+    pub(crate) const TRAINING: Names = Names { x: "X", row_of_x: "each row of X", y: "y", base_margin: "base_margin" };
+    pub(crate) const VALIDATION: Names = Names {
+        x: "X of the validation set",
+        row_of_x: "each row of X of the validation set",
+        y: "y of the validation set",
+        base_margin: "base_margin of the validation set",
+    };
+}
+
+impl<'a, X: Into<Matrix<'a>>, Y: Into<Targets<'a>>> From<(X, Y)> for Dataset<'a> {
+    fn from((x, y): (X, Y)) -> Self {
+        Dataset::new(x, y)
+    }
+}
+
+impl<'a> From<&'a Dataset<'_>> for Dataset<'a> {
+    fn from(data: &'a Dataset<'_>) -> Self {
+        data.view()
+    }
+}
+
+impl<'a> From<&'a Array2<bool>> for Mask<'a> {
+    fn from(mask: &'a Array2<bool>) -> Self {
+        Mask::Dense(mask.view())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+    use crate::data::FeatureKind;
+    use crate::error::ErrorKind;
+
+    fn at_fault(data: &Dataset<'_>) -> &'static str {
+        match data.check(&Names::TRAINING).unwrap_err().kind() {
+            ErrorKind::Invalid { what, .. } | ErrorKind::Shape { what, .. } => what,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_refused_by_name() {
+        let (x, y) = (array![[0f32, 1.0], [1.0, 0.0]], array![[0.0], [1.0]]);
+        assert!(Dataset::new(&x, &y).check(&Names::TRAINING).is_ok());
+        assert_eq!(at_fault(&Dataset::new(&Array2::<f32>::zeros((0, 2)), &y)), "X");
+        assert_eq!(at_fault(&Dataset::new(&Array2::<f32>::zeros((2, 0)), &y)), "X");
+        assert_eq!(at_fault(&Dataset::new(&x, &array![[0.0]])), "y");
+        assert_eq!(at_fault(&Dataset::new(&x, &y).sample_weight(&[1.0][..])), "sample_weight");
+        let kinds = [FeatureKind::Ordered, FeatureKind::Category { n_categories: 3 }];
+        assert_eq!(at_fault(&Dataset::new(&x, &y).schema(Schema::new(&kinds[..]))), "schema");
+        assert_eq!(at_fault(&Dataset::new(&x, &y).schema(Schema::new(&kinds[..1]))), "schema");
+        assert!(Dataset::new(&x, &y).schema(Schema::new(vec![kinds[0]; 2])).check(&Names::TRAINING).is_ok());
+    }
+
+    #[test]
+    fn an_empty_mask_is_none_and_others_are_refused() {
+        let (x, y) = (array![[0f32], [1.0]], array![[0.0, 1.0], [1.0, 2.0]]);
+        let sparse = |indices: Vec<u32>| {
+            Mask::Sparse(LabelView::try_new(vec![0, indices.len(), indices.len()], indices, 2).unwrap())
+        };
+        assert!(Dataset::new(&x, &y).y_mask(sparse(vec![])).check(&Names::TRAINING).is_ok());
+        assert_eq!(at_fault(&Dataset::new(&x, &y).y_mask(sparse(vec![1]))), "y_mask");
+        let dense = Array2::from_elem((2, 2), false);
+        assert!(Dataset::new(&x, &y).y_mask(Mask::from(&dense)).check(&Names::TRAINING).is_ok());
+        let narrow = Array2::from_elem((2, 1), false);
+        assert_eq!(at_fault(&Dataset::new(&x, &y).y_mask(Mask::from(&narrow))), "y_mask");
+        let masked = Array2::from_elem((2, 2), true);
+        assert_eq!(at_fault(&Dataset::new(&x, &y).y_mask(Mask::from(&masked))), "y_mask");
+    }
+}

@@ -1,0 +1,175 @@
+//! Stored entries as 64-bit words, and the one place where they are sorted.
+//!
+//! A word holds the value in its high half, mapped so that unsigned order is numeric order, and the row in its low half:
+//! sorting words sorts by value. One comparison of integers replaces one of (float, row) pairs.
+
+use std::cmp::Ordering;
+
+use crate::control::Control;
+use crate::error::Result;
+
+/// A value and the row that has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Entry(u64);
+
+/// Order-preserving map from float32 (no NaN) to u32; −0.0 becomes +0.0, so that zeros are one value.
+fn ordered(value: f32) -> u32 {
+    let bits = (value + 0.0).to_bits();
+    bits ^ (((bits as i32) >> 31) as u32 | 0x8000_0000)
+}
+
+impl Entry {
+    pub(crate) fn new(value: f32, row: u32) -> Self {
+        Entry(u64::from(ordered(value)) << 32 | u64::from(row))
+    }
+
+    /// Compares as the value does.
+    pub(crate) fn key(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    pub(crate) fn row(self) -> u32 {
+        self.0 as u32
+    }
+
+    pub(crate) fn value(self) -> f32 {
+        let key = self.key();
+        f32::from_bits(key ^ ((!key as i32 >> 31) as u32 | 0x8000_0000))
+    }
+
+    /// Key of zero: smaller keys are negative values, larger ones positive.
+    pub(crate) const ZERO_KEY: u32 = 0x8000_0000;
+}
+
+/// Items that are sorted at once: some ten milliseconds.
+const AT_ONCE: usize = 1 << 20;
+
+/// Sorts by value. Equal values come in any order: sums over them are exact, so the order cannot be seen.
+///
+/// # Errors
+/// [`crate::ErrorKind::Interrupted`]; the order is then any.
+pub(crate) fn sort_by_value(entries: &mut [Entry], control: &Control) -> Result<()> {
+    let Some((first, rest)) = entries.split_first() else { return Ok(()) };
+    // Columns of counts and flags often hold one value in small nodes.
+    if rest.iter().all(|e| e.key() == first.key()) {
+        return Ok(());
+    }
+    sort_in_pieces(entries, AT_ONCE, &Entry::cmp, control)
+}
+
+/// Sorts anything, not stably.
+///
+/// # Errors
+/// [`crate::ErrorKind::Interrupted`]; the order is then any.
+pub(crate) fn sort_by<T: Copy>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering, control: &Control) -> Result<()> {
+    sort_in_pieces(items, AT_ONCE, &order, control)
+}
+
+/// The first parts of a quicksort by hand, which looks at the flag between pieces of `at_once`.
+fn sort_in_pieces<T: Copy>(
+    mut items: &mut [T],
+    at_once: usize,
+    order: &impl Fn(&T, &T) -> Ordering,
+    control: &Control,
+) -> Result<()> {
+    while items.len() > at_once && !items.is_sorted_by(|a, b| order(a, b).is_le()) {
+        let pivot = middle_of_sample(items, order);
+        let mut n_below = partition(items, at_once, |item| order(item, &pivot).is_lt(), control)?;
+        if n_below == 0 {
+            // The pivot is the least: all that are equal to it are in their places then.
+            n_below = partition(items, at_once, |item| order(item, &pivot).is_le(), control)?;
+            items = &mut items[n_below..];
+            continue;
+        }
+        let (below, rest) = items.split_at_mut(n_below);
+        sort_in_pieces(below, at_once, order, control)?;
+        items = rest;
+    }
+    control.check()?;
+    items.sort_unstable_by(order);
+    Ok(())
+}
+
+/// Brings what is below to the front; returns its number.
+fn partition<T: Copy>(
+    items: &mut [T],
+    at_once: usize,
+    is_below: impl Fn(&T) -> bool,
+    control: &Control,
+) -> Result<usize> {
+    let mut n_below = 0;
+    for start in (0..items.len()).step_by(at_once) {
+        control.check()?;
+        for i in start..items.len().min(start + at_once) {
+            // Without a branch: which side an item takes cannot be foretold.
+            let below = is_below(&items[i]);
+            items.swap(n_below, i);
+            n_below += usize::from(below);
+        }
+    }
+    Ok(n_below)
+}
+
+/// The middle of some items that lie evenly among all.
+fn middle_of_sample<T: Copy>(items: &[T], order: &impl Fn(&T, &T) -> Ordering) -> T {
+    const SAMPLE: usize = 255;
+    let mut sample: [T; SAMPLE] = std::array::from_fn(|i| items[i * (items.len() / SAMPLE)]);
+    sample.sort_unstable_by(order);
+    sample[SAMPLE / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn words_order_as_values_and_give_them_back(a in -1e38f32..1e38, b in prop::num::f32::NORMAL | prop::num::f32::SUBNORMAL, i: u32) {
+            let (ea, eb) = (Entry::new(a, i), Entry::new(b, i));
+            prop_assert_eq!(ea.value(), a);
+            prop_assert_eq!(eb.value().to_bits(), b.to_bits());
+            prop_assert_eq!(ea.row(), i);
+            prop_assert_eq!(ea.key() < eb.key(), a < b);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn long_columns_are_sorted_in_pieces(values in prop::collection::vec((-3i8..4, 0u8..3), 256..3000), at_once in 255usize..600, turn in 0u8..3) {
+            let value = |&(value, kind): &(i8, u8)| if kind == 0 { f32::from(value) } else { f32::from(value) * 0.37 + f32::from(kind) };
+            let mut entries: Vec<Entry> = values.iter().zip(0..).map(|(v, row)| Entry::new(value(v), row)).collect();
+            let mut expected = entries.clone();
+            expected.sort();
+            if turn > 0 {
+                entries.sort();
+            }
+            if turn > 1 {
+                entries.reverse();
+            }
+            sort_in_pieces(&mut entries, at_once, &Entry::cmp, &Control::default()).unwrap();
+            prop_assert_eq!(entries, expected);
+            // Many that are equal.
+            let mut numbers: Vec<f64> = values.iter().map(|v| f64::from(v.0)).collect();
+            let mut expected = numbers.clone();
+            expected.sort_by(f64::total_cmp);
+            sort_in_pieces(&mut numbers, at_once, &f64::total_cmp, &Control::default()).unwrap();
+            prop_assert_eq!(numbers, expected);
+        }
+    }
+
+    #[test]
+    fn a_raised_flag_ends_the_sorting() {
+        let control = Control::default();
+        control.stop();
+        let mut entries: Vec<Entry> = (0..1000).map(|row| Entry::new(row as f32 % 7.0, row)).collect();
+        assert_eq!(sort_by_value(&mut entries, &control).unwrap_err().kind(), &crate::ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn both_zeros_have_the_zero_key() {
+        assert_eq!(Entry::new(0.0, 3).key(), Entry::ZERO_KEY);
+        assert_eq!(Entry::new(-0.0, 3).key(), Entry::ZERO_KEY);
+        assert!(Entry::new(-f32::MIN_POSITIVE / 4.0, 0).key() < Entry::ZERO_KEY);
+    }
+}

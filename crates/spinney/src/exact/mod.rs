@@ -1,0 +1,27 @@
+//! Arithmetic whose results do not depend on the order of addition.
+//!
+//! Floats are rounded to a *grid*, the multiples of a *spacing* that is a power of two, fine enough for what they are and
+//! coarse enough that sums of all of them have no more bits than float64; or they become whole numbers, as *fixed-point*
+//! numbers. Then rows may be added in any order, by any number of threads or workers.
+//!
+//! | module | what |
+//! |---|---|
+//! | `power` | powers of two that neither overflow nor vanish, and the exponents of numbers |
+//! | `grid` | rounding to the multiples of a spacing; which one suits a bound and a total weight |
+//! | `fixed_point` | numbers as whole numbers, and back |
+//! | `sums` | weighted sums in float64 |
+//! | `mean` | the weighted mean |
+//! | `reduce` | where rows of several workers are added or compared |
+
+mod fixed_point;
+mod grid;
+mod mean;
+mod power;
+pub(crate) mod reduce;
+mod sums;
+
+pub(crate) use fixed_point::FixedPoint;
+pub(crate) use grid::{Grid, GridFloat};
+pub(crate) use mean::{exact_mean, exact_mean_of_all};
+pub(crate) use power::{PowerOfTwo, exponent_above, lowest_bit};
+pub(crate) use sums::{bits_left, weighted_sum};

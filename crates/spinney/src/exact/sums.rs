@@ -1,0 +1,81 @@
+//! Weighted sums in float64 whose order cannot be seen.
+
+use super::{Grid, exponent_above, lowest_bit};
+
+/// Weights are counted in 64ths, as [`crate::data::weights`] keeps them; in finer units where they are finer. Not in coarser
+/// ones: four rows of weight 1 must be rounded as two of weight 2.
+const UNIT: i32 = -6;
+/// Terms keep at least this many bits in each part of a sum: enough for 2²⁶ rows.
+const FEWEST_BITS: i32 = 20;
+/// Where weights leave fewer, sums cannot be exact, and terms keep this many.
+const ROUNDED_BITS: i32 = 30;
+
+/// Bits that are left to a term when terms times weights are summed in float64: 52 less those of the total weight.
+pub(crate) fn bits_left(weights: &[f64]) -> i32 {
+    let unit = weights.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).fold(UNIT, i32::min);
+    let total: f64 = weights.iter().sum();
+    let bits = if total == 0.0 { 52 } else { 52 - (exponent_above(total) - unit) };
+    if bits >= FEWEST_BITS { bits } else { ROUNDED_BITS }
+}
+
+/// Σ w x. Terms are split in two parts on grids, each summed exactly: while weights are multiples of 1/64 and their total is
+/// below 2²⁶, the order cannot be seen, a row of weight 2 is two rows, and one of weight 0 is none, whatever its term.
+pub(crate) fn weighted_sum(weights: &[f64], terms: &[f64]) -> f64 {
+    let there = || weights.iter().zip(terms).filter(|(w, _)| **w > 0.0).map(|(&w, &x)| (w, x));
+    let bound = there().fold(0.0, |bound: f64, (_, x)| if x.is_nan() { f64::NAN } else { bound.max(x.abs()) });
+    if bound == 0.0 {
+        return 0.0;
+    }
+    if !bound.is_finite() || there().any(|(_, x)| x.is_nan()) {
+        return there().map(|(w, x)| w * x).sum();
+    }
+    let (coarse, fine) = Grid::pair(bound, bits_left(weights));
+    let (mut high, mut low) = (0.0, 0.0);
+    for (w, x) in there() {
+        let rounded = coarse.round(x);
+        high += w * rounded;
+        low += w * fine.round(x - rounded);
+    }
+    high + low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn bits_are_counted_from_the_lowest_of_all_weights() {
+        assert_eq!((bits_left(&[1.0; 4]), bits_left(&[2.0, 2.0]), bits_left(&[0.25, 0.75, 3.0])), (43, 43, 43));
+        assert_eq!((bits_left(&[0.125; 8]), bits_left(&[1.0 / 128.0, 1.0])), (45, 44));
+        assert_eq!((bits_left(&[0.1]), bits_left(&[0.0])), (ROUNDED_BITS, 52));
+    }
+
+    proptest! {
+        #[test]
+        fn neither_order_nor_repetition_nor_zero_weights_can_be_seen(
+            rows in prop::collection::vec((0u8..4, -300f64..300.0, -1e3f64..1e3), 1..40), scale in prop::sample::select(vec![1.0, 0.25, 1024.0]),
+            narrow in any::<bool>(),
+        ) {
+            let rows: Vec<(f64, f64)> = rows.into_iter()
+                .map(|(w, e, m)| (f64::from(w) * scale, if narrow { m } else { m * 10f64.powf(e / 3.0) })).collect();
+            let (w, x): (Vec<f64>, Vec<f64>) = rows.iter().copied().unzip();
+            let sum = weighted_sum(&w, &x);
+            let (w, x): (Vec<f64>, Vec<f64>) = rows.iter().rev()
+                .flat_map(|&(w, x)| std::iter::repeat_n((scale, x), (w / scale) as usize)).unzip();
+            prop_assert_eq!(sum.to_bits(), weighted_sum(&w, &x).to_bits());
+            let largest = x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+            let plain: f64 = w.iter().zip(&x).map(|(w, x)| w * x).sum();
+            prop_assert!((sum - plain).abs() <= 1e-13 * largest * scale * 40.0, "{sum} {plain}");
+        }
+    }
+
+    #[test]
+    fn hostile_terms_are_summed_all_the_same() {
+        assert_eq!(weighted_sum(&[0.0, 1.0], &[f64::NAN, 2.0]), 2.0);
+        assert!(weighted_sum(&[1.0, 1.0], &[f64::NAN, 2.0]).is_nan());
+        assert_eq!(weighted_sum(&[1.0], &[f64::INFINITY]), f64::INFINITY);
+        assert_eq!(weighted_sum(&[1.0, 1.0], &[1e307, 1e307]), 2e307);
+        assert_eq!(weighted_sum(&[1.0, 1.0], &[5e-324, 5e-324]), 1e-323);
+    }
+}

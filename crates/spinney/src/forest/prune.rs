@@ -1,0 +1,36 @@
+//! Pruning of every tree by itself, on all threads.
+
+use super::Forest;
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::rounds::side_by_side;
+use crate::tree::prune::check_alpha;
+use crate::tree::reduced_error::HeldOut;
+
+impl Forest {
+    /// Every tree [pruned](crate::Tree::pruned) by itself, on `control.n_threads()` threads.
+    ///
+    /// # Errors
+    /// As [`crate::Tree::pruned`].
+    pub fn pruned(&self, ccp_alpha: f64, control: &Control) -> Result<Forest> {
+        check_alpha(ccp_alpha)?;
+        if ccp_alpha == 0.0 {
+            return Ok(self.clone());
+        }
+        let trees = side_by_side(self.n_trees(), control, |i| Ok(self.trees[i].pruned(ccp_alpha, control)?.into()))?;
+        Ok(Forest { n_features: self.n_features, outputs: self.outputs.clone(), trees })
+    }
+
+    /// Every tree [pruned](crate::Tree::prune_reduced_error) by itself, on `control.n_threads()` threads.
+    ///
+    /// # Errors
+    /// As [`crate::Tree::prune_reduced_error`].
+    pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Forest> {
+        let data = data.into();
+        let held_out = HeldOut::new(self.n_features, &self.outputs, &data, control)?;
+        let one = control.on_one_thread();
+        let trees = side_by_side(self.n_trees(), control, |i| Ok(held_out.prune(&self.trees[i], &one)?.into()))?;
+        Ok(Forest { n_features: self.n_features, outputs: self.outputs.clone(), trees })
+    }
+}

@@ -1,0 +1,61 @@
+//! |y − f|.
+
+use super::column::ColumnLoss;
+use super::newton::Regularization;
+use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, ROWS};
+use crate::control::Control;
+use crate::error::{Result, try_collected, try_with_capacity};
+use crate::exact::{Grid, bits_left};
+use crate::loss::line_search::{LineSearch, weighted_median};
+
+/// The absolute error.
+#[derive(Clone, Copy, Debug)]
+pub struct AbsoluteError;
+
+impl Loss for AbsoluteError {
+    fn domain(&self) -> Domain {
+        Domain::Numbers
+    }
+
+    fn bounds(&self) -> Option<Bounds> {
+        Some(Bounds { gradient: 1.0, curvature: 0.0 })
+    }
+
+    fn value(&self, y: f64, score: f64) -> f64 {
+        (y - score).abs()
+    }
+
+    /// The sign of y − f; 0 at 0.
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        let r = y - score;
+        if r == 0.0 { 0.0 } else { r.signum() }
+    }
+
+    fn curvature(&self, _: f64, _: f64) -> f64 {
+        0.0
+    }
+
+    /// The lower weighted median.
+    fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
+        let mut pairs = try_collected(ROWS, y.iter().copied().zip(weights.iter().copied()))?;
+        weighted_median(&mut pairs, control)
+    }
+
+    /// The lower median of r / g with weights w |g|; 0 where no row moves.
+    fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
+        let grid = Grid::with_bits(problem.largest_direction(), bits_left(problem.weights));
+        let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
+        let mut pairs = try_with_capacity(ROWS, problem.y.len())?;
+        pairs.extend(problem.moving().map(|(y, f, g, w)| (ratio(y, f, g), w * grid.round(g.abs()))));
+        problem.unless_worse(self, weighted_median(&mut pairs, problem.control)?)
+    }
+}
+
+impl ColumnLoss for AbsoluteError {
+    /// The lower weighted median of the residuals, however far it is.
+    fn leaf_value(&self, problem: &LineProblem<'_>, _: Regularization, _: LineSearch) -> Result<f64> {
+        let residuals = problem.y.iter().zip(problem.scores).map(|(y, f)| y - f);
+        let mut pairs = try_collected(ROWS, residuals.zip(problem.weights.iter().copied()))?;
+        weighted_median(&mut pairs, problem.control)
+    }
+}

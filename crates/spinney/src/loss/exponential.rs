@@ -1,0 +1,61 @@
+//! e^(−yf), y = ±1.
+
+use super::column::ColumnLoss;
+use super::{Domain, LineProblem, Link, Loss, half_log_odds};
+use crate::control::Control;
+use crate::data::Outputs;
+use crate::error::Result;
+use crate::loss::line_search::{LineSearch, newton_or_brent};
+
+/// Exponential loss. Where −yf is above 80 it goes on as its tangent: gradients fit float32, and sums of their squares
+/// float64.
+#[derive(Clone, Copy, Debug)]
+pub struct Exponential;
+
+/// Largest exponent: e^80 is 5.5·10³⁴.
+pub(crate) const LARGEST_EXPONENT: f64 = 80.0;
+
+impl Loss for Exponential {
+    fn domain(&self) -> Domain {
+        Domain::Signs
+    }
+
+    fn value(&self, y: f64, score: f64) -> f64 {
+        let exponent = -y * score;
+        let clipped = exponent.min(LARGEST_EXPONENT);
+        clipped.exp() * (1.0 + (exponent - clipped))
+    }
+
+    /// y e^(−yf).
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        y * self.curvature(y, score)
+    }
+
+    /// e^(−yf). Along the tangent it stays e^80, which bounds the loss from above: Newton steps still descend.
+    fn curvature(&self, y: f64, score: f64) -> f64 {
+        (-y * score).min(LARGEST_EXPONENT).exp().max(f64::MIN_POSITIVE)
+    }
+
+    /// ½ log(W₊ / W₋), as for the logistic loss.
+    fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
+        Ok(half_log_odds(y, weights))
+    }
+
+    /// |ℓ'''| ≤ ℓ''.
+    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
+        // On the tangent the curvature is a bound alone, and Newton would settle short of the minimum.
+        let is_far = problem.moving().any(|(y, f, _, _)| -y * f > LARGEST_EXPONENT);
+        let search = if is_far { LineSearch::Brent } else { search };
+        newton_or_brent(self, problem, problem.largest_direction(), search)
+    }
+}
+
+impl ColumnLoss for Exponential {
+    fn has_curvature(&self) -> bool {
+        true
+    }
+
+    fn link(&self, outputs: &Outputs) -> Link {
+        Link::of_half_log_odds(outputs)
+    }
+}

@@ -1,0 +1,164 @@
+//! Exponentials of rows of scores: one for each class, in lanes, with the same bits on any registers.
+
+use super::float::Float;
+use super::vector::{Eight, LANES};
+
+/// e^x for x ≤ 0, to 4·10⁻¹⁶; below −700 that of −700, which is nothing beside 1 and no denormal number.
+///
+/// x = n ln 2 + r with |r| ≤ ½ ln 2, and the Taylor series of e^r up to r¹²: the next term is below 2·10⁻¹⁶.
+#[inline(always)]
+pub(crate) fn exp(x: f64) -> f64 {
+    const FAR: f64 = -700.0;
+    /// Adding it rounds to a whole number, which is then in the low bits.
+    const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
+    /// ln 2 in two parts; products of the first with whole numbers below 2¹¹ are exact.
+    const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
+    /// 1/k!.
+    const C: [f64; 13] = {
+        let mut c = [1.0; 13];
+        let mut k = 1;
+        while k < 13 {
+            c[k] = c[k - 1] / k as f64;
+            k += 1;
+        }
+        c
+    };
+    let x = if x > FAR { x } else { FAR };
+    let shifted = x * std::f64::consts::LOG2_E + ROUND;
+    let n = shifted - ROUND;
+    let r = (x - n * LN_2[0]) - n * LN_2[1];
+    // In pairs, so that fewer operations wait for each other.
+    let r2 = r * r;
+    let r4 = r2 * r2;
+    let low = (C[2] + C[3] * r) + (C[4] + C[5] * r) * r2;
+    let high = ((C[6] + C[7] * r) + (C[8] + C[9] * r) * r2) + ((C[10] + C[11] * r) + C[12] * r2) * r4;
+    let mantissa = 1.0 + (r + r2 * (low + high * r4));
+    f64::from_bits(mantissa.to_bits().wrapping_add(shifted.to_bits() << 52))
+}
+
+#[inline(always)]
+pub(super) fn largest<T: Float>(scores: &[T]) -> f64 {
+    let larger = |a: f64, b: f64| if a > b { a } else { b };
+    let mut most = [f64::NEG_INFINITY; LANES];
+    let (eights, rest) = scores.as_chunks::<LANES>();
+    for eight in eights {
+        for lane in 0..LANES {
+            most[lane] = larger(eight[lane].to_f64(), most[lane]);
+        }
+    }
+    for (lane, score) in rest.iter().enumerate() {
+        most[lane] = larger(score.to_f64(), most[lane]);
+    }
+    let [a, b, c, d, e, f, g, h] = most;
+    larger(larger(larger(a, b), larger(c, d)), larger(larger(e, f), larger(g, h)))
+}
+
+/// Writes e^(f − most) for the scores, and returns their sum.
+#[inline(always)]
+fn exponentials<T: Float>(scores: &[T], most: f64, out: &mut [T]) -> f64 {
+    let mut sums = [0.0; LANES];
+    let (eights, rest) = scores.as_chunks::<LANES>();
+    let (out, out_rest) = out.as_chunks_mut::<LANES>();
+    for (scores, out) in eights.iter().zip(out) {
+        for lane in 0..LANES {
+            let e = exp(scores[lane].to_f64() - most);
+            sums[lane] += e;
+            out[lane] = T::from_f64(e);
+        }
+    }
+    for (lane, (score, out)) in rest.iter().zip(out_rest).enumerate() {
+        let e = exp(score.to_f64() - most);
+        sums[lane] += e;
+        *out = T::from_f64(e);
+    }
+    Eight(sums).total()
+}
+
+/// The same sum alone.
+#[inline(always)]
+fn sum_of_exponentials<T: Float>(scores: &[T], most: f64) -> f64 {
+    let mut sums = [0.0; LANES];
+    let (eights, rest) = scores.as_chunks::<LANES>();
+    for scores in eights {
+        for lane in 0..LANES {
+            sums[lane] += exp(scores[lane].to_f64() - most);
+        }
+    }
+    for (lane, score) in rest.iter().enumerate() {
+        sums[lane] += exp(score.to_f64() - most);
+    }
+    Eight(sums).total()
+}
+
+/// What a row's loss and probabilities are made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowSums {
+    /// Of the scores.
+    most: f64,
+    own_score: f64,
+    /// e^(f − most) of the class that is on.
+    pub(super) own: f64,
+    /// The sum over the other classes: 1 − p would lose all digits of a small rest.
+    pub(super) others: f64,
+}
+
+impl RowSums {
+    /// Writes e^(f − most) for the other classes, and 0 for the one that is on.
+    #[inline(always)]
+    pub(super) fn write<T: Float>(class: usize, scores: &[T], out: &mut [T]) -> RowSums {
+        let (most, own_score) = (largest(scores), scores[class].to_f64());
+        let (before, after) = out.split_at_mut(class);
+        let others =
+            exponentials(&scores[..class], most, before) + exponentials(&scores[class + 1..], most, &mut after[1..]);
+        after[0] = T::from_f64(0.0);
+        RowSums { most, own_score, own: exp(own_score - most), others }
+    }
+
+    /// As [`RowSums::write`], which it is to the bit, without writing.
+    #[inline(always)]
+    pub(super) fn of<T: Float>(class: usize, scores: &[T]) -> RowSums {
+        let (most, own_score) = (largest(scores), scores[class].to_f64());
+        let others = sum_of_exponentials(&scores[..class], most) + sum_of_exponentials(&scores[class + 1..], most);
+        RowSums { most, own_score, own: exp(own_score - most), others }
+    }
+
+    /// log(1 + Σ e^(f_k − f_y)) over the other classes, which keeps the digits of a small one.
+    #[inline(always)]
+    pub(super) fn loss(&self) -> f64 {
+        if self.own_score == self.most {
+            self.others.ln_1p()
+        } else {
+            self.most - self.own_score + (self.others + self.own).ln()
+        }
+    }
+
+    /// 1 / Σ e^(f − most) over all classes.
+    #[inline(always)]
+    pub(super) fn inverse(&self) -> f64 {
+        1.0 / (self.own + self.others)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::vector::vectorised;
+
+    #[test]
+    fn exponentials_are_right_to_the_last_bits_on_any_registers() {
+        let x: Vec<f64> = (0..=1_500_000).map(|k| -k as f64 * 5e-4).collect();
+        let (mut wide, mut narrow) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        let sum = vectorised(
+            #[inline(always)]
+            || exponentials(&x, 0.0, &mut wide),
+        );
+        assert_eq!(sum.to_bits(), exponentials(&x, 0.0, &mut narrow).to_bits());
+        assert_eq!(sum.to_bits(), sum_of_exponentials(&x, 0.0).to_bits());
+        assert_eq!(wide, narrow);
+        for (&x, found) in x.iter().zip(wide) {
+            let truth = x.max(-700.0).exp();
+            assert!((found - truth).abs() <= 4e-16 * truth, "{x} {found:e} {truth:e}");
+        }
+        assert_eq!((exp(0.0), exp(-0.0)), (1.0, 1.0));
+    }
+}

@@ -1,0 +1,43 @@
+//! Half the gamma deviance of positive numbers, whose mean is e^f: y e^(−f) + f − ln y − 1, 0 at its minimum f = ln y. It
+//! sees ratios alone: y and predictions in other units have the same deviance.
+//!
+//! Source: McCullagh and Nelder, *Generalized linear models* (1989).
+
+use super::log_link::{self, Deviance, LARGEST_EXPONENT, exp, slope_of_exp};
+use super::{Domain, Loss};
+use crate::control::Control;
+use crate::error::Result;
+
+/// Half the gamma deviance, by the logarithm of the mean.
+#[derive(Clone, Copy, Debug)]
+pub struct Gamma;
+
+impl Loss for Gamma {
+    fn domain(&self) -> Domain {
+        Domain::Positive
+    }
+
+    /// With t = ln y − f: e^t − 1 − t.
+    fn value(&self, y: f64, score: f64) -> f64 {
+        let t = y.ln() - score;
+        if t <= LARGEST_EXPONENT { t.exp_m1() - t } else { exp(t) - (1.0 + t) }
+    }
+
+    /// y e^(−f) − 1.
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        let t = y.ln() - score;
+        if t <= LARGEST_EXPONENT { t.exp_m1() } else { slope_of_exp(t) }
+    }
+
+    /// y e^(−f).
+    fn curvature(&self, y: f64, score: f64) -> f64 {
+        slope_of_exp(y.ln() - score)
+    }
+
+    /// The logarithm of the weighted mean.
+    fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
+        Ok(log_link::start(y, weights))
+    }
+}
+
+impl Deviance for Gamma {}

@@ -1,0 +1,455 @@
+//! Minimisation along a line: Newton, Brent, medians and kinks.
+//!
+//! # Newton without values
+//!
+//! φ(ρ) is a sum of losses along a line, convex, with |φ'''| ≤ M φ'' (it is *self-concordant* in the general sense of
+//! Bach, 2010). Then for a step of length Δ against the slope
+//!
+//! ```text
+//! φ(ρ ± Δ) ≤ φ(ρ) − |φ'| Δ + φ'' Δ² ω(MΔ),   ω(t) = (e^t − t − 1) / t²
+//! ```
+//!
+//! and the Δ with the least bound is ln(1 + M|φ'|/φ'') / M. It needs no value of the loss, cannot raise it, cannot pass the
+//! minimum, and near the minimum is Newton's step |φ'|/φ'' up to a relative error of M|φ'|/2φ'': convergence is quadratic.
+//! Newton's own step lowers the bound while M|φ'|/φ'' ≤ 1.79, where ω = 1; within that and within the bracket of slopes seen
+//! so far it is taken instead.
+//!
+//! # Slopes
+//!
+//! A convex function is least where its slope changes its sign, kink or not, and signs of slopes tell that place to the
+//! last bit where values tell half of the digits. Losses that Newton cannot finish are searched so. Directions that separate
+//! labels have slopes that never change their sign: they are followed until the slope has shrunk to 10⁻⁸.
+
+use super::{LARGEST_STEP, LineProblem, Loss};
+use crate::control::Control;
+use crate::data::sort::sort_by;
+use crate::error::Result;
+
+/// How steps are searched that have no closed form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LineSearch {
+    /// Safeguarded Newton.
+    #[default]
+    Newton,
+    /// Brent's parabolas and golden sections.
+    Brent,
+}
+
+/// A step of this relative error is done.
+const SEARCHED: f64 = 1e-7;
+const MOST_ROUNDS: u32 = 100;
+/// The largest t with ω(t) ≤ 1: Newton's step is certain not to raise the loss.
+const CERTAIN: f64 = 1.79;
+/// Up to this t = M|φ'|/φ'' the distance to the minimum after Newton's step is at most t |φ'|/φ'': from
+/// |φ'(ρ+Δ)| ≤ φ'' (e^t − t − 1)/M and φ''(ρ+Δ) ≥ φ'' e^−t, with twice the leading term t²/2M for what follows.
+const QUADRATIC: f64 = 0.25;
+
+/// Safeguarded Newton, fed with derivatives from outside. No point has a higher loss than the one before.
+#[derive(Clone, Copy, Debug)]
+struct Newton {
+    /// M ≥ |φ'''|/φ'': for the logistic loss 2·max|g|, for the exponential max|g|, 0 for squares.
+    reach: f64,
+    point: f64,
+    /// The slope is negative below the first and positive above the second.
+    bracket: (f64, f64),
+}
+
+impl Newton {
+    fn new(reach: f64) -> Self {
+        Newton { reach, point: 0.0, bracket: (-LARGEST_STEP, LARGEST_STEP) }
+    }
+
+    /// Moves on from a point with this slope and curvature, and tells whether the search has ended.
+    fn step(&mut self, slope: f64, curvature: f64) -> bool {
+        if slope == 0.0 || !slope.is_finite() || !curvature.is_finite() {
+            return true;
+        }
+        let Newton { reach, point, bracket } = self;
+        let end = if slope < 0.0 { &mut bracket.0 } else { &mut bracket.1 };
+        *end = *point;
+        // A curvature that vanished is below the smallest number: a shorter step than the true one.
+        let newton = (slope.abs() / curvature.max(f64::MIN_POSITIVE)).min(f64::MAX);
+        let t = (*reach * newton).min(f64::MAX);
+        // For the least t the quotient would be 0/0.
+        let damped = if t < f64::EPSILON { newton } else { newton * (t.ln_1p() / t) };
+        let at = |length: f64| (*point - slope.signum() * length).clamp(-LARGEST_STEP, LARGEST_STEP);
+        let plain = at(newton);
+        let is_plain = t <= CERTAIN && bracket.0 <= plain && plain <= bracket.1;
+        let next = if is_plain { plain } else { at(damped) };
+        let is_near = t <= QUADRATIC && t * newton <= SEARCHED * next.abs();
+        let moved = next != *point;
+        *point = next;
+        is_near || !moved || next.abs() == LARGEST_STEP
+    }
+}
+
+/// The step of a loss with |ℓ'''| ≤ `reach`/max|g| · ℓ'': Newton, and Brent for what is left when the minimum is far out.
+pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
+    loss: &L,
+    problem: &LineProblem<'_>,
+    reach: f64,
+    search: LineSearch,
+) -> Result<f64> {
+    if reach == 0.0 {
+        return Ok(0.0);
+    }
+    let slopes = Slopes::new(loss, problem)?;
+    if slopes.is_separable {
+        return problem.unless_worse(loss, slopes.end(SETTLED_PLACE)?);
+    }
+    if search == LineSearch::Brent {
+        let step = brent(|step| problem.loss(loss, step), (-LARGEST_STEP, LARGEST_STEP))?;
+        return problem.unless_worse(loss, step);
+    }
+    let mut newton = Newton::new(reach);
+    let mut has_ended = false;
+    for _ in 0..MOST_ROUNDS {
+        let (slope, curvature) = problem.derivatives(loss, newton.point)?;
+        has_ended = newton.step(slope, curvature);
+        if has_ended {
+            break;
+        }
+    }
+    if !has_ended {
+        let further = brent(|step| problem.loss(loss, step), newton.bracket)?;
+        if problem.loss(loss, further)? < problem.loss(loss, newton.point)? {
+            return problem.unless_worse(loss, further);
+        }
+    }
+    problem.unless_worse(loss, newton.point)
+}
+
+/// Halvings of a step that raises the loss: at a kink no number of them is enough.
+const MOST_HALVINGS: i32 = 10;
+/// No score is searched further away than targets may be.
+const LARGEST_MOVE: f64 = 1e150;
+
+/// The step of any convex loss: Newton steps, halved until the value falls, or Brent if asked; and where that does not end at
+/// a flat place with curvature around it, the place where the slope changes its sign.
+pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
+    let slopes = Slopes::new(loss, problem)?.reaching_as_far_as_it_falls()?;
+    if slopes.first == 0.0 {
+        return Ok(0.0);
+    }
+    if slopes.is_separable {
+        return problem.unless_worse(loss, slopes.end(0.0)?);
+    }
+    let reach = slopes.reach;
+    let step = match search {
+        LineSearch::Newton => halved_newton(loss, problem, reach)?,
+        LineSearch::Brent => brent(|step| problem.loss(loss, step), (-reach, reach))?,
+    };
+    let (slope, curvature) = problem.derivatives(loss, step)?;
+    // Newton's step is lost beside `step`. At a kink slopes are too large for that.
+    let is_flat = slope == 0.0 || (curvature > 0.0 && slope.abs() <= SEARCHED * curvature * step.abs());
+    if is_flat {
+        return problem.unless_worse(loss, step);
+    }
+    let end = slopes.end(0.0)?;
+    // The loss may not be convex after all.
+    problem.unless_worse(loss, if problem.loss(loss, end)? <= problem.loss(loss, step)? { end } else { step })
+}
+
+fn halved_newton<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, reach: f64) -> Result<f64> {
+    let (mut step, mut value) = (0.0f64, problem.loss(loss, 0.0)?);
+    for _ in 0..MOST_ROUNDS {
+        let (slope, curvature) = problem.derivatives(loss, step)?;
+        if !(slope != 0.0 && curvature > 0.0 && slope.is_finite() && curvature.is_finite()) {
+            break;
+        }
+        let whole = (step - slope / curvature).clamp(-reach, reach) - step;
+        let lower = |halvings| -> Result<Option<(f64, f64)>> {
+            let next = step + whole * 0.5f64.powi(halvings);
+            let next_value = problem.loss(loss, next)?;
+            Ok((next_value < value).then_some((next, next_value)))
+        };
+        let first = (0..MOST_HALVINGS).find_map(|halvings| lower(halvings).transpose());
+        let Some((next, next_value)) = first.transpose()? else { break };
+        let change = (next - step).abs();
+        (step, value) = (next, next_value);
+        if change <= SEARCHED * step.abs() {
+            break;
+        }
+    }
+    Ok(step)
+}
+
+/// The share of the slope at 0 at which the search of a separable direction settles.
+pub(super) const SETTLED: f64 = 1e-8;
+/// Where a separable direction is left need not be known better.
+const SETTLED_PLACE: f64 = 1e-3;
+
+/// A convex loss along a line, as its slopes tell it.
+///
+/// The line is *separable* if no row's loss rises on it, from 0 to the end that it falls towards: labels are parted, and a
+/// loss with an asymptote has its minimum at infinity. What there is to gain is gained long before the bound on steps: the
+/// search settles where the slope has shrunk to 10⁻⁸ of what it is at 0. The loss left on the table is at most that
+/// slope times the rest of the line.
+#[derive(Debug)]
+struct Slopes<'p, L: ?Sized> {
+    loss: &'p L,
+    problem: &'p LineProblem<'p>,
+    /// At 0.
+    first: f64,
+    /// No place that is looked at is further from 0.
+    reach: f64,
+    is_separable: bool,
+}
+
+impl<'p, L: Loss + ?Sized> Slopes<'p, L> {
+    /// Of the line as far as [`LARGEST_STEP`].
+    fn new(loss: &'p L, problem: &'p LineProblem<'p>) -> Result<Self> {
+        let mut slopes = Slopes { loss, problem, first: 0.0, reach: LARGEST_STEP, is_separable: false };
+        slopes.first = slopes.at(0.0)?;
+        slopes.is_separable = slopes.is_separable();
+        Ok(slopes)
+    }
+
+    /// The line as far as the data ask for: a thousand times further while the loss still falls at its end.
+    fn reaching_as_far_as_it_falls(mut self) -> Result<Self> {
+        let longest = LARGEST_MOVE / self.problem.largest_direction();
+        while self.reach * LARGEST_STEP <= longest && self.is_before(self.reach)? {
+            self.reach *= LARGEST_STEP;
+            self.is_separable = self.is_separable();
+        }
+        Ok(self)
+    }
+
+    fn is_separable(&self) -> bool {
+        let last = -self.first.signum() * self.reach;
+        let falls = |(y, f, g, _): (f64, f64, f64, f64)| last * g * self.loss.negative_gradient(y, f + last * g) >= 0.0;
+        self.first != 0.0 && self.problem.moving().all(falls)
+    }
+
+    /// Whether the minimum, or the place where a separable line settles, is further ahead than `length`.
+    fn is_before(&self, length: f64) -> Result<bool> {
+        let ahead = -self.first.signum();
+        let enough = if self.is_separable { -SETTLED * self.first.abs() } else { 0.0 };
+        Ok(ahead * self.at(ahead * length)? < enough)
+    }
+
+    fn at(&self, step: f64) -> Result<f64> {
+        Ok(-self.problem.sum(|y, f, g| g * self.loss.negative_gradient(y, f + step * g))?)
+    }
+
+    /// Where the slope changes its sign, or settles if the line is separable: to the last bit, or to a relative `tolerance`.
+    /// Slopes rise, so that it is found by halving; what is halved are bits of numbers, which lie in the order of the
+    /// numbers: 62 halvings find any place, however near to 0.
+    fn end(&self, tolerance: f64) -> Result<f64> {
+        // Also for no number.
+        if self.first == 0.0 || self.first.is_nan() {
+            return Ok(0.0);
+        }
+        let ahead = -self.first.signum();
+        let (mut low, mut high) = (0.0f64, self.reach);
+        if self.is_before(high)? {
+            return Ok(ahead * high);
+        }
+        while high - low > tolerance * high {
+            let mid = f64::from_bits(low.to_bits().midpoint(high.to_bits()));
+            if mid == low {
+                break;
+            }
+            *(if self.is_before(mid)? { &mut low } else { &mut high }) = mid;
+        }
+        // Neighbours, with a kink between them.
+        let [near, far] = [low, high].map(|length| ahead * length);
+        let value = |step| self.problem.loss(self.loss, step);
+        Ok(if !self.is_separable && value(near)? < value(far)? { near } else { far })
+    }
+}
+
+/// Brent's `localmin` (Algorithms for Minimization without Derivatives, 1973, chapter 5): a minimum of a unimodal function
+/// between two bounds, to about half the digits of its place, which is all that values can tell.
+pub(crate) fn brent(mut f: impl FnMut(f64) -> Result<f64>, (mut low, mut high): (f64, f64)) -> Result<f64> {
+    const GOLDEN: f64 = 0.381_966_011_250_105_1;
+    /// Square root of the rounding error of values.
+    const RELATIVE: f64 = 1.5e-8;
+    /// So that places near 0 end: golden sections alone need 130 rounds from 2000 down to it.
+    const ABSOLUTE: f64 = 1e-24;
+    let mut best = low + GOLDEN * (high - low);
+    let (mut second, mut third) = (best, best);
+    let mut f_best = f(best)?;
+    let (mut f_second, mut f_third) = (f_best, f_best);
+    let (mut step, mut before) = (0.0f64, 0.0f64);
+    for _ in 0..300 {
+        let mid = 0.5 * (low + high);
+        let tolerance = RELATIVE * best.abs() + ABSOLUTE;
+        if (best - mid).abs() <= 2.0 * tolerance - 0.5 * (high - low) {
+            break;
+        }
+        let parabola = (before.abs() > tolerance).then(|| {
+            let r = (best - second) * (f_best - f_third);
+            let q = (best - third) * (f_best - f_second);
+            let p = (best - third) * q - (best - second) * r;
+            -p / (2.0 * (q - r))
+        });
+        let is_inside = |&p: &f64| p.abs() < (0.5 * before).abs() && low < best + p && best + p < high;
+        if let Some(p) = parabola.filter(is_inside) {
+            (before, step) = (step, p);
+            let place = best + step;
+            if place - low < 2.0 * tolerance || high - place < 2.0 * tolerance {
+                step = if best < mid { tolerance } else { -tolerance };
+            }
+        } else {
+            before = if best < mid { high - best } else { low - best };
+            step = GOLDEN * before;
+        }
+        let place = best + if step.abs() >= tolerance { step } else { tolerance.copysign(step) };
+        let value = f(place)?;
+        if value <= f_best {
+            *(if place < best { &mut high } else { &mut low }) = best;
+            (third, f_third, second, f_second, best, f_best) = (second, f_second, best, f_best, place, value);
+        } else {
+            *(if place < best { &mut low } else { &mut high }) = place;
+            if value <= f_second || second == best {
+                (third, f_third, second, f_second) = (second, f_second, place, value);
+            } else if value <= f_third || third == best || third == second {
+                (third, f_third) = (place, value);
+            }
+        }
+    }
+    // The bounds themselves are never tried within, and monotone functions end there.
+    for end in [low, high] {
+        let value = f(end)?;
+        if value < f_best {
+            (best, f_best) = (end, value);
+        }
+    }
+    Ok(best)
+}
+
+/// The least value with at least half of the weight at or below it; 0 for none. Sorts the pairs (value, weight).
+pub(crate) fn weighted_median(pairs: &mut [(f64, f64)], control: &Control) -> Result<f64> {
+    let half = 0.5 * pairs.iter().map(|p| p.1).sum::<f64>();
+    first_with_weight(half, pairs, control)
+}
+
+/// The least value with at least this weight, not all of which need be there, at or below it; 0 for none. Sorts the pairs
+/// (value, weight).
+pub(crate) fn first_with_weight(least: f64, pairs: &mut [(f64, f64)], control: &Control) -> Result<f64> {
+    sort_by(pairs, |a, b| a.0.total_cmp(&b.0), control)?;
+    let mut below = 0.0;
+    let found = pairs.iter().filter(|(_, w)| *w > 0.0).find(|(_, w)| {
+        below += w;
+        below >= least
+    });
+    Ok(found.or(pairs.iter().rfind(|(_, w)| *w > 0.0)).map_or(0.0, |p| p.0))
+}
+
+/// A place where the slope of a piecewise linear function grows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kink {
+    pub(crate) at: f64,
+    /// By how much, at least 0.
+    pub(crate) bend: f64,
+}
+
+/// The minimum nearest to 0, within ±1000, of a convex piecewise linear function whose slope is `first_slope` before all
+/// kinks, at most 0, and at least 0 after them. Sorts them.
+pub(crate) fn piecewise_linear_minimum(first_slope: f64, kinks: &mut [Kink], control: &Control) -> Result<f64> {
+    sort_by(kinks, |a, b| a.at.total_cmp(&b.at), control)?;
+    // Invariant: the slope is negative below `low`, and `slope` from there to the next kink.
+    let (mut slope, mut low, mut high) = (first_slope, f64::NEG_INFINITY, f64::INFINITY);
+    for kink in kinks.iter().filter(|k| k.bend > 0.0) {
+        let is_falling = slope < 0.0;
+        slope += kink.bend;
+        if is_falling {
+            low = kink.at;
+        }
+        if !is_falling || slope > 0.0 {
+            high = kink.at;
+            break;
+        }
+    }
+    Ok(0f64.max(low).min(high).clamp(-LARGEST_STEP, LARGEST_STEP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{Exponential, LogLoss};
+    use proptest::prelude::*;
+
+    type Line = Vec<(f64, f64, f64)>;
+
+    fn columns(line: &Line) -> (Vec<f64>, Vec<f64>, Vec<f64>, Vec<f64>) {
+        let of = |f: fn(&(f64, f64, f64)) -> f64| line.iter().map(f).collect();
+        (of(|r| r.0), of(|r| r.1), of(|r| r.2), of(|_| 1.0))
+    }
+
+    fn line(scale: f64) -> impl Strategy<Value = Line> {
+        let row = (prop::sample::select(vec![-1.0, 1.0]), -scale..scale, -2f64..2.0);
+        prop::collection::vec(row, 0..20)
+    }
+
+    proptest! {
+        #[test]
+        fn newton_never_rises(line in line(3.0), far in line(1e3)) {
+            for (loss, reach) in [(&LogLoss as &dyn Loss, 2.0), (&Exponential, 1.0)] {
+                for line in [&line, &far] {
+                    let (y, f, g, w) = columns(line);
+                    let problem = LineProblem { y: &y, scores: &f, direction: &g, weights: &w, control: &Control::default() };
+                    let mut newton = Newton::new(reach * problem.largest_direction());
+                    // The rounding of a score f + ρg, by |f| ε, changes its loss by `reach` times as much of itself.
+                    let largest = f.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
+                    let noise = 1e-14 + 4.0 * reach * largest * f64::EPSILON;
+                    let mut value = problem.loss(loss, 0.0).unwrap();
+                    for _ in 0..MOST_ROUNDS {
+                        let (slope, curvature) = problem.derivatives(loss, newton.point).unwrap();
+                        let has_ended = newton.step(slope, curvature);
+                        let next = problem.loss(loss, newton.point).unwrap();
+                        // Losses below the smallest normal number have few digits.
+                        prop_assert!(next <= value * (1.0 + noise) + f64::MIN_POSITIVE, "{value} then {next}");
+                        value = next;
+                        if has_ended {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn medians_have_half_of_the_weight_on_either_side(pairs in prop::collection::vec((-3i8..4, 0u8..4), 0..20)) {
+            let mut floats: Vec<(f64, f64)> = pairs.iter().map(|&(v, w)| (v.into(), w.into())).collect();
+            let median = weighted_median(&mut floats, &Control::default()).unwrap();
+            let mut all: Vec<i8> = pairs.iter().flat_map(|&(v, w)| std::iter::repeat_n(v, w.into())).collect();
+            all.sort_unstable();
+            prop_assert_eq!(median, all.get(all.len().saturating_sub(1) / 2).map_or(0.0, |&v| v.into()));
+        }
+    }
+
+    #[test]
+    fn squares_are_searched_in_one_round() {
+        for (slope, curvature, expected) in [(-6.0, 3.0, 2.0), (0.0, 1.0, 0.0), (1.0, 0.0, -LARGEST_STEP)] {
+            let mut newton = Newton::new(0.0);
+            assert!(newton.step(slope, curvature));
+            assert_eq!(newton.point, expected);
+        }
+    }
+
+    #[test]
+    fn brent_finds_minima_inside_and_at_the_bounds() {
+        for at in [0.0, 1e-9, -0.3, 700.0, 1000.0, -1000.0, 5000.0] {
+            let found = brent(|x| Ok((x - at).abs().powf(1.5)), (-1000.0, 1000.0)).unwrap();
+            let expected = at.clamp(-1000.0, 1000.0);
+            assert!((found - expected).abs() <= 1e-7 * expected.abs() + 1e-12, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn kinks_give_the_minimum_nearest_to_zero() {
+        let least = |first: f64, kinks: &[(f64, f64)]| {
+            let mut kinks: Vec<Kink> = kinks.iter().map(|&(at, bend)| Kink { at, bend }).collect();
+            piecewise_linear_minimum(first, &mut kinks, &Control::default()).unwrap()
+        };
+        assert_eq!(least(-1.0, &[(2.0, 2.0)]), 2.0);
+        assert_eq!(least(-1.0, &[(3.0, 1.0), (-2.0, 1.0)]), 0.0);
+        assert_eq!(least(-1.0, &[(3.0, 1.0), (2.0, 1.0)]), 2.0);
+        assert_eq!(least(-2.0, &[(-3.0, 1.0), (-2.0, 1.0), (-1.0, 1.0)]), -1.0);
+        assert_eq!((least(0.0, &[(-1.0, 1.0)]), least(0.0, &[(1.0, 1.0)]), least(0.0, &[])), (-1.0, 0.0, 0.0));
+        assert_eq!(least(-1.0, &[(1e6, 1.0)]), LARGEST_STEP);
+    }
+}

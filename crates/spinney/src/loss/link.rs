@@ -1,0 +1,203 @@
+//! What scores mean: the function that makes predictions of a row of scores.
+//!
+//! | link | prediction | of |
+//! |---|---|---|
+//! | identity | f | numbers |
+//! | log | e^f, at most the largest float64 | numbers |
+//! | margin | f: a score of labels or classes that is no probability | labels, classes |
+//! | share | f, but near 0 and 1 and beyond them bent back between the two | labels, classes |
+//! | logistic | 1 / (1 + e^(−2f)) | labels, two classes |
+//! | one against rest | the same, divided by the sum over the classes of an output | classes |
+//! | softmax | e^f, divided by the sum over the classes of an output | classes |
+
+use std::ops::Range;
+
+use super::log_loss::probability;
+use super::softmax;
+use crate::data::Outputs;
+use crate::data::targets::is_binary;
+
+/// What the scores of a model mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Link {
+    /// Predictions are the scores.
+    Identity,
+    /// e^f: the score is the logarithm of a number. Predictions are at most the largest float64.
+    Log,
+    /// Scores of labels or classes that are not probabilities.
+    Margin,
+    /// Scores are probabilities, but that they may leave [0, 1]: those within 10⁻³ of its ends or beyond them are bent
+    /// along a hyperbola, so that predictions rise with scores and stay between 0 and 1. Those of the classes of an output
+    /// are divided by their sum.
+    Share,
+    /// 1 / (1 + e^(−2f)): the score is half the log-odds of a label, or of the second of two classes.
+    Logistic,
+    /// The same of each class, divided by their sum over the classes of an output.
+    OneAgainstRest,
+    /// e^f, divided by their sum over the classes of an output.
+    Softmax,
+}
+
+impl Link {
+    /// Of losses whose scores are half the log-odds of −1 and +1.
+    pub(crate) fn of_half_log_odds(outputs: &Outputs) -> Self {
+        match outputs {
+            Outputs::Real { .. } => Link::Identity,
+            Outputs::Labels { .. } => Link::Logistic,
+            Outputs::Classes { n_classes } if is_binary(n_classes) => Link::Logistic,
+            Outputs::Classes { .. } => Link::OneAgainstRest,
+        }
+    }
+}
+
+/// The logarithm of the largest float64, rounded down.
+const LARGEST_LOG: f64 = 709.78;
+
+/// Distance from 0 and 1 at which shares begin to be bent.
+const BENT: f64 = 1e-3;
+
+/// A probability of a score that may leave [0, 1]: the score itself, but near the ends and beyond them branches of
+/// hyperbolas, so that probabilities are a rising and smooth function of scores, and rank as they do.
+fn share(score: f64) -> f64 {
+    let tail = |beyond: f64| BENT * BENT / (BENT + beyond);
+    if score < BENT {
+        tail(BENT - score)
+    } else if score > 1.0 - BENT {
+        1.0 - tail(score - (1.0 - BENT))
+    } else {
+        score
+    }
+}
+
+impl Link {
+    /// Whether predictions are probabilities, and not numbers or scores.
+    pub fn has_probabilities(self) -> bool {
+        match self {
+            Link::Identity | Link::Log | Link::Margin => false,
+            Link::Share | Link::Logistic | Link::OneAgainstRest | Link::Softmax => true,
+        }
+    }
+
+    /// Whether predictions are the scores.
+    pub(crate) fn is_identity(self) -> bool {
+        match self {
+            Link::Identity | Link::Margin => true,
+            Link::Log | Link::Share | Link::Logistic | Link::OneAgainstRest | Link::Softmax => false,
+        }
+    }
+
+    /// Whether scores are log-odds, halved of labels and two classes.
+    pub(crate) fn has_log_odds(self) -> bool {
+        match self {
+            Link::Identity | Link::Log | Link::Margin | Link::Share => false,
+            Link::Logistic | Link::OneAgainstRest | Link::Softmax => true,
+        }
+    }
+
+    /// What one score means on its own, before the classes of an output are divided by their sum.
+    pub(crate) fn of_score(self, score: f64) -> f64 {
+        match self {
+            Link::Identity | Link::Margin => score,
+            Link::Log => score.min(LARGEST_LOG).exp(),
+            Link::Share => share(score),
+            Link::Logistic | Link::OneAgainstRest => probability(score),
+            Link::Softmax => score.exp(),
+        }
+    }
+
+    /// The predictions `out` of a row of scores.
+    ///
+    /// `starts` are the first columns of the classes of each output, and the number of columns at the end; empty where
+    /// columns are numbers or labels, each for itself. Of two classes one score has two predictions.
+    pub(crate) fn apply(self, starts: &[usize], scores: &[f64], out: &mut [f64]) {
+        if let (&[score], [first, second]) = (scores, &mut *out) {
+            *second = self.of_score(score);
+            *first = match self {
+                // 1 − p would lose the digits of a small rest.
+                Link::Logistic | Link::OneAgainstRest => probability(-score),
+                Link::Identity | Link::Log | Link::Margin | Link::Share | Link::Softmax => 1.0 - *second,
+            };
+            return;
+        }
+        match self {
+            Link::Identity | Link::Margin => out.copy_from_slice(scores),
+            Link::Log => out.iter_mut().zip(scores).for_each(|(p, &f)| *p = self.of_score(f)),
+            Link::Share | Link::Logistic | Link::OneAgainstRest => {
+                out.iter_mut().zip(scores).for_each(|(p, &f)| *p = self.of_score(f));
+                outputs(starts).for_each(|classes| normalize(&mut out[classes]));
+            }
+            Link::Softmax => {
+                outputs(starts).for_each(|classes| softmax::probabilities(&scores[classes.clone()], &mut out[classes]));
+            }
+        }
+    }
+}
+
+/// The columns of each output.
+fn outputs(starts: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {
+    starts.windows(2).map(|pair| pair[0]..pair[1])
+}
+
+/// Divides the probabilities of the classes of an output by their sum; where all have vanished they are equal.
+fn normalize(classes: &mut [f64]) {
+    let total: f64 = classes.iter().sum();
+    let uniform = 1.0 / classes.len() as f64;
+    classes.iter_mut().for_each(|p| *p = if total > 0.0 { *p / total } else { uniform });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_rise_with_scores_and_stay_within_0_and_1() {
+        let scores: Vec<f64> = (-3000..4000).map(|i| f64::from(i) * 1e-3 + 1e-4).collect();
+        let shares: Vec<f64> = scores.iter().map(|&f| share(f)).collect();
+        assert!(shares.windows(2).all(|p| p[0] < p[1]));
+        assert!(shares[0] > 0.0 && shares[shares.len() - 1] < 1.0);
+        for (f, p) in scores.iter().zip(&shares).filter(|(f, _)| (BENT..=1.0 - BENT).contains(*f)) {
+            assert_eq!(f, p);
+        }
+        assert!(share(-1e300) >= 0.0 && share(1e300) <= 1.0);
+        assert_eq!((share(0.5), share(0.0)), (0.5, BENT / 2.0));
+    }
+
+    #[test]
+    fn probabilities_of_classes_sum_to_one_wherever_scores_are() {
+        let scores = [0.3, -800.0, 0.9, -900.0, -900.0];
+        for link in [Link::Share, Link::OneAgainstRest, Link::Softmax] {
+            assert!(link.has_probabilities());
+            let mut out = [f64::NAN; 5];
+            link.apply(&[0, 3, 5], &scores, &mut out);
+            assert!(out.iter().all(|p| (0.0..=1.0).contains(p)), "{link:?} {out:?}");
+            for of_output in [&out[..3], &out[3..]] {
+                // Rounding of five quotients and their sum.
+                assert!((of_output.iter().sum::<f64>() - 1.0).abs() < 1e-15, "{link:?} {out:?}");
+            }
+            assert_eq!(out[3], out[4]);
+        }
+    }
+
+    #[test]
+    fn labels_and_numbers_are_each_for_themselves_and_two_classes_have_one_score() {
+        let of = |link: Link, scores: &[f64], width: usize| {
+            let mut out = vec![f64::NAN; width];
+            link.apply(&[], scores, &mut out);
+            out
+        };
+        for link in [Link::Identity, Link::Margin] {
+            assert!(!link.has_probabilities());
+            assert_eq!(of(link, &[3.0, -1.0], 2), [3.0, -1.0]);
+        }
+        assert!(!Link::Log.has_probabilities());
+        assert_eq!(of(Link::Log, &[0.0, 1.0, -1e9, -3.5], 4), [1.0, 1f64.exp(), 0.0, (-3.5f64).exp()]);
+        let far = of(Link::Log, &[1e9, 709.78, 709.0], 3);
+        assert!(far.iter().all(|p| p.is_finite()) && far[0] == far[1] && far[2] < far[1], "{far:?}");
+        assert_eq!(of(Link::Logistic, &[0.0, 1e3, -1e3], 3), [0.5, 1.0, 0.0]);
+        assert_eq!(of(Link::Share, &[0.25, 0.5], 2), [0.25, 0.5]);
+        assert_eq!(of(Link::Share, &[0.25], 2), [0.75, 0.25]);
+        // A small rest keeps its digits.
+        assert_eq!(of(Link::Logistic, &[50.0], 2), [probability(-50.0), 1.0]);
+    }
+}

@@ -1,0 +1,168 @@
+//! log(1 + e^(−2yf)), y = ±1: P(y = 1) = 1 / (1 + e^(−2f)), so the score is half the log-odds.
+
+use super::column::{ColumnLoss, LeafRule};
+use super::log_loss_rows::LogLossRows;
+use super::newton::{Change, LeafTotals, self_concordant_bound};
+use super::off_sums::OffSums;
+use super::rows::{RowLoss, RowSums};
+use super::{Bounds, Domain, LineProblem, Link, Loss, half_log_odds};
+use crate::control::Control;
+use crate::data::Outputs;
+use crate::error::Result;
+use crate::loss::line_search::{LineSearch, newton_or_brent};
+
+/// Logistic loss.
+#[derive(Clone, Copy, Debug)]
+pub struct LogLoss;
+
+/// e^(−2|f|), at least the smallest normal number: curvatures far out are rounded up, never to zero, so that Newton steps
+/// stay finite and certain to descend.
+fn tail(score: f64) -> f64 {
+    (-2.0 * score.abs()).exp().max(f64::MIN_POSITIVE)
+}
+
+/// P(y = 1) of a score.
+pub(crate) fn probability(score: f64) -> f64 {
+    let e = (-2.0 * score.abs()).exp();
+    if score >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
+}
+
+impl Loss for LogLoss {
+    fn domain(&self) -> Domain {
+        Domain::Signs
+    }
+
+    fn bounds(&self) -> Option<Bounds> {
+        Some(Bounds { gradient: 2.0, curvature: 1.0 })
+    }
+
+    fn value(&self, y: f64, score: f64) -> f64 {
+        let margin = y * score;
+        (-2.0 * margin).max(0.0) + (-2.0 * margin.abs()).exp().ln_1p()
+    }
+
+    /// 2y / (1 + e^(2yf)).
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        let tail = tail(score);
+        let numerator = if y * score >= 0.0 { tail } else { 1.0 };
+        2.0 * y * numerator / (1.0 + tail)
+    }
+
+    /// 4 P (1 − P).
+    fn curvature(&self, _: f64, score: f64) -> f64 {
+        let tail = tail(score);
+        4.0 * tail / ((1.0 + tail) * (1.0 + tail))
+    }
+
+    /// ½ log(W₊ / W₋), the weights of the two classes; one without weight counts as half a row, so that constant labels
+    /// have a finite start.
+    fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
+        Ok(half_log_odds(y, weights))
+    }
+
+    /// |ℓ'''| ≤ 2 ℓ''.
+    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
+        newton_or_brent(self, problem, 2.0 * problem.largest_direction(), search)
+    }
+}
+
+/// q(p) = log(1 + p (e^(2v) − 1)): by how much the loss of a cell that is off changes when its score moves by v; `off` is
+/// 1 − p.
+fn change_off(p: f64, off: f64, v: f64) -> f64 {
+    if v > 300.0 {
+        // The power would leave the range of float64.
+        2.0 * v + (p + (-2.0 * v).exp()).ln()
+    } else if v < 0.0 && p > 0.5 {
+        // What is left of 1 may be small.
+        ((2.0 * v).exp() - off * (2.0 * v).exp_m1()).ln()
+    } else {
+        (p * (2.0 * v).exp_m1()).ln_1p()
+    }
+}
+
+/// Means of probabilities and of their squares are known to this, from sums of terms that are rounded to a grid of 2⁻²¹.
+const OF_MEANS: f64 = 1e-6;
+
+/// A mean of q, from a mean and a mean square of probabilities and v.
+type OfMeans = fn(f64, f64, f64) -> f64;
+
+/// The mean of q over probabilities of mean `m` and mean square `s` that are x or 0.
+fn with_zeros(m: f64, s: f64, v: f64) -> f64 {
+    if m == 0.0 { 0.0 } else { m * m / s * change_off(s / m, 1.0 - s / m, v) }
+}
+
+/// The same of probabilities that are x or 1.
+fn with_ones(m: f64, s: f64, v: f64) -> f64 {
+    // Of what is left to 1.
+    let (rest, square) = (1.0 - m, 1.0 - 2.0 * m + s);
+    if rest == 0.0 || square <= 0.0 {
+        return 2.0 * v;
+    }
+    let (left, share) = (square / rest, rest * rest / square);
+    share * change_off(1.0 - left, left, v) + (1.0 - share) * 2.0 * v
+}
+
+impl ColumnLoss for LogLoss {
+    fn has_curvature(&self) -> bool {
+        true
+    }
+
+    /// From the slope and the curvature at 0; else from the mean and the mean square of the probabilities of the leaf. The
+    /// third derivative of q by p has the sign of v: of all distributions with these two means those on 0 and one point
+    /// more, and on 1 and one point more, have the least and the most mean of q, for v > 0 (Chebyshev and Markov; Karlin
+    /// and Studden, 1966), the other way round for v < 0.
+    fn bounds_of_change(&self, leaf: LeafTotals<'_>, step: f64) -> Change {
+        let LeafTotals { weight, on: &[on], gradients: &[gradient], curvatures: &[curvature] } = leaf else {
+            return Change::UNKNOWN;
+        };
+        let (falls, bends, reach) = (gradient * step, curvature * step * step, 2.0 * step.abs());
+        let most = self_concordant_bound(falls, bends, reach);
+        if most <= 0.0 {
+            // ω is convex: its tangent at 0 is below it.
+            return Change { least: bends * (0.5 - reach / 6.0).max(0.0) - falls, most };
+        }
+        // The gradients of cells as if all were off are −2p, and curvatures 4p(1 − p).
+        let mean = (on - 0.5 * gradient) / weight;
+        let square = mean - 0.25 * curvature / weight;
+        let (to_least, to_most): (OfMeans, OfMeans) =
+            if step > 0.0 { (with_zeros, with_ones) } else { (with_ones, with_zeros) };
+        // q is concave: the more probabilities differ, the less is its mean.
+        let near = |mean_of: OfMeans, square: f64| {
+            [mean - OF_MEANS, mean + OF_MEANS].map(|m| {
+                let m = m.clamp(0.0, 1.0);
+                weight * mean_of(m, square.clamp(m * m, m), step) - 2.0 * step * on
+            })
+        };
+        let (least, other) = (near(to_least, square + OF_MEANS), near(to_most, square - OF_MEANS));
+        Change { least: least[0].min(least[1]), most: other[0].max(other[1]).min(most) }
+    }
+
+    fn change(&self, y: f64, score: f64, step: f64) -> f64 {
+        let on = if y > 0.0 { 2.0 * step } else { 0.0 };
+        change_off(probability(score), probability(-score), step) - on
+    }
+
+    fn link(&self, outputs: &Outputs) -> Link {
+        Link::of_half_log_odds(outputs)
+    }
+
+    fn leaf_rule(&self) -> LeafRule {
+        LeafRule::LeafSums
+    }
+
+    fn has_float32_scores(&self) -> bool {
+        true
+    }
+
+    fn has_softmax(&self) -> bool {
+        true
+    }
+
+    fn sums_in_float32(&self) -> Option<Box<dyn RowSums<f32>>> {
+        Some(Box::new(OffSums))
+    }
+
+    fn rows_in_float32(&self) -> Option<Box<dyn RowLoss<f32>>> {
+        Some(Box::new(LogLossRows::new()))
+    }
+}

@@ -1,0 +1,231 @@
+//! The logistic loss of whole rows of float32 scores: a row of labels is nearly all off, so every cell is computed as off,
+//! in loops without branches, and the few that are on are mended after.
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::rows::{RowLoss, RowTargets};
+use super::{Bounds, LogLoss, Loss};
+
+/// e^x for −87 ≤ x ≤ 88, to 1.2·10⁻⁷ (polynomial and split of ln 2 from Cephes `expf`, by S. Moshier).
+#[inline(always)]
+#[expect(clippy::excessive_precision, reason = "as published")]
+pub(crate) fn exp(x: f32) -> f32 {
+    /// Adding it rounds to a whole number, which is then in the low bits.
+    const ROUND: f32 = 1.5 * (1u32 << 23) as f32;
+    /// ln 2 in two parts; products of the first with whole numbers below 2⁹ are exact.
+    const LN_2: [f32; 2] = [0.693359375, -2.12194440e-4];
+    const P: [f32; 6] =
+        [1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1];
+    let shifted = x * std::f32::consts::LOG2_E + ROUND;
+    let n = shifted - ROUND;
+    let r = (x - n * LN_2[0]) - n * LN_2[1];
+    let p = ((((P[0] * r + P[1]) * r + P[2]) * r + P[3]) * r + P[4]) * r + P[5];
+    let mantissa = (p * (r * r) + r) + 1.0;
+    f32::from_bits(mantissa.to_bits().wrapping_add(shifted.to_bits() << 23))
+}
+
+/// e^(−2|f|), at least e^(−87), the last normal one: curvatures are rounded up, never to zero.
+#[inline(always)]
+fn tail(score: f32) -> f32 {
+    let x = -2.0 * score.abs();
+    exp(if x > -87.0 { x } else { -87.0 })
+}
+
+/// 2 / (1 + e^(−2 sign f)), the size of the gradient of a cell that is off (sign 1) or on (−1).
+#[inline(always)]
+fn gradient(sign: f32, score: f32, tail: f32) -> f32 {
+    2.0 * (if sign * score >= 0.0 { 1.0 } else { tail }) / (1.0 + tail)
+}
+
+/// Cells that are computed before their loss is summed: their tails stay in the first cache.
+const BLOCK: usize = 256;
+/// Running products and sums of a row's loss: cell j goes to lane j mod 16.
+const LANES: usize = 16;
+/// Products of so many cells, in eight lanes multiplied, stay below 2⁹⁶⁰.
+const CELLS_OF_A_LOG: usize = 7 * BLOCK;
+
+/// Σ log(1 + e^(2f)) over cells that are off, from their tails: one logarithm for hundreds of cells.
+struct OffLoss {
+    products: [f64; LANES],
+    sums: [f64; LANES],
+    cells: usize,
+    logs: f64,
+}
+
+impl OffLoss {
+    #[inline(always)]
+    fn new() -> Self {
+        OffLoss { products: [1.0; LANES], sums: [0.0; LANES], cells: 0, logs: 0.0 }
+    }
+
+    /// At most a block; all but the last are whole.
+    #[inline(always)]
+    fn add(&mut self, scores: &[f32], tails: &[f32]) {
+        let ((tails, last_tails), (scores, last_scores)) = (tails.as_chunks::<32>(), scores.as_chunks::<32>());
+        for (e, f) in tails.iter().zip(scores) {
+            for lane in 0..LANES {
+                // (1 + a)(1 + b) − 1: what is small stays precise in float32.
+                let (a, b) = (e[lane], e[lane + LANES]);
+                self.products[lane] *= 1.0 + f64::from((a + b) + a * b);
+            }
+            for lane in 0..LANES {
+                self.sums[lane] += f64::from(positive(f[lane])) + f64::from(positive(f[lane + LANES]));
+            }
+        }
+        for (j, (&e, &f)) in last_tails.iter().zip(last_scores).enumerate() {
+            self.products[j % LANES] *= 1.0 + f64::from(e);
+            self.sums[j % LANES] += f64::from(positive(f));
+        }
+        self.cells += BLOCK;
+        if self.cells >= CELLS_OF_A_LOG {
+            self.take_logs();
+        }
+    }
+
+    #[inline(always)]
+    fn take_logs(&mut self) {
+        let product = |lanes: &[f64]| lanes.iter().fold(1.0, |p, x| p * x);
+        self.logs += product(&self.products[..8]).ln() + product(&self.products[8..]).ln();
+        (self.products, self.cells) = ([1.0; LANES], 0);
+    }
+
+    #[inline(always)]
+    fn total(mut self) -> f64 {
+        self.take_logs();
+        self.logs + 2.0 * self.sums.iter().sum::<f64>()
+    }
+}
+
+#[inline(always)]
+fn positive(x: f32) -> f32 {
+    if x > 0.0 { x } else { 0.0 }
+}
+
+/// Rows of at most so many cells are not worth lanes: two classes have one.
+const FEW: usize = 8;
+
+/// As [`OffLoss`], one cell after another.
+#[inline(always)]
+fn loss_of_few(scores: &[f32]) -> f64 {
+    let (mut product, mut sum) = (1.0, 0.0);
+    for &f in scores {
+        product *= 1.0 + f64::from(tail(f));
+        sum += f64::from(positive(f));
+    }
+    product.ln() + 2.0 * sum
+}
+
+/// Gradients and loss of a row that is all off.
+struct AllOff<'a> {
+    scores: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl WithSimd for AllOff<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        if self.scores.len() <= FEW {
+            for (&f, r) in self.scores.iter().zip(self.out) {
+                *r = -gradient(1.0, f, tail(f));
+            }
+            return loss_of_few(self.scores);
+        }
+        let mut tails = [0.0; BLOCK];
+        let mut loss = OffLoss::new();
+        for (scores, out) in self.scores.chunks(BLOCK).zip(self.out.chunks_mut(BLOCK)) {
+            let tails = &mut tails[..scores.len()];
+            for ((&f, r), e) in scores.iter().zip(out).zip(tails.iter_mut()) {
+                *e = tail(f);
+                *r = -gradient(1.0, f, *e);
+            }
+            loss.add(scores, tails);
+        }
+        loss.total()
+    }
+}
+
+/// Loss of a row that is all off.
+struct LossOff<'a>(&'a [f32]);
+
+impl WithSimd for LossOff<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        if self.0.len() <= FEW {
+            return loss_of_few(self.0);
+        }
+        let mut tails = [0.0; BLOCK];
+        let mut loss = OffLoss::new();
+        for scores in self.0.chunks(BLOCK) {
+            let tails = &mut tails[..scores.len()];
+            scores.iter().zip(tails.iter_mut()).for_each(|(&f, e)| *e = tail(f));
+            loss.add(scores, tails);
+        }
+        loss.total()
+    }
+}
+
+/// Logistic loss of float32 scores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogLossRows {
+    arch: Arch,
+}
+
+impl LogLossRows {
+    pub(crate) fn new() -> Self {
+        LogLossRows { arch: Arch::new() }
+    }
+
+    /// For the registers that every machine of the target has.
+    #[cfg(any(test, feature = "bench-internals"))]
+    pub(crate) fn narrow() -> Self {
+        LogLossRows { arch: Arch::Scalar }
+    }
+
+    /// For a row of this width: a few cells are computed before wide registers are set up.
+    fn arch(&self, width: usize) -> Arch {
+        if width <= FEW { Arch::Scalar } else { self.arch }
+    }
+}
+
+impl RowLoss<f32> for LogLossRows {
+    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[f32], out: &mut [f32]) -> f64 {
+        let mut loss = self.arch(scores.len()).dispatch(AllOff { scores, out: &mut *out });
+        // log(1 + e^(−2f)) = log(1 + e^(2f)) − 2f.
+        y.each_on(|j| {
+            out[j] = gradient(-1.0, scores[j], tail(scores[j]));
+            loss -= 2.0 * f64::from(scores[j]);
+        });
+        loss
+    }
+
+    fn bounds(&self) -> Option<Bounds> {
+        LogLoss.bounds()
+    }
+
+    fn loss(&self, y: RowTargets<'_>, scores: &[f32]) -> f64 {
+        let mut loss = self.arch(scores.len()).dispatch(LossOff(scores));
+        y.each_on(|j| loss -= 2.0 * f64::from(scores[j]));
+        loss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponentials_are_right_to_the_last_bits() {
+        let mut worst = 0f64;
+        for k in 0..=1_750_000 {
+            let x = -87.0 + k as f32 * 1e-4;
+            let truth = f64::from(x).exp();
+            worst = worst.max((f64::from(exp(x)) - truth).abs() / truth);
+        }
+        assert!(worst < 1.3e-7, "{worst:e}");
+        assert_eq!((exp(0.0), exp(-0.0)), (1.0, 1.0));
+    }
+}

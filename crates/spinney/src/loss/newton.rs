@@ -1,0 +1,312 @@
+//! Regularised Newton steps of the leaves of a tree: v = Σ w r / (Σ w h + λ) over the rows of a leaf, r the negative
+//! gradients, h the second derivatives of the loss, λ against steps that few rows ask for (Friedman, 2001; Chen and
+//! Guestrin, 2016).
+//!
+//! A step that raises the loss of its rows is halved until it does not. Convex losses allow no other end, as every step is
+//! against the slope. Mostly sums tell that the loss falls, and no row is looked at again: with |φ'''| ≤ M φ'' along the
+//! step (see `line_search`),
+//!
+//! ```text
+//! φ(v) ≤ φ(0) − G v + H v² ω(M|v|),   ω(t) = (e^t − t − 1) / t²,   G = Σ w r,   H = Σ w h
+//! ```
+//!
+//! which is no rise for G = v (H + λ) while ω ≤ 1 + λ/H. The losses of this crate that are summed so know more bounds
+//! ([`Change`]).
+
+use super::line_search::LineSearch;
+use super::{LARGEST_STEP, LineProblem, Loss};
+use crate::error::Result;
+
+/// What keeps steps short: of sums over rows that weigh as `weight_of_one` says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Regularization {
+    /// λ, added to curvatures.
+    l2: f64,
+    /// Leaves of less curvature take no step.
+    least: f64,
+}
+
+impl Regularization {
+    pub(crate) const NONE: Regularization = Regularization { l2: 0.0, least: 0.0 };
+
+    /// Of sums of weights as they are given.
+    pub(crate) fn new(l2: f64, least_curvature: f64) -> Self {
+        Regularization { l2, least: least_curvature }
+    }
+
+    /// Of sums in units, each of this weight; with units that count for `counted` in sums.
+    pub(crate) fn of_units(self, unit: f64, counted: f64) -> Self {
+        Regularization { l2: self.l2 / unit * counted, least: self.least / unit * counted }
+    }
+
+    /// Of a step ρ along one number g for each leaf: leaves move by ρ g, and λ Σ_l (ρ g_l)² is what it costs them.
+    pub(crate) fn along(self, values: &[f64]) -> Self {
+        let squares: f64 = values.iter().map(|g| g * g).sum();
+        Regularization { l2: self.l2 * squares, least: self.least * squares }
+    }
+
+    /// G / (H + λ); 0 where there is no curvature, or too little.
+    #[inline]
+    pub(crate) fn step(self, gradient: f64, curvature: f64) -> f64 {
+        let whole = curvature + self.l2;
+        if curvature >= self.least && whole > 0.0 { gradient / whole } else { 0.0 }
+    }
+
+    /// The same, where no score is looked at further away than [`LARGEST_STEP`].
+    #[inline]
+    pub(crate) fn bounded_step(self, gradient: f64, curvature: f64) -> f64 {
+        self.step(gradient, curvature).clamp(-LARGEST_STEP, LARGEST_STEP)
+    }
+}
+
+/// Sums over the rows of a leaf, one for each of some columns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeafTotals<'a> {
+    /// Of all rows.
+    pub(crate) weight: f64,
+    /// Weight of rows that are on.
+    pub(crate) on: &'a [f64],
+    /// G, of negative gradients.
+    pub(crate) gradients: &'a [f64],
+    /// H, of curvatures.
+    pub(crate) curvatures: &'a [f64],
+}
+
+/// Bounds of what a loss changes by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Change {
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+impl Change {
+    pub(crate) const NONE: Change = Change { least: 0.0, most: 0.0 };
+    pub(crate) const UNKNOWN: Change = Change { least: f64::NEG_INFINITY, most: f64::INFINITY };
+
+    pub(crate) fn exactly(change: f64) -> Self {
+        Change { least: change, most: change }
+    }
+
+    /// How little is known.
+    pub(crate) fn width(self) -> f64 {
+        self.most - self.least
+    }
+
+    pub(crate) fn and(self, other: Change) -> Self {
+        Change { least: self.least + other.least, most: self.most + other.most }
+    }
+
+    /// Whether the loss rises; `None` where bounds do not tell.
+    pub(crate) fn rises(self) -> Option<bool> {
+        if self.most <= 0.0 {
+            Some(false)
+        } else if self.least > 0.0 {
+            Some(true)
+        } else {
+            None
+        }
+    }
+}
+
+/// The largest t with ω(t) ≤ 1.
+const CERTAIN: f64 = 1.79;
+
+/// −G v + H v² ω(M|v|) from G v, H v² and M|v|.
+pub(crate) fn self_concordant_bound(falls: f64, bends: f64, reach: f64) -> f64 {
+    if reach <= CERTAIN && bends <= falls { bends - falls } else { bends * omega(reach) - falls }
+}
+
+/// (e^t − t − 1) / t² for t ≥ 0. Near 0 the quotient loses its digits, and the first terms of the series have them all.
+fn omega(t: f64) -> f64 {
+    if t < 1e-3 { 0.5 + t * (1.0 / 6.0 + t * (1.0 / 24.0 + t / 120.0)) } else { (t.exp_m1() - t) / (t * t) }
+}
+
+/// Halvings of a step; of convex losses fewer are enough.
+const MOST_HALVINGS: u32 = 64;
+
+/// `step`, halved as long as it raises the loss.
+pub(crate) fn halved(mut step: f64, mut raises: impl FnMut(f64) -> Result<bool>) -> Result<f64> {
+    for _ in 0..MOST_HALVINGS {
+        if step == 0.0 || !raises(step)? {
+            return Ok(step);
+        }
+        step *= 0.5;
+    }
+    Ok(0.0)
+}
+
+/// The Newton step of any loss along a line, halved until the loss does not rise; where the line has no curvature, its
+/// minimum.
+pub(crate) fn newton_step<L: Loss + ?Sized>(
+    loss: &L,
+    problem: &LineProblem<'_>,
+    regularization: Regularization,
+    search: LineSearch,
+) -> Result<f64> {
+    newton_step_within(loss, problem, regularization, search, f64::INFINITY)
+}
+
+/// The same of a loss whose scores need not move by more than `reach`.
+pub(crate) fn newton_step_within<L: Loss + ?Sized>(
+    loss: &L,
+    problem: &LineProblem<'_>,
+    regularization: Regularization,
+    search: LineSearch,
+    reach: f64,
+) -> Result<f64> {
+    let (slope, curvature) = problem.derivatives(loss, 0.0)?;
+    if curvature == 0.0 && slope != 0.0 {
+        return loss.step(problem, search);
+    }
+    let whole = regularization.step(-slope, curvature);
+    if whole == 0.0 || !whole.is_finite() {
+        return Ok(0.0);
+    }
+    let longest = reach / problem.largest_direction();
+    let before = problem.loss(loss, 0.0)?;
+    halved(whole.clamp(-longest, longest), |step| {
+        let after = problem.loss(loss, step)?;
+        Ok(after > before || after.is_nan())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Control;
+    use crate::loss::column::ColumnLoss;
+    use crate::loss::softmax_rows::Softmax;
+    use crate::loss::{AbsoluteError, Exponential, Hinge, Huber, LogLoss, SquaredError};
+    use proptest::prelude::*;
+
+    #[test]
+    fn steps_are_shrunk_and_leaves_of_little_curvature_take_none() {
+        let step = |l2, least, gradient, curvature| Regularization::new(l2, least).step(gradient, curvature);
+        assert_eq!((step(1.0, 0.0, 6.0, 2.0), step(0.0, 0.0, 6.0, 2.0)), (2.0, 3.0));
+        assert_eq!((step(1.0, 2.5, 6.0, 2.0), step(1.0, 2.0, 6.0, 2.0)), (0.0, 2.0));
+        assert_eq!((step(0.0, 0.0, 6.0, 0.0), step(3.0, 0.0, 6.0, 0.0)), (0.0, 2.0));
+        assert_eq!(Regularization::new(0.0, 0.0).bounded_step(-1.0, 1e-9), -LARGEST_STEP);
+        // Units of a quarter: four of them weigh as much as one row.
+        let in_units = Regularization::new(1.0, 2.5).of_units(0.25, 1.0);
+        assert_eq!((in_units.step(24.0, 8.0), in_units.step(24.0, 12.0)), (0.0, 1.5));
+        assert_eq!(Regularization::new(1.0, 1e-3).of_units(f64::MIN_POSITIVE, 1.0).step(1.0, 1.0), 0.0);
+    }
+
+    #[test]
+    fn omega_keeps_its_digits_near_zero() {
+        for t in [0.0, 1e-9, 9.99e-4, 1.001e-3, 0.1, CERTAIN] {
+            // From the series, whose terms fall fast.
+            let series: f64 = (0..30).map(|k| (1..=k + 2).fold(1.0, |p, i| p / i as f64) * t.powi(k)).sum();
+            assert!((omega(t) - series).abs() <= 1e-9, "{t} {} {series}", omega(t));
+        }
+        assert!(omega(CERTAIN) <= 1.0 && omega(CERTAIN + 0.01) > 1.0);
+    }
+
+    /// Rows of a leaf: y, score, weight.
+    fn leaves(scale: f64) -> impl Strategy<Value = Vec<(bool, f64, u8)>> {
+        prop::collection::vec((prop::bool::weighted(0.3), -scale..scale, 0u8..3), 1..20)
+    }
+
+    fn sums(rows: &[(bool, f64, u8)], of: impl Fn(f64, f64) -> f64) -> f64 {
+        rows.iter().map(|&(on, f, w)| f64::from(w) * of(if on { 1.0 } else { -1.0 }, f)).sum()
+    }
+
+    proptest! {
+        #[test]
+        fn bounds_of_the_logistic_loss_hold_its_change(
+            near in leaves(1.0), far in leaves(8.0), step in -12f64..12.0, alike in any::<bool>(),
+        ) {
+            for mut rows in [near, far] {
+                if alike {
+                    let f = rows[0].1;
+                    rows.iter_mut().for_each(|row| row.1 = f);
+                }
+                let weight = sums(&rows, |_, _| 1.0);
+                prop_assume!(weight > 0.0);
+                let change = sums(&rows, |y, f| LogLoss.change(y, f, step));
+                let plain = sums(&rows, |y, f| LogLoss.value(y, f + step) - LogLoss.value(y, f));
+                prop_assert!((change - plain).abs() <= 1e-12 * weight * (1.0 + step.abs()), "{change} {plain}");
+                let of_leaf = LeafTotals {
+                    weight,
+                    on: &[sums(&rows, |y, _| f64::from(u8::from(y > 0.0)))],
+                    gradients: &[sums(&rows, |y, f| LogLoss.negative_gradient(y, f))],
+                    curvatures: &[sums(&rows, |y, f| LogLoss.curvature(y, f))],
+                };
+                let bounds = LogLoss.bounds_of_change(of_leaf, step);
+                let rounding = 1e-12 * weight * (1.0 + step.abs());
+                prop_assert!(bounds.least <= change + rounding && change <= bounds.most + rounding, "{bounds:?} {change}");
+                // Where probabilities are one, both bounds are tight, but for what is allowed for rounding.
+                if alike && step.abs() < 2.0 && rows[0].1.abs() < 1.0 && bounds.most > 0.0 {
+                    prop_assert!(bounds.most - bounds.least <= 1e-3 * weight, "{bounds:?}");
+                }
+            }
+        }
+
+        #[test]
+        fn bounds_of_softmax_hold_its_change(
+            rows in prop::collection::vec((0usize..3, prop::array::uniform3(-3f64..3.0), 1u8..3), 1..20),
+            steps in prop::array::uniform3(-4f64..4.0),
+        ) {
+            let (mut on, mut gradients, mut curvatures) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+            let (mut weight, mut change) = (0.0, 0.0);
+            for (class, scores, w) in &rows {
+                let w = f64::from(*w);
+                let mut p = [0.0; 3];
+                crate::loss::softmax::probabilities(scores, &mut p);
+                for k in 0..3 {
+                    let is_on = f64::from(u8::from(k == *class));
+                    on[k] += w * is_on;
+                    gradients[k] += w * (is_on - p[k]);
+                    curvatures[k] += w * p[k] * (1.0 - p[k]);
+                }
+                weight += w;
+                let moved = [0, 1, 2].map(|k| scores[k] + steps[k]);
+                let of_row = crate::loss::softmax::change(*class, scores, &steps);
+                let plain = crate::loss::softmax::loss(*class, &moved) - crate::loss::softmax::loss(*class, scores);
+                prop_assert!((of_row - plain).abs() <= 1e-12);
+                change += w * of_row;
+            }
+            let of_leaf = LeafTotals { weight, on: &on, gradients: &gradients, curvatures: &curvatures };
+            let bounds = Softmax::bounds_of_change(of_leaf, &steps);
+            prop_assert!(bounds.least <= change + 1e-9 && change <= bounds.most + 1e-9, "{bounds:?} {change}");
+        }
+
+        #[test]
+        fn newton_steps_never_raise_the_loss_and_are_halved_no_more_than_that(
+            rows in leaves(4.0), l2 in prop::sample::select(vec![0.0, 0.5, 20.0]), g in prop::sample::select(vec![1.0, -0.3, 4.0]),
+        ) {
+            let (y, scores): (Vec<f64>, Vec<f64>) = rows.iter().map(|r| (if r.0 { 1.0 } else { -1.0 }, r.1)).unzip();
+            let weights: Vec<f64> = rows.iter().map(|r| r.2.into()).collect();
+            let direction = vec![g; y.len()];
+            let control = &Control::default();
+            let line = LineProblem { y: &y, scores: &scores, direction: &direction, weights: &weights, control };
+            let regularization = Regularization::new(l2, 0.0);
+            let losses: [&dyn ColumnLoss; 6] =
+                [&LogLoss, &Exponential, &Hinge, &SquaredError, &AbsoluteError, &Huber { delta: 1.0 }];
+            for loss in losses {
+                let step = loss.newton_step(&line, regularization, LineSearch::Newton).unwrap();
+                let at = |step| line.loss(loss, step).unwrap();
+                prop_assert!(at(step) <= at(0.0), "{loss:?} {step}");
+                let (slope, curvature) = line.derivatives(loss, 0.0).unwrap();
+                let is_newton = curvature > 0.0 && !format!("{loss:?}").starts_with("Huber");
+                if is_newton {
+                    let whole = regularization.step(-slope, curvature);
+                    let halvings = (whole / step).log2();
+                    prop_assert!(whole == step || halvings.fract() == 0.0 && halvings > 0.0, "{loss:?} {whole} {step}");
+                    prop_assert!(whole == step || at(2.0 * step) > at(0.0), "{loss:?} {whole} {step}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn leaves_of_the_absolute_error_are_medians_however_far() {
+        let (y, scores, weights) = ([1e7, 3e7, -5.0, 2e7], [0.0; 4], [1.0, 1.0, 1.0, 2.0]);
+        let control = &Control::default();
+        let line = LineProblem { y: &y, scores: &scores, direction: &[1.0; 4], weights: &weights, control };
+        let leaf = |loss: &dyn ColumnLoss| loss.leaf_value(&line, Regularization::new(9.0, 9.0), LineSearch::Newton);
+        assert_eq!(leaf(&AbsoluteError).unwrap(), 2e7);
+        // A δ that is far below the residuals makes medians of it.
+        assert!((leaf(&Huber { delta: 1e-3 }).unwrap() - 2e7).abs() <= 1.0);
+    }
+}

@@ -1,0 +1,314 @@
+//! Sums of the logistic loss over cells that are off, as far as leaves and steps need them: each rounded to a
+//! grid.
+//!
+//! With p the probability of being on, a cell that is off has the negative gradient −2p and the curvature 4p(1 − p); one
+//! that is on has 2 more and the same. So cells are summed as if all were off, without looking, and twice the weight of
+//! those that are on is added after.
+//!
+//! Loops are plain, to be compiled for the registers there are; nothing is fused, so the bits are those of any machine.
+
+use super::rows::{LeafRows, RowSums};
+use super::vector::vectorised;
+use crate::error::{Result, try_filled};
+use crate::exact::Grid;
+
+/// Terms that are summed at most.
+pub(crate) const IN_A_SUM: usize = Grid::TERMS_OF_BITS;
+
+/// Columns whose rows are summed together.
+pub(crate) const LANES: usize = 16;
+
+/// The grids of gradients and curvatures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grids {
+    gradient: Grid<f32>,
+    curvature: Grid<f32>,
+}
+
+impl Grids {
+    /// For sums over rows of this weight in all.
+    pub(crate) fn new(total_units: f64) -> Self {
+        Grids { gradient: Grid::for_sums(2.0, total_units), curvature: Grid::for_sums(1.0, total_units) }
+    }
+
+    /// Sums of `n` terms, of gradients and of curvatures, from those of their bits.
+    #[inline(always)]
+    pub(crate) fn sums(self, n: usize, bits: (u32, u32)) -> (f64, f64) {
+        (self.gradient.sum_of_bits(n, bits.0), self.curvature.sum_of_bits(n, bits.1))
+    }
+}
+
+/// 2p and 4p(1 − p), to 4·10⁻⁷: p = E / (1 + E), E = e^(2f). Further out than |f| = 43 the grid sees no difference.
+#[inline(always)]
+#[expect(clippy::excessive_precision, reason = "as computed")]
+pub(crate) fn off(score: f32) -> (f32, f32) {
+    const FAR: f32 = 43.0;
+    /// Adding it rounds to a whole number, which is then in the low bits.
+    const ROUND: f32 = 1.5 * (1u32 << 23) as f32;
+    /// 2^r = 1 + r P(r) to 9.2·10⁻⁸ for |r| ≤ ½, of least largest error.
+    const P: [f32; 5] = [
+        1.3264727252692713e-3,
+        9.671512785858077e-3,
+        5.5507337444716885e-2,
+        2.4022242083110532e-1,
+        6.931469775976777e-1,
+    ];
+    let score = if score > -FAR { score } else { -FAR };
+    let score = if score < FAR { score } else { FAR };
+    let x = score * (2.0 * std::f32::consts::LOG2_E);
+    let shifted = x + ROUND;
+    let r = x - (shifted - ROUND);
+    let mantissa = ((((P[0] * r + P[1]) * r + P[2]) * r + P[3]) * r + P[4]) * r + 1.0;
+    let odds = f32::from_bits(mantissa.to_bits().wrapping_add(shifted.to_bits() << 23));
+    let root = 2.0 / (1.0 + odds);
+    let gradient = odds * root;
+    (gradient, gradient * root)
+}
+
+/// Sums of the rows of leaves, at the scores as they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OffSums;
+
+impl RowSums<f32> for OffSums {
+    fn add(&self, rows: &LeafRows<'_, '_, f32>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()> {
+        let grids = Grids::new(rows.total_units);
+        let mut lanes = Lanes::new(gradients.len())?;
+        for ids in rows.ids.chunks(IN_A_SUM) {
+            let piece = LeafRows { ids, ..*rows };
+            let is_unweighted = ids.iter().all(|&row| (rows.units)(row) == 1);
+            vectorised(
+                #[inline(always)]
+                || match gradients.len() {
+                    1 => add_only_column(&piece, grids, &mut gradients[0], &mut curvatures[0]),
+                    LANES.. if is_unweighted => lanes.add(&piece, grids, gradients, curvatures),
+                    _ => add_weighted(&piece, grids, gradients, curvatures),
+                },
+            );
+        }
+        // Of cells as if all were off; those that are on have 2 more.
+        gradients.iter_mut().for_each(|gradient| *gradient = -*gradient);
+        for &row in rows.ids {
+            let more = 2.0 * (rows.units)(row) as f64;
+            (rows.y)(row).each_on(|j| gradients[j] += more);
+        }
+        Ok(())
+    }
+}
+
+/// Adds at most [`IN_A_SUM`] rows of one column.
+#[inline(always)]
+fn add_only_column(rows: &LeafRows<'_, '_, f32>, grids: Grids, gradient: &mut f64, curvature: &mut f64) {
+    let (mut scores, mut weights) = ([0.0; IN_A_SUM], [0.0; IN_A_SUM]);
+    for ((score, weight), &row) in scores.iter_mut().zip(&mut weights).zip(rows.ids) {
+        (*score, *weight) = ((rows.scores)(row)[0], (rows.units)(row) as f64);
+    }
+    let n = rows.ids.len();
+    let is_weighted = weights[..n].iter().any(|&weight| weight != 1.0);
+    let (r, h) = of_column(&scores[..n], 0.0, is_weighted.then_some(&weights[..n]), grids);
+    *gradient += r;
+    *curvature += h;
+}
+
+/// Adds rows times their weights.
+#[inline(always)]
+fn add_weighted(rows: &LeafRows<'_, '_, f32>, grids: Grids, gradients: &mut [f64], curvatures: &mut [f64]) {
+    for &row in rows.ids {
+        let weight = (rows.units)(row) as f64;
+        let sums = gradients.iter_mut().zip(curvatures.iter_mut());
+        for (&score, (gradient, curvature)) in (rows.scores)(row).iter().zip(sums) {
+            add_cell(weight, score, grids, gradient, curvature);
+        }
+    }
+}
+
+/// Bits of the sums of a piece, lanes filled up.
+struct Lanes {
+    gradients: Vec<u32>,
+    curvatures: Vec<u32>,
+    /// As long as the lanes that a row fills.
+    still: Vec<f32>,
+}
+
+impl Lanes {
+    fn new(width: usize) -> Result<Self> {
+        const WHAT: &str = "sums of gradients";
+        let bits = || try_filled(WHAT, 0u32, width.next_multiple_of(LANES));
+        let still = try_filled(WHAT, 0.0, width - width % LANES)?;
+        Ok(Lanes { gradients: bits()?, curvatures: bits()?, still })
+    }
+
+    /// Adds at most [`IN_A_SUM`] rows of weight one.
+    #[inline(always)]
+    fn add(&mut self, rows: &LeafRows<'_, '_, f32>, grids: Grids, gradients: &mut [f64], curvatures: &mut [f64]) {
+        let Lanes { gradients: of_gradients, curvatures: of_curvatures, still } = self;
+        of_gradients.fill(0);
+        of_curvatures.fill(0);
+        let whole = still.len();
+        for &row in rows.ids {
+            let (scores, rest) = (rows.scores)(row).split_at(whole);
+            add_row(scores, still, grids, of_gradients, of_curvatures);
+            if !rest.is_empty() {
+                let mut last = [0.0; LANES];
+                last[..rest.len()].copy_from_slice(rest);
+                add_row(&last, &[0.0; LANES], grids, &mut of_gradients[whole..], &mut of_curvatures[whole..]);
+            }
+        }
+        let sums = gradients.iter_mut().zip(curvatures);
+        for ((&r, &h), (gradient, curvature)) in of_gradients.iter().zip(&*of_curvatures).zip(sums) {
+            let (r, h) = grids.sums(rows.ids.len(), (r, h));
+            *gradient += r;
+            *curvature += h;
+        }
+    }
+}
+
+/// Adds a cell's terms times its weight.
+#[inline(always)]
+fn add_cell(weight: f64, score: f32, grids: Grids, gradient: &mut f64, curvature: &mut f64) {
+    let (r, h) = off(score);
+    *gradient += weight * f64::from(grids.gradient.round(r));
+    *curvature += weight * f64::from(grids.curvature.round(h));
+}
+
+/// Adds the bits of a row's terms to those of each column; of whole lanes.
+#[inline(always)]
+pub(crate) fn add_row(scores: &[f32], steps: &[f32], grids: Grids, gradients: &mut [u32], curvatures: &mut [u32]) {
+    let sums = gradients.as_chunks_mut().0.iter_mut().zip(curvatures.as_chunks_mut().0);
+    let cells = scores.as_chunks().0.iter().zip(steps.as_chunks().0);
+    cells.zip(sums).for_each(|((scores, steps), (gradients, curvatures))| {
+        add_lanes(scores, steps, grids, gradients, curvatures);
+    });
+}
+
+#[inline(always)]
+fn add_lanes(
+    scores: &[f32; LANES],
+    steps: &[f32; LANES],
+    grids: Grids,
+    gradients: &mut [u32; LANES],
+    curvatures: &mut [u32; LANES],
+) {
+    for lane in 0..LANES {
+        let (gradient, curvature) = off(scores[lane] + steps[lane]);
+        gradients[lane] = gradients[lane].wrapping_add(grids.gradient.bits(gradient));
+        curvatures[lane] = curvatures[lane].wrapping_add(grids.curvature.bits(curvature));
+    }
+}
+
+/// Adds a row's terms times its weight.
+#[inline(always)]
+pub(crate) fn add_weighted_row(
+    weight: f64,
+    scores: &[f32],
+    steps: &[f32],
+    grids: Grids,
+    gradients: &mut [f64],
+    curvatures: &mut [f64],
+) {
+    let sums = gradients.iter_mut().zip(curvatures);
+    for ((&score, &step), (gradients, curvatures)) in scores.iter().zip(steps).zip(sums) {
+        add_cell(weight, score + step, grids, gradients, curvatures);
+    }
+}
+
+/// Sums over at most [`IN_A_SUM`] cells of a column, all moved by `step`.
+#[inline(always)]
+pub(crate) fn of_column(scores: &[f32], step: f32, weights: Option<&[f64]>, grids: Grids) -> (f64, f64) {
+    if let Some(weights) = weights {
+        let (mut gradients, mut curvatures) = (0.0, 0.0);
+        for (&score, weight) in scores.iter().zip(weights) {
+            let (gradient, curvature) = off(score + step);
+            gradients += weight * f64::from(grids.gradient.round(gradient));
+            curvatures += weight * f64::from(grids.curvature.round(curvature));
+        }
+        return (gradients, curvatures);
+    }
+    let (mut gradients, mut curvatures) = (0u32, 0u32);
+    for &score in scores {
+        let (gradient, curvature) = off(score + step);
+        gradients = gradients.wrapping_add(grids.gradient.bits(gradient));
+        curvatures = curvatures.wrapping_add(grids.curvature.bits(curvature));
+    }
+    grids.sums(scores.len(), (gradients, curvatures))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::rows::RowTargets;
+    use crate::loss::{LogLoss, Loss};
+    use crate::rng::{Key, Stream};
+    use proptest::prelude::*;
+
+    #[test]
+    fn cells_are_those_of_the_loss() {
+        for k in -500_000..=500_000 {
+            let f = k as f32 * 1e-4;
+            let (g, h) = off(f);
+            let truth = (-LogLoss.negative_gradient(-1.0, f.into()), LogLoss.curvature(-1.0, f.into()));
+            assert!((f64::from(g) - truth.0).abs() <= 5e-7, "{f} {g} {}", truth.0);
+            assert!((f64::from(h) - truth.1).abs() <= 5e-7, "{f} {h} {}", truth.1);
+        }
+        assert_eq!((off(f32::MAX), off(0.0)), ((2.0, off(43.0).1), (1.0, 1.0)));
+        assert!(off(f32::MIN).0 < 1e-30);
+    }
+
+    proptest! {
+        #[test]
+        fn sums_of_rows_and_columns_agree_to_the_bit_on_any_registers(
+            rows in prop::collection::vec((-50f32..50.0, 1u8..4), 1..=IN_A_SUM), step in -2f32..2.0, total in 1f64..1e12,
+        ) {
+            let grids = Grids::new(total.max(1e3));
+            let scores: Vec<f32> = rows.iter().map(|r| r.0).collect();
+            let weights: Vec<f64> = rows.iter().map(|r| r.1.into()).collect();
+            let sums = of_column(&scores, step, None, grids);
+            prop_assert_eq!(sums, vectorised(#[inline(always)] || of_column(&scores, step, None, grids)));
+            prop_assert_eq!(sums, of_column(&scores, step, Some(&vec![1.0; rows.len()]), grids));
+            let weighted = of_column(&scores, step, Some(&weights), grids);
+            // Columns that are all the same.
+            let (mut g, mut h, mut wide) = ([0u32; 32], [0u32; 32], ([0f64; 3], [0f64; 3]));
+            vectorised(#[inline(always)] || for (&score, &weight) in scores.iter().zip(&weights) {
+                add_row(&[score; 32], &[step; 32], grids, &mut g, &mut h);
+                add_weighted_row(weight, &[score; 3], &[step; 3], grids, &mut wide.0, &mut wide.1);
+            });
+            for (&g, &h) in g.iter().zip(&h) {
+                prop_assert_eq!(sums, grids.sums(rows.len(), (g, h)));
+            }
+            prop_assert_eq!((vec![weighted.0; 3], vec![weighted.1; 3]), (wide.0.to_vec(), wide.1.to_vec()));
+            let truth: f64 = scores.iter().map(|&f| -LogLoss.negative_gradient(-1.0, f64::from(f + step))).sum();
+            let coarse = 2f64.powi(-21).max(total * 2f64.powi(-50));
+            prop_assert!((sums.0 - truth).abs() <= rows.len() as f64 * (coarse + 5e-7), "{} {}", sums.0, truth);
+        }
+
+        #[test]
+        fn sums_of_leaves_are_those_of_their_columns(
+            n in 1usize..600, width in 1usize..40, weighted in any::<bool>(), seed in 0u64..1000,
+        ) {
+            let mut stream = Stream::new(Key::from_seed(seed));
+            let scores: Vec<f32> = (0..n * width).map(|_| stream.below(1000) as f32 / 100.0 - 5.0).collect();
+            let on: Vec<Vec<u32>> = (0..n).map(|_| (0..width as u32).filter(|_| stream.below(4) == 0).collect()).collect();
+            let weights: Vec<u64> = (0..n).map(|_| if weighted { stream.below(4) } else { 1 }).collect();
+            let ids: Vec<u32> = (0..n as u32).rev().collect();
+            let total_units = 2.0 * n as f64;
+            let rows = LeafRows {
+                ids: &ids,
+                y: &|row| RowTargets::On(&on[row as usize]),
+                scores: &|row| &scores[row as usize * width..][..width],
+                units: &|row| weights[row as usize],
+                total_units,
+            };
+            let (mut gradients, mut curvatures) = (vec![0.0; width], vec![0.0; width]);
+            OffSums.add(&rows, &mut gradients, &mut curvatures).unwrap();
+            for j in 0..width {
+                let (mut gradient, mut curvature) = (0.0, 0.0);
+                for i in 0..n {
+                    let (r, h) = of_column(&[scores[i * width + j]], 0.0, None, Grids::new(total_units));
+                    let on = if on[i].contains(&(j as u32)) { 2.0 } else { 0.0 };
+                    gradient += weights[i] as f64 * (on - r);
+                    curvature += weights[i] as f64 * h;
+                }
+                prop_assert_eq!((gradients[j], curvatures[j]), (gradient, curvature));
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Half the Poisson deviance of counts and other numbers that are not negative, whose mean is e^f:
+//! e^f − y f − y + y ln y, 0 at its minimum f = ln y.
+//!
+//! Source: McCullagh and Nelder, *Generalized linear models* (1989).
+
+use super::log_link::{self, Deviance, LARGEST_EXPONENT, NEAR, exp, slope_of_exp};
+use super::{Domain, Loss};
+use crate::control::Control;
+use crate::error::Result;
+
+/// Half the Poisson deviance, by the logarithm of the mean.
+#[derive(Clone, Copy, Debug)]
+pub struct Poisson;
+
+impl Loss for Poisson {
+    fn domain(&self) -> Domain {
+        Domain::NotNegative
+    }
+
+    fn value(&self, y: f64, score: f64) -> f64 {
+        if y == 0.0 {
+            return exp(score);
+        }
+        let d = score - y.ln();
+        if d <= NEAR && score <= LARGEST_EXPONENT { y * (d.exp_m1() - d) } else { exp(score) - y * (1.0 + d) }
+    }
+
+    /// y − e^f.
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        y - slope_of_exp(score)
+    }
+
+    /// e^f.
+    fn curvature(&self, _: f64, score: f64) -> f64 {
+        slope_of_exp(score)
+    }
+
+    /// The logarithm of the weighted mean.
+    fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
+        Ok(log_link::start(y, weights))
+    }
+}
+
+impl Deviance for Poisson {}

@@ -1,0 +1,110 @@
+//! The quantile (pinball) loss: q r of a residual r = y − f above 0, and (q − 1) r below. Its best constant is a quantile q
+//! of y: the absolute error, halved, at q = ½.
+//!
+//! Source: Koenker and Bassett, *Regression quantiles* (1978).
+
+use super::column::ColumnLoss;
+use super::line_search::{LineSearch, first_with_weight};
+use super::newton::Regularization;
+use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, LossKind, ROWS};
+use crate::control::Control;
+use crate::error::{Error, Result, try_collected, try_with_capacity};
+use crate::exact::{Grid, bits_left};
+
+/// The quantile loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantile {
+    /// q, above 0 and below 1.
+    pub quantile: f64,
+}
+
+impl Default for Quantile {
+    /// The median.
+    fn default() -> Self {
+        Quantile { quantile: 0.5 }
+    }
+}
+
+impl LossKind {
+    /// The loss of this [`Quantile`].
+    pub fn quantile(quantile: f64) -> Self {
+        LossKind::Quantile(Quantile { quantile })
+    }
+}
+
+impl Quantile {
+    /// The least value with at least a share q of the weight at or below it.
+    fn weighted(self, pairs: &mut [(f64, f64)], control: &Control) -> Result<f64> {
+        let total: f64 = pairs.iter().map(|p| p.1).sum();
+        first_with_weight(self.quantile * total, pairs, control)
+    }
+}
+
+impl Loss for Quantile {
+    fn domain(&self) -> Domain {
+        Domain::Numbers
+    }
+
+    fn bounds(&self) -> Option<Bounds> {
+        Some(Bounds { gradient: self.quantile.max(1.0 - self.quantile), curvature: 0.0 })
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.quantile > 0.0 && self.quantile < 1.0 {
+            return Ok(());
+        }
+        Err(Error::invalid("quantile", self.quantile, "above 0 and below 1"))
+    }
+
+    fn value(&self, y: f64, score: f64) -> f64 {
+        let r = y - score;
+        if r >= 0.0 { self.quantile * r } else { (self.quantile - 1.0) * r }
+    }
+
+    /// q below y, q − 1 above; 0 at y.
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        let r = y - score;
+        if r == 0.0 {
+            0.0
+        } else if r > 0.0 {
+            self.quantile
+        } else {
+            self.quantile - 1.0
+        }
+    }
+
+    fn curvature(&self, _: f64, _: f64) -> f64 {
+        0.0
+    }
+
+    /// The least value with at least a share q of the weight at or below it.
+    fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
+        let mut pairs = try_collected(ROWS, y.iter().copied().zip(weights.iter().copied()))?;
+        self.weighted(&mut pairs, control)
+    }
+
+    /// The least minimum: before all kinks r / g the slope is −q |g| where g rises and (q − 1) |g| where it falls, and each
+    /// kink adds w |g|. 0 where no row moves.
+    fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
+        let grid = Grid::with_bits(problem.largest_direction(), bits_left(problem.weights));
+        let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
+        let mut pairs = try_with_capacity(ROWS, problem.y.len())?;
+        let (mut rising, mut falling) = (0.0, 0.0);
+        for (y, f, g, w) in problem.moving() {
+            let bend = w * grid.round(g.abs());
+            *(if g > 0.0 { &mut rising } else { &mut falling }) += bend;
+            pairs.push((ratio(y, f, g), bend));
+        }
+        let least = self.quantile * rising + (1.0 - self.quantile) * falling;
+        problem.unless_worse(self, first_with_weight(least, &mut pairs, problem.control)?)
+    }
+}
+
+impl ColumnLoss for Quantile {
+    /// The quantile of the residuals, however far it is.
+    fn leaf_value(&self, problem: &LineProblem<'_>, _: Regularization, _: LineSearch) -> Result<f64> {
+        let residuals = problem.y.iter().zip(problem.scores).map(|(y, f)| y - f);
+        let mut pairs = try_collected(ROWS, residuals.zip(problem.weights.iter().copied()))?;
+        self.weighted(&mut pairs, problem.control)
+    }
+}

@@ -1,0 +1,131 @@
+//! Losses of whole rows of scores, in float32 or float64: what a sweep over the data calls for every row.
+//!
+//! Any loss of one score serves through [`Cells`], one cell at a time. Losses with loops of their own have them beside
+//! themselves: `square_rows`, `log_loss_rows`, `softmax_rows`. The loops are plain Rust, compiled once more for the wider
+//! registers that the machine may have; lanes are fixed and nothing is fused, so the bits are those of any machine.
+
+use std::fmt::Debug;
+
+use super::Bounds;
+use super::column::ColumnLoss;
+use super::float::Float;
+use crate::data::train_y::TrainY;
+use crate::error::Result;
+
+/// y of one row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RowTargets<'a> {
+    /// As the loss sees them.
+    Numbers(&'a [f64]),
+    /// Columns that are on, rising; all others are off.
+    On(&'a [u32]),
+}
+
+impl<'a> RowTargets<'a> {
+    pub(crate) fn new(y: &'a TrainY<'_>, row: u32) -> Self {
+        match y {
+            TrainY::Slots(y) => RowTargets::On(y.of(row)),
+            TrainY::Real(y) => RowTargets::Numbers(y.of(row)),
+        }
+    }
+
+    /// y of one column; `off` is that of a column that is off.
+    pub(crate) fn of_column(self, j: usize, off: f64) -> f64 {
+        match self {
+            RowTargets::Numbers(y) => y[j],
+            RowTargets::On(on) if on.binary_search(&(j as u32)).is_ok() => 1.0,
+            RowTargets::On(_) => off,
+        }
+    }
+
+    /// The columns of labels and classes that are on, rising; none of numbers.
+    pub(crate) fn on(&self) -> &'a [u32] {
+        match self {
+            RowTargets::On(on) => on,
+            RowTargets::Numbers(_) => &[],
+        }
+    }
+
+    /// Visits the columns that are on.
+    pub(crate) fn each_on(self, mut visit: impl FnMut(usize)) {
+        match self {
+            RowTargets::On(on) => on.iter().for_each(|&j| visit(j as usize)),
+            RowTargets::Numbers(y) => y.iter().enumerate().filter(|(_, y)| **y > 0.0).for_each(|(j, _)| visit(j)),
+        }
+    }
+}
+
+/// A loss of one row, the sum over its outputs.
+pub(crate) trait RowLoss<T: Float>: Debug + Send + Sync {
+    /// Writes the negative gradient of every output and returns the loss of the row.
+    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64;
+
+    /// The loss of the row alone.
+    fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64;
+
+    /// Of every score, where they are known beforehand.
+    fn bounds(&self) -> Option<Bounds>;
+}
+
+/// Some rows of a leaf.
+pub(crate) struct LeafRows<'a, 'd, T> {
+    pub(crate) ids: &'a [u32],
+    pub(crate) y: &'a dyn Fn(u32) -> RowTargets<'d>,
+    pub(crate) scores: &'a dyn Fn(u32) -> &'d [T],
+    /// Weight of a row.
+    pub(crate) units: &'a dyn Fn(u32) -> u64,
+    /// Of all rows of all leaves: sums are exact, and the same whatever rows they are made of.
+    pub(crate) total_units: f64,
+}
+
+/// Sums over the rows of leaves, of a loss whose Newton steps are made of them.
+pub(crate) trait RowSums<T: Float>: Sync {
+    /// Adds up Σ w r and Σ w h of every output, which are zero before; each term is rounded to a grid.
+    fn add(&self, rows: &LeafRows<'_, '_, T>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()>;
+}
+
+/// Any loss, cell by cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cells<'l>(pub(crate) &'l dyn ColumnLoss);
+
+impl Cells<'_> {
+    /// Calls `visit(output, y)` for every output.
+    fn each(&self, y: RowTargets<'_>, width: usize, mut visit: impl FnMut(usize, f64)) {
+        match y {
+            RowTargets::Numbers(y) => (0..width).for_each(|j| visit(j, y[j])),
+            RowTargets::On(mut on) => {
+                let off = self.0.domain().off();
+                for j in 0..width {
+                    if let Some((_, rest)) = on.split_first().filter(|(first, _)| **first as usize == j) {
+                        on = rest;
+                        visit(j, 1.0);
+                    } else {
+                        visit(j, off);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<T: Float> RowLoss<T> for Cells<'_> {
+    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
+        let mut sum = 0.0;
+        self.each(y, scores.len(), |j, y| {
+            let score = scores[j].to_f64();
+            out[j] = T::from_f64(self.0.negative_gradient(y, score));
+            sum += self.0.value(y, score);
+        });
+        sum
+    }
+
+    fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64 {
+        let mut sum = 0.0;
+        self.each(y, scores.len(), |j, y| sum += self.0.value(y, scores[j].to_f64()));
+        sum
+    }
+
+    fn bounds(&self) -> Option<Bounds> {
+        self.0.bounds()
+    }
+}

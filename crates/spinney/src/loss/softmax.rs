@@ -1,0 +1,114 @@
+//! Classes against each other: K scores an output, P_k = e^(f_k) / Σ e^f, loss −log P_y.
+//!
+//! Unlike the other losses it is no sum over columns; so it has rows (`softmax_rows`) and a step (`softmax_step`) of its own.
+
+use pulp::Arch;
+
+use super::exponentials::{RowSums, largest};
+use super::float::Float;
+use super::vector::LANES;
+use super::weight_of_absent;
+use crate::error::{Result, try_collected, try_filled};
+
+/// What there is a number of for each class, or for each pair of few.
+pub(super) const CLASSES: &str = "the steps of classes";
+
+/// The loss of a row, and its negative gradients: onehot − p.
+pub(crate) fn negative_gradients<T: Float>(class: usize, scores: &[T], out: &mut [T]) -> f64 {
+    on_registers(scores.len()).dispatch(
+        #[inline(always)]
+        || {
+            let sums = RowSums::write(class, scores, out);
+            let inverse = sums.inverse();
+            for out in &mut *out {
+                *out = T::from_f64(-(out.to_f64() * inverse));
+            }
+            // What is on is summed from the others: 1 − p would lose all digits of a small rest.
+            out[class] = T::from_f64((sums.others * inverse).min(1.0));
+            sums.loss()
+        },
+    )
+}
+
+/// The loss of a row: −log p of its class.
+pub(crate) fn loss<T: Float>(class: usize, scores: &[T]) -> f64 {
+    on_registers(scores.len()).dispatch(
+        #[inline(always)]
+        || RowSums::of(class, scores).loss(),
+    )
+}
+
+/// log Σ p e^v − v of the class that is on: by how much the loss of a row changes when its scores move by `steps`.
+pub(crate) fn change<T: Float>(class: usize, scores: &[T], steps: &[f64]) -> f64 {
+    let most = largest(scores);
+    let (mut total, mut moved) = (0.0, 0.0);
+    for (score, step) in scores.iter().zip(steps) {
+        let share = (score.to_f64() - most).exp();
+        total += share;
+        // Moves of all classes alike change nothing.
+        moved += share * (step - steps[class]).exp_m1();
+    }
+    (moved / total).ln_1p()
+}
+
+/// Rows of a few classes are done before wide registers are set up.
+fn on_registers(n_classes: usize) -> Arch {
+    if n_classes <= LANES { Arch::Scalar } else { Arch::new() }
+}
+
+/// P(class) of the scores of an output: e^f, divided by their sum.
+pub(crate) fn probabilities(scores: &[f64], out: &mut [f64]) {
+    let most = largest(scores);
+    out.iter_mut().zip(scores).for_each(|(p, &f)| *p = (f - most).exp());
+    let total: f64 = out.iter().sum();
+    out.iter_mut().for_each(|p| *p /= total);
+}
+
+/// The best constant scores of one output from the weights of its classes: logarithms of their shares, with mean zero. A
+/// class without weight is taken for half a row, as for two classes.
+pub(crate) fn start(class_weights: &[f64]) -> Result<Vec<f64>> {
+    let total: f64 = class_weights.iter().sum();
+    if total == 0.0 {
+        return try_filled(CLASSES, 0.0, class_weights.len());
+    }
+    let of = |&w: &f64| (if w == 0.0 { weight_of_absent(total) } else { w }).ln();
+    let mut logs = try_collected(CLASSES, class_weights.iter().map(of))?;
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    logs.iter_mut().for_each(|log| *log -= mean);
+    Ok(logs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_log_shares_with_mean_zero() {
+        let found = start(&[30.0, 10.0, 0.0, 60.0]).unwrap();
+        assert!(found.iter().sum::<f64>().abs() < 1e-12);
+        assert!((found[0] - found[1] - 3f64.ln()).abs() < 1e-12);
+        assert!((found[1] - found[2] - 20f64.ln()).abs() < 1e-12);
+        assert_eq!(start(&[0.0; 3]).unwrap(), [0.0; 3]);
+    }
+
+    #[test]
+    fn gradients_are_those_of_the_loss_and_far_scores_are_finite() {
+        for scores in [[0.1, -0.4, 1.3], [20.0, -3.0, 0.0], [1e3, -1e3, 999.0]] {
+            for class in 0..3 {
+                let mut r = [0.0; 3];
+                let value = negative_gradients(class, &scores, &mut r);
+                assert_eq!(value, loss(class, &scores));
+                assert!(value.is_finite() && value >= 0.0 && r.iter().sum::<f64>().abs() < 1e-15);
+                for k in 0..3 {
+                    let h = 1e-5;
+                    let at = |d: f64| {
+                        let mut s = scores;
+                        s[k] += d;
+                        loss(class, &s)
+                    };
+                    assert!(((at(-h) - at(h)) / (2.0 * h) - r[k]).abs() < 1e-7, "{scores:?}");
+                }
+            }
+        }
+    }
+}

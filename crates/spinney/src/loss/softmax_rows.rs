@@ -1,0 +1,143 @@
+//! Softmax of the classes of each output: a loss of groups of columns.
+
+use std::ops::Range;
+
+use super::float::Float;
+use super::newton::{Change, LeafTotals, Regularization, self_concordant_bound};
+use super::rows::{LeafRows, RowLoss, RowSums, RowTargets};
+use super::softmax;
+use super::softmax_step::SoftmaxProblem;
+use super::vector::{add_rounded, vectorised};
+use super::working::Line;
+use super::{Bounds, ROWS};
+use crate::control::Control;
+use crate::data::targets::starts;
+use crate::error::{Result, try_collected, try_filled};
+use crate::exact::Grid;
+
+/// Means of probabilities are known to this, from gradients that are rounded to a grid of 2⁻²².
+const OF_MEANS: f64 = 5e-7;
+
+/// Classes of each output against each other: see [`softmax`].
+#[derive(Clone, Debug)]
+pub(crate) struct Softmax {
+    /// First column of each output, and the number of columns.
+    starts: Vec<usize>,
+}
+
+impl Softmax {
+    pub(crate) fn new(n_classes: &[u32]) -> Result<Self> {
+        Ok(Softmax { starts: starts(n_classes)? })
+    }
+
+    pub(crate) fn n_outputs(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Columns of an output.
+    pub(crate) fn columns(&self, output: usize) -> Range<usize> {
+        self.starts[output]..self.starts[output + 1]
+    }
+
+    /// The class of an output that is on.
+    fn class(&self, y: RowTargets<'_>, output: usize) -> usize {
+        y.on()[output] as usize - self.starts[output]
+    }
+
+    /// The Newton steps of the classes of an output, by the diagonal of the Hessian and (K − 1)/K (Friedman, 2001): scores
+    /// that all move alike change nothing, so that one of K classes need not move.
+    pub(crate) fn newton_steps(leaf: LeafTotals<'_>, regularization: Regularization, steps: &mut [f64]) {
+        let k = steps.len() as f64;
+        let sums = leaf.gradients.iter().zip(leaf.curvatures);
+        for (step, (&gradient, &curvature)) in steps.iter_mut().zip(sums) {
+            *step = (k - 1.0) / k * regularization.bounded_step(gradient, curvature);
+        }
+    }
+
+    /// What the loss over a leaf changes by at most when the scores of the classes of an output move by `steps`: the lesser
+    /// of two bounds. Along the steps |φ'''| ≤ (max v − min v) φ'', and φ'' = Σ w Var_p(v) is at most twice
+    /// Σ v² H. The change of a row's loss before its own class is counted, log Σ p e^v, is concave in p (Jensen).
+    pub(crate) fn bounds_of_change(leaf: LeafTotals<'_>, steps: &[f64]) -> Change {
+        let (mut falls, mut bends, mut moved_on) = (0.0, 0.0, 0.0);
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for (k, &v) in steps.iter().enumerate() {
+            falls += leaf.gradients[k] * v;
+            bends += 2.0 * v * v * leaf.curvatures[k];
+            moved_on += leaf.on[k] * v;
+            least = v.min(least);
+            most = v.max(most);
+        }
+        let bound = self_concordant_bound(falls, bends, most - least);
+        if bound <= 0.0 {
+            return Change { least: -falls, most: bound };
+        }
+        let mean = |k: usize| ((leaf.on[k] - leaf.gradients[k]) / leaf.weight).max(0.0) + OF_MEANS;
+        let total: f64 = steps.iter().enumerate().map(|(k, v)| mean(k) * (v - most).exp()).sum();
+        Change { least: -falls, most: bound.min(leaf.weight * (most + total.ln()) - moved_on) }
+    }
+
+    /// By how much the loss of an output of a row changes when the scores of its classes move.
+    pub(crate) fn change<T: Float>(&self, y: RowTargets<'_>, output: usize, scores: &[T], steps: &[f64]) -> f64 {
+        softmax::change(self.class(y, output), scores, steps)
+    }
+
+    /// The constants of an output from the weights of all columns.
+    pub(crate) fn start(&self, output: usize, weights: &[f64]) -> Result<Vec<f64>> {
+        softmax::start(&weights[self.columns(output)])
+    }
+
+    /// The steps of the classes of an output.
+    pub(crate) fn step<T: Float>(&self, output: usize, line: &Line<'_, T>, control: &Control) -> Result<Vec<f64>> {
+        let n = line.weights.len();
+        let classes = try_collected(ROWS, (0..n).map(|at| self.class((line.y)(at), output) as u32))?;
+        let Line { scores, directions, leaf_of, weights, .. } = *line;
+        let n_classes = self.columns(output).len();
+        let per_leaf = line.per_leaf();
+        SoftmaxProblem { n_classes, classes: &classes, scores, directions, per_leaf, leaf_of, weights }.step(control)
+    }
+}
+
+impl<T: Float> RowLoss<T> for &Softmax {
+    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
+        let of_output = |output| {
+            let columns = self.columns(output);
+            softmax::negative_gradients(self.class(y, output), &scores[columns.clone()], &mut out[columns])
+        };
+        (0..self.n_outputs()).map(of_output).sum()
+    }
+
+    fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64 {
+        (0..self.n_outputs()).map(|output| softmax::loss(self.class(y, output), &scores[self.columns(output)])).sum()
+    }
+
+    fn bounds(&self) -> Option<Bounds> {
+        Some(Bounds { gradient: 1.0, curvature: 1.0 })
+    }
+}
+
+impl<T: Float> RowSums<T> for Softmax {
+    /// Of the diagonal of the Hessian: p (1 − p), which is |r| (1 − |r|) of the negative gradient r.
+    fn add(&self, rows: &LeafRows<'_, '_, T>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()> {
+        const WHAT: &str = "sums of gradients";
+        let width = gradients.len();
+        let zeros = || try_filled(WHAT, T::from_f64(0.0), width);
+        let (mut r, mut h) = (zeros()?, zeros()?);
+        let grids = try_filled(WHAT, Grid::for_sums(1.0, rows.total_units), width)?;
+        for &row in rows.ids {
+            (&self).negative_gradients((rows.y)(row), (rows.scores)(row), &mut r);
+            let weight = (rows.units)(row) as f64;
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (h, r) in h.iter_mut().zip(&r) {
+                        let size = r.abs();
+                        *h = size * (T::from_f64(1.0) - size);
+                    }
+                    add_rounded(weight, &r, &grids, gradients);
+                    add_rounded(weight, &h, &grids, curvatures);
+                },
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,543 @@
+//! The step of the classes of one output: a vector ρ ∈ R^K, the minimum of Σ w ℓ(y, f + ρ ∘ g).
+//!
+//! By Newton's method: with a Cholesky factor for few classes, else by conjugate gradients on products with the Hessian, K
+//! numbers a row each; steps are halved until the loss falls.
+//!
+//! Cost: some ten passes of one exponential a row and class, each with the loss, the gradient and the diagonal or the whole
+//! of the Hessian; and for many classes some ten products a pass, on probabilities that the pass leaves.
+
+use super::LARGEST_STEP;
+use super::exponentials::RowSums;
+use super::float::Float;
+use super::softmax::CLASSES;
+use super::vector::{add, dot, vectorised};
+use crate::control::Control;
+use crate::error::{Result, try_collected, try_copied, try_filled};
+use crate::exact::{Grid, bits_left, weighted_sum};
+use crate::pool;
+
+/// Of more classes than these the Hessian is not written out: it costs K² a row.
+const MOST_WHOLE: usize = 32;
+/// Cells of the rows whose sums are taken together, and the least number of such rows: their sums are kept.
+const CHUNK_CELLS: usize = 1 << 16;
+const LEAST_ROWS: usize = 64;
+/// Products with the Hessian for one step, and the share of the gradient that a step may leave of it.
+const MOST_PRODUCTS: usize = 40;
+const LEFT_OF_GRADIENT: f64 = 1e-3;
+/// The search ends when the gradient has shrunk to this share, as that of separable directions does (see `line_search`):
+/// by convexity no step of length Δ, in the sum of its parts, gains more than Δ times the largest part of the gradient.
+const SEARCHED: f64 = 1e-8;
+/// Or when a step promises less than this share of the loss, which values cannot tell.
+const LOST: f64 = 1e-15;
+/// Passes that move.
+const MOST_ROUNDS: u32 = 50;
+const MOST_HALVINGS: i32 = 40;
+/// A step must gain this share of what its slope promises (Armijo).
+const GAIN: f64 = 1e-4;
+
+/// Rows along which the steps of one output are searched together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SoftmaxProblem<'a, T> {
+    pub(crate) n_classes: usize,
+    /// Of each row.
+    pub(crate) classes: &'a [u32],
+    /// n × K.
+    pub(crate) scores: &'a [T],
+    /// What the weak model predicts in each leaf: K numbers, or one that is the same for every class.
+    pub(crate) directions: &'a [f64],
+    pub(crate) per_leaf: usize,
+    /// Of each row.
+    pub(crate) leaf_of: &'a [u32],
+    pub(crate) weights: &'a [f64],
+}
+
+/// The loss at some ρ, and its derivatives by ρ.
+struct Derivatives {
+    value: f64,
+    gradient: Vec<f64>,
+    /// K × K, of which the lower half is used; or its diagonal.
+    curvature: Vec<f64>,
+}
+
+/// Grids that sums of a problem are taken on, so that they do not show the order of rows (see `exact`).
+#[derive(Clone, Copy)]
+struct StepGrids {
+    /// Of the gradient, in two parts.
+    slopes: (Grid, Grid),
+    squares: Grid,
+    /// No direction is larger.
+    largest: f64,
+    bits: i32,
+}
+
+impl StepGrids {
+    fn new(largest: f64, bits: i32) -> Self {
+        let squares = Grid::with_bits(2.0 * largest * largest, bits);
+        StepGrids { slopes: Grid::pair(largest, bits), squares, largest, bits }
+    }
+}
+
+/// What there is a number of for each row.
+struct OfRows {
+    losses: Vec<f64>,
+    /// n × K probabilities of many classes, for products with the Hessian, which give no more than a direction.
+    shares: Vec<f32>,
+}
+
+/// Probabilities below are none: as float32 they would be slow, and they add nothing.
+const LEAST_SHARE: f64 = 1e-30;
+
+/// Numbers for each class, of one row.
+struct Scratch {
+    moved: Vec<f64>,
+    shares: Vec<f64>,
+    directions: Vec<f64>,
+}
+
+/// Partial sums of a chunk of rows.
+struct Sums<'s> {
+    /// The gradient, in two parts.
+    high: &'s mut [f64],
+    low: &'s mut [f64],
+    curvature: &'s mut [f64],
+}
+
+impl<T: Float> SoftmaxProblem<'_, T> {
+    /// Whether the Hessian is written out.
+    fn is_whole(&self) -> bool {
+        self.n_classes <= MOST_WHOLE
+    }
+
+    /// Rows whose sums are taken together, whatever the number of threads; sums of such chunks are added in their order.
+    fn chunk_rows(&self) -> usize {
+        (CHUNK_CELLS / self.n_classes).clamp(LEAST_ROWS, 1 << 13)
+    }
+
+    /// What the weak model predicts for the classes of a row.
+    #[inline(always)]
+    fn directions<'d>(&'d self, row: usize, scratch: &'d mut [f64]) -> &'d [f64] {
+        let of_leaf = &self.directions[self.leaf_of[row] as usize * self.per_leaf..][..self.per_leaf];
+        if let &[one] = of_leaf {
+            scratch.fill(one);
+            return scratch;
+        }
+        of_leaf
+    }
+
+    /// Σ w ℓ and its derivatives at ρ.
+    fn derivatives(
+        &self,
+        steps: &[f64],
+        of_rows: &mut OfRows,
+        grids: StepGrids,
+        control: &Control,
+    ) -> Result<Derivatives> {
+        let k = self.n_classes;
+        let n_curvatures = if self.is_whole() { k * k } else { k };
+        let (size, n) = (self.chunk_rows(), self.weights.len());
+        let n_sums = 2 * k + n_curvatures;
+        let mut sums = try_filled(CLASSES, 0.0, n.div_ceil(size) * n_sums)?;
+        let mut shares = of_rows.shares.chunks_mut(size * k);
+        let chunks = of_rows.losses.chunks_mut(size).zip(sums.chunks_exact_mut(n_sums)).enumerate();
+        let jobs = chunks.map(|(i, (losses, sums))| (i * size, losses, sums, shares.next().unwrap_or_default()));
+        let zeros = || try_filled(CLASSES, 0.0, k);
+        let scratch = || Ok(Scratch { moved: zeros()?, shares: zeros()?, directions: zeros()? });
+        pool::for_each(control.n_threads(), jobs, scratch, |scratch, (first, losses, sums, shares)| {
+            control.check()?;
+            let (high, sums) = sums.split_at_mut(k);
+            let (low, curvature) = sums.split_at_mut(k);
+            let mut sums = Sums { high, low, curvature };
+            let mut shares = shares.chunks_exact_mut(k);
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (row, loss) in (first..).zip(losses) {
+                        let shares = shares.next().unwrap_or_default();
+                        if self.weights[row] > 0.0 {
+                            *loss = self.add_row(row, steps, grids, scratch, &mut sums, shares);
+                        }
+                    }
+                },
+            );
+            Ok(())
+        })?;
+        let mut all = try_filled(CLASSES, 0.0, n_sums)?;
+        sums.chunks_exact(n_sums).for_each(|sums| add(&mut all, sums));
+        let curvature = try_copied(CLASSES, &all[2 * k..])?;
+        let (high, low) = all[..2 * k].split_at(k);
+        let gradient = try_collected(CLASSES, high.iter().zip(low).map(|(high, low)| high + low))?;
+        Ok(Derivatives { value: weighted_sum(self.weights, &of_rows.losses), gradient, curvature })
+    }
+
+    /// Adds a row's derivatives, and returns its loss.
+    #[inline(always)]
+    fn add_row(
+        &self,
+        row: usize,
+        steps: &[f64],
+        grids: StepGrids,
+        scratch: &mut Scratch,
+        sums: &mut Sums<'_>,
+        shares: &mut [f32],
+    ) -> f64 {
+        let (k, class, w) = (self.n_classes, self.classes[row] as usize, self.weights[row]);
+        let StepGrids { slopes: (coarse, fine), squares, .. } = grids;
+        // Plain loops over slices of one length: they are compiled for the registers there are.
+        let (moved, p) = (&mut scratch.moved[..k], &mut scratch.shares[..k]);
+        let g = &self.directions(row, &mut scratch.directions)[..k];
+        let (scores, steps) = (&self.scores[row * k..][..k], &steps[..k]);
+        for a in 0..k {
+            moved[a] = scores[a].to_f64() + steps[a] * g[a];
+        }
+        let of_row = RowSums::write(class, moved, p);
+        let inverse = of_row.inverse();
+        let (high, low) = (&mut sums.high[..k], &mut sums.low[..k]);
+        for a in 0..k {
+            p[a] *= inverse;
+            let slope = g[a] * p[a];
+            let rounded = coarse.round(slope);
+            high[a] += w * rounded;
+            low[a] += w * fine.round(slope - rounded);
+        }
+        // 1 − p of the class that is on, without a loss of digits.
+        let (on, off) = (of_row.own * inverse, (of_row.others * inverse).min(1.0));
+        let slope = -g[class] * off;
+        let rounded = coarse.round(slope);
+        high[class] += w * rounded;
+        low[class] += w * fine.round(slope - rounded);
+        if self.is_whole() {
+            p[class] = on;
+            for a in 0..k {
+                let along = g[a] * p[a];
+                let (others, g, p) = (&mut sums.curvature[a * k..][..=a], &g[..=a], &p[..=a]);
+                for b in 0..a {
+                    others[b] -= w * squares.round(along * (g[b] * p[b]));
+                }
+                let rest = if a == class { off } else { 1.0 - p[a] };
+                others[a] += w * squares.round(g[a] * along * rest);
+            }
+        } else {
+            let (curvature, shares) = (&mut sums.curvature[..k], &mut shares[..k]);
+            for a in 0..k {
+                curvature[a] += w * squares.round(g[a] * g[a] * p[a] * (1.0 - p[a]));
+                shares[a] = if p[a] < LEAST_SHARE { 0.0 } else { p[a] as f32 };
+            }
+            curvature[class] += w * squares.round(g[class] * g[class] * on * off);
+            shares[class] = on as f32;
+        }
+        of_row.loss()
+    }
+
+    /// Σ w H v, with H = g gᵀ ∘ (diag(p) − p pᵀ) of each row.
+    fn curvature_along(&self, v: &[f64], shares: &[f32], grids: StepGrids, control: &Control) -> Result<Vec<f64>> {
+        let k = self.n_classes;
+        // Shares in float32 add up to a little more than 1.
+        let grid = Grid::with_bits(4.0 * grids.largest * grids.largest * most(v), grids.bits);
+        let (size, n) = (self.chunk_rows(), self.weights.len());
+        let mut sums = try_filled(CLASSES, 0.0, n.div_ceil(size) * k)?;
+        let jobs = shares.chunks(size * k).zip(sums.chunks_exact_mut(k)).enumerate();
+        let zeros = || try_filled(CLASSES, 0.0, k);
+        let scratch = || Ok((zeros()?, zeros()?));
+        pool::for_each(control.n_threads(), jobs, scratch, |(directions, apart), (chunk, (shares, sums))| {
+            control.check()?;
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (row, p) in (chunk * size..).zip(shares.chunks_exact(k)) {
+                        let w = self.weights[row];
+                        if w == 0.0 {
+                            continue;
+                        }
+                        let g = &self.directions(row, directions)[..k];
+                        let class = self.classes[row] as usize;
+                        // From the class that is on, whose p may be all but 1: no digits are lost.
+                        let own = g[class] * v[class];
+                        let (apart, v, p, sums) = (&mut apart[..k], &v[..k], &p[..k], &mut sums[..k]);
+                        for a in 0..k {
+                            apart[a] = g[a] * v[a] - own;
+                        }
+                        let mean = dot(p, apart);
+                        for a in 0..k {
+                            sums[a] += w * grid.round(g[a] * f64::from(p[a]) * (apart[a] - mean));
+                        }
+                    }
+                },
+            );
+            Ok(())
+        })?;
+        let mut all = zeros()?;
+        sums.chunks_exact(k).for_each(|sums| add(&mut all, sums));
+        Ok(all)
+    }
+
+    /// −H⁻¹ gradient, roughly, by conjugate gradients with the diagonal as preconditioner; what is held stays.
+    fn conjugate_descent(
+        &self,
+        here: &Derivatives,
+        shares: &[f32],
+        grids: StepGrids,
+        control: &Control,
+    ) -> Result<Vec<f64>> {
+        let more = here.damping();
+        let scaled =
+            |r: &[f64]| try_collected(CLASSES, r.iter().zip(&here.curvature).map(|(r, d)| r / (d.max(0.0) + more)));
+        let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+        let downhill = || try_collected(CLASSES, here.gradient.iter().map(|g| -g));
+        let mut rest = downhill()?;
+        let mut descent = try_filled(CLASSES, 0.0, rest.len())?;
+        let mut along = scaled(&rest)?;
+        let mut size = dot(&rest, &along);
+        let least = LEFT_OF_GRADIENT * LEFT_OF_GRADIENT * size;
+        for _ in 0..MOST_PRODUCTS {
+            let mut bent = self.curvature_along(&along, shares, grids, control)?;
+            for (i, bent) in bent.iter_mut().enumerate() {
+                *bent = if here.gradient[i] == 0.0 { 0.0 } else { *bent + more * along[i] };
+            }
+            let curvature = dot(&along, &bent);
+            if curvature.is_nan() || curvature <= 0.0 {
+                break;
+            }
+            let length = size / curvature;
+            for i in 0..rest.len() {
+                descent[i] += length * along[i];
+                rest[i] -= length * bent[i];
+            }
+            let next = scaled(&rest)?;
+            let next_size = dot(&rest, &next);
+            if next_size.is_nan() || next_size <= least {
+                break;
+            }
+            along.iter_mut().zip(&next).for_each(|(a, n)| *a = n + next_size / size * *a);
+            size = next_size;
+        }
+        if descent.iter().all(|&d| d == 0.0) { scaled(&downhill()?) } else { Ok(descent) }
+    }
+
+    /// arg min_ρ of the loss, |ρ| ≤ 1000. Each point on the way has a lower loss than the one before, and the first is 0.
+    /// The bits are the same for any number of threads.
+    pub(crate) fn step(&self, control: &Control) -> Result<Vec<f64>> {
+        let (k, n) = (self.n_classes, self.weights.len());
+        let mut steps = try_filled(CLASSES, 0.0, k)?;
+        let mut of_rows = OfRows {
+            losses: control.try_filled("the losses of rows", 0.0, n)?,
+            shares: control.try_filled("the probabilities of classes", 0.0, if self.is_whole() { 0 } else { n * k })?,
+        };
+        let grids = StepGrids::new(self.largest_direction(), bits_left(self.weights));
+        let mut here = self.derivatives(&steps, &mut of_rows, grids, control)?;
+        let mut least = None;
+        for _ in 0..MOST_ROUNDS {
+            here.hold(&steps);
+            let steepest = most(&here.gradient);
+            if steepest <= *least.get_or_insert(SEARCHED * steepest) {
+                break;
+            }
+            let mut descent = if self.is_whole() {
+                here.descent()?
+            } else {
+                self.conjugate_descent(&here, &of_rows.shares, grids, control)?
+            };
+            if self.per_leaf == 1 && most(&steps) < LARGEST_STEP {
+                // One move of all classes along one direction changes nothing: only rounding would choose it.
+                let mean = descent.iter().sum::<f64>() / k as f64;
+                descent.iter_mut().for_each(|d| *d -= mean);
+            }
+            let whole: f64 = here.gradient.iter().zip(&descent).map(|(g, d)| -g * d).sum();
+            let moved = |length: f64| {
+                let moved = steps.iter().zip(&descent).map(|(s, d)| s + length * d);
+                try_collected(CLASSES, moved.map(|s| s.clamp(-LARGEST_STEP, LARGEST_STEP)))
+            };
+            if whole <= LOST * here.value {
+                // The root of what a value can tell is what a step can: the last one doubles the digits.
+                let last = moved(1.0)?;
+                if self.derivatives(&last, &mut of_rows, grids, control)?.value <= here.value {
+                    steps = last;
+                }
+                break;
+            }
+            let mut lower = |halvings| -> Result<Option<(Vec<f64>, Derivatives)>> {
+                let next = moved(0.5f64.powi(halvings))?;
+                let promised: f64 =
+                    (here.gradient.iter().zip(next.iter().zip(&steps))).map(|(g, (n, s))| g * (n - s)).sum();
+                let there = self.derivatives(&next, &mut of_rows, grids, control)?;
+                let is_lower = there.value < here.value && there.value <= here.value + GAIN * promised;
+                Ok(is_lower.then_some((next, there)))
+            };
+            let first = (0..MOST_HALVINGS).find_map(|halvings| lower(halvings).transpose());
+            let Some(found) = first.transpose()? else { break };
+            (steps, here) = found;
+        }
+        Ok(steps)
+    }
+
+    /// max |g| over leaves with rows that weigh something.
+    fn largest_direction(&self) -> f64 {
+        let leaves = self.leaf_of.iter().zip(self.weights).filter(|(_, w)| **w > 0.0).map(|(&leaf, _)| leaf as usize);
+        let (mut largest, mut last) = (0.0, usize::MAX);
+        for leaf in leaves {
+            if leaf != last {
+                largest = f64::max(largest, most(&self.directions[leaf * self.per_leaf..][..self.per_leaf]));
+                last = leaf;
+            }
+        }
+        largest
+    }
+}
+
+fn most(x: &[f64]) -> f64 {
+    x.iter().fold(0.0, |most, x| most.max(x.abs()))
+}
+
+impl Derivatives {
+    /// Takes out steps that lie at their bound and would pass it: the others are searched as if these were constants.
+    fn hold(&mut self, steps: &[f64]) {
+        let k = steps.len();
+        for (i, &step) in steps.iter().enumerate() {
+            let is_held = step.abs() >= LARGEST_STEP && self.gradient[i] * step < 0.0;
+            if !is_held {
+                continue;
+            }
+            self.gradient[i] = 0.0;
+            if self.curvature.len() == k * k {
+                (0..k).for_each(|j| self.curvature[i.max(j) * k + i.min(j)] = 0.0);
+            }
+        }
+    }
+
+    /// Equal moves of all classes may change nothing, and far scores have no curvature. This much more of it keeps steps
+    /// finite; it goes to 0 with the gradient.
+    fn damping(&self) -> f64 {
+        let k = self.gradient.len();
+        let diagonal = |i: usize| if self.curvature.len() == k { self.curvature[i] } else { self.curvature[i * k + i] };
+        1e-9 * (0..k).map(diagonal).fold(0.0, f64::max) + 1e-4 * most(&self.gradient)
+    }
+
+    /// −H⁻¹ gradient, H written out.
+    fn descent(&self) -> Result<Vec<f64>> {
+        let k = self.gradient.len();
+        let more = self.damping();
+        let by_diagonal = |i: usize| -self.gradient[i] / (2.0 * self.curvature[i * k + i].max(0.0) + more);
+        let Some(mut descent) = cholesky_solve(&self.curvature, more, &self.gradient)? else {
+            return try_collected(CLASSES, (0..k).map(by_diagonal));
+        };
+        descent.iter_mut().for_each(|x| *x = -*x);
+        Ok(descent)
+    }
+}
+
+/// x with (A + more·I) x = b, for a symmetric A given by its lower half; `None` unless that is positive definite.
+fn cholesky_solve(a: &[f64], more: f64, b: &[f64]) -> Result<Option<Vec<f64>>> {
+    let n = b.len();
+    let mut l = try_copied(CLASSES, a)?;
+    for j in 0..n {
+        for i in j..n {
+            let dot: f64 = (0..j).map(|m| l[i * n + m] * l[j * n + m]).sum();
+            let rest = l[i * n + j] - dot + if i == j { more } else { 0.0 };
+            l[i * n + j] = if i == j { rest.sqrt() } else { rest / l[j * n + j] };
+        }
+        // The root of a negative number is NaN.
+        if !(l[j * n + j] > 0.0 && l[j * n + j].is_finite()) {
+            return Ok(None);
+        }
+    }
+    let mut x = try_copied(CLASSES, b)?;
+    for i in 0..n {
+        x[i] = (x[i] - (0..i).map(|m| l[i * n + m] * x[m]).sum::<f64>()) / l[i * n + i];
+    }
+    for i in (0..n).rev() {
+        x[i] = (x[i] - (i + 1..n).map(|m| l[m * n + i] * x[m]).sum::<f64>()) / l[i * n + i];
+    }
+    Ok(Some(x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::softmax::loss;
+    use super::*;
+    use crate::loss::line_search::LineSearch;
+    use crate::loss::{LineProblem, LogLoss, Loss};
+    use proptest::prelude::*;
+
+    /// Σ w ℓ at ρ, row by row.
+    fn loss_at(problem: &SoftmaxProblem<'_, f64>, steps: &[f64]) -> f64 {
+        let k = problem.n_classes;
+        let of_row = |row: usize| {
+            let g = &problem.directions[problem.leaf_of[row] as usize * problem.per_leaf..];
+            let moved: Vec<f64> =
+                (0..k).map(|a| problem.scores[row * k + a] + steps[a] * g[a % problem.per_leaf]).collect();
+            loss(problem.classes[row] as usize, &moved)
+        };
+        let terms: Vec<f64> = (0..problem.weights.len()).map(of_row).collect();
+        weighted_sum(problem.weights, &terms)
+    }
+
+    proptest! {
+        #[test]
+        fn steps_are_stationary_never_worse_and_blind_to_order(
+            rows in prop::collection::vec((0u32..4, prop::array::uniform4(-1f64..1.0), prop::array::uniform4(-2f64..2.0), 0u8..3), 1..30),
+            scale in prop::sample::select(vec![0.0, 1.0, 5.0, 1000.0]), one in any::<bool>(), wide in any::<bool>(),
+        ) {
+            // With many classes that never occur the Hessian is not written out.
+            let k = if wide { MOST_WHOLE + 2 } else { 4 };
+            let pad = |x: &[f64; 4], scale: f64| -> Vec<f64> { (0..k).map(|j| if j < 4 { x[j] * scale } else { 0.0 }).collect() };
+            let build = |rows: &[(u32, [f64; 4], [f64; 4], f64)]| {
+                let classes: Vec<u32> = rows.iter().map(|r| r.0).collect();
+                let scores: Vec<f64> = rows.iter().flat_map(|r| pad(&r.1, scale)).collect();
+                let many: Vec<f64> = rows.iter().flat_map(|r| pad(&r.2, 1.0)).collect();
+                let single: Vec<f64> = rows.iter().map(|r| r.2[0]).collect();
+                let weights: Vec<f64> = rows.iter().map(|r| r.3).collect();
+                let (directions, per_leaf) = if one { (&single, 1) } else { (&many, k) };
+                let leaf_of: Vec<u32> = (0..rows.len() as u32).collect();
+                let problem = SoftmaxProblem {
+                    n_classes: k, classes: &classes, scores: &scores, directions, per_leaf, leaf_of: &leaf_of, weights: &weights,
+                };
+                let step = problem.step(&Control::default()).unwrap();
+                let loss = |steps: &[f64]| loss_at(&problem, steps);
+                let probe = |at: usize, by: f64| { let mut s = step.clone(); s[at] = (s[at] + by).clamp(-1000.0, 1000.0); loss(&s) };
+                let lowest = (0..4).flat_map(|at| [-1.0, -1e-2, 1e-2, 1.0].map(|by| probe(at, by))).fold(f64::INFINITY, f64::min);
+                (loss(&vec![0.0; k]), loss(&step), lowest, step)
+            };
+            let whole: Vec<_> = rows.iter().map(|r| (r.0, r.1, r.2, f64::from(r.3))).collect();
+            let (before, after, lowest, step) = build(&whole);
+            prop_assert!(after <= before && step.iter().all(|s| s.abs() <= LARGEST_STEP));
+            // A probe is 1 away at most, in one part: it gains less than the gradient, 10⁻⁸ of the first.
+            let first: f64 = whole.iter().map(|r| r.3 * r.2.iter().fold(0.0, |most: f64, g| most.max(g.abs()))).sum();
+            if scale <= 5.0 {
+                prop_assert!(after <= lowest + SEARCHED * first + 1e-12 * before, "{after} {lowest} of {before} at {step:?}");
+            }
+            let repeated: Vec<_> = rows.iter().rev().flat_map(|r| std::iter::repeat_n((r.0, r.1, r.2, 1.0), r.3.into())).collect();
+            prop_assert_eq!(step, build(&repeated).3);
+        }
+
+        #[test]
+        fn two_classes_are_the_logistic_loss(rows in prop::collection::vec((any::<bool>(), -2f64..2.0, -1f64..1.0), 12..40)) {
+            // With f = (−s, s) and g = (−d, d) the logistic step moves both classes alike; the coupled one may do better.
+            let (mut y, mut s, mut d, mut scores, mut g) = (vec![], vec![], vec![], vec![], vec![]);
+            for &(positive, f, direction) in &rows {
+                y.push(if positive { 1.0 } else { -1.0 });
+                s.push(f);
+                d.push(direction);
+                scores.extend([-f, f]);
+                g.extend([-direction, direction]);
+            }
+            let weights = vec![1.0; y.len()];
+            let classes: Vec<u32> = rows.iter().map(|r| r.0.into()).collect();
+            let step = LogLoss.step(&LineProblem { y: &y, scores: &s, direction: &d, weights: &weights, control: &Control::default() }, LineSearch::Newton).unwrap();
+            let leaf_of: Vec<u32> = (0..rows.len() as u32).collect();
+            let problem = SoftmaxProblem {
+                n_classes: 2, classes: &classes, scores: &scores, directions: &g, per_leaf: 2, leaf_of: &leaf_of, weights: &weights,
+            };
+            let logistic = LineProblem { y: &y, scores: &s, direction: &d, weights: &weights, control: &Control::default() }.loss(&LogLoss, step).unwrap();
+            // A logarithm of a sum less a score: rounded in units of the scores, not of what is left.
+            let rounding = 1e-12 * (logistic + step.abs().max(1.0));
+            let loss = |steps: &[f64]| loss_at(&problem, steps);
+            prop_assert!((loss(&[step, step]) - logistic).abs() <= rounding);
+            let found = problem.step(&Control::default()).unwrap();
+            prop_assert!(loss(&found) <= loss(&[0.0, 0.0]));
+            // Only the sum of both steps counts. Where labels are separable the minimum is at infinity and has no place: the
+            // search ends where the gradient has shrunk to its share.
+            if step.abs() < 5.0 {
+                prop_assert!((0.5 * (found[0] + found[1]) - step).abs() <= 1e-3 * (1.0 + step.abs()), "{found:?} {step}");
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The square loss of whole rows of scores.
+//!
+//! A row of labels is taken for all off first, in loops without branches, and the few cells that are on are mended. Sums
+//! have fixed lanes and nothing is fused, so the bits are those of any machine, whichever way y is given.
+
+use super::Bounds;
+use super::float::Float;
+use super::rows::{RowLoss, RowTargets};
+use super::vector::{Eight, LANES, vectorised};
+
+/// Square loss of any scores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SquareRows;
+
+/// Cells whose squares are summed while they are in the first cache.
+const BLOCK: usize = 256;
+
+/// A row, block by block.
+struct Row<'y> {
+    y: RowTargets<'y>,
+    /// So far.
+    n_cells: usize,
+    /// Of cell j in lane j mod 8, but for cells after the last whole eight.
+    squares: Eight,
+    of_last: f64,
+    /// What the rounding of residuals to float32 has taken from their squares.
+    rounded: f64,
+}
+
+impl<'y> Row<'y> {
+    #[inline(always)]
+    fn new(y: RowTargets<'y>) -> Self {
+        Row { y, n_cells: 0, squares: Eight::default(), of_last: 0.0, rounded: 0.0 }
+    }
+
+    /// Writes y − f of at most a block; all but the last are whole.
+    #[inline(always)]
+    fn residuals<T: Float>(&mut self, scores: &[T], out: &mut [T]) {
+        match &mut self.y {
+            RowTargets::Numbers(y) => {
+                let (here, others) = y.split_at(scores.len());
+                let cells = here.iter().zip(scores).zip(out.iter_mut());
+                cells.for_each(|((y, f), r)| *r = T::from_f64(y - f.to_f64()));
+                *y = others;
+            }
+            RowTargets::On(on) => {
+                let (zero, minus) = (T::from_f64(0.0), T::from_f64(-1.0));
+                scores.iter().zip(out.iter_mut()).for_each(|(&f, r)| *r = zero + f * minus);
+                while let Some((&j, others)) = on.split_first() {
+                    let Some(r) = out.get_mut(j as usize - self.n_cells) else { break };
+                    let exact = 1.0 - scores[j as usize - self.n_cells].to_f64();
+                    *r = T::from_f64(exact);
+                    self.rounded += exact * exact - r.to_f64() * r.to_f64();
+                    *on = others;
+                }
+            }
+        }
+        let (eights, last) = out.as_chunks::<LANES>();
+        for eight in eights {
+            for (sum, r) in self.squares.0.iter_mut().zip(eight) {
+                *sum += r.to_f64() * r.to_f64();
+            }
+        }
+        self.of_last += last.iter().map(|r| r.to_f64() * r.to_f64()).sum::<f64>();
+        self.n_cells += scores.len();
+    }
+
+    #[inline(always)]
+    fn loss(self) -> f64 {
+        0.5 * (self.squares.total() + self.of_last + self.rounded)
+    }
+}
+
+impl<T: Float> RowLoss<T> for SquareRows {
+    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
+        vectorised(
+            #[inline(always)]
+            || {
+                let mut row = Row::new(y);
+                for (scores, out) in scores.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+                    row.residuals(scores, out);
+                }
+                row.loss()
+            },
+        )
+    }
+
+    fn bounds(&self) -> Option<Bounds> {
+        None
+    }
+
+    fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64 {
+        vectorised(
+            #[inline(always)]
+            || {
+                let (mut row, mut out) = (Row::new(y), [T::default(); BLOCK]);
+                scores.chunks(BLOCK).for_each(|scores| row.residuals(scores, &mut out[..scores.len()]));
+                row.loss()
+            },
+        )
+    }
+}

@@ -1,0 +1,90 @@
+//! Half the Tweedie deviance of numbers that are not negative, whose mean is e^f and whose variance is a power p of it,
+//! 1 < p < 2: sums of a Poisson number of gamma terms, zero among them.
+//!
+//! ```text
+//! y e^((1 − p) f) / (p − 1) + e^((2 − p) f) / (2 − p) − y^(2 − p) / ((p − 1) (2 − p))
+//! ```
+//!
+//! 0 at its minimum f = ln y. Powers of 1 and 2 are those of [`Poisson`](super::Poisson) and [`Gamma`](super::Gamma).
+//!
+//! Source: Jørgensen, *The theory of dispersion models* (1997).
+
+use super::log_link::{self, Deviance, LARGEST_EXPONENT, NEAR, exp, slope_of_exp};
+use super::{Domain, Loss, LossKind};
+use crate::control::Control;
+use crate::error::{Error, Result};
+
+/// Half the Tweedie deviance, by the logarithm of the mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tweedie {
+    /// Of the mean, that the variance is: above 1 and below 2.
+    pub power: f64,
+}
+
+impl Default for Tweedie {
+    /// A power of 1.5.
+    fn default() -> Self {
+        Tweedie { power: 1.5 }
+    }
+}
+
+impl LossKind {
+    /// [`Tweedie`]'s deviance of a power.
+    pub fn tweedie(power: f64) -> Self {
+        LossKind::Tweedie(Tweedie { power })
+    }
+}
+
+impl Tweedie {
+    /// The exponents of the falling and of the rising part: ln y + (1 − p) f and (2 − p) f.
+    fn exponents(self, ln_y: f64, score: f64) -> (f64, f64) {
+        (ln_y - (self.power - 1.0) * score, (2.0 - self.power) * score)
+    }
+}
+
+impl Loss for Tweedie {
+    fn domain(&self) -> Domain {
+        Domain::NotNegative
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.power > 1.0 && self.power < 2.0 {
+            return Ok(());
+        }
+        Err(Error::invalid("power", self.power, "above 1 and below 2"))
+    }
+
+    /// With d = f − ln y: y^(2 − p) ((e^((1 − p) d) − 1) / (p − 1) + (e^((2 − p) d) − 1) / (2 − p)).
+    fn value(&self, y: f64, score: f64) -> f64 {
+        let (a, b) = (self.power - 1.0, 2.0 - self.power);
+        if y == 0.0 {
+            return exp(b * score) / b;
+        }
+        let ln_y = y.ln();
+        let (d, (falling, rising)) = (score - ln_y, self.exponents(ln_y, score));
+        let of_y = (b * ln_y).exp();
+        if d.abs() <= NEAR && falling <= LARGEST_EXPONENT && rising <= LARGEST_EXPONENT {
+            return (of_y * ((-a * d).exp_m1() / a + (b * d).exp_m1() / b)).max(0.0);
+        }
+        exp(falling) / a + exp(rising) / b - of_y / (a * b)
+    }
+
+    /// y e^((1 − p) f) − e^((2 − p) f).
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        let (falling, rising) = self.exponents(y.ln(), score);
+        slope_of_exp(falling) - slope_of_exp(rising)
+    }
+
+    /// (p − 1) y e^((1 − p) f) + (2 − p) e^((2 − p) f).
+    fn curvature(&self, y: f64, score: f64) -> f64 {
+        let (falling, rising) = self.exponents(y.ln(), score);
+        (self.power - 1.0) * slope_of_exp(falling) + (2.0 - self.power) * slope_of_exp(rising)
+    }
+
+    /// The logarithm of the weighted mean.
+    fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
+        Ok(log_link::start(y, weights))
+    }
+}
+
+impl Deviance for Tweedie {}

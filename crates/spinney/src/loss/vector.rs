@@ -1,0 +1,182 @@
+//! Loops over rows of scores, compiled for the widest registers of the machine.
+//!
+//! Every loop has a fixed order of additions and no fused multiplications, so its bits do not depend on the machine.
+
+use super::float::Float;
+use crate::exact::Grid;
+
+/// Partial sums of a dot product.
+pub(crate) const LANES: usize = 8;
+
+/// Runs `work` with the vector instructions that the machine has. What it calls must be inlined to gain from them.
+#[inline(always)]
+pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(work)
+}
+
+/// Σ r_j φ_j.
+#[inline(always)]
+pub(crate) fn dot<T: Float>(r: &[T], phi: &[f64]) -> f64 {
+    let mut sums = Eight::default();
+    let ((r, r_tail), (phi, phi_tail)) = (r.as_chunks::<LANES>(), phi.as_chunks::<LANES>());
+    for (r, phi) in r.iter().zip(phi) {
+        for ((sum, r), phi) in sums.0.iter_mut().zip(r).zip(phi) {
+            *sum += r.to_f64() * phi;
+        }
+    }
+    let tail: f64 = r_tail.iter().zip(phi_tail).map(|(r, phi)| r.to_f64() * phi).sum();
+    sums.total() + tail
+}
+
+/// A line of the cache: numbers to multiply, or running sums.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Eight(pub(crate) [f64; LANES]);
+
+impl Eight {
+    /// The lanes added up, in an order that does not change.
+    #[inline(always)]
+    pub(crate) fn total(self) -> f64 {
+        let [a, b, c, d, e, f, g, h] = self.0;
+        ((a + b) + (c + d)) + ((e + f) + (g + h))
+    }
+}
+
+/// Rows of R, at most, that [`products`] takes.
+pub(crate) const TILE_ROWS: usize = 8;
+
+/// Writes R Φᵀ for a few rows of R, of `width` numbers each, a row of products for each.
+///
+/// Rows of Φ begin lines of the cache and end in zeros. Tiles of them stay in the first cache for all rows of R; sums of
+/// one product wait for each other, and meanwhile those of others go on.
+#[inline(always)]
+pub(crate) fn products<T: Float>(r: &[T], width: usize, phi: &[Eight], out: &mut [f64]) {
+    const TILE: usize = 16;
+    const PIECE: usize = 16;
+    let stride = width.div_ceil(LANES);
+    let q = phi.len() / stride;
+    for (t, phi) in phi.chunks(TILE * stride).enumerate() {
+        let mut sums = [[Eight::default(); TILE]; TILE_ROWS];
+        for start in (0..stride).step_by(PIECE) {
+            let end = (start + PIECE).min(stride);
+            for (r, sums) in r.chunks_exact(width).zip(&mut sums) {
+                let mut piece = [Eight::default(); PIECE];
+                let (eights, last) = r[start * LANES..width.min(end * LANES)].as_chunks::<LANES>();
+                piece.iter_mut().zip(eights).for_each(|(cells, r)| cells.0 = r.map(T::to_f64));
+                if let Some(cells) = piece.get_mut(eights.len()) {
+                    cells.0.iter_mut().zip(last).for_each(|(cell, r)| *cell = r.to_f64());
+                }
+                for (phi, sum) in phi.chunks_exact(stride).zip(sums) {
+                    for (r, phi) in piece.iter().zip(&phi[start..end]) {
+                        for ((sum, r), phi) in sum.0.iter_mut().zip(&r.0).zip(&phi.0) {
+                            *sum += r * phi;
+                        }
+                    }
+                }
+            }
+        }
+        for (out, sums) in out.chunks_exact_mut(q).zip(sums) {
+            out[t * TILE..].iter_mut().zip(sums).for_each(|(out, sum)| *out = sum.total());
+        }
+    }
+}
+
+/// Adds `weight` times the values, each rounded to its grid.
+#[inline(always)]
+pub(crate) fn add_rounded<T: Float>(weight: f64, values: &[T], grids: &[Grid<T>], sums: &mut [f64]) {
+    for ((sum, &value), grid) in sums.iter_mut().zip(values).zip(grids) {
+        *sum += weight * grid.round(value).to_f64();
+    }
+}
+
+/// scores + table, in place.
+#[inline(always)]
+pub(crate) fn add<T: Float>(scores: &mut [T], row: &[T]) {
+    scores.iter_mut().zip(row).for_each(|(score, &value)| *score += value);
+}
+
+/// scores + factor · direction, in place.
+#[inline(always)]
+pub(crate) fn add_scaled<T: Float>(scores: &mut [T], factor: T, direction: &[T]) {
+    scores.iter_mut().zip(direction).for_each(|(score, &value)| *score += factor * value);
+}
+
+/// The largest magnitudes so far.
+#[inline(always)]
+pub(crate) fn take_largest<T: Float>(largest: &mut [T], values: &[T]) {
+    for (largest, &value) in largest.iter_mut().zip(values) {
+        let magnitude = value.abs();
+        *largest = if magnitude > *largest { magnitude } else { *largest };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What every loop leaves.
+    #[inline(always)]
+    fn loops<T: Float>(cells: &[(f64, f64)], factor: f64) -> (u64, Vec<u64>, Vec<u64>) {
+        let r: Vec<T> = cells.iter().map(|c| T::from_f64(c.0)).collect();
+        let phi: Vec<f64> = cells.iter().map(|c| c.1).collect();
+        let other: Vec<T> = phi.iter().map(|&x| T::from_f64(x)).collect();
+        let (mut scores, mut sums) = (r.clone(), phi.clone());
+        add(&mut scores, &other);
+        add_scaled(&mut scores, T::from_f64(factor), &r);
+        take_largest(&mut scores, &other);
+        let grids = vec![Grid::for_sums(1e3, 1e4); r.len()];
+        add_rounded(factor, &r, &grids, &mut sums);
+        let bits = |x: f64| x.to_bits();
+        (bits(dot(&r, &phi)), scores.iter().map(|s| bits(s.to_f64())).collect(), sums.into_iter().map(bits).collect())
+    }
+
+    /// Of `n_rows` rows of R and q of Φ, all made of one row.
+    #[inline(always)]
+    fn tiled<T: Float>(cells: &[(f64, f64)], n_rows: usize, q: usize) -> Vec<f64> {
+        let mut out = vec![f64::NAN; n_rows * q];
+        let r: Vec<T> = (0..n_rows).flat_map(|i| cells.iter().map(move |c| T::from_f64(c.0 * i as f64))).collect();
+        let eight = |k: usize, cells: &[(f64, f64)]| {
+            Eight(std::array::from_fn(|lane| cells.get(lane).map_or(0.0, |c| c.1 * k as f64)))
+        };
+        let phi: Vec<Eight> = (0..q).flat_map(|k| cells.chunks(LANES).map(move |cells| eight(k, cells))).collect();
+        products(&r, cells.len(), &phi, &mut out);
+        out
+    }
+
+    fn bits(values: &[f64]) -> Vec<u64> {
+        values.iter().map(|x| x.to_bits()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn tiles_are_made_of_products(
+            cells in prop::collection::vec((-1e3f64..1e3, -1e3f64..1e3), 1..300), n_rows in 1usize..=TILE_ROWS, q in 1usize..40,
+        ) {
+            let out = tiled::<f64>(&cells, n_rows, q);
+            let product: f64 = cells.iter().map(|c| c.0 * c.1).sum();
+            let size: f64 = cells.iter().map(|c| (c.0 * c.1).abs()).sum();
+            for i in 0..n_rows {
+                for k in 0..q {
+                    let (factor, found) = ((i * k) as f64, out[i * q + k]);
+                    prop_assert!((found - factor * product).abs() <= 1e-13 * factor * size, "{found} {}", factor * product);
+                }
+            }
+            // Wherever in a tile rows are, their bits are the same.
+            let once: Vec<(f64, f64)> = cells.iter().map(|c| (c.0 * (n_rows - 1) as f64, c.1)).collect();
+            let alone = tiled::<f64>(&once, 2, q);
+            prop_assert_eq!(bits(&alone[q..]), bits(&out[(n_rows - 1) * q..]));
+            let narrow = pulp::Arch::Scalar.dispatch(|| tiled::<f32>(&cells, n_rows, q));
+            prop_assert_eq!(bits(&narrow), bits(&vectorised(#[inline(always)] || tiled::<f32>(&cells, n_rows, q))));
+        }
+
+        #[test]
+        fn bits_are_the_same_on_any_registers(
+            cells in prop::collection::vec((-1e3f64..1e3, -1e3f64..1e3), 0..600), factor in -3f64..3.0,
+        ) {
+            let narrow = pulp::Arch::Scalar;
+            prop_assert_eq!(narrow.dispatch(|| loops::<f32>(&cells, factor)), vectorised(#[inline(always)] || loops::<f32>(&cells, factor)));
+            prop_assert_eq!(narrow.dispatch(|| loops::<f64>(&cells, factor)), vectorised(#[inline(always)] || loops::<f64>(&cells, factor)));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! A loss over all scores of a row, as a fit uses it.
+
+use std::ops::Range;
+
+use super::column::{ColumnLoss, LeafRule, NumberColumn};
+use super::float::Float;
+use super::line_search::LineSearch;
+use super::newton::{Change, LeafTotals, Regularization};
+use super::outputs::{CellsOfEach, ColumnLosses};
+use super::rows::{Cells, RowLoss, RowSums, RowTargets};
+use super::softmax_rows::Softmax;
+use super::{LineProblem, Link, LossKind, ROWS};
+use crate::control::Control;
+use crate::data::targets::is_binary;
+use crate::data::train_y::TrainY;
+use crate::data::{Outputs, Weights};
+use crate::error::{Result, try_collected, try_extend, try_filled, try_results, try_with_capacity};
+use crate::exact::reduce::Reduce;
+
+/// A loss over all scores of a row: made once for a fit, of the loss and the outputs.
+#[derive(Debug)]
+pub(crate) enum WorkingLoss<'l> {
+    /// A sum over columns.
+    Columns(ColumnLosses<'l>),
+    /// A sum over outputs, each of which has the scores of its classes together.
+    Classes(Softmax),
+}
+
+/// How the regularised Newton steps of leaves are found.
+pub(crate) enum NewtonLeaves<'l, T> {
+    /// From sums over the rows of leaves.
+    OfSums(Box<dyn RowSums<T> + 'l>),
+    /// Leaf by leaf and column by column.
+    OneByOne(ColumnLosses<'l>),
+}
+
+/// Rows along which the steps of one column are searched, or those of the classes of one output together.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a, T> {
+    /// y of each row, of all columns.
+    pub(crate) y: &'a dyn Fn(usize) -> RowTargets<'a>,
+    /// Scores of these columns, row after row.
+    pub(crate) scores: &'a [T],
+    /// What the weak model predicts in each leaf: one number for each of these columns, or one for all of them.
+    pub(crate) directions: &'a [f64],
+    pub(crate) n_leaves: usize,
+    /// Of each row.
+    pub(crate) leaf_of: &'a [u32],
+    pub(crate) weights: &'a [f64],
+}
+
+impl<T> Line<'_, T> {
+    /// Numbers of each leaf.
+    pub(crate) fn per_leaf(&self) -> usize {
+        self.directions.len() / self.n_leaves.max(1)
+    }
+}
+
+impl<'l> WorkingLoss<'l> {
+    /// `each_alone`: classes of one output are each told from all others, and share no loss.
+    pub(crate) fn new(kind: &'l LossKind, outputs: &Outputs, each_alone: bool) -> Result<Self> {
+        let losses = kind.as_columns();
+        Ok(match outputs {
+            Outputs::Classes { n_classes } if losses.first().has_softmax() && !each_alone && !is_binary(n_classes) => {
+                WorkingLoss::Classes(Softmax::new(n_classes)?)
+            }
+            Outputs::Classes { .. } | Outputs::Labels { .. } | Outputs::Real { .. } => WorkingLoss::Columns(losses),
+        })
+    }
+
+    /// That of a column which is boosted alone; `None` where it is that of all.
+    pub(crate) fn of_column(&self, column: usize) -> Option<Self> {
+        match self {
+            WorkingLoss::Columns(losses @ ColumnLosses::Each(_)) => {
+                Some(WorkingLoss::Columns(ColumnLosses::One(losses.of(column))))
+            }
+            WorkingLoss::Columns(ColumnLosses::One(_)) | WorkingLoss::Classes(_) => None,
+        }
+    }
+
+    /// What the scores mean.
+    pub(crate) fn link(&self, outputs: &Outputs) -> Link {
+        match self {
+            WorkingLoss::Columns(losses) => losses.first().link(outputs),
+            WorkingLoss::Classes(_) => Link::Softmax,
+        }
+    }
+
+    /// Whether scores are kept in float32.
+    pub(crate) fn has_float32_scores(&self) -> bool {
+        match self {
+            WorkingLoss::Columns(losses) => losses.first().has_float32_scores(),
+            WorkingLoss::Classes(_) => true,
+        }
+    }
+
+    /// How leaves and steps are found.
+    pub(crate) fn leaf_rule(&self) -> LeafRule {
+        match self {
+            WorkingLoss::Columns(losses) => losses.first().leaf_rule(),
+            WorkingLoss::Classes(_) => LeafRule::Search,
+        }
+    }
+
+    /// The loss of the first score, if its second derivatives differ from row to row.
+    pub(crate) fn curved(&self) -> Option<&dyn ColumnLoss> {
+        match self {
+            WorkingLoss::Columns(losses) => Some(losses.first()).filter(|loss| loss.has_curvature()),
+            WorkingLoss::Classes(_) => None,
+        }
+    }
+
+    /// How Newton steps of leaves are found.
+    pub(crate) fn newton_leaves<T: Float>(&self) -> NewtonLeaves<'_, T> {
+        match self {
+            WorkingLoss::Columns(losses @ ColumnLosses::One(loss)) => match T::sums(*loss) {
+                Some(sums) => NewtonLeaves::OfSums(sums),
+                None => NewtonLeaves::OneByOne(*losses),
+            },
+            WorkingLoss::Columns(losses @ ColumnLosses::Each(_)) => NewtonLeaves::OneByOne(*losses),
+            WorkingLoss::Classes(softmax) => NewtonLeaves::OfSums(Box::new(softmax.clone())),
+        }
+    }
+
+    /// The Newton steps of the columns of a line from sums over the rows of a leaf.
+    pub(crate) fn newton_steps(&self, leaf: LeafTotals<'_>, regularization: Regularization, steps: &mut [f64]) {
+        match self {
+            WorkingLoss::Columns(_) => {
+                let sums = leaf.gradients.iter().zip(leaf.curvatures);
+                let step = |(&gradient, &curvature): (&f64, &f64)| regularization.bounded_step(gradient, curvature);
+                steps.iter_mut().zip(sums.map(step)).for_each(|(to, step)| *to = step);
+            }
+            WorkingLoss::Classes(_) => Softmax::newton_steps(leaf, regularization, steps),
+        }
+    }
+
+    /// What the loss over a leaf changes by when the scores of a line move by `steps`, as far as sums tell.
+    pub(crate) fn bounds_of_change(&self, line: usize, leaf: LeafTotals<'_>, steps: &[f64]) -> Change {
+        match self {
+            WorkingLoss::Columns(losses) => {
+                let loss = losses.of(line);
+                steps.iter().fold(Change::NONE, |sum, &step| sum.and(loss.bounds_of_change(leaf, step)))
+            }
+            WorkingLoss::Classes(_) => Softmax::bounds_of_change(leaf, steps),
+        }
+    }
+
+    /// By how much the loss of a row changes when its scores of a line move by `steps`.
+    pub(crate) fn change<T: Float>(&self, line: usize, y: RowTargets<'_>, scores: &[T], steps: &[f64]) -> f64 {
+        match self {
+            WorkingLoss::Columns(losses) => {
+                let loss = losses.of(line);
+                let y = y.of_column(line, loss.domain().off());
+                scores.iter().zip(steps).map(|(score, &step)| loss.change(y, score.to_f64(), step)).sum()
+            }
+            WorkingLoss::Classes(softmax) => softmax.change(y, line, scores, steps),
+        }
+    }
+
+    /// The fastest kernel of rows that there is.
+    pub(crate) fn rows<T: Float>(&self) -> Box<dyn RowLoss<T> + '_> {
+        match self {
+            WorkingLoss::Columns(ColumnLosses::One(loss)) => rows_of(*loss),
+            WorkingLoss::Columns(ColumnLosses::Each(losses)) => Box::new(CellsOfEach(losses)),
+            WorkingLoss::Classes(softmax) => Box::new(softmax),
+        }
+    }
+
+    /// The constants of least loss, one for each of `width` columns; `rows` are those of positive weight.
+    pub(crate) fn start(
+        &self,
+        y: &TrainY<'_>,
+        width: usize,
+        rows: &[u32],
+        weights: &Weights,
+        control: &Control,
+    ) -> Result<Vec<f64>> {
+        const WHAT: &str = "the constants that boosting starts from";
+        let units = |row: u32| weights.units(row as usize);
+        let of_units = |units: u64| weights.in_sums(units);
+        if let (WorkingLoss::Columns(losses), TrainY::Real(y)) = (self, y) {
+            let start = |column| losses.of(column).start_of(&NumberColumn { y, column, rows, weights }, control);
+            return try_results(WHAT, (0..width).map(start));
+        }
+        let mut on = try_filled(WHAT, 0u64, width)?;
+        rows.iter().for_each(|&row| RowTargets::new(y, row).each_on(|j| on[j] += units(row)));
+        weights.workers().sum(&mut on);
+        match self {
+            WorkingLoss::Columns(losses) => {
+                let loss = losses.first();
+                let total: u64 = weights.workers().sum_of(rows.iter().map(|&row| units(row)).sum());
+                let labels = [loss.domain().off(), 1.0];
+                let start = |&on: &u64| loss.start(&labels, &[of_units(total - on), of_units(on)], control);
+                try_results(WHAT, on.iter().map(start))
+            }
+            WorkingLoss::Classes(softmax) => {
+                let of_classes = try_collected(WHAT, on.iter().map(|&on| of_units(on)))?;
+                let mut all = try_with_capacity(WHAT, width)?;
+                for output in 0..softmax.n_outputs() {
+                    try_extend(WHAT, &mut all, softmax.start(output, &of_classes)?)?;
+                }
+                Ok(all)
+            }
+        }
+    }
+
+    /// Number of searches for the steps of `width` columns.
+    pub(crate) fn n_lines(&self, width: usize) -> usize {
+        match self {
+            WorkingLoss::Columns(_) => width,
+            WorkingLoss::Classes(softmax) => softmax.n_outputs(),
+        }
+    }
+
+    /// Columns whose steps are searched together.
+    pub(crate) fn columns_of(&self, line: usize) -> Range<usize> {
+        match self {
+            WorkingLoss::Columns(_) => line..line + 1,
+            WorkingLoss::Classes(softmax) => softmax.columns(line),
+        }
+    }
+
+    /// The steps of these columns.
+    pub(crate) fn steps_of<T: Float>(
+        &self,
+        line: usize,
+        rows: &Line<'_, T>,
+        search: LineSearch,
+        control: &Control,
+    ) -> Result<Vec<f64>> {
+        match self {
+            WorkingLoss::Columns(losses) => {
+                let (loss, weights) = (losses.of(line), rows.weights);
+                let direction = rows.leaf_of.iter().map(|&leaf| rows.directions[leaf as usize]);
+                let direction = try_collected(ROWS, direction)?;
+                let mut step = 0.0;
+                if direction.iter().any(|g| *g != 0.0) {
+                    let off = loss.domain().off();
+                    let y = try_collected(ROWS, (0..weights.len()).map(|at| (rows.y)(at).of_column(line, off)))?;
+                    let scores = try_collected(ROWS, rows.scores.iter().map(|score| score.to_f64()))?;
+                    let problem = LineProblem { y: &y, scores: &scores, direction: &direction, weights, control };
+                    step = loss.step(&problem, search)?;
+                }
+                try_filled(ROWS, step, 1)
+            }
+            WorkingLoss::Classes(softmax) => softmax.step(line, rows, control),
+        }
+    }
+}
+
+/// The fastest kernel of rows that a loss of one score has.
+pub(crate) fn rows_of<'l, T: Float>(loss: &'l dyn ColumnLoss) -> Box<dyn RowLoss<T> + 'l> {
+    match T::kernel(loss) {
+        Some(rows) => rows,
+        None => Box::new(Cells(loss)),
+    }
+}

@@ -1,0 +1,86 @@
+//! Counts, means and scales of leaves and of stored rows, each of the type that the file has them in.
+
+use safetensors::Dtype;
+
+use super::read::{Numbers, TensorReader, with_numbers};
+use super::{HALF, SINGLE};
+use crate::error::{Error, Result, try_collected, try_with_capacity};
+use crate::tree::leaves::{Amounts, Half};
+
+const WHAT: &str = "the model";
+
+/// Scales of one tree or set: powers of two.
+pub(super) fn scales(stored: &mut Option<TensorReader<'_>>, width: usize) -> Result<Vec<f64>> {
+    let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there are no scales"))?;
+    let scales = stored.collect(WHAT, width, |scale| scale)?;
+    let is_power = |scale: &f64| scale.is_normal() && *scale > 0.0 && scale.to_bits().trailing_zeros() >= 52;
+    if scales.iter().all(is_power) { Ok(scales) } else { Err(Error::corrupt("a scale is no power of two")) }
+}
+
+/// The next `n` whole numbers in the narrowest type, as the tree that was saved had them.
+pub(super) fn counts(stream: &mut TensorReader<'_>, n: usize) -> Result<Amounts> {
+    match stream.dtype() {
+        Dtype::U8 => {
+            stream.check(n)?;
+            let mut v: Vec<u8> = try_with_capacity(WHAT, n)?;
+            stream.pieces(n, |piece| {
+                if let Numbers::U8(bytes) = piece {
+                    v.extend_from_slice(bytes.as_flattened());
+                }
+                Ok(())
+            })?;
+            Ok(Amounts::U8(v))
+        }
+        Dtype::U16 => narrowed(stream.collect(WHAT, n, |amount| amount as u16)?, Amounts::U16),
+        Dtype::U32 => narrowed(stream.whole(WHAT, n)?, Amounts::U32),
+        _ => {
+            let v = stream.collect(WHAT, n, |amount| amount)?;
+            if !v.iter().all(|&amount| amount.is_finite() && amount >= 0.0 && amount.fract() == 0.0) {
+                return Err(Error::corrupt("an amount of a leaf is not a whole number"));
+            }
+            narrowed(v, Amounts::F64)
+        }
+    }
+}
+
+/// Whole numbers in the narrowest type that holds them: as they are, in an array of type `same`, where there is none.
+fn narrowed<T: Copy + Default + PartialOrd + Into<f64>>(v: Vec<T>, same: fn(Vec<T>) -> Amounts) -> Result<Amounts> {
+    let most: f64 = v.iter().fold(T::default(), |most, &amount| if amount > most { amount } else { most }).into();
+    let numbers = v.iter().map(|&amount| -> f64 { amount.into() });
+    Ok(match size_of::<T>() {
+        _ if most <= u8::MAX.into() => Amounts::U8(try_collected(WHAT, numbers.map(|amount| amount as u8))?),
+        3.. if most <= u16::MAX.into() => Amounts::U16(try_collected(WHAT, numbers.map(|amount| amount as u16))?),
+        5.. if most <= u32::MAX.into() => Amounts::U32(try_collected(WHAT, numbers.map(|amount| amount as u32))?),
+        _ => same(v),
+    })
+}
+
+/// The next `n` finite numbers, of the type that `layout` tells of.
+pub(super) fn means(stream: &mut TensorReader<'_>, n: usize, layout: u8) -> Result<Amounts> {
+    fn all<T>(
+        stream: &mut TensorReader<'_>,
+        n: usize,
+        is_exact: impl Fn(f64) -> bool,
+        cast: impl Fn(f64) -> T,
+    ) -> Result<Vec<T>> {
+        stream.check(n)?;
+        let mut v = try_with_capacity(WHAT, n)?;
+        stream.pieces(n, |piece| {
+            if !piece.all(f64::is_finite) {
+                return Err(Error::corrupt("a value of a leaf is not finite"));
+            }
+            if !piece.all(&is_exact) {
+                return Err(Error::corrupt("a value of a leaf has more bits than its type"));
+            }
+            with_numbers!(piece, |numbers| v.extend(numbers.map(&cast)));
+            Ok(())
+        })?;
+        Ok(v)
+    }
+    let in_half = |v: f64| v.abs() <= Half::LARGEST && f64::from(Half::nearest(v)) == v;
+    Ok(match layout & (SINGLE | HALF) {
+        SINGLE => Amounts::F32(all(stream, n, |v| f64::from(v as f32) == v, |v| v as f32)?),
+        HALF => Amounts::F16(all(stream, n, in_half, Half::nearest)?),
+        _ => Amounts::F64(all(stream, n, |_| true, |v| v)?),
+    })
+}

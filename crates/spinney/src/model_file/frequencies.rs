@@ -1,0 +1,118 @@
+//! Frequencies of classes: of each output they sum to one, unless classes were left out on purpose.
+//!
+//! Amounts of a total are whole numbers, whose sums are compared exactly as long as float64 holds them. Frequencies of fewer
+//! bits were rounded one by one, and their sums may differ from one by as much.
+
+use std::ops::Range;
+
+use crate::data::Outputs;
+use crate::tree::LeafTable;
+use crate::tree::leaves::{Amounts, Indices, Layout};
+
+/// Whole numbers below this are exact as float64, and so are their sums.
+const EXACT: f64 = (1u64 << 53) as f64;
+/// Totals above it are rounded, and so are amounts, when leaves are made and again when they are joined. Far above that, and
+/// far below what could be seen in a prediction.
+const OF_LARGE_TOTALS: f64 = 1.0 / (1u64 << 40) as f64;
+
+/// Sums of the frequencies of the classes of an output, over all leaves and outputs of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sums {
+    /// All are one. Of outputs that are no classes, and of stored rows, whose slots are proven, too.
+    One,
+    /// Some are below one, but above zero, and none is above.
+    Less,
+    /// Some are none that leaves can have.
+    Wrong,
+}
+
+/// What the frequencies of classes sum to. O(stored amounts).
+pub(super) fn sums(table: &LeafTable, outputs: &Outputs) -> Sums {
+    let Outputs::Classes { n_classes } = outputs else { return Sums::One };
+    match (&table.totals, &table.amounts) {
+        _ if table.has_rows() => Sums::One,
+        (Some(totals), Amounts::U8(v)) => of_amounts(v, totals, table, n_classes),
+        (Some(totals), Amounts::U16(v)) => of_amounts(v, totals, table, n_classes),
+        (Some(totals), Amounts::U32(v)) => of_amounts(v, totals, table, n_classes),
+        (Some(totals), Amounts::F64(v)) => of_amounts(v, totals, table, n_classes),
+        // Amounts of a total are whole, and are in none of these types.
+        (Some(_), Amounts::F16(_) | Amounts::F32(_)) => Sums::Wrong,
+        (None, _) => of_means(table, n_classes),
+    }
+}
+
+fn of_amounts<T: Copy + Into<f64>>(amounts: &[T], totals: &[f64], table: &LeafTable, n_classes: &[u32]) -> Sums {
+    let mut found = Found::default();
+    for (leaf, &total) in totals.iter().enumerate() {
+        let tolerance = if total < EXACT { 0.0 } else { total * OF_LARGE_TOTALS };
+        let mut rest = table.range(leaf);
+        let mut end = 0;
+        for &k in n_classes {
+            end += k as usize;
+            let cells = if n_classes.len() == 1 { rest.clone() } else { first_below(end, k, &mut rest, table) };
+            found.add(amounts[cells].iter().map(|&amount| amount.into()).sum(), total, tolerance);
+        }
+    }
+    found.sums()
+}
+
+/// The cells of the columns of one output, which end before column `end`: the first of `rest`, which is left without them.
+fn first_below(end: usize, n_classes: u32, rest: &mut Range<usize>, table: &LeafTable) -> Range<usize> {
+    let n = match &table.layout {
+        Layout::Dense => n_classes as usize,
+        Layout::Sparse { columns: Indices::U16(v), .. } => n_below(end, &v[rest.clone()]),
+        Layout::Sparse { columns: Indices::U32(v), .. } => n_below(end, &v[rest.clone()]),
+        Layout::Rows { .. } => 0,
+    };
+    let cells = rest.start..rest.start + n;
+    rest.start = cells.end;
+    cells
+}
+
+fn n_below<T: Copy + Into<u32>>(end: usize, columns: &[T]) -> usize {
+    columns.iter().take_while(|&&column| (column.into() as usize) < end).count()
+}
+
+/// Frequencies as floats have been rounded to float16 at some time, or to more bits: float64 comes of joining such leaves, and
+/// may be rounded again. Each time a frequency v changes by at most 2⁻¹¹ v, below the normal numbers of float16 by 2⁻²⁵.
+/// Four times that, summed.
+fn of_means(table: &LeafTable, n_classes: &[u32]) -> Sums {
+    let mut found = Found::default();
+    for leaf in 0..table.n_leaves {
+        let mut cells = table.value(leaf).peekable();
+        let mut end = 0u32;
+        for &k in n_classes {
+            end += k;
+            let mut sum = 0.0;
+            while let Some((_, value)) = cells.next_if(|&(column, _)| column < end) {
+                found.wrong |= value < 0.0;
+                sum += value;
+            }
+            found.add(sum, 1.0, 2f64.powi(-9) + f64::from(k) * 2f64.powi(-23));
+        }
+    }
+    found.sums()
+}
+
+#[derive(Default)]
+struct Found {
+    less: bool,
+    wrong: bool,
+}
+
+impl Found {
+    fn add(&mut self, sum: f64, total: f64, tolerance: f64) {
+        self.less |= sum < total - tolerance;
+        self.wrong |= !(sum > 0.0 && sum <= total + tolerance);
+    }
+
+    fn sums(&self) -> Sums {
+        if self.wrong {
+            Sums::Wrong
+        } else if self.less {
+            Sums::Less
+        } else {
+            Sums::One
+        }
+    }
+}

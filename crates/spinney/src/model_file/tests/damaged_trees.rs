@@ -1,0 +1,224 @@
+//! Trees that are not trees, and leaves that no tree can have.
+
+use super::parts::{Parts, corrupt, parts};
+use super::*;
+use crate::model_file::inspect_bytes;
+use crate::tree::leaves::{Amounts, Half};
+
+#[test]
+fn frequencies_of_classes_sum_to_one() {
+    let control = Control::default();
+    let why = "the frequencies of the classes of a leaf do not sum to one";
+    // Counts: one amount less, so that the others are still below their totals.
+    let mut file = parts();
+    file.edit("leaf_amounts", None, |amounts| {
+        let largest = (0..amounts.len()).max_by_key(|&i| amounts[i]).unwrap();
+        amounts[largest] -= 1;
+    });
+    corrupt(&file.bytes(), why);
+    // Floats: beyond what rounding to float16 can do, and within.
+    let outputs = Outputs::Classes { n_classes: vec![3, 2] };
+    let shape = models::Shape { n_features: 3, outputs, max_leaves: 9, unit: 1.0 };
+    let grown = models::forest(1, 2, &shape);
+    // Amounts of eight bytes, which floats are smaller than.
+    let mut trees = grown.trees.clone();
+    for tree in &mut trees {
+        let mut wide = crate::Tree::clone(tree);
+        wide.leaves.amounts =
+            Amounts::F64((0..wide.leaves.n_stored()).map(|i| 1e8 * tree.leaves.amounts.at(i)).collect());
+        wide.leaves.totals.iter_mut().flatten().for_each(|total| *total *= 1e8);
+        *tree = wide.into();
+    }
+    let wide = Forest { trees, ..grown };
+    for precision in [crate::Precision::Half, crate::Precision::Single] {
+        let narrow = wide.with_precision(precision, &control).unwrap();
+        assert_eq!(Forest::from_bytes(&narrow.to_bytes().unwrap()).unwrap(), narrow);
+        for (change, right) in [(1.0 / 2048.0, true), (1.0 / 128.0, false), (-1.0 / 128.0, false), (-2.0, false)] {
+            let mut changed = narrow.clone();
+            let mut tree = crate::Tree::clone(&changed.trees[0]);
+            let one = |v: f64| if v > 0.25 && v < 0.75 { v + change } else { v };
+            let mut done = false;
+            let mut edit = |v: f64| {
+                if done || one(v) == v {
+                    v
+                } else {
+                    done = true;
+                    one(v)
+                }
+            };
+            tree.leaves.amounts = match &tree.leaves.amounts {
+                Amounts::F16(v) => {
+                    Amounts::F16(v.iter().map(|&h| Half::nearest(edit(Half::decode(h.bits())))).collect())
+                }
+                Amounts::F32(v) => Amounts::F32(v.iter().map(|&v| edit(f64::from(v)) as f32).collect()),
+                other => panic!("{other:?}"),
+            };
+            changed.trees[0] = tree.into();
+            assert!(done);
+            let mut file = Parts::new(&changed.to_bytes().unwrap());
+            if !right {
+                // What is too little is said to be left out when it is written.
+                file.edit("leaf_layout", None, |layouts| layouts.iter_mut().for_each(|layout| *layout &= !64));
+                corrupt(&file.bytes(), why);
+            } else {
+                assert_eq!(Forest::from_bytes(&file.bytes()).unwrap(), changed);
+            }
+        }
+    }
+}
+
+#[test]
+fn stored_rows_have_one_class_of_each_output() {
+    // Problems of one output of classes.
+    let refused = (2..60).step_by(6).filter_map(|seed| {
+        let problem = crate::testing::grown::Problem::new(seed, 1.0);
+        let rows = problem.with_rows(&problem.fit()).unwrap();
+        let mut file = Parts::new(&rows.to_bytes().unwrap());
+        assert_eq!(Forest::from_bytes(&file.bytes()).unwrap(), rows);
+        // The class of the second row becomes another one of the first, where it is above it.
+        file.edit("set_sizes", None, |sizes| {
+            if let [first, second, ..] = &mut sizes[..] {
+                (*first, *second) = (2, 0);
+            }
+        });
+        Forest::from_bytes(&file.bytes()).err()
+    });
+    let refused: Vec<String> = refused.map(|error| error.to_string()).collect();
+    assert!(refused.len() > 5);
+    assert!(refused.iter().any(|why| why.contains("a stored row has not one class of each output")), "{refused:?}");
+}
+
+/// Children have no numbers in a file: a node is a split or a leaf, in pre-order, and the children follow. Marks that would
+/// make a node its own child, or that of two splits, or of a later one, are marks that do not close each tree where it
+/// ends: all marks of five nodes are tried, of which two are trees.
+#[test]
+fn children_that_go_backwards_or_have_two_parents_cannot_be_said_and_marks_that_do_not_close_are_refused() {
+    let shape = models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: 1 }, max_leaves: 3, unit: 1.0 };
+    let of_five = |forest: &Forest| forest.trees[0].n_nodes() == 5;
+    let forest = (0..).map(|seed| models::forest(seed, 1, &shape)).find(of_five).unwrap();
+    let file = forest.to_bytes().unwrap();
+    let mut n_trees = 0;
+    for marks in 0..1u32 << 5 {
+        let mut file = Parts::new(&file);
+        file.edit("features", None, |bytes| {
+            bytes.clear();
+            (0..5).for_each(|i| bytes.extend(if marks >> i & 1 == 1 { u16::MAX } else { i % 3 }.to_le_bytes()));
+        });
+        match Forest::from_bytes(&file.bytes()) {
+            Ok(forest) => {
+                n_trees += 1;
+                let nodes = forest.trees[0].nodes();
+                let splits: Vec<usize> = (0..5).filter(|&i| !nodes[i].is_leaf()).collect();
+                let mut children: Vec<usize> =
+                    splits.iter().flat_map(|&i| [i + 1, nodes[i].right() as usize]).collect();
+                assert!(splits.iter().all(|&i| nodes[i].right() as usize > i + 1));
+                children.sort_unstable();
+                assert_eq!(children, [1, 2, 3, 4]);
+            }
+            Err(error) => assert!(error.to_string().contains("one tree in pre-order"), "{error}"),
+        }
+    }
+    assert_eq!(n_trees, 2);
+}
+
+#[test]
+fn features_out_of_range() {
+    for feature in [3u16, 4, 1000, 65_534] {
+        let mut file = parts();
+        file.edit("features", None, |bytes| bytes[..2].copy_from_slice(&feature.to_le_bytes()));
+        corrupt(&file.bytes(), &format!("feature {feature} of 3"));
+    }
+}
+
+#[test]
+fn thresholds_that_are_not_finite() {
+    for threshold in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::from_bits(0x7F80_0001)] {
+        let mut file = parts();
+        file.edit("thresholds", None, |bytes| bytes[..4].copy_from_slice(&threshold.to_le_bytes()));
+        corrupt(&file.bytes(), "a threshold is not finite");
+    }
+}
+
+#[test]
+fn values_and_statistics_that_are_not_finite_or_negative() {
+    let shape = models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: 2 }, max_leaves: 9, unit: 1.0 };
+    let file = models::forest(3, 2, &shape).to_bytes().unwrap();
+    let names = ["leaf_amounts", "split_impurity", "weights"];
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0] {
+        for name in names.iter().filter(|name| value.is_nan() || value.is_infinite() || **name != "leaf_amounts") {
+            let mut file = Parts::new(&file);
+            let Some(n) = file.header.get(*name).map(|info| info["shape"][0].as_u64().unwrap() as usize) else {
+                continue;
+            };
+            file.edit(name, Some("F64"), |bytes| {
+                bytes.clear();
+                (0..n).for_each(|i| bytes.extend(if i == n / 2 { value } else { 1.0 }.to_le_bytes()));
+            });
+            corrupt(&file.bytes(), "");
+        }
+    }
+}
+
+#[test]
+fn values_that_are_finite_but_add_up_to_infinity() {
+    let shape = models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: 2 }, max_leaves: 9, unit: 1.0 };
+    let file = models::forest(3, 3, &shape).to_bytes().unwrap();
+    for (value, loads) in [(1e300, true), (f64::MAX / 4.0, false), (-f64::MAX / 4.0, false), (f64::MAX, false)] {
+        let mut file = Parts::new(&file);
+        file.edit("leaf_amounts", Some("F64"), |bytes| {
+            let n = bytes.len() / 8;
+            *bytes = (0..n).flat_map(|_| f64::to_le_bytes(value)).collect();
+        });
+        match Forest::from_bytes(&file.bytes()) {
+            Ok(forest) => {
+                assert!(loads);
+                let rows = models::rows(1, 8, 3);
+                let found = forest.predict(&rows.c_order, &Control::default()).unwrap();
+                assert!(found.iter().all(|v| v.is_finite()));
+            }
+            Err(error) => assert!(!loads && error.to_string().contains("add up"), "{error}"),
+        }
+    }
+}
+
+/// Leaves have sizes and no places, so that no two can share a cell; sizes must add up to what there is.
+#[test]
+fn slices_of_leaves_cannot_overlap_and_sizes_that_do_not_add_up_are_refused() {
+    let shape = models::Shape { n_features: 3, outputs: Outputs::Labels { n_labels: 90 }, max_leaves: 9, unit: 1.0 };
+    let file = models::forest(1, 1, &shape).to_bytes().unwrap();
+    let n = Parts::new(&file).header["leaf_sizes"]["shape"][0].as_u64().unwrap() as usize;
+    assert!(n > 2);
+    for (size, why) in [(u32::MAX, "2^32 cells"), (u32::MAX / 2, ""), (1 << 20, "too short"), (0, "")] {
+        for at in 0..n {
+            let mut file = Parts::new(&file);
+            file.edit("leaf_sizes", Some("U32"), |bytes| {
+                let mut sizes: Vec<u32> = bytes.iter().map(|b| (*b).into()).collect();
+                sizes[at] = size;
+                if size == u32::MAX {
+                    sizes[(at + 1) % n] = size;
+                }
+                *bytes = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
+            });
+            corrupt(&file.bytes(), why);
+        }
+    }
+    // Columns that fall or repeat inside a leaf.
+    let mut file = Parts::new(&file);
+    file.edit("leaf_columns", None, |bytes| bytes.fill(7));
+    corrupt(&file.bytes(), "do not rise");
+}
+
+#[test]
+fn lengths_that_do_not_fit_each_other() {
+    for name in ["n_nodes", "features", "thresholds", "split_impurity", "leaf_layout", "leaf_amounts", "n_node_samples"]
+    {
+        for change in [|bytes: &mut Vec<u8>| bytes.extend([0; 8]), |bytes: &mut Vec<u8>| bytes.truncate(0)] {
+            let mut file = parts();
+            file.edit(name, None, change);
+            corrupt(&file.bytes(), "");
+            if name != "leaf_amounts" {
+                assert!(inspect_bytes(&file.bytes()).is_err(), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What a node asks of the value of its feature: a test, and the side of values that are missing.
+//!
+//! [`Decision::goes_left`] is the one place where a value meets a threshold: partitioners, searches, prediction and rules
+//! ask it, so that none can differ from another.
+
+/// One of the two sides of a split: there will be no third.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The left child's.
+    Left,
+    /// The right child's.
+    Right,
+}
+
+/// What a node asks of values that are not missing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Test {
+    /// Values up to this threshold go left.
+    AtMost(f32),
+}
+
+/// The side to which every value goes.
+///
+/// ```
+/// use spinney::{Decision, Side, Test};
+/// let decision = Decision::at_most(1.5);
+/// assert!(decision.goes_left(1.5) && !decision.goes_left(2.0));
+/// assert_eq!((decision.test(), decision.missing()), (Test::AtMost(1.5), Side::Right));
+/// assert!(!decision.goes_left(f32::NAN) && decision.with_missing(Side::Left).goes_left(f32::NAN));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    test: Test,
+    missing: Side,
+}
+
+impl Decision {
+    /// Values up to `threshold` go left, larger and missing ones right.
+    #[inline]
+    pub const fn at_most(threshold: f32) -> Self {
+        Decision { test: Test::AtMost(threshold), missing: Side::Right }
+    }
+
+    /// The same test, with missing values on this side.
+    #[inline]
+    pub const fn with_missing(self, missing: Side) -> Self {
+        Decision { missing, ..self }
+    }
+
+    /// What is asked of values that are not missing.
+    #[inline]
+    pub const fn test(&self) -> Test {
+        self.test
+    }
+
+    /// The side of missing values.
+    #[inline]
+    pub const fn missing(&self) -> Side {
+        self.missing
+    }
+
+    /// Whether a value goes left; NaN is a missing one.
+    ///
+    /// Without branches on values that are not missing, for values that go either way.
+    #[inline]
+    pub fn goes_left(&self, value: f32) -> bool {
+        if value.is_nan() {
+            return self.sends_missing_left();
+        }
+        match self.test {
+            Test::AtMost(threshold) => value <= threshold,
+        }
+    }
+
+    /// The same with a branch on the value, for values that mostly go one way, as those of sparse rows: the processor
+    /// predicts the branch and looks up the next node before the value is there.
+    #[inline]
+    pub(crate) fn goes_left_as_predicted(&self, value: f32) -> bool {
+        match self.test {
+            // No comparison with NaN holds.
+            Test::AtMost(threshold) => value <= threshold || (value.is_nan() && self.sends_missing_left()),
+        }
+    }
+
+    #[cold]
+    fn sends_missing_left(&self) -> bool {
+        self.missing == Side::Left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_comparisons_agree() {
+        let values = [f32::NEG_INFINITY, -1.5, -0.0, 0.0, f32::MIN_POSITIVE, 1.5, f32::MAX, f32::INFINITY, f32::NAN];
+        for threshold in &values[..8] {
+            for side in [Side::Left, Side::Right] {
+                let decision = Decision::at_most(*threshold).with_missing(side);
+                for value in values {
+                    assert_eq!(decision.goes_left(value), decision.goes_left_as_predicted(value));
+                }
+                assert_eq!(decision.goes_left(f32::NAN), side == Side::Left);
+            }
+        }
+    }
+}

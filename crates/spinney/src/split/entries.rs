@@ -1,0 +1,64 @@
+//! The search of entries: every partitioner is a store without sums.
+
+use super::Task;
+use super::expand::Store;
+use super::scan::Scan;
+use crate::criterion::NodeCriterion;
+use crate::error::Result;
+use crate::partition::decision::Decision;
+use crate::partition::lottery::Lottery;
+use crate::partition::{Partitioner, Span};
+
+/// A partitioner, whose columns are scanned entry by entry.
+#[derive(Debug)]
+pub(crate) struct Entries<P>(pub(crate) P);
+
+impl<P: Partitioner, C: NodeCriterion> Store<C> for Entries<P> {
+    type Sums = std::convert::Infallible;
+
+    fn root(&self) -> Span {
+        self.0.root()
+    }
+
+    fn rows(&self, span: &Span) -> &[u32] {
+        self.0.rows(span)
+    }
+
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
+        self.0.split_samples(span, feature, decision)
+    }
+
+    const CARRIES_COLUMNS: bool = P::CARRIES_COLUMNS;
+
+    fn split_columns(&mut self, span: &Span, mid: u32, searched: [bool; 2]) -> Result<[Span; 2]> {
+        self.0.split_columns(span, mid, searched)
+    }
+
+    fn fill(&mut self, _: &C, _: &Span) -> Result<Option<Self::Sums>> {
+        Ok(None)
+    }
+
+    fn subtract(
+        &mut self,
+        _: &C,
+        _: &Lottery,
+        whole: Self::Sums,
+        _: (&Span, &mut Option<Self::Sums>),
+        _: &Span,
+    ) -> Result<Option<Self::Sums>> {
+        match whole {}
+    }
+
+    fn most_kept(&self) -> usize {
+        0
+    }
+
+    fn give_back(&mut self, sums: Self::Sums) -> Result<()> {
+        match sums {}
+    }
+
+    fn search(&mut self, scan: &mut Scan<'_, C>, task: &Task, _: Option<&mut Self::Sums>) -> Result<()> {
+        let (lottery, n_drawn) = (scan.lottery, scan.rules.n_drawn);
+        self.0.visit(&task.span, lottery, n_drawn, scan)
+    }
+}

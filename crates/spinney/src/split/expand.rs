@@ -1,0 +1,256 @@
+//! From a node to its children: the one expansion, for entries and for histograms.
+//!
+//! The smaller child is entered and searched first. Its sums are then taken away from those of the node, which leaves
+//! those of the larger child: of the criterion, and of bins where there are histograms. So a node costs its smaller child.
+
+use super::scan::Scan;
+use super::{LOTTERY, Rules, Split, SplitSearch, Splitter, Task, by_size};
+use crate::control::Control;
+use crate::criterion::{NodeCriterion, NodeStats};
+use crate::error::{Result, try_push, try_with_capacity};
+use crate::partition::Span;
+use crate::partition::decision::Decision;
+use crate::partition::lottery::Lottery;
+use crate::rng::Key;
+
+/// X in the form that a search wants, and the samples of each node.
+pub(crate) trait Store<C: NodeCriterion> {
+    /// Sums over a node's samples, of which those of its children are made.
+    type Sums;
+
+    /// All samples of the tree.
+    fn root(&self) -> Span;
+
+    /// Samples of a node, rising.
+    fn rows(&self, span: &Span) -> &[u32];
+
+    /// Moves the samples that go right behind the others; returns where they start.
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32;
+
+    /// Whether columns are carried from node to node. Then [`Store::split_columns`] follows every
+    /// [`Store::split_samples`] of a node that has a child to be searched, and both children must be known before.
+    const CARRIES_COLUMNS: bool = false;
+
+    /// Splits what is carried, for the children that will be searched; returns the spans of both.
+    fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> Result<[Span; 2]> {
+        Ok(span.halves(mid))
+    }
+
+    /// The sums of a node that the criterion has entered; `None` where the node is searched without.
+    fn fill(&mut self, criterion: &C, span: &Span) -> Result<Option<Self::Sums>>;
+
+    /// The sums of the larger child: those of its parent, `whole`, without those of the smaller one, of which `part` is
+    /// filled as far as its search wanted. The criterion has entered both. `None` where that cannot be or is not worth it.
+    /// `lottery` is that of the larger child.
+    fn subtract(
+        &mut self,
+        criterion: &C,
+        lottery: &Lottery,
+        whole: Self::Sums,
+        smaller: (&Span, &mut Option<Self::Sums>),
+        larger: &Span,
+    ) -> Result<Option<Self::Sums>>;
+
+    /// How many nodes that wait to be split may keep their sums.
+    fn most_kept(&self) -> usize;
+
+    /// Nobody uses these sums any more.
+    fn give_back(&mut self, sums: Self::Sums) -> Result<()>;
+
+    /// Shows the scan the features that the node draws.
+    fn search(&mut self, scan: &mut Scan<'_, C>, task: &Task, sums: Option<&mut Self::Sums>) -> Result<()>;
+}
+
+/// The search for one store and one criterion, compiled together.
+#[derive(Debug)]
+pub(crate) struct NodeSearch<S: Store<C>, C: NodeCriterion> {
+    pub(super) store: S,
+    pub(super) criterion: C,
+    rules: Rules,
+    control: Control,
+    lottery: Lottery,
+    picked: Vec<u32>,
+    waiting: Vec<Waiting<C::Memory, S::Sums>>,
+    /// Places in `waiting` that are free.
+    free: Vec<usize>,
+    /// So many more nodes may keep their sums.
+    n_kept_left: usize,
+}
+
+/// What is kept of a node that waits to be split.
+#[derive(Debug)]
+struct Waiting<M, S> {
+    memory: M,
+    /// Whether the memory tells anything.
+    is_remembered: bool,
+    sums: Option<S>,
+}
+
+/// What memory for waiting nodes is for.
+const WAITING: &str = "the waiting nodes of a tree";
+
+impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
+    pub(crate) fn new(store: S, criterion: C, rules: Rules, control: Control) -> Result<Self> {
+        // A scan picks no more rows than the root has.
+        let n_picked = if rules.splitter == Splitter::Random { store.root().n_samples() } else { 0 };
+        Ok(NodeSearch {
+            lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn)?,
+            n_kept_left: store.most_kept(),
+            store,
+            criterion,
+            rules,
+            control,
+            picked: try_with_capacity("a column of X", n_picked as usize)?,
+            waiting: Vec::new(),
+            free: Vec::new(),
+        })
+    }
+
+    fn enter(&mut self, span: &Span) -> Result<NodeStats> {
+        self.criterion.enter(self.store.rows(span))
+    }
+
+    /// Enters the child that is left of `parent` when the node entered last is taken away.
+    fn enter_rest(&mut self, parent: &Task, span: &Span) -> Result<NodeStats> {
+        let rows = self.store.rows(span);
+        let waiting = parent.place.map(|place| &self.waiting[place]);
+        match waiting.filter(|waiting| waiting.is_remembered) {
+            Some(waiting) => self.criterion.enter_rest(&waiting.memory, rows),
+            None => self.criterion.enter(rows),
+        }
+    }
+
+    /// Searches the node that the criterion has entered, and remembers it if it will be split.
+    fn find_split(&mut self, task: &mut Task, sums: Option<&mut S::Sums>) -> Result<()> {
+        self.lottery.restart(task.key.child(LOTTERY));
+        let (rules, lottery) = (&self.rules, &self.lottery);
+        let mut scan = Scan::new(&mut self.criterion, rules, lottery, &self.control, task, &mut self.picked);
+        self.store.search(&mut scan, task, sums)?;
+        task.split = scan.outcome(task);
+        if task.split.is_none() {
+            return Ok(());
+        }
+        if self.free.is_empty() {
+            try_push(WAITING, &mut self.free, self.waiting.len())?;
+            let waiting = Waiting { memory: C::Memory::default(), is_remembered: false, sums: None };
+            try_push(WAITING, &mut self.waiting, waiting)?;
+        }
+        task.place = self.free.pop();
+        if let Some(waiting) = task.place.map(|place| &mut self.waiting[place]) {
+            waiting.is_remembered = self.criterion.remember(&mut waiting.memory)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the sums of a searched node that will be split, if its children may be searched and there is room.
+    fn keep(&mut self, task: &Task, sums: Option<S::Sums>) -> Result<()> {
+        let Some(sums) = sums else { return Ok(()) };
+        match task.place {
+            Some(place) if self.n_kept_left > 0 && task.depth + 1 < self.rules.max_depth => {
+                self.n_kept_left -= 1;
+                self.waiting[place].sums = Some(sums);
+                Ok(())
+            }
+            Some(_) | None => self.store.give_back(sums),
+        }
+    }
+
+    /// The sums that were kept of a node.
+    fn take(&mut self, task: &Task) -> Option<S::Sums> {
+        let sums = self.waiting[task.place?].sums.take();
+        self.n_kept_left += usize::from(sums.is_some());
+        sums
+    }
+
+    /// The sums of the larger child, which the criterion has entered: its parent's, less the smaller one's, or its own.
+    fn rest(
+        &mut self,
+        whole: Option<S::Sums>,
+        smaller: (&Span, &mut Option<S::Sums>),
+        larger: &Task,
+    ) -> Result<Option<S::Sums>> {
+        if let Some(whole) = whole {
+            self.lottery.restart(larger.key.child(LOTTERY));
+            let rest = self.store.subtract(&self.criterion, &self.lottery, whole, smaller, &larger.span)?;
+            if rest.is_some() {
+                return Ok(rest);
+            }
+        }
+        self.store.fill(&self.criterion, &larger.span)
+    }
+
+    /// Sums that nodes keep.
+    #[cfg(test)]
+    pub(super) fn n_kept(&self) -> usize {
+        self.waiting.iter().filter(|waiting| waiting.sums.is_some()).count()
+    }
+}
+
+impl<S: Store<C>, C: NodeCriterion> Drop for NodeSearch<S, C> {
+    fn drop(&mut self) {
+        for sums in self.waiting.drain(..).filter_map(|waiting| waiting.sums) {
+            // Only speed hangs on them: where memory is short they go.
+            if self.store.give_back(sums).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
+    fn root(&mut self, key: Key) -> Result<Task> {
+        let span = self.store.root();
+        let stats = self.enter(&span)?;
+        let mut task = Task::new(span, 0, key, stats, None);
+        if self.rules.may_split(&task) {
+            let mut sums = self.store.fill(&self.criterion, &task.span)?;
+            self.find_split(&mut task, sums.as_mut())?;
+            self.keep(&task, sums)?;
+        }
+        Ok(task)
+    }
+
+    fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]> {
+        let mid = self.store.split_samples(&parent.span, split.feature, split.cut.parting());
+        let mut children = parent.children(mid);
+        let (smaller, larger) = by_size(&children);
+        let whole = self.take(parent);
+        let mut part = None;
+
+        children[smaller].stats = self.enter(&children[smaller].span)?;
+        if search && !S::CARRIES_COLUMNS && self.rules.may_split(&children[smaller]) {
+            part = self.store.fill(&self.criterion, &children[smaller].span)?;
+            self.find_split(&mut children[smaller], part.as_mut())?;
+        }
+        children[larger].stats = self.enter_rest(parent, &children[larger].span)?;
+        if let Some(place) = parent.place {
+            try_push(WAITING, &mut self.free, place)?;
+        }
+
+        let searched = [0, 1].map(|side: usize| search && self.rules.may_split(&children[side]));
+        // Not worth it for two leaves; so it waits until both children are known, and the smaller one is entered again.
+        if S::CARRIES_COLUMNS && (searched[0] || searched[1]) {
+            let spans = self.store.split_columns(&parent.span, mid, searched)?;
+            for (child, span) in children.iter_mut().zip(spans) {
+                child.span = span;
+            }
+        }
+        if searched[larger] {
+            let mut sums = self.rest(whole, (&children[smaller].span, &mut part), &children[larger])?;
+            self.find_split(&mut children[larger], sums.as_mut())?;
+            self.keep(&children[larger], sums)?;
+        } else if let Some(whole) = whole {
+            self.store.give_back(whole)?;
+        }
+        if S::CARRIES_COLUMNS && searched[smaller] {
+            self.enter(&children[smaller].span)?;
+            self.find_split(&mut children[smaller], None)?;
+        }
+        self.keep(&children[smaller], part)?;
+        Ok(children)
+    }
+
+    fn rows(&self, span: &Span) -> &[u32] {
+        self.store.rows(span)
+    }
+}

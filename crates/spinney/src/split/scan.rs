@@ -1,0 +1,168 @@
+//! The search of one node under way: the best cut so far, and what a better one must do.
+
+use super::constraint::CutSide;
+use super::cut::Cut;
+use super::{Rules, Split, Splitter, THRESHOLDS, Task};
+use crate::control::Control;
+use crate::criterion::NodeCriterion;
+use crate::partition::lottery::Lottery;
+use crate::partition::{Column, Entry, PlainColumn, Visitor};
+use crate::rng::Key;
+
+/// State of the search of one node.
+#[derive(Debug)]
+pub(crate) struct Scan<'a, C> {
+    pub(super) criterion: &'a mut C,
+    pub(super) rules: &'a Rules,
+    pub(super) lottery: &'a Lottery,
+    pub(super) control: &'a Control,
+    pub(super) thresholds: Key,
+    n_samples: u32,
+    pub(super) weight: f64,
+    pub(super) best_score: f64,
+    perfect_score: f64,
+    /// Columns of fewer entries, with zeros, cannot reach the best score.
+    least_entries: u32,
+    best: Option<Candidate>,
+    /// Rows that a scan picks before it moves them.
+    pub(super) picked: &'a mut Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    feature: u32,
+    cut: Cut,
+}
+
+impl<C: NodeCriterion> Visitor for Scan<'_, C> {
+    fn column(&mut self, column: Column<'_>) {
+        match self.rules.splitter {
+            Splitter::Best => self.best_cut(column),
+            Splitter::Random => self.random_cut(column),
+        }
+    }
+
+    fn wants_entries(&self) -> bool {
+        self.rules.splitter == Splitter::Best
+    }
+
+    fn plain_column(&mut self, column: PlainColumn<'_>) {
+        self.random_plain_cut(column);
+    }
+
+    fn least_entries(&self) -> u32 {
+        self.least_entries
+    }
+
+    fn is_over(&self) -> bool {
+        // Features drawn later lose ties.
+        self.best_score >= self.perfect_score || self.control.is_stopped()
+    }
+}
+
+impl<'a, C: NodeCriterion> Scan<'a, C> {
+    /// Of a node that the criterion has entered.
+    pub(super) fn new(
+        criterion: &'a mut C,
+        rules: &'a Rules,
+        lottery: &'a Lottery,
+        control: &'a Control,
+        task: &Task,
+        picked: &'a mut Vec<u32>,
+    ) -> Self {
+        // Every cut between two samples is the same.
+        let any_cut = task.stats.n == 2;
+        let perfect_score = if any_cut { f64::MIN } else { criterion.perfect_score() };
+        // Cuts move entries, never zeros. Where some features are not drawn, those that vary must be counted.
+        let all_drawn = rules.n_drawn as usize >= rules.n_features && rules.splitter == Splitter::Best;
+        let least_entries = if all_drawn { rules.constraints.leaf_sizes.min_samples } else { 0 };
+        Scan {
+            criterion,
+            rules,
+            lottery,
+            control,
+            thresholds: task.key.child(THRESHOLDS),
+            n_samples: task.stats.n,
+            weight: task.stats.weight,
+            best_score: f64::NEG_INFINITY,
+            perfect_score,
+            least_entries,
+            best: None,
+            picked,
+        }
+    }
+
+    /// The best cut found, if it is good enough.
+    pub(super) fn outcome(self, task: &Task) -> Option<Split> {
+        let (best, score) = (self.best?, self.best_score);
+        let decrease = self.criterion.decrease(score);
+        let split = Split { feature: best.feature, cut: best.cut, decrease };
+        self.rules.accepts_decrease(&task.stats, decrease).then_some(split)
+    }
+
+    /// Takes the cut between moved and rest if it leaves enough on both sides and is better than the best so far.
+    /// `cut` is asked for only then.
+    #[inline]
+    pub(super) fn offer(&mut self, feature: u32, n_moved: u32, moved: &C::Moved, cut: impl FnOnce() -> Cut) {
+        let score = self.criterion.score(moved);
+        if score >= self.best_score {
+            self.offer_score(feature, n_moved, moved, score, cut);
+        }
+    }
+
+    /// The same for a score that is known, and not below the best.
+    pub(super) fn offer_score(
+        &mut self,
+        feature: u32,
+        n_moved: u32,
+        moved: &C::Moved,
+        score: f64,
+        cut: impl FnOnce() -> Cut,
+    ) {
+        if !self.admits(n_moved, moved) {
+            return;
+        }
+        match self.best {
+            Some(best) if score == self.best_score => self.settle_tie(Candidate { feature, cut: cut() }, best),
+            Some(_) | None => {
+                self.best_score = score;
+                let least = (self.criterion.least_moved_weight(score) / self.rules.largest_weight) as u32;
+                self.least_entries = self.least_entries.max(least);
+                self.best = Some(Candidate { feature, cut: cut() });
+            }
+        }
+    }
+
+    /// Whether both sides of the cut are admitted.
+    #[inline]
+    fn admits(&self, n_moved: u32, moved: &C::Moved) -> bool {
+        let weight = self.criterion.moved_weight(moved);
+        let rest = CutSide { n: self.n_samples - n_moved, weight: self.weight - weight };
+        self.rules.constraints.admit([CutSide { n: n_moved, weight }, rest])
+    }
+
+    /// Equal scores: the feature drawn first, then the lowest threshold.
+    #[cold]
+    fn settle_tie(&mut self, new: Candidate, best: Candidate) {
+        let wins = if new.feature == best.feature {
+            new.cut.is_below(best.cut)
+        } else {
+            self.lottery.position(new.feature) < self.lottery.position(best.feature)
+        };
+        if wins {
+            self.best = Some(new);
+        }
+    }
+
+    /// The entries of a column whose values are negative, and those whose values are positive; sorted.
+    #[inline]
+    pub(super) fn nonzero<'c>(column: &'c Column<'_>) -> (&'c [Entry], &'c [Entry]) {
+        let entries = &*column.entries;
+        if entries.first().is_some_and(|e| e.key() > Entry::ZERO_KEY) {
+            return (&[], entries);
+        }
+        let negative = entries.partition_point(|e| e.key() < Entry::ZERO_KEY);
+        let positive = negative + entries[negative..].partition_point(|e| e.key() == Entry::ZERO_KEY);
+        (&entries[..negative], &entries[positive..])
+    }
+}

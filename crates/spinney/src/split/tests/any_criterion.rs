@@ -1,0 +1,155 @@
+//! Criteria behind a pointer, so that one test serves all.
+
+use std::cell::RefCell;
+
+use super::Prepared;
+use crate::criterion::counts::{Gini, ManySlots, OneSlot};
+use crate::criterion::entropy::Entropy;
+use crate::criterion::poisson::Poisson;
+use crate::criterion::variance::{self, Variance};
+use crate::criterion::{NodeCriterion, NodeStats, Units};
+use crate::data::slots::Slots;
+use crate::data::train_y::RealTargets;
+use crate::error::Result;
+
+/// Makes a criterion of data that it borrows.
+pub(super) type Make<'a> = dyn FnMut() -> Box<dyn AnyCriterion + 'a> + 'a;
+
+/// Calls `body` with each criterion that fits the targets, for each width of units.
+pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str, &mut Make<'_>)) {
+    fn with_units<U: Units>(data: &Prepared<'_>, units: &[U], body: &mut impl FnMut(&str, &mut Make<'_>)) {
+        let total = data.rules.total_weight;
+        match Slots::new(&data.targets).unwrap() {
+            Ok(slots) => {
+                let slots = &slots;
+                body("gini", &mut || boxed(Gini::new(ManySlots::new(slots, units), slots).unwrap()));
+                if slots.n_class_outputs == Some(1) {
+                    let one = || OneSlot::new(slots, units).unwrap();
+                    body("gini of one", &mut || boxed(Gini::new(one(), slots).unwrap()));
+                }
+                body("entropy", &mut || boxed(Entropy::new(slots, units, total).unwrap()));
+            }
+            Err(y) => {
+                let q = y.ncols();
+                let y = &RealTargets { values: y.to_slice().unwrap().to_vec().into(), n_outputs: q };
+                let exact = data.exact;
+                body("variance", &mut || {
+                    boxed(Variance::new(y, units, exact, variance::Many::new(q).unwrap()).unwrap())
+                });
+                let values = || data.rows.iter().flat_map(|&row| y.of(row));
+                if values().all(|&y| y >= 0.0) && values().any(|&y| y > 0.0) {
+                    body("poisson", &mut || boxed(Poisson::new(y, units, total).unwrap()));
+                }
+                if q == 1 {
+                    body("variance of one", &mut || boxed(Variance::new(y, units, exact, variance::One).unwrap()));
+                }
+            }
+        }
+    }
+    if data.rules.total_weight < (1u64 << 31) as f64 {
+        with_units(data, &data.units.iter().map(|&u| u as u32).collect::<Vec<_>>(), &mut body);
+    }
+    with_units(data, &data.units, &mut body);
+}
+
+/// A criterion behind a pointer, sample by sample.
+pub(super) trait AnyCriterion {
+    fn remember(&self, place: &mut usize) -> Result<bool>;
+    fn enter_rest(&mut self, place: usize, rows: &[u32]) -> Result<NodeStats>;
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats>;
+    fn reset(&mut self);
+    fn add(&mut self, row: u32);
+    fn move_one(&mut self, row: u32);
+    fn moved_weight(&self) -> f64;
+    fn score(&self) -> f64;
+    fn perfect_score(&self) -> f64;
+    fn least_moved_weight(&self, score: f64) -> f64;
+    fn decrease(&self, score: f64) -> f64;
+}
+
+struct Scanned<C: NodeCriterion>(C, C::Moved, RefCell<Vec<C::Memory>>);
+
+impl<C: NodeCriterion> AnyCriterion for Scanned<C> {
+    fn remember(&self, place: &mut usize) -> Result<bool> {
+        let mut memory = C::Memory::default();
+        let worthwhile = self.0.remember(&mut memory);
+        *place = self.2.borrow().len();
+        self.2.borrow_mut().push(memory);
+        worthwhile
+    }
+    fn enter_rest(&mut self, place: usize, rows: &[u32]) -> Result<NodeStats> {
+        self.0.enter_rest(&self.2.borrow()[place], rows)
+    }
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
+        self.0.enter(rows)
+    }
+    fn reset(&mut self) {
+        self.1 = self.0.reset();
+    }
+    fn add(&mut self, row: u32) {
+        self.0.move_sample(&mut self.1, row);
+    }
+    fn move_one(&mut self, row: u32) {
+        self.1 = self.0.move_one(row);
+    }
+    fn moved_weight(&self) -> f64 {
+        self.0.moved_weight(&self.1)
+    }
+    fn score(&self) -> f64 {
+        self.0.score(&self.1)
+    }
+    fn perfect_score(&self) -> f64 {
+        self.0.perfect_score()
+    }
+    fn least_moved_weight(&self, score: f64) -> f64 {
+        self.0.least_moved_weight(score)
+    }
+    fn decrease(&self, score: f64) -> f64 {
+        self.0.decrease(score)
+    }
+}
+
+fn boxed<'a, C: NodeCriterion + 'a>(mut criterion: C) -> Box<dyn AnyCriterion + 'a> {
+    let moved = criterion.reset();
+    Box::new(Scanned(criterion, moved, RefCell::default()))
+}
+
+impl NodeCriterion for Box<dyn AnyCriterion + '_> {
+    type Memory = usize;
+    type Moved = ();
+
+    fn remember(&self, memory: &mut usize) -> Result<bool> {
+        (**self).remember(memory)
+    }
+    fn enter_rest(&mut self, whole: &usize, rows: &[u32]) -> Result<NodeStats> {
+        (**self).enter_rest(*whole, rows)
+    }
+
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
+        (**self).enter(rows)
+    }
+    fn reset(&mut self) {
+        (**self).reset();
+    }
+    fn move_sample(&mut self, (): &mut (), row: u32) {
+        self.add(row);
+    }
+    fn move_one(&mut self, row: u32) {
+        (**self).move_one(row);
+    }
+    fn moved_weight(&self, (): &()) -> f64 {
+        (**self).moved_weight()
+    }
+    fn score(&self, (): &()) -> f64 {
+        (**self).score()
+    }
+    fn perfect_score(&self) -> f64 {
+        (**self).perfect_score()
+    }
+    fn least_moved_weight(&self, score: f64) -> f64 {
+        (**self).least_moved_weight(score)
+    }
+    fn decrease(&self, score: f64) -> f64 {
+        (**self).decrease(score)
+    }
+}

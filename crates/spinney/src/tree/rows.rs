@@ -1,0 +1,182 @@
+//! X as prediction reads it: by row, in blocks.
+//!
+//! A block of dense rows is lent as it lies when X is in C order, else copied into scratch. A sparse row is scattered
+//! into a scratch of length p, walked through a group of trees, and cleared by its own entries: O(entries), never O(p).
+
+use std::ops::Range;
+
+use ndarray::{ArrayView2, Axis, Slice};
+
+use crate::control::Control;
+use crate::data::{Matrix, SparseView};
+use crate::error::{Error, Result, try_filled};
+use crate::pool;
+use crate::tree::Tree;
+use crate::tree::traverse::{leaf_node, walk_rows};
+
+/// Rows of X, checked against the model.
+#[derive(Debug)]
+pub(crate) enum Rows<'a> {
+    Dense(ArrayView2<'a, f32>),
+    Sparse(SparseView<'a>),
+}
+
+/// Values of a dense block: it shares the second-level cache with the tree that is walked.
+const BLOCK_VALUES: usize = 1 << 15;
+/// Most rows of a block: enough that a tree stays in the cache while they pass, few enough to answer a stop soon.
+const BLOCK_ROWS: usize = 512;
+/// Nodes of the trees that sparse rows walk before the next row is scattered: they stay in the second-level cache from
+/// one row to the next.
+const GROUP_NODES: usize = 1 << 17;
+/// Node ids held for one block.
+const BLOCK_IDS: usize = 1 << 17;
+/// Blocks for each thread, so that the last one is not waited for long.
+const BLOCKS_PER_THREAD: usize = 4;
+
+impl<'a> Rows<'a> {
+    /// Checks X against the number of features of the model; a CSC X is transposed once.
+    pub(crate) fn new(x: impl Into<Matrix<'a>>, n_features: usize, control: &Control) -> Result<Self> {
+        let x = x.into();
+        if x.n_features() != n_features {
+            return Err(Error::shape("each row of X", n_features, x.n_features()));
+        }
+        x.check()?;
+        Ok(match x {
+            Matrix::Dense(x) => Rows::Dense(x),
+            Matrix::Csr(x) => Rows::Sparse(x),
+            Matrix::Csc(x) => Rows::Sparse(x.try_transposed(control)?),
+        })
+    }
+
+    pub(crate) fn n_samples(&self) -> usize {
+        match self {
+            Rows::Dense(x) => x.nrows(),
+            Rows::Sparse(x) => x.n_major(),
+        }
+    }
+
+    fn n_features(&self) -> usize {
+        match self {
+            Rows::Dense(x) => x.ncols(),
+            Rows::Sparse(x) => x.n_minor(),
+        }
+    }
+
+    /// Number of rows of a block, at least one, where the leaves of `ids_per_row` trees are held for each row. Results do
+    /// not depend on it.
+    pub(crate) fn block_rows(&self, ids_per_row: usize, n_threads: usize) -> usize {
+        let by_values = match self {
+            Rows::Dense(x) => (BLOCK_VALUES / x.ncols().max(1)).clamp(16, BLOCK_ROWS),
+            Rows::Sparse(_) => BLOCK_ROWS,
+        };
+        let by_threads = match n_threads {
+            1 => self.n_samples(),
+            n => self.n_samples().div_ceil(BLOCKS_PER_THREAD * n),
+        };
+        by_values.min(by_threads).min(BLOCK_IDS / ids_per_row.max(1)).max(1)
+    }
+
+    /// An empty scratch for one thread.
+    pub(crate) fn scratch(&self) -> Result<Scratch> {
+        let values = match self {
+            Rows::Dense(_) => Vec::new(),
+            Rows::Sparse(_) => try_filled("a row of X", 0.0, self.n_features())?,
+        };
+        Ok(Scratch { values })
+    }
+
+    /// The leaves' nodes that `rows` reach: of row r on tree t at `ids[r * trees.len() + t]`.
+    pub(crate) fn walk(&self, rows: Range<usize>, trees: &[&Tree], scratch: &mut Scratch, ids: &mut [u32]) {
+        match self {
+            Rows::Dense(x) => {
+                let block = dense_block(x, rows, scratch);
+                for (t, tree) in trees.iter().enumerate() {
+                    walk_rows(tree, block, &mut ids[t..], trees.len());
+                }
+            }
+            Rows::Sparse(_) => {
+                let mut first = 0;
+                for group in groups(trees) {
+                    let mut ids = ids.chunks_exact_mut(trees.len());
+                    self.for_each(rows.clone(), scratch, |row| {
+                        let ids = &mut ids.next().expect("one chunk of ids for each row")[first..];
+                        group.iter().zip(ids).for_each(|(tree, id)| *id = leaf_node(tree, row));
+                    });
+                    first += group.len();
+                }
+            }
+        }
+    }
+
+    /// The leaf that each row reaches in a tree, as a row of its table.
+    pub(crate) fn leaves(&self, tree: &Tree, control: &Control) -> Result<Vec<u32>> {
+        let n = self.n_samples();
+        let mut leaves = try_filled("the leaves of rows", 0, n)?;
+        let block = self.block_rows(1, control.n_threads());
+        pool::for_each(
+            control.n_threads(),
+            leaves.chunks_mut(block).enumerate(),
+            || self.scratch(),
+            |scratch, (b, leaves)| {
+                control.check()?;
+                self.walk(b * block..(b * block + block).min(n), &[tree], scratch, leaves);
+                leaves.iter_mut().for_each(|node| *node = tree.nodes[*node as usize].right());
+                Ok(())
+            },
+        )?;
+        Ok(leaves)
+    }
+
+    /// Calls `visit` with each of `rows` as a dense slice.
+    pub(crate) fn for_each(&self, rows: Range<usize>, scratch: &mut Scratch, mut visit: impl FnMut(&[f32])) {
+        match self {
+            Rows::Dense(x) if x.ncols() == 0 => rows.for_each(|_| visit(&[])),
+            Rows::Dense(x) => dense_block(x, rows, scratch).chunks_exact(x.ncols()).for_each(visit),
+            Rows::Sparse(x) => {
+                // Invariant: scratch is zero everywhere between two rows.
+                for row in rows {
+                    let (indices, values) = x.slice(row);
+                    indices.iter().zip(values).for_each(|(&j, &v)| scratch.values[j as usize] = v);
+                    visit(&scratch.values);
+                    indices.iter().for_each(|&j| scratch.values[j as usize] = 0.0);
+                }
+            }
+        }
+    }
+}
+
+/// `rows` of a dense X, row-major: lent where they are contiguous, else copied.
+fn dense_block<'b>(x: &'b ArrayView2<'_, f32>, rows: Range<usize>, scratch: &'b mut Scratch) -> &'b [f32] {
+    let p = x.ncols();
+    let block = x.slice_axis(Axis(0), Slice::from(rows));
+    if let Some(values) = block.to_slice() {
+        return values;
+    }
+    scratch.values.resize(block.len(), 0.0);
+    for (j, column) in block.columns().into_iter().enumerate() {
+        for (i, &v) in column.iter().enumerate() {
+            scratch.values[i * p + j] = v;
+        }
+    }
+    &scratch.values
+}
+
+/// `trees` in turn, as many at once as have [`GROUP_NODES`] nodes, or one.
+fn groups<'t, 'a>(mut trees: &'t [&'a Tree]) -> impl Iterator<Item = &'t [&'a Tree]> {
+    std::iter::from_fn(move || {
+        let mut n_nodes = 0;
+        let fit = trees.iter().take_while(|tree| {
+            n_nodes += tree.n_nodes();
+            n_nodes <= GROUP_NODES
+        });
+        let (group, rest) = trees.split_at(fit.count().max(1).min(trees.len()));
+        trees = rest;
+        (!group.is_empty()).then_some(group)
+    })
+}
+
+/// Buffer of one thread: a copied dense block, or one scattered row (zero between rows).
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    values: Vec<f32>,
+}

@@ -1,0 +1,129 @@
+"""What is done after each stage of boosting: losses are kept and printed, a scorer judges, callbacks are asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import check_scoring
+
+from spinney import _spinney
+from spinney._base import progress_bar
+from spinney._validation import Float
+
+# Seconds between two lines, at least; and as a share of the time so far, so that long fits do not fill a log.
+_BETWEEN_LINES = 1.0
+_SHARE_BETWEEN_LINES = 0.1
+
+
+@dataclass
+class Rounds:
+    """The rounds of one fit, called by the engine after each with the losses and, if it is asked to, the scores.
+
+    A true value ends the fit. Whoever asks for a scorer gives `score`, which takes the model without stages, that knows
+    what scores mean, and the scores of the validation set.
+    """
+
+    n_rounds: int
+    first: int = 0
+    score: Callable[[_spinney.Boosted, Float], float] | None = None
+    patience: int | None = None
+    tol: float = 0.0
+    callbacks: Sequence[Any] = ()
+    lines: Lines | None = None
+    train: list[float] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+
+    def __call__(
+        self,
+        stage: int,
+        train: float,
+        validation: float | None,
+        model: _spinney.Boosted | None,
+        held_scores: Float | None,
+    ) -> bool:
+        self.train.append(train)
+        if validation is not None:
+            self.validation.append(validation)
+        if self.score is not None:
+            assert model is not None
+            assert held_scores is not None
+            self.scores.append(self.score(model, held_scores))
+        if self.lines is not None:
+            self.lines.after(stage + 1, train, validation, self.scores[-1] if self.scores else None)
+        ends = [bool(callback.on_round(stage, train, validation)) for callback in self.callbacks]
+        return any(ends) or self._is_over()
+
+    def _is_over(self) -> bool:
+        if self.patience is None or self.score is None or len(self.scores) <= self.patience:
+            return False
+        return max(self.scores[-self.patience :]) <= max(self.scores[: -self.patience]) + self.tol
+
+    @property
+    def n_best(self) -> int:
+        """Stages up to that of the greatest score, the first where several have it."""
+        return self.first + int(np.argmax(self.scores)) + 1
+
+
+class Lines:
+    """Prints a line every now and then: to notebooks and logs, where no bar can move."""
+
+    def __init__(self, name: str, n_rounds: int, first: int, scoring: str) -> None:
+        self._name, self._n_rounds, self._first, self._scoring = name, n_rounds, first, scoring
+        self._begin = self._last = time.monotonic()
+
+    def after(self, n_done: int, train: float, validation: float | None, score: float | None) -> None:
+        now = time.monotonic()
+        pause = max(_BETWEEN_LINES, _SHARE_BETWEEN_LINES * (now - self._begin))
+        if n_done not in (self._first + 1, self._n_rounds) and now - self._last < pause:
+            return
+        self._last = now
+        seconds = now - self._begin
+        left = seconds / (n_done - self._first) * (self._n_rounds - n_done)
+        parts = [f"{self._name}: round {n_done} of {self._n_rounds}", f"loss {train:.5g}"]
+        if validation is not None:
+            parts.append(f"validation loss {validation:.5g}")
+        if score is not None:
+            parts.append(f"{self._scoring} {score:.5g}")
+        parts += [f"{seconds:.1f} s", f"{left:.1f} s left"]
+        print(", ".join(parts), flush=True)
+
+
+@contextmanager
+def bar_or_lines(
+    name: str, n_rounds: int, first: int, verbose: int, scoring: str
+) -> Iterator[tuple[Callable[[int], object] | None, Lines | None]]:
+    """A tqdm bar where standard error is a terminal and tqdm is installed; else lines; nothing without `verbose`."""
+    with progress_bar(n_rounds - first, verbose, name, unit="round") as progress:
+        yield progress, Lines(name, n_rounds, first, scoring) if verbose and progress is None else None
+
+
+def scorer_of(estimator: Any, scoring: Any) -> tuple[Callable[[Any, Any, Any], Any], str]:
+    """The scorer, and what it is called."""
+    name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+    return check_scoring(estimator, scoring), name
+
+
+def checked_score(score: Any, name: str) -> float:
+    if not isinstance(score, Real) or not np.isfinite(float(score)):
+        raise ValueError(f"scoring ({name}) is {score!r} after a stage, accepted: a scorer of finite numbers")
+    return float(score)
+
+
+def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
+    if callbacks is None:
+        return ()
+    found: tuple[Any, ...] = tuple(callbacks) if isinstance(callbacks, (list, tuple)) else (callbacks,)
+    for callback in found:
+        if not callable(getattr(callback, "on_round", None)):
+            raise TypeError(
+                f"callbacks has {callback!r}, accepted: objects with a method on_round(round, train_loss, "
+                "validation_loss) that returns whether the fit is to end"
+            )
+    return found

@@ -1,0 +1,316 @@
+"""Losses of boosting for numbers against scikit-learn's: deviances, quantiles, models side by side."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.ensemble
+import spinney
+from boosting_twin import PARAMETERS, in_domain
+from conftest import check_refused, make, make_data, model_bytes
+from model_files import taken_apart
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import Ridge
+from sklearn.metrics import (
+    mean_absolute_error,
+    mean_gamma_deviance,
+    mean_pinball_loss,
+    mean_poisson_deviance,
+    mean_tweedie_deviance,
+)
+
+NAME = "GradientBoostingRegressor"
+DEVIANCES = ["poisson", "gamma", "tweedie"]
+LOSSES = ["quantile", "huber", *DEVIANCES]
+LEAVES = ["newton", "line_search"]
+
+
+def huber(y: Any, f: Any, sample_weight: Any) -> float:
+    r, delta = np.abs(y - f), PARAMETERS["huber"]["huber_delta"]
+    return float(np.average(np.where(r <= delta, r**2 / 2, delta * (r - delta / 2)), weights=sample_weight))
+
+
+def half(deviance: Any, **params: Any) -> Any:
+    return lambda y, mean, sample_weight: deviance(y, mean, sample_weight=sample_weight, **params) / 2
+
+
+# The mean loss of a column and its predictions.
+METRICS: dict[str, Any] = {
+    "quantile": lambda y, f, sample_weight: mean_pinball_loss(
+        y, f, sample_weight=sample_weight, alpha=PARAMETERS["quantile"]["quantile"]
+    ),
+    "huber": huber,
+    "poisson": half(mean_poisson_deviance),
+    "gamma": half(mean_gamma_deviance),
+    "tweedie": half(mean_tweedie_deviance, power=PARAMETERS["tweedie"]["tweedie_power"]),
+}
+
+
+def make_model(loss: str, **params: Any) -> Any:
+    return make(NAME, loss=loss, **PARAMETERS.get(loss, {}), **params)
+
+
+def data(loss: str, outputs: str = "several", n: int = 60) -> tuple[Any, Any]:
+    X, y = make_data(NAME, n=n, outputs=outputs)
+    return X, in_domain(loss, y)
+
+
+@pytest.mark.parametrize("leaf_estimation", LEAVES)
+@pytest.mark.parametrize("outputs", ["single", "several"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_losses_are_those_of_scikit_learn(loss, outputs, leaf_estimation):
+    X, y = data(loss, outputs)
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    model = make_model(loss, leaf_estimation=leaf_estimation).fit(X, y, w, X_val=X[:30], y_val=y[:30])
+    for stage, f in enumerate(model.staged_predict(X)):
+        columns = list(zip(y.reshape(60, -1).T, f.reshape(60, -1).T, strict=True))
+        expected = np.mean([METRICS[loss](a, b, sample_weight=w) for a, b in columns])
+        held_out = np.mean([METRICS[loss](a[:30], b[:30], sample_weight=None) for a, b in columns])
+        # Deviances as scikit-learn writes them are differences of terms of about one, with 16 digits.
+        np.testing.assert_allclose(model.train_score_[stage], expected, rtol=1e-12)
+        np.testing.assert_allclose(model.validation_score_[stage], held_out, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_starts_are_the_best_constants(loss):
+    X, Y = data(loss)
+    w = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
+    start = make_model(loss).fit(X, Y, sample_weight=w).start_
+    if loss == "quantile":
+        rows = Y.repeat(w.astype(int), axis=0)
+        expected = np.quantile(rows, PARAMETERS[loss]["quantile"], axis=0, method="inverted_cdf")
+        np.testing.assert_array_equal(start, expected)
+    elif loss == "huber":
+        for y, f in zip(Y.T, start, strict=True):
+            assert all(huber(y, f, w) <= huber(y, f + step, w) for step in (-0.1, -1e-4, 1e-4, 0.1))
+    else:
+        # The mean, its logarithm and a weighted sum each have 16 digits.
+        np.testing.assert_allclose(np.exp(start), np.average(Y, axis=0, weights=w), rtol=1e-14)
+
+
+@pytest.mark.parametrize("loss", DEVIANCES)
+@pytest.mark.parametrize("params", [{}, {"relabel_leaves": False}, {"output_strategy": "single_target"}])
+def test_predictions_are_exponentials_of_scores(loss, params):
+    X, Y = data(loss)
+    model = make_model(loss, **params).fit(X, Y)
+    for f, scores in zip(model.staged_predict(X), model._staged(X), strict=True):
+        # The engine's exponential and NumPy's differ by the last bit.
+        np.testing.assert_allclose(f, np.exp(scores), rtol=1e-15)
+    np.testing.assert_array_equal(model.predict(X), f)
+    assert (model.predict(X) > 0).all()
+    # Trees add to scores.
+    np.testing.assert_allclose(model._scores(X), np.log(model.predict(X)), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.7, 0.9])
+def test_quantiles_are_those_of_scikit_learn(alpha):
+    """Newton leaves are the quantiles of their residuals; with weights scikit-learn's are the lower ones too.
+
+    The row whose y is the start has a gradient of 0, where scikit-learn's has that of a sign: at these quantiles no
+    split depends on it.
+    """
+    X, y = sklearn.datasets.make_friedman1(300, noise=1.0, random_state=0)
+    X = X.astype(np.float32)
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    shared: dict[str, Any] = {"n_estimators": 10, "min_samples_leaf": 20, "max_depth": 2, "random_state": 0}
+    params = {"loss": "quantile", "quantile": alpha, "leaf_estimation": "newton", "max_bins": None, **shared}
+    ours = spinney.GradientBoostingRegressor(**params).fit(X, y, sample_weight=w)
+    start = DummyRegressor(strategy="constant", constant=ours.start_[0])
+    theirs = sklearn.ensemble.GradientBoostingRegressor(loss="quantile", alpha=alpha, init=start, **shared)
+    theirs.fit(X, y, sample_weight=w)
+    # Residuals are differences that both round, ten times over.
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-12)
+    # The share of rows below is that of the quantile, but for what fits to the rows move.
+    assert abs(np.average(y <= ours.predict(X), weights=w) - alpha) < 0.05
+
+
+@pytest.mark.parametrize("leaf_estimation", LEAVES)
+@pytest.mark.parametrize("params", [{}, {"relabel_leaves": False}, {"output_strategy": "joint"}])
+def test_a_quantile_for_each_output(params, leaf_estimation):
+    X, Y = make_data(NAME, outputs="several", n=200)
+    w = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
+    params = {"loss": "quantile", "leaf_estimation": leaf_estimation, "n_estimators": 20, **params}
+    quantiles = [0.2, 0.5, 0.9]
+    model = make(NAME, quantile=quantiles, **params).fit(X, Y, sample_weight=w, X_val=X, y_val=Y)
+    starts = [
+        np.quantile(y.repeat(w.astype(int)), q, method="inverted_cdf") for y, q in zip(Y.T, quantiles, strict=True)
+    ]
+    np.testing.assert_array_equal(model.start_, starts)
+    losses = [
+        mean_pinball_loss(y, f, sample_weight=w, alpha=q)
+        for y, f, q in zip(Y.T, model.predict(X).T, quantiles, strict=True)
+    ]
+    # Means of a few hundred numbers, summed in another order.
+    np.testing.assert_allclose(model.train_score_[-1], np.mean(losses), rtol=1e-12)
+    assert (np.diff(model.train_score_) <= 0).all()
+    # The same quantile of all is one quantile.
+    same = make(NAME, quantile=[0.3] * 3, **params).fit(X, Y, sample_weight=w)
+    assert model_bytes(same) == model_bytes(make(NAME, quantile=0.3, **params).fit(X, Y, sample_weight=w))
+    # Threads, weights and layouts are not seen.
+    threads = make(NAME, quantile=np.array(quantiles), n_jobs=2, **params)
+    assert model_bytes(threads.fit(X, Y, sample_weight=w, X_val=X, y_val=Y)) == model_bytes(model)
+    order = np.random.default_rng(1).permutation(int(w.sum()))
+    repeated = make(NAME, quantile=tuple(quantiles), **params)
+    repeated.fit(X.repeat(w.astype(int), axis=0)[order], Y.repeat(w.astype(int), axis=0)[order])
+    np.testing.assert_array_equal(repeated._scores(X), model._scores(X))
+
+
+@pytest.mark.parametrize("leaf_estimation", LEAVES)
+def test_quantiles_of_outputs_that_share_nothing_are_those_of_models_apart(leaf_estimation):
+    X, Y = make_data(NAME, outputs="several", n=200)
+    # Trees of a lone output and of one among others draw from other seeds, which decide between splits that tie: here
+    # no two features and no two sums of weights are alike.
+    rng = np.random.default_rng(0)
+    X, w = X + rng.normal(size=X.shape), rng.uniform(0.5, 2, len(X))
+    quantiles = [0.25, 0.5, 0.875]
+    params = {"loss": "quantile", "leaf_estimation": leaf_estimation, "output_strategy": "single_target"}
+    params |= {"max_depth": 2, "min_samples_leaf": 20, "max_bins": None}
+    model = make(NAME, quantile=quantiles, **params).fit(X, Y, sample_weight=w)
+    apart = [make(NAME, quantile=q, **params).fit(X, y, w) for y, q in zip(Y.T, quantiles, strict=True)]
+    np.testing.assert_array_equal(model.predict(X), np.column_stack([part.predict(X) for part in apart]))
+    model = make(NAME, quantile=quantiles, **params).fit(X, Y)
+    warm = make(NAME, quantile=quantiles, warm_start=True, n_estimators=2, **params).fit(X, Y)
+    warm.set_params(n_estimators=5).fit(X, Y)
+    assert model_bytes(warm) == model_bytes(model)
+    warm.set_params(quantile=[0.2, 0.5, 0.8], n_estimators=6)
+    check_refused(warm, ValueError, r"quantile is \[0.2, 0.5, 0.8\], but the stages grown before have", X, Y)
+
+
+@pytest.mark.parametrize("leaf_estimation", LEAVES)
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "quantile"])
+def test_new_rows_are_predicted_as_well_as_by_histograms_of_scikit_learn(loss, leaf_estimation):
+    """Within a twentieth of its loss, on new rows, with as many leaves; the rules of when to split differ."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 6)).astype(np.float32)
+    mean = np.exp(0.5 * X[:, 0] + np.sin(2 * X[:, 1]))
+    of_loss = {
+        "poisson": lambda: rng.poisson(mean).astype(float),
+        "gamma": lambda: rng.gamma(2, mean / 2) + 1e-6,
+        "quantile": lambda: mean + rng.normal(size=len(X)),
+    }
+    y, train, new = of_loss[loss](), slice(2000), slice(2000, None)
+    shared = {"loss": loss, **PARAMETERS.get(loss, {})}
+    shared["max_leaf_nodes"] = 8
+    theirs = sklearn.ensemble.HistGradientBoostingRegressor(early_stopping=False, **shared)
+    ours = spinney.GradientBoostingRegressor(leaf_estimation=leaf_estimation, random_state=0, **shared)
+    losses = [METRICS[loss](y[new], m.fit(X[train], y[train]).predict(X[new]), None) for m in (ours, theirs)]
+    assert losses[0] <= 1.05 * losses[1], losses
+
+
+def test_half_the_absolute_error_is_the_quantile_loss_of_the_median():
+    X, Y = make_data(NAME, outputs="several")
+    for leaf_estimation in LEAVES:
+        median = make(NAME, loss="quantile", leaf_estimation=leaf_estimation).fit(X, Y)
+        absolute = make(NAME, loss="absolute_error", leaf_estimation=leaf_estimation).fit(X, Y)
+        # Gradients are halved, which changes no tree, and steps along them doubled.
+        np.testing.assert_allclose(median.predict(X), absolute.predict(X), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(2 * median.train_score_, absolute.train_score_, rtol=1e-12)
+        errors = mean_absolute_error(Y, median.predict(X))
+        np.testing.assert_allclose(2 * median.train_score_[-1], errors, rtol=1e-12)
+
+
+@pytest.mark.parametrize("leaf_estimation", LEAVES)
+@pytest.mark.parametrize("params", [{}, {"relabel_leaves": False}, {"output_strategy": "single_target"}])
+@pytest.mark.parametrize("loss", ["poisson", "tweedie"])
+def test_outputs_that_are_always_zero_are_predicted_to_be_near_zero(loss, params, leaf_estimation):
+    X, Y = data(loss)
+    Y[:, 1] = 0
+    model = make_model(loss, leaf_estimation=leaf_estimation, n_estimators=60, **params).fit(X, Y)
+    np.testing.assert_allclose(model.start_[1], np.log(0.5 / len(X)), rtol=1e-15)
+    assert np.isfinite(model._scores(X)).all()
+    assert model.predict(X)[:, 1].mean() <= 0.5 / len(X)
+    assert np.isfinite(make_model(loss, **params).fit(X, np.zeros(len(X))).predict(X)).all()
+
+
+@pytest.mark.parametrize("leaf_estimation", LEAVES)
+@pytest.mark.parametrize("loss", DEVIANCES)
+@pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100, 1e145])
+def test_numbers_of_any_size_have_finite_predictions(loss, scale, leaf_estimation):
+    X, y = data("gamma", "single")
+    model = make_model(loss, leaf_estimation=leaf_estimation, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0)
+    model.set_params(learning_rate=1.0, n_estimators=20).fit(X, y * scale)
+    assert np.isfinite(model._scores(X)).all()
+    f = model.predict(X)
+    assert np.isfinite(f).all()
+    # Fitted to the rows at any scale: by far nearer to them than their mean is, in orders of magnitude.
+    assert np.abs(np.log(f / (y * scale))).mean() < 0.5 * np.abs(np.log(y.mean() / y)).mean()
+
+
+def test_predictions_of_scores_far_out_are_finite():
+    X, y = data("poisson", "single")
+    model = make_model("poisson", learning_rate=1e6, n_estimators=4).fit(X, y, X_val=X, y_val=y)
+    for part in (model.predict(X), model.train_score_, model.validation_score_):
+        assert np.isfinite(part).all()
+
+
+@pytest.mark.parametrize("loss", DEVIANCES)
+def test_weak_models_add_to_logarithms(loss):
+    X, Y = data(loss)
+    model = make_model(loss, estimator=Ridge(), output_strategy="joint", n_estimators=20).fit(X, Y)
+    assert (np.diff(model.train_score_) <= 0).all()
+    np.testing.assert_allclose(model.predict(X), np.exp(model._scores(X)), rtol=1e-15)
+    expected = np.mean([METRICS[loss](a, b, None) for a, b in zip(Y.T, model.predict(X).T, strict=True)])
+    # As above: 16 digits of terms of about one.
+    np.testing.assert_allclose(model.train_score_[-1], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_early_stops(loss):
+    X, Y = data(loss, n=300)
+    model = make_model(loss, n_estimators=500, n_iter_no_change=3, learning_rate=0.5).fit(X, Y)
+    assert model.n_estimators_ == np.argmin(model.validation_score_) + 1 < 500
+    assert len(model.validation_score_) <= model.n_estimators_ + 3
+
+
+@pytest.mark.parametrize(("loss", "parameter"), [("quantile", "quantile"), ("huber", "huber_delta")])
+def test_warm_starts_keep_the_parameter_of_the_loss(loss, parameter):
+    X, Y = data(loss)
+    model = make_model(loss, warm_start=True).fit(X, Y)
+    old = getattr(model, parameter)
+    model.set_params(n_estimators=8, **{parameter: 0.7})
+    check_refused(model, ValueError, f"{parameter} is 0.7, but the stages grown before have {old!r}", X, Y)
+    model.set_params(loss="squared_error", **{parameter: old})
+    check_refused(model, ValueError, "loss is 'squared_error', but the stages grown before have", X, Y)
+    # A parameter of another loss has no part.
+    warm = make(NAME, warm_start=True).fit(X, Y).set_params(n_estimators=8, **{parameter: 0.7}).fit(X, Y)
+    assert model_bytes(warm) == model_bytes(make(NAME, n_estimators=8).fit(X, Y))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_models_come_back_from_files_and_pickles(loss, tmp_path):
+    X, Y = data(loss)
+    model = make_model(loss).fit(X, Y)
+    path = tmp_path / "model"
+    spinney.save(model, path)
+    for loaded in (spinney.load(path), pickle.loads(pickle.dumps(model))):
+        assert loaded.get_params() == model.get_params()
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+        assert model_bytes(loaded) == model_bytes(model)
+    _, estimator, _ = taken_apart(path)
+    # Those alone that are not what models of before have.
+    assert estimator["params"].keys() & {"quantile", "huber_delta", "tweedie_power"} == PARAMETERS.get(loss, {}).keys()
+
+
+def test_losses_in_files_are_those_of_the_model():
+    X, Y = data("poisson")
+    state = make_model("poisson").fit(X, Y).__getstate__()
+    for loss, keys, message in [
+        ("squared_error", {}, "_shared has another loss than the model"),
+        ("quantile", {}, "_shared has other keys"),
+        ("quantile", {"quantile": 0.5}, "_shared has another loss than the model"),
+        ("tweedie", {"tweedie_power": "1.5"}, "_shared has no number tweedie_power"),
+        ("tweedie", {"tweedie_power": np.nan}, "_shared has no number tweedie_power"),
+    ]:
+        model = spinney.GradientBoostingRegressor()
+        with pytest.raises(ValueError, match=message):
+            model.__setstate__(state | {"_shared": state["_shared"] | {"loss": loss} | keys})
+
+
+def test_trees_and_forests_alone_are_compressed():
+    X, y = data("poisson", "single")
+    boosting = make_model("poisson").fit(X, y)
+    with pytest.raises(ValueError, match="estimator is GradientBoostingRegressor, accepted: trees and forests"):
+        spinney.CompressedForestRegressor(estimator=boosting).fit(X, y)

@@ -1,0 +1,142 @@
+"""Every criterion with every kind of y, projected or not: it exists everywhere, or it is refused at the door."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn.tree
+import spinney
+from conftest import CLASSIFIERS, FORESTS, REGRESSORS, make, make_data, model_bytes
+from oracle import Oracle
+from sklearn.metrics import mean_poisson_deviance
+from spinney.inspection import feature_importances
+from test_laws import layouts
+
+KINDS = ["single", "several", "labels"]
+CRITERIA = ["gini", "entropy", "log_loss", "squared_error", "poisson"]
+# What a model says of itself: the second name is that of the first, and projected outputs are numbers.
+GROWN = {
+    "gini": "gini",
+    "entropy": "entropy",
+    "log_loss": "entropy",
+    "squared_error": "squared_error",
+    "poisson": "poisson",
+}
+
+
+def data(name, kind):
+    """X and y; numbers are not negative."""
+    X, y = make_data(name, outputs=kind)
+    return X, np.exp(y).round(1) if name in REGRESSORS else y
+
+
+def is_accepted(name, kind, criterion, projection):
+    if name in REGRESSORS:
+        return criterion == "squared_error" or (criterion == "poisson" and projection is None)
+    if projection is None:
+        return criterion in ("gini", "entropy", "log_loss")
+    return criterion in ("gini", "squared_error") and kind != "single"
+
+
+@pytest.mark.parametrize("projection", [None, "gaussian"])
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_criterion_exists_everywhere_or_is_refused_at_the_door(name, kind, criterion, projection, tmp_path):
+    if kind == "labels" and name in REGRESSORS:
+        pytest.skip("labels are for classifiers")
+    X, y = data(name, kind)
+    model = make(name, criterion=criterion, output_projection=projection, max_depth=4)
+    if not is_accepted(name, kind, criterion, projection):
+        what = "output_projection" if kind == "single" and name in CLASSIFIERS and projection else "criterion"
+        with pytest.raises(
+            ValueError, match=what if criterion in ("gini", "squared_error") else "criterion|output_projection"
+        ):
+            model.fit(X, y)
+        assert not hasattr(model, "n_features_in_")
+        return
+    model.fit(X, y)
+    grown = "squared_error" if projection else GROWN[criterion]
+    path = tmp_path / "model.spinney"
+    spinney.save(model, path)
+    assert spinney.inspect_model(path)["criterion"] == grown
+    again = spinney.load(path)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert model_bytes(again) == model_bytes(model)
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+    for chosen in ("all", [0]):
+        shares = feature_importances(model, outputs=chosen)
+        assert shares.sum() == pytest.approx(1.0)
+        assert (shares >= -1e-12).all()
+        np.testing.assert_array_equal(feature_importances(again, outputs=chosen), shares)
+    if projection is None:
+        # Splits were searched on the outputs themselves, so leaves tell what stored impurities tell; sums of floats.
+        np.testing.assert_allclose(feature_importances(model, outputs="all"), model.feature_importances_, atol=1e-12)
+
+
+def test_impurities_of_poisson_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6)).astype(np.float32)
+    y = rng.poisson(np.exp(X[:, 0] - X[:, 1] / 2)).astype(float)
+    w = rng.integers(1, 4, len(X)).astype(float)
+    for weights in (None, w):
+        # Splits of a few samples often decrease the impurity equally, and each library breaks ties in its own order.
+        params = {"criterion": "poisson", "max_depth": 4, "min_samples_leaf": 5, "random_state": 0}
+        ours = spinney.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights).tree_
+        theirs = sklearn.tree.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights).tree_
+        np.testing.assert_array_equal(ours.feature, theirs.feature)
+        np.testing.assert_allclose(ours.threshold, theirs.threshold, rtol=1e-6)  # theirs are of float64
+        # Theirs are sums of floats.
+        np.testing.assert_allclose(ours.impurity, theirs.impurity, rtol=1e-9)
+        np.testing.assert_allclose(ours.value, theirs.value, rtol=1e-12)
+    deviance = mean_poisson_deviance(y, np.full(len(y), np.average(y)))
+    root = spinney.DecisionTreeRegressor(criterion="poisson", max_depth=1).fit(X, y).tree_.impurity[0]
+    assert root == pytest.approx(deviance / 2)
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize(("bad", "message"), [(-1.0, "y is -1.*at least 0"), (0.0, "y is 0 everywhere.*positive sum")])
+def test_poisson_refuses_targets_that_it_is_not_for(name, bad, message):
+    X, y = data(name, "single")
+    model = make(name, criterion="poisson")
+    y_bad = np.zeros_like(y)
+    y_bad[3] = bad
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y_bad)
+    assert not hasattr(model, "n_features_in_")
+    # A sample of weight zero is no sample.
+    weights = np.ones(len(y))
+    weights[3] = 0.0
+    y[3] = -1.0
+    model.fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize("kind", ["single", "several"])
+def test_one_poisson_model_whatever_the_layout_the_threads_and_the_order(name, kind):
+    X, y = data(name, kind)
+    X = X.astype(np.float32)
+    expected = model_bytes(make(name, criterion="poisson").fit(X, y))
+    for form, Z in layouts(X).items():
+        assert model_bytes(make(name, criterion="poisson").fit(Z, y)) == expected, form
+    if name in FORESTS:
+        assert model_bytes(make(name, criterion="poisson", n_jobs=3).fit(X, y)) == expected
+    elif name == "DecisionTreeRegressor":
+        order = np.random.default_rng(0).permutation(len(X))
+        assert model_bytes(make(name, criterion="poisson").fit(X[order], y[order])) == expected
+        twice = make(name, criterion="poisson").fit(X, y, sample_weight=np.full(len(X), 2.0)).tree_
+        copies = make(name, criterion="poisson").fit(np.repeat(X, 2, axis=0), np.repeat(y, 2, axis=0)).tree_
+        for what in ("feature", "threshold", "impurity", "value"):
+            np.testing.assert_array_equal(getattr(twice, what), getattr(copies, what))
+
+
+def test_a_split_whose_side_would_sum_to_zero_is_not_made():
+    X = np.arange(6.0).reshape(-1, 1)
+    tree = spinney.DecisionTreeRegressor(criterion="poisson").fit(X, [0, 0, 0, 1, 2, 3]).tree_
+    assert tree.threshold[0] > 3  # not 2.5, which would leave three zeros
+    assert (tree.value[:, 0, 0] > 0).all()
+    # Nothing to be told between an output that is zero in the whole node and its mean.
+    y = np.column_stack([[0, 0, 0, 1, 2, 3], np.zeros(6)])
+    both = spinney.DecisionTreeRegressor(criterion="poisson").fit(X, y).tree_
+    np.testing.assert_array_equal(both.threshold, tree.threshold)
+    oracle = Oracle(X, y, None, "poisson")
+    assert both.impurity[0] == pytest.approx(oracle.impurity(oracle.all_rows), rel=1e-12)

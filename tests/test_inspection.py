@@ -1,0 +1,66 @@
+"""`spinney.inspection.feature_importances`: what the attribute says of every model, and clear errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import spinney
+from conftest import ALL, BOOSTING, CLASSIFIERS, COMPRESSED, make, make_data
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from spinney.inspection import feature_importances
+
+
+@pytest.mark.parametrize("name", ALL + BOOSTING + COMPRESSED)
+def test_by_default_they_are_those_of_the_attribute(name):
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    np.testing.assert_array_equal(feature_importances(model), model.feature_importances_)
+
+
+@pytest.mark.parametrize("outputs", ["all", [0], [0, 1], np.array([1]), range(2)], ids=str)
+@pytest.mark.parametrize("name", ["GradientBoostingRegressor", "CompressedForestRegressor"])
+def test_models_of_scores_have_none_of_the_columns_of_y(name, outputs):
+    X, y = make_data(name)
+    model = make(name).fit(X, np.column_stack([y, -y]))
+    with pytest.raises(ValueError, match=rf"^outputs is .*{name} has trees of other outputs than y; accepted: None$"):
+        feature_importances(model, outputs=outputs)
+
+
+def test_weak_models_that_are_no_trees_have_none():
+    X, y = make_data("GradientBoostingRegressor")
+    model = make("GradientBoostingRegressor", estimator=Ridge(), relabel_leaves=False, n_estimators=2).fit(X, y)
+    for outputs in (None, "all"):
+        with pytest.raises(ValueError, match=r"^model is a GradientBoostingRegressor that with estimator= has"):
+            feature_importances(model, outputs=outputs)
+
+
+@pytest.mark.parametrize("model", [Ridge(), None, "forest", spinney.RandomForestRegressor, np.zeros(3)], ids=str)
+def test_foreign_objects_are_refused_by_their_names(model):
+    with pytest.raises(TypeError, match=r"^model is (a|the class) .*accepted: a fitted estimator of spinney$"):
+        feature_importances(model)
+
+
+def test_a_model_that_is_not_fitted_says_so():
+    with pytest.raises(NotFittedError, match="RandomForestRegressor"):
+        feature_importances(spinney.RandomForestRegressor())
+
+
+@pytest.mark.parametrize("bad", [-1, 2, 10**400, 1.0, True, "0", None, np.float64(1), np.int64(-3)], ids=str)
+def test_columns_that_y_has_not_are_refused(bad):
+    X, y = make_data("RandomForestRegressor")
+    model = make("RandomForestRegressor").fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match=r'^outputs has .*accepted: columns of y, each an integer from 0 to 1, "all"'):
+        feature_importances(model, outputs=[bad])
+    with pytest.raises(ValueError, match=r"^outputs is 'some'"):
+        feature_importances(model, outputs="some")
+    with pytest.raises(TypeError, match=r"^outputs is 3"):
+        feature_importances(model, outputs=3)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_columns_of_classes_are_those_of_y(name):
+    X, y = make_data(name)
+    model = make(name).fit(X, np.column_stack([y, y]))
+    if model._kind in ("tree", "forest"):
+        np.testing.assert_allclose(feature_importances(model, [np.int64(0)]), feature_importances(model, "all"))
