@@ -47,8 +47,11 @@ Make = Callable[[], Any]
 
 
 def ours(regressor: bool = False, **parameters: Any) -> Make:
+    """Everything that decides what a round does is said, whatever the defaults are."""
     kind = spinney.GradientBoostingRegressor if regressor else spinney.GradientBoostingClassifier
-    return lambda: kind(**({"max_depth": 6, "random_state": 0, "n_jobs": 1} | parameters))
+    said = {"max_depth": 6, "max_leaf_nodes": None, "min_weight_leaf": 0.0, "leaf_estimation": "line_search"}
+    said |= {"output_strategy": "projected", "random_state": 0, "n_jobs": 1}
+    return lambda: kind(**(said | parameters))
 
 
 def forest(library: Any, kind: str, **parameters: Any) -> Make:

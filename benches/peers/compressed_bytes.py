@@ -22,6 +22,7 @@ from _data import delicious, named, rf1, scm20d
 from _harness import Data
 from _scores import macro_r2, ranking_precision
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from spinney.compression import compact_leaves
 
 SETS = {"delicious": delicious, "bibtex": lambda: named("bibtex"), "scm20d": scm20d, "rf1": rf1}
@@ -95,7 +96,7 @@ def path_of_few_labels(name: str, args: argparse.Namespace) -> dict[str, Any]:
     def compressed(X: Any, y: Any, outputs: int, size: float) -> Any:
         grown = clone(forest).fit(X, y)
         model = spinney.CompressedForestClassifier(
-            grown, prefit=True, l1_norm=None, step_size=size, step_outputs=outputs, n_jobs=args.jobs
+            FrozenEstimator(grown), l1_norm=None, step_size=size, step_outputs=outputs, n_jobs=args.jobs
         )
         return model.fit(X, y)
 

@@ -23,6 +23,7 @@ from _harness import Case, Data, Side, main, n_trees
 from _scores import ranking_precision
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import make_friedman1
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import lasso_path
 from sklearn.model_selection import KFold
 
@@ -129,7 +130,7 @@ class Grown(BaseEstimator):  # type: ignore[misc]
         if Grown.forest is None:
             Grown.forest = spinney.ExtraTreesClassifier(self.n_estimators, random_state=0, n_jobs=1).fit(X, y)
         small = spinney.CompressedForestClassifier(
-            Grown.forest, prefit=True, l1_norm=None, step_size=self.step_size, n_jobs=1
+            FrozenEstimator(Grown.forest), l1_norm=None, step_size=self.step_size, n_jobs=1
         )
         return small.fit(X, y)
 

@@ -54,6 +54,9 @@ def cases(args: argparse.Namespace) -> list[Case]:
             n_estimators=m,
             learning_rate=0.5,
             max_depth=6,
+            max_leaf_nodes=None,
+            min_weight_leaf=0.0,
+            leaf_estimation="line_search",
             random_state=0,
             n_jobs=1,
         )

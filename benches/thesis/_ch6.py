@@ -69,7 +69,9 @@ def grid(task: str) -> list[dict[str, Any]]:
 def booster(task: str, strategy: dict[str, Any], seed: int, **parameters: Any) -> Any:
     """Trees without a bound on their depth; splits of dense X by histograms of 255 bins, unless `max_bins=None`."""
     kind = spinney.GradientBoostingRegressor if task == "numbers" else spinney.GradientBoostingClassifier
-    return kind(**({"max_depth": None, "random_state": seed, "n_jobs": 1} | strategy | parameters))
+    said = {"max_depth": None, "max_leaf_nodes": None, "min_weight_leaf": 0.0, "leaf_estimation": "line_search"}
+    said |= {"output_strategy": "projected", "random_state": seed, "n_jobs": 1}
+    return kind(**(said | strategy | parameters))
 
 
 def staged_scores(model: Any, X: Any) -> Iterator[np.ndarray]:
