@@ -42,7 +42,7 @@ test: $(VENV)/built $(VENV)/extra-test  ## Build spinney and run all tests, Rust
 .PHONY: lint
 lint: $(VENV)/built $(VENV)/extra-lint $(VENV)/extra-test  ## Check formatting, lints, documentation and types
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --features spinney/bench-internals -- -D warnings
+	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -82,6 +82,25 @@ miri:  ## Run some of the crate's tests under Miri (needs a nightly toolchain wi
 		{ echo 'make miri needs: rustup toolchain install nightly --component miri,rust-src'; exit 1; }
 	PROPTEST_CASES=2 MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-deterministic-floats' \
 		cargo +nightly miri test --package spinney --lib -- $(MIRI_TESTS)
+
+# What is published must build and pass its tests without the repository around it, whose profiles are not in the package.
+.PHONY: package
+package:  ## Pack the crate and run its tests from the package
+	rm -rf target/packed
+	mkdir -p target/packed
+	cargo package --package spinney --allow-dirty --target-dir target/packed
+	dir=$$(mktemp -d) && tar -xzf target/packed/package/spinney-*.crate -C "$$dir" && \
+		{ CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --manifest-path "$$dir"/spinney-*/Cargo.toml --target-dir target/packed; code=$$?; rm -rf "$$dir"; exit $$code; }
+
+# The release that the public interface is compared with: a tag or any other revision.
+BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
+
+.PHONY: semver
+semver:  ## Compare the crate's interface with the last release, or with BASELINE=revision
+	@test -n '$(BASELINE)' || { echo 'there is no release yet: make semver BASELINE=revision'; exit 1; }
+	@cargo semver-checks --version >/dev/null 2>&1 || \
+		{ echo 'make semver needs: cargo install --locked cargo-semver-checks'; exit 1; }
+	cargo semver-checks check-release --package spinney --baseline-rev $(BASELINE)
 
 .PHONY: bench
 bench: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the benchmarks
