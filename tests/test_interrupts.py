@@ -199,7 +199,7 @@ cases = {
     "softmax": softmax,
     "labels": lambda: entropy(True),
     "classes": lambda: entropy(False),
-    "sort": lambda: fit(spinney.DecisionTreeRegressor(), 3_000_000, 1),
+    "sort": lambda: fit(spinney.DecisionTreeRegressor(), 8_000_000, 1),
     "transpose": transpose,
     "brent": brent,
 }

@@ -102,7 +102,7 @@ impl Nodes {
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn picked(&self, n_node: u32, n_drawn: u32) -> Result<Visit> {
         let lottery = Lottery::new(Key::from_seed(0), self.x.by_row.n_minor(), n_drawn)?;
-        Ok(match SparsePartitioner::new(&self.x, &[])?.cheapest(n_node, &lottery, n_drawn) {
+        Ok(match SparsePartitioner::new(&self.x, &[], &Control::default())?.cheapest(n_node, &lottery, n_drawn) {
             Way::Columns => Visit::Columns,
             Way::RowsBySet => Visit::RowsBySet,
             Way::RowsByPlace => Visit::RowsByPlace,
@@ -123,7 +123,7 @@ impl Nodes {
         repeats: usize,
     ) -> Result<Vec<f64>> {
         let rows: Vec<u32> = (0..self.n_samples()).collect();
-        let mut columns = SparsePartitioner::new(&self.x, &rows)?;
+        let mut columns = SparsePartitioner::new(&self.x, &rows, &Control::default())?;
         let spans = self.split(&mut columns, n_node);
         let spans = &spans[..spans.len().min(at_once)];
         let mut times = vec![Vec::with_capacity(repeats); visits.len()];

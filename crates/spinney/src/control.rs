@@ -8,8 +8,8 @@ use crate::error::{ErrorKind, Result, try_with_capacity};
 
 /// Shared handle on work under way. Cloning gives another handle on the same work.
 ///
-/// Growth polls the flag once per node, prediction once per block of rows, and projections once per some ten thousand
-/// steps, so that a raised flag is answered within milliseconds.
+/// Growth polls the flag at each node and each some ten thousand samples of it, prediction at each block of rows, and
+/// projections each some ten thousand steps, so that a raised flag is answered within milliseconds.
 #[derive(Clone, Debug)]
 pub struct Control {
     stop: Arc<AtomicBool>,
@@ -67,6 +67,11 @@ impl Control {
     /// To be told of the steps that are done: looks at the flag once in [`STEPS`].
     pub(crate) fn pulse(&self) -> Pulse<'_> {
         Pulse { control: self, left: STEPS }
+    }
+
+    /// The items in pieces that each take some [`STEPS`], a look at the flag before each; an item takes `cost` steps.
+    pub(crate) fn pieces<'t, T>(&'t self, items: &'t [T], cost: usize) -> impl Iterator<Item = Result<&'t [T]>> {
+        items.chunks((STEPS / cost.max(1)).max(1)).map(|piece| self.check().map(|()| piece))
     }
 
     /// As [`crate::error::try_filled`], but stops: writing a large vector for the first time takes seconds, most of them

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use super::variance::AnyVariance;
 use super::{Criterion, NodeCriterion, Units};
+use crate::control::Control;
 use crate::data::Outputs;
 use crate::data::train_y::TrainY;
 use crate::error::{Error, Result};
@@ -99,6 +100,7 @@ pub(crate) struct NodeData<'a, U> {
     /// Weight of the root, in units.
     pub(crate) total_weight: f64,
     pub(crate) workers: &'a Workers,
+    pub(crate) control: &'a Control,
 }
 
 impl<U> NodeData<'_, U> {

@@ -6,6 +6,7 @@ use super::entropy::Entropy;
 use super::poisson::Poisson;
 use super::variance::{self, Variance};
 use super::*;
+use crate::control::Control;
 use crate::data::train_y::TrainY;
 use crate::data::{LabelView, Targets, Weights};
 use crate::exact::reduce::Workers;
@@ -86,7 +87,7 @@ proptest! {
         let TrainY::Real(numbers) = &numbers else { panic!("numbers are real") };
         for exact in [true, false] {
             let many = || variance::Many::new(2).unwrap();
-            assert_same!(workers, Variance::new(numbers, &units, exact, many()).unwrap().with_workers(workers));
+            assert_same!(workers, Variance::new(numbers, &units, exact, many(), &Control::default()).unwrap().with_workers(workers));
         }
         let TrainY::Real(counts) = &counts else { panic!("numbers are real") };
         assert_same!(workers, Poisson::new(counts, &units, total).unwrap().with_workers(workers));

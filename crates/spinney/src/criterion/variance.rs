@@ -12,6 +12,7 @@ use super::moved_sums::OUTPUTS;
 pub(crate) use super::moved_sums::{Many, MovedSums, One};
 use super::table::{CriterionKind, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind};
 use super::{NodeCriterion, NodeStats, Units, least_weight};
+use crate::control::Control;
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::error::{Result, try_extend, try_filled, try_push};
 use crate::exact::reduce::{Reduce, Workers};
@@ -26,13 +27,12 @@ impl CriterionKind for VarianceOfNumbers {
     const PROJECTED: &'static [TargetKind] = &[TargetKind::Numbers, TargetKind::ClassesAndLabels];
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
-        let (units, exact, workers) = (data.units, data.exact_weights, data.workers);
+        let (units, exact, workers, control) = (data.units, data.exact_weights, data.workers, data.control);
         match data.y {
-            TrainY::Real(y) if y.n_outputs == 1 => {
-                taker.take_variance(AnyVariance::One(Variance::new(y, units, exact, One)?.with_workers(workers)))
-            }
+            TrainY::Real(y) if y.n_outputs == 1 => taker
+                .take_variance(AnyVariance::One(Variance::new(y, units, exact, One, control)?.with_workers(workers))),
             TrainY::Real(y) => {
-                let variance = Variance::new(y, units, exact, Many::new(y.n_outputs)?)?;
+                let variance = Variance::new(y, units, exact, Many::new(y.n_outputs)?, control)?;
                 taker.take_variance(AnyVariance::Many(variance.with_workers(workers)))
             }
             // Of columns of 0 and 1 it is a multiple of the Gini index.
@@ -123,6 +123,7 @@ pub(crate) struct Variance<'a, U, M> {
     /// Weights are whole multiples of a sample: weight 2 is the sample twice.
     exact_weights: bool,
     workers: Workers,
+    control: Control,
     moved: M,
     /// For every row: its weight, then weight × rounded target of each output.
     rounded: Vec<f64>,
@@ -149,7 +150,13 @@ pub(crate) struct Variance<'a, U, M> {
 }
 
 impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
-    pub(crate) fn new(y: &'a RealTargets<'a>, weights: &'a [U], exact_weights: bool, moved: M) -> Result<Self> {
+    pub(crate) fn new(
+        y: &'a RealTargets<'a>,
+        weights: &'a [U],
+        exact_weights: bool,
+        moved: M,
+        control: &Control,
+    ) -> Result<Self> {
         const WHAT: &str = "the rounded targets";
         let q = moved.n_outputs();
         Ok(Variance {
@@ -157,10 +164,11 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             weights,
             exact_weights,
             workers: Workers::One,
+            control: control.clone(),
             moved,
-            rounded: try_filled(WHAT, 0.0, weights.len() * (q + 1))?,
-            squares: try_filled(WHAT, 0, weights.len())?,
-            frame_of: try_filled(WHAT, 0, weights.len())?,
+            rounded: control.try_filled(WHAT, 0.0, weights.len() * (q + 1))?,
+            squares: control.try_filled(WHAT, 0, weights.len())?,
+            frame_of: control.try_filled(WHAT, 0, weights.len())?,
             frames: Vec::new(),
             low: try_filled(OUTPUTS, 0.0, q)?,
             high: try_filled(OUTPUTS, 0.0, q)?,
@@ -244,16 +252,19 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         self.moved.add(moved, sums);
     }
 
-    fn find_range(&mut self, rows: &[u32]) {
+    fn find_range(&mut self, rows: &[u32]) -> Result<()> {
         let q = self.moved.n_outputs();
         self.low[..q].fill(f64::INFINITY);
         self.high[..q].fill(f64::NEG_INFINITY);
-        for &row in rows {
-            for (j, &y) in self.y.of(row)[..q].iter().enumerate() {
-                self.low[j] = self.low[j].min(y);
-                self.high[j] = self.high[j].max(y);
+        for piece in self.control.pieces(rows, q) {
+            for &row in piece? {
+                for (j, &y) in self.y.of(row)[..q].iter().enumerate() {
+                    self.low[j] = self.low[j].min(y);
+                    self.high[j] = self.high[j].max(y);
+                }
             }
         }
+        Ok(())
     }
 
     /// Makes a frame for these rows, the node's, whose weight is known, and sums them in it; returns whether all their
@@ -261,7 +272,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
     fn round(&mut self, rows: &[u32]) -> Result<bool> {
         let q = self.moved.n_outputs();
         let weight = self.node.weight;
-        self.find_range(rows);
+        self.find_range(rows)?;
         let mut reach = 0f64;
         for j in 0..q {
             let (low, high) = self.workers.range((self.low[j], self.high[j]));
@@ -275,23 +286,26 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         let fixed = FixedPoint::with_bits(reach, 51 - exponent_above(weight));
         let fixed_for_squares = FixedPoint::with_bits(reach, self.square_bits);
         let frame = self.frames.len() as u32;
-        for &row in rows {
-            let w = self.weights[row as usize].to_f64();
-            let y = &self.y.of(row)[..q];
-            let out = &mut self.rounded[row as usize * (q + 1)..][..q + 1];
-            out[0] = w;
-            for (out, (y, center)) in out[1..].iter_mut().zip(y.iter().zip(&self.center)) {
-                let scaled = fixed.up(y - center);
-                *out = if self.exact_weights { w * Grid::WHOLE.round(scaled) } else { Grid::WHOLE.round(w * scaled) };
+        for piece in self.control.pieces(rows, q) {
+            for &row in piece? {
+                let w = self.weights[row as usize].to_f64();
+                let y = &self.y.of(row)[..q];
+                let out = &mut self.rounded[row as usize * (q + 1)..][..q + 1];
+                out[0] = w;
+                for (out, (y, center)) in out[1..].iter_mut().zip(y.iter().zip(&self.center)) {
+                    let scaled = fixed.up(y - center);
+                    *out =
+                        if self.exact_weights { w * Grid::WHOLE.round(scaled) } else { Grid::WHOLE.round(w * scaled) };
+                }
+                // Four squares of 60 bits fit 64.
+                let squares = y.chunks(4).zip(self.center.chunks(4)).map(|(y, center)| {
+                    let scaled = y.iter().zip(center).map(|(y, center)| fixed_for_squares.up(y - center));
+                    i128::from(scaled.map(|z| (z * z) as i64).sum::<i64>())
+                });
+                let squares: i128 = squares.sum();
+                self.squares[row as usize] = i128::from(w as i64) * squares;
+                self.frame_of[row as usize] = frame;
             }
-            // Four squares of 60 bits fit 64.
-            let squares = y.chunks(4).zip(self.center.chunks(4)).map(|(y, center)| {
-                let scaled = y.iter().zip(center).map(|(y, center)| fixed_for_squares.up(y - center));
-                i128::from(scaled.map(|z| (z * z) as i64).sum::<i64>())
-            });
-            let squares: i128 = squares.sum();
-            self.squares[row as usize] = i128::from(w as i64) * squares;
-            self.frame_of[row as usize] = frame;
         }
         self.frame = Frame {
             grid: fixed.values().1,
@@ -299,26 +313,29 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             square_size: PowerOfTwo::new(-2 * fixed_for_squares.exponent()),
             level: 0,
         };
-        self.sum(rows);
+        self.sum(rows)?;
         self.frame.level = level(weight, self.variance());
         try_push("the grids of nodes", &mut self.frames, self.frame)?;
-        self.distance = self.find_distance(rows);
+        self.distance = self.find_distance(rows)?;
         Ok(false)
     }
 
     /// Sums rows that have a frame.
-    fn sum(&mut self, rows: &[u32]) {
+    fn sum(&mut self, rows: &[u32]) -> Result<()> {
         // Summed where moved samples are, in registers if there is one output.
         let mut sums = self.moved.reset();
         let mut squares = 0;
-        for &row in rows {
-            let sample = self.moved.sample(&self.rounded, row);
-            self.moved.add(&mut sums, sample);
-            squares += self.squares[row as usize];
+        for piece in self.control.pieces(rows, self.moved.n_outputs()) {
+            for &row in piece? {
+                let sample = self.moved.sample(&self.rounded, row);
+                self.moved.add(&mut sums, sample);
+                squares += self.squares[row as usize];
+            }
         }
         self.moved.totals(&sums, &mut self.node.total);
         self.workers.sum(&mut self.node.total);
         (self.node.weight, self.node.squares) = (self.workers.sum_of(M::weight(&sums)), self.workers.sum_of(squares));
+        Ok(())
     }
 
     /// Variance of the node, summed over outputs, in units of squares.
@@ -354,25 +371,27 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
     }
 
     /// Largest distance, in spacings, of a sample from the mean.
-    fn find_distance(&self, rows: &[u32]) -> f64 {
+    fn find_distance(&self, rows: &[u32]) -> Result<f64> {
         if !self.is_distance_wanted {
-            return f64::INFINITY;
+            return Ok(f64::INFINITY);
         }
         let node = &self.node;
         let mean_square = node.mean_square();
         let mut largest = (0f64, 0f64);
-        for &row in rows {
-            let sample = self.moved.sample(&self.rounded, row);
-            let product: f64 = sample[1..].iter().zip(&node.total).map(|(t, s)| t * s).sum();
-            let square = self.squares[row as usize] as f64 * self.frame.square_unit;
-            let from_mean = (square - 2.0 * product / node.weight) / sample[0];
-            largest = (largest.0.max(from_mean), largest.1.max(square / sample[0]));
+        for piece in self.control.pieces(rows, self.moved.n_outputs()) {
+            for &row in piece? {
+                let sample = self.moved.sample(&self.rounded, row);
+                let product: f64 = sample[1..].iter().zip(&node.total).map(|(t, s)| t * s).sum();
+                let square = self.squares[row as usize] as f64 * self.frame.square_unit;
+                let from_mean = (square - 2.0 * product / node.weight) / sample[0];
+                largest = (largest.0.max(from_mean), largest.1.max(square / sample[0]));
+            }
         }
         let largest = (self.workers.max_of(largest.0), self.workers.max_of(largest.1));
         // What rounding may have taken: half a spacing of each output, and bits of the larger terms of a difference.
         let outputs = self.moved.n_outputs() as f64;
         let lost = 1e-9 * (largest.1 + mean_square) + 4.0 * outputs;
-        (largest.0 + mean_square + lost).sqrt() + outputs.sqrt()
+        Ok((largest.0 + mean_square + lost).sqrt() + outputs.sqrt())
     }
 }
 
@@ -397,10 +416,10 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
             return self.summarize(rows);
         }
         self.frame = self.frame_of_node(rows);
-        self.sum(rows);
+        self.sum(rows)?;
         self.inherited.set(&self.node)?;
         if self.n_samples > 1 {
-            self.distance = self.find_distance(rows);
+            self.distance = self.find_distance(rows)?;
         }
         self.summarize(rows)
     }

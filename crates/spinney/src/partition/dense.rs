@@ -20,12 +20,12 @@ pub(crate) struct DensePartitioner<'a> {
 }
 
 impl<'a> DensePartitioner<'a> {
-    pub(crate) fn new(x: &'a DenseColumns<'a>, rows: &[u32]) -> Result<Self> {
+    pub(crate) fn new(x: &'a DenseColumns<'a>, rows: &[u32], control: &Control) -> Result<Self> {
         Ok(DensePartitioner {
             x,
-            samples: Permutation::new(rows, x.n_samples())?,
+            samples: Permutation::new(rows, x.n_samples(), control)?,
             constants: KnownConstants::new(x.n_features())?,
-            buffer: try_filled("a column of X", Entry::default(), rows.len())?,
+            buffer: control.try_filled("a column of X", Entry::default(), rows.len())?,
             values: try_with_capacity("a column of X", rows.len())?,
         })
     }
@@ -143,25 +143,31 @@ pub(crate) struct SortedColumns<'a> {
     lists: Vec<Entry>,
     scratch: Vec<Entry>,
     goes_right: Vec<bool>,
+    control: Control,
 }
 
 impl<'a> SortedColumns<'a> {
-    pub(crate) fn new(x: &'a DenseColumns<'a>, order: &SortedOrder, rows: &[u32]) -> Result<Self> {
+    pub(crate) fn new(x: &'a DenseColumns<'a>, order: &SortedOrder, rows: &[u32], control: &Control) -> Result<Self> {
         let mut lists = try_with_capacity("the sorted columns of a tree", rows.len() * x.n_features())?;
         if rows.len() == x.n_samples() {
-            lists.extend_from_slice(&order.entries);
+            for piece in control.pieces(&order.entries, 1) {
+                lists.extend_from_slice(piece?);
+            }
         } else {
             let mut inside = try_filled("the rows of a tree", false, x.n_samples())?;
             rows.iter().for_each(|&row| inside[row as usize] = true);
-            lists.extend(order.entries.iter().filter(|e| inside[e.row() as usize]));
+            for piece in control.pieces(&order.entries, 1) {
+                lists.extend(piece?.iter().filter(|e| inside[e.row() as usize]));
+            }
         }
         Ok(SortedColumns {
             x,
-            samples: Permutation::new(rows, order.n_samples)?,
+            samples: Permutation::new(rows, order.n_samples, control)?,
             n: rows.len(),
             lists,
-            scratch: try_filled("a column of X", Entry::default(), rows.len())?,
+            scratch: control.try_filled("a column of X", Entry::default(), rows.len())?,
             goes_right: try_filled("the sides of samples", false, order.n_samples)?,
+            control: control.clone(),
         })
     }
 }
@@ -205,6 +211,7 @@ impl Partitioner for SortedColumns<'_> {
 
     fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> Result<[Span; 2]> {
         for list in self.lists.chunks_exact_mut(self.n) {
+            self.control.check()?;
             let list = &mut list[span.samples.start as usize..span.samples.end as usize];
             let scratch = &mut self.scratch[..list.len()];
             let (mut n_left, mut n_right) = (0, 0);

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::error::{Result, try_collected, try_filled};
+use crate::control::Control;
+use crate::error::{Result, try_collected};
 
 /// `order` lists the samples of the tree; `mapping` is its inverse.
 ///
@@ -20,19 +21,20 @@ const OUT: u32 = u32::MAX;
 
 impl Permutation {
     /// `rows` rise strictly and are below `n_samples`.
-    pub(crate) fn new(rows: &[u32], n_samples: usize) -> Result<Self> {
-        let mut mapping = try_filled("the mapping of samples", OUT, n_samples)?;
-        for (i, &row) in rows.iter().enumerate() {
-            mapping[row as usize] = i as u32;
+    pub(crate) fn new(rows: &[u32], n_samples: usize, control: &Control) -> Result<Self> {
+        let mut mapping = control.try_filled("the mapping of samples", OUT, n_samples)?;
+        let mut places = 0..;
+        for piece in control.pieces(rows, 1) {
+            for (&row, place) in piece?.iter().zip(&mut places) {
+                mapping[row as usize] = place;
+            }
         }
-        let scratch = try_filled("the order of samples", 0, rows.len())?;
-        let order = try_collected("the order of samples", rows.iter().copied())?;
-        Ok(Permutation { order, mapping, scratch })
+        Ok(Permutation { mapping, ..Permutation::one_way(rows, control)? })
     }
 
     /// The same without a mapping: rows cannot be looked up.
-    pub(crate) fn one_way(rows: &[u32]) -> Result<Self> {
-        let scratch = try_filled("the order of samples", 0, rows.len())?;
+    pub(crate) fn one_way(rows: &[u32], control: &Control) -> Result<Self> {
+        let scratch = control.try_filled("the order of samples", 0, rows.len())?;
         let order = try_collected("the order of samples", rows.iter().copied())?;
         Ok(Permutation { order, mapping: Vec::new(), scratch })
     }
@@ -89,7 +91,7 @@ mod tests {
             keep in prop::collection::vec(any::<bool>(), 1..60), cuts in prop::collection::vec((any::<u64>(), 0u32..60), 0..20),
         ) {
             let rows: Vec<u32> = (0..keep.len() as u32).filter(|&i| keep[i as usize]).collect();
-            let mut p = Permutation::new(&rows, keep.len()).unwrap();
+            let mut p = Permutation::new(&rows, keep.len(), &Control::default()).unwrap();
             let mut nodes: Vec<_> = std::iter::once(0..rows.len() as u32).collect();
             for (mask, pick) in cuts {
                 let node = nodes.swap_remove(pick as usize % nodes.len());

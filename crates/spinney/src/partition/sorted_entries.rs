@@ -54,7 +54,7 @@ impl SortedOrder {
     }
 
     /// The entries of some rows, all in the same order.
-    fn of_rows(&self, samples: &Permutation, n: usize, n_samples: usize) -> Result<Buffers> {
+    fn of_rows(&self, samples: &Permutation, n: usize, n_samples: usize, control: &Control) -> Result<Buffers> {
         let spare = self.spare().pop();
         let mut buffers = spare.unwrap_or_default();
         let Buffers { features, entries, .. } = &mut buffers;
@@ -63,18 +63,29 @@ impl SortedOrder {
         if n == n_samples {
             try_reserve(WHAT, features, self.features.len())?;
             try_reserve(WHAT, entries, self.entries.len())?;
-            features.extend_from_slice(&self.features);
-            entries.extend_from_slice(&self.entries);
+            for piece in control.pieces(&self.features, 1) {
+                features.extend_from_slice(piece?);
+            }
+            for piece in control.pieces(&self.entries, 1) {
+                entries.extend_from_slice(piece?);
+            }
             return Ok(buffers);
         }
         let root = 0..n as u32;
         let inside = |entry: &Entry| samples.contains(&root, entry.row());
-        let stored = self.entries.iter().filter(|e| inside(e)).count();
+        let mut stored = 0;
+        for piece in control.pieces(&self.entries, 1) {
+            stored += piece?.iter().filter(|e| inside(e)).count();
+        }
         try_reserve(WHAT, features, stored)?;
         try_reserve(WHAT, entries, stored)?;
-        for (&feature, &entry) in self.features.iter().zip(&self.entries).filter(|(_, e)| inside(e)) {
-            features.push(feature);
-            entries.push(entry);
+        let mut features_of = self.features.iter();
+        for piece in control.pieces(&self.entries, 1) {
+            let pairs = piece?.iter().zip(&mut features_of);
+            for (&entry, &feature) in pairs.filter(|(e, _)| inside(e)) {
+                features.push(feature);
+                entries.push(entry);
+            }
         }
         Ok(buffers)
     }
@@ -106,14 +117,14 @@ impl Drop for SortedEntries<'_> {
 }
 
 impl<'a> SortedEntries<'a> {
-    pub(crate) fn new(x: &'a SparseView<'a>, order: &'a SortedOrder, rows: &[u32]) -> Result<Self> {
+    pub(crate) fn new(x: &'a SparseView<'a>, order: &'a SortedOrder, rows: &[u32], control: &Control) -> Result<Self> {
         let (n_features, n_samples) = (x.n_major(), x.n_minor());
-        let samples = Permutation::new(rows, n_samples)?;
+        let samples = Permutation::new(rows, n_samples, control)?;
         Ok(SortedEntries {
             x,
             order,
             n: rows.len() as u32,
-            buffers: order.of_rows(&samples, rows.len(), n_samples)?,
+            buffers: order.of_rows(&samples, rows.len(), n_samples, control)?,
             samples,
             drawn: BitSet::new(n_features)?,
             goes_right: BitSet::new(n_samples)?,

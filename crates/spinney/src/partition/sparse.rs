@@ -15,6 +15,7 @@ use super::nested::NestedColumns;
 use super::permutation::Permutation;
 use super::stored_column::{Lookup, split_by_column};
 use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
+use crate::control::Control;
 use crate::data::SparseColumns;
 use crate::error::{self, try_extend, try_grow, try_with_capacity};
 use crate::partition::lottery::Lottery;
@@ -105,11 +106,11 @@ struct Presence {
 }
 
 impl<'a> SparsePartitioner<'a> {
-    pub(crate) fn new(x: &'a SparseColumns<'a>, rows: &[u32]) -> error::Result<Self> {
+    pub(crate) fn new(x: &'a SparseColumns<'a>, rows: &[u32], control: &Control) -> error::Result<Self> {
         let (n_features, n_samples) = (x.by_column.n_major(), x.by_column.n_minor());
         Ok(SparsePartitioner {
             x,
-            samples: Permutation::new(rows, n_samples)?,
+            samples: Permutation::new(rows, n_samples, control)?,
             n: rows.len() as u32,
             constants: KnownConstants::new(n_features)?,
             columns: NestedColumns::new(x),
@@ -499,7 +500,7 @@ mod tests {
         let by_row = SparseView::try_new(ptr, indices, values, p).unwrap();
         let x = SparseColumns { by_column: by_row.transposed().unwrap(), by_row };
         let rows: Vec<u32> = (0..n).collect();
-        let mut columns = SparsePartitioner::new(&x, &rows).unwrap();
+        let mut columns = SparsePartitioner::new(&x, &rows, &Control::default()).unwrap();
         columns.forced.way = Some(Way::Columns);
         let lottery = Lottery::new(Key::from_seed(0), p, p as u32).unwrap();
         let visit = |columns: &mut SparsePartitioner<'_>, samples: Range<u32>| {

@@ -59,8 +59,8 @@ impl<'a> SearchData<'a> {
 
     fn with_units<U: Units>(self, units: &'a [U]) -> Result<Box<dyn SplitSearch + 'a>> {
         let (y, exact_weights, total_weight) = (self.y, self.exact_weights, self.rules.total_weight);
-        let workers = self.workers;
-        self.criterion.statistics(&NodeData { y, units, exact_weights, total_weight, workers }, self)
+        let (workers, control) = (self.workers, self.control);
+        self.criterion.statistics(&NodeData { y, units, exact_weights, total_weight, workers, control }, self)
     }
 
     fn with_variance<U: Units, M: BinnedSums + 'a>(
@@ -95,14 +95,16 @@ impl<'a> TakeStatistics<'a> for SearchData<'a> {
     type Outcome = Box<dyn SplitSearch + 'a>;
 
     fn take<C: NodeCriterion + 'a>(self, criterion: C) -> Result<Box<dyn SplitSearch + 'a>> {
-        let rows = self.rows;
+        let (rows, control) = (self.rows, self.control);
         match self.x {
-            TrainX::Dense(x) => self.with_store(Entries(dense::DensePartitioner::new(x, rows)?), criterion),
+            TrainX::Dense(x) => self.with_store(Entries(dense::DensePartitioner::new(x, rows, control)?), criterion),
             TrainX::DenseSorted(x, order) => {
-                self.with_store(Entries(dense::SortedColumns::new(x, order, rows)?), criterion)
+                self.with_store(Entries(dense::SortedColumns::new(x, order, rows, control)?), criterion)
             }
-            TrainX::Sparse(x) => self.with_store(Entries(sparse::SparsePartitioner::new(x, rows)?), criterion),
-            TrainX::SparseSorted(x, order) => self.with_store(Entries(SortedEntries::new(x, order, rows)?), criterion),
+            TrainX::Sparse(x) => self.with_store(Entries(sparse::SparsePartitioner::new(x, rows, control)?), criterion),
+            TrainX::SparseSorted(x, order) => {
+                self.with_store(Entries(SortedEntries::new(x, order, rows, control)?), criterion)
+            }
             TrainX::Binned(..) | TrainX::SparseBinned(..) => Err(Error::invalid(
                 "max_bins",
                 "set",

@@ -354,10 +354,10 @@ proptest! {
         let mut outcome = Ok(());
         let mut narrow: Vec<(String, _)> = vec![];
         for_each_criterion(&data, |name, make| {
-            let dense = structure(dense::DensePartitioner::new(&dense_x, rows).unwrap(), make(), rules, seed);
+            let dense = structure(dense::DensePartitioner::new(&dense_x, rows, &Control::default()).unwrap(), make(), rules, seed);
             let mut others = vec![
-                ("sorted columns", structure(dense::SortedColumns::new(&dense_x, &order, rows).unwrap(), make(), rules, seed)),
-                ("sorted entries", structure(SortedEntries::new(&sparse_x.by_column, &sparse_order, rows).unwrap(), make(), rules, seed)),
+                ("sorted columns", structure(dense::SortedColumns::new(&dense_x, &order, rows, &Control::default()).unwrap(), make(), rules, seed)),
+                ("sorted entries", structure(SortedEntries::new(&sparse_x.by_column, &sparse_order, rows, &Control::default()).unwrap(), make(), rules, seed)),
             ];
             let by = |way, lookup| Forced { way, lookup, nests: None };
             for (way, forced) in [
@@ -368,7 +368,7 @@ proptest! {
                 ("chosen", Forced::default()),
             ] {
                 for nests in [Some(true), Some(false), None] {
-                    let mut partitioner = sparse::SparsePartitioner::new(&sparse_x, rows).unwrap();
+                    let mut partitioner = sparse::SparsePartitioner::new(&sparse_x, rows, &Control::default()).unwrap();
                     partitioner.forced = Forced { nests, ..forced };
                     others.push((way, structure(partitioner, make(), rules, seed)));
                 }
@@ -423,13 +423,18 @@ fn passing_over_light_columns_changes_nothing() {
         let sparse_order = sorted_entries::SortedOrder::new(&data.by_column, &Control::default()).unwrap();
         for_each_criterion(&data, |name, make| {
             let (rules, rows) = (&data.rules, &data.rows[..]);
-            let dense = structure(dense::DensePartitioner::new(&dense_x, rows).unwrap(), make(), rules, seed);
+            let dense = structure(
+                dense::DensePartitioner::new(&dense_x, rows, &Control::default()).unwrap(),
+                make(),
+                rules,
+                seed,
+            );
             assert!(dense.nodes.len() > 20);
-            let carried = SortedEntries::new(&sparse_x.by_column, &sparse_order, rows).unwrap();
+            let carried = SortedEntries::new(&sparse_x.by_column, &sparse_order, rows, &Control::default()).unwrap();
             let carried = structure(carried, make(), rules, seed);
             assert_eq!(fingerprint(&dense), fingerprint(&carried), "{name}, carried, seed {seed}");
             for way in [Some(Way::Columns), Some(Way::RowsBySet), Some(Way::RowsByPlace), None] {
-                let mut found = sparse::SparsePartitioner::new(&sparse_x, rows).unwrap();
+                let mut found = sparse::SparsePartitioner::new(&sparse_x, rows, &Control::default()).unwrap();
                 found.forced = Forced { way, ..Forced::default() };
                 let found = structure(found, make(), rules, seed);
                 assert_eq!(fingerprint(&dense), fingerprint(&found), "{name}, {way:?}, seed {seed}");
@@ -449,11 +454,11 @@ proptest! {
             let (rules, rows) = (&data.rules, &data.rows[..]);
             let grown = |search: &mut dyn SplitSearch| fingerprint(&grow(search, &Split::decision, key, Some(max_leaves), &control).unwrap());
             let found = |c| {
-                let columns = dense::DensePartitioner::new(&dense_x, rows).unwrap();
+                let columns = dense::DensePartitioner::new(&dense_x, rows, &Control::default()).unwrap();
                 NodeSearch::new(Entries(columns), c, rules.clone(), Control::default()).unwrap()
             };
             let carried = |c| {
-                let entries = SortedEntries::new(&data.by_column, &sparse_order, rows).unwrap();
+                let entries = SortedEntries::new(&data.by_column, &sparse_order, rows, &Control::default()).unwrap();
                 NodeSearch::new(Entries(entries), c, rules.clone(), Control::default()).unwrap()
             };
             let eager = grown(&mut Eager(found(make())));

@@ -94,7 +94,7 @@ impl<'a> Histograms<'a> {
         let histograms = Histograms {
             x,
             n: rows.len() as u32,
-            samples: Permutation::one_way(rows)?,
+            samples: Permutation::one_way(rows, &control)?,
             n_drawn: rules.n_drawn,
             constants: KnownConstants::new(rules.n_features)?,
             control,

@@ -70,7 +70,7 @@ impl<'a> SparseHistograms<'a> {
             x,
             n: rows.len() as u32,
             len: criterion.sample_len(),
-            samples: Permutation::new(rows, x.by_column.n_minor())?,
+            samples: Permutation::new(rows, x.by_column.n_minor(), &control)?,
             goes_right: BitSet::new(x.by_column.n_minor())?,
             counting: Counting::of(criterion, rows, rules),
             control,

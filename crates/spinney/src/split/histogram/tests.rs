@@ -165,7 +165,7 @@ fn check_histograms<U: Units, M: BinnedSums>(
     for (few, limit, n_threads) in
         [(0, MOST_BYTES, 1), (5, MOST_BYTES, 1), (FEW_SAMPLES, 0, 1), (0, 0, 2), (2, 20_000, 2)]
     {
-        let criterion = Variance::new(&data.y, units, data.exact, sums()).unwrap();
+        let criterion = Variance::new(&data.y, units, data.exact, sums(), &Control::default()).unwrap();
         let rules = problem.rules(data);
         let control = Control::with_threads(n_threads);
         let store = Histograms::new(codes, &spare, &data.rows, &criterion, &rules, control.clone()).unwrap();
@@ -189,12 +189,12 @@ proptest! {
         let units = |row: usize| data.units[row];
         let raw = DenseColumns::new(problem.x.view()).unwrap();
         let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &control).unwrap();
-        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap()).unwrap();
+        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap(), &Control::default()).unwrap();
         let rules = problem.rules(&data);
 
         let values = Array2::from_shape_fn(problem.x.dim(), |(i, j)| f32::from(codes.column(j as u32)[i]));
         let columns = DenseColumns::new(values.view()).unwrap();
-        let columns = dense::DensePartitioner::new(&columns, &data.rows).unwrap();
+        let columns = dense::DensePartitioner::new(&columns, &data.rows, &Control::default()).unwrap();
         let mut search = NodeSearch::new(Entries(columns), variance(), rules.clone(), control.clone()).unwrap();
         let expected = fingerprint(&problem.grown(&mut search, Some(&bins)));
 
@@ -212,7 +212,7 @@ proptest! {
             let spare = Spare::default();
             macro_rules! grown {
                 ($units:expr, $sums:expr) => {{
-                    let criterion = Variance::new(&data.y, $units, data.exact, $sums).unwrap();
+                    let criterion = Variance::new(&data.y, $units, data.exact, $sums, &Control::default()).unwrap();
                     let (rules, control) = (rules.clone(), control.clone());
                     let store =
                         SparseHistograms::new(&cells, &spare, &data.rows, &criterion, &rules, control.clone()).unwrap();
@@ -231,12 +231,12 @@ proptest! {
         }
 
         let order = SortedOrder::new(&by_column, &control).unwrap();
-        let carried = SortedEntries::new(&by_column, &order, &data.rows).unwrap();
+        let carried = SortedEntries::new(&by_column, &order, &data.rows, &Control::default()).unwrap();
         let mut carried = NodeSearch::new(Entries(carried), variance(), rules.clone(), control.clone()).unwrap();
         prop_assert_eq!(&expected, &fingerprint(&problem.grown(&mut carried, Some(&sparse_bins))));
         drop(carried);
         let both = SparseColumns { by_row: by_column.transposed().unwrap(), by_column };
-        let found = sparse::SparsePartitioner::new(&both, &data.rows).unwrap();
+        let found = sparse::SparsePartitioner::new(&both, &data.rows, &Control::default()).unwrap();
         let mut found = NodeSearch::new(Entries(found), variance(), rules, control.clone()).unwrap();
         prop_assert_eq!(&expected, &fingerprint(&problem.grown(&mut found, Some(&sparse_bins))));
 
@@ -248,7 +248,7 @@ proptest! {
         });
         if is_exact {
             let rules = problem.rules(&data);
-            let columns = dense::DensePartitioner::new(&raw, &data.rows).unwrap();
+            let columns = dense::DensePartitioner::new(&raw, &data.rows, &Control::default()).unwrap();
             let mut exact = NodeSearch::new(Entries(columns), variance(), rules, control).unwrap();
             prop_assert_eq!(&expected, &fingerprint(&problem.grown(&mut exact, None)));
         }
@@ -264,7 +264,7 @@ proptest! {
         let found = |workers: &Workers, is_own: &dyn Fn(u32) -> bool| {
             let rows: Vec<u32> = data.rows.iter().copied().filter(|&row| is_own(row)).collect();
             let sums = variance::Many::new(problem.q).unwrap();
-            let criterion = Variance::new(&data.y, &data.units, data.exact, sums).unwrap();
+            let criterion = Variance::new(&data.y, &data.units, data.exact, sums, &Control::default()).unwrap();
             let mut criterion = criterion.with_workers(workers);
             criterion.enter(&rows).unwrap();
             let (spare, rules, control) = (Spare::default(), problem.rules(&data), Control::default());
@@ -289,7 +289,7 @@ proptest! {
         let units = |row: usize| data.units[row];
         let raw = DenseColumns::new(problem.x.view()).unwrap();
         let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &Control::default()).unwrap();
-        let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q).unwrap()).unwrap();
+        let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q).unwrap(), &Control::default()).unwrap();
         let rules = problem.rules(&data);
         let spare = Spare::default();
         let control = Control::default();
@@ -349,10 +349,13 @@ fn subtracting_and_new_frames_change_nothing() {
         let (bins, codes) = bin_dense(&raw, problem.max_bins, |row| data.units[row], &control).unwrap();
         let values = Array2::from_shape_fn(problem.x.dim(), |(i, j)| f32::from(codes.column(j as u32)[i]));
         let columns = DenseColumns::new(values.view()).unwrap();
-        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap()).unwrap();
+        let variance = || {
+            Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap(), &Control::default())
+                .unwrap()
+        };
         let rules = problem.rules(&data);
         let mut exact = NodeSearch::new(
-            Entries(dense::DensePartitioner::new(&columns, &data.rows).unwrap()),
+            Entries(dense::DensePartitioner::new(&columns, &data.rows, &Control::default()).unwrap()),
             variance(),
             rules.clone(),
             control.clone(),

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use super::Prepared;
+use crate::control::Control;
 use crate::criterion::counts::{Gini, ManySlots, OneSlot};
 use crate::criterion::entropy::Entropy;
 use crate::criterion::poisson::Poisson;
@@ -34,14 +35,16 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
                 let y = &RealTargets { values: y.to_slice().unwrap().to_vec().into(), n_outputs: q };
                 let exact = data.exact;
                 body("variance", &mut || {
-                    boxed(Variance::new(y, units, exact, variance::Many::new(q).unwrap()).unwrap())
+                    boxed(Variance::new(y, units, exact, variance::Many::new(q).unwrap(), &Control::default()).unwrap())
                 });
                 let values = || data.rows.iter().flat_map(|&row| y.of(row));
                 if values().all(|&y| y >= 0.0) && values().any(|&y| y > 0.0) {
                     body("poisson", &mut || boxed(Poisson::new(y, units, total).unwrap()));
                 }
                 if q == 1 {
-                    body("variance of one", &mut || boxed(Variance::new(y, units, exact, variance::One).unwrap()));
+                    body("variance of one", &mut || {
+                        boxed(Variance::new(y, units, exact, variance::One, &Control::default()).unwrap())
+                    });
                 }
             }
         }
