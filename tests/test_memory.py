@@ -253,5 +253,7 @@ print(sorted(found))
 @pytest.mark.parametrize("what", ["export_rules", "save", "load", "load a map", "inspect_model"])
 def test_long_texts_that_memory_does_not_hold_are_a_memory_error(what, tmp_path):
     # Blocks go back to the system when they are freed, so that what the parent freed is not room for its children.
-    done = children.run(LIMIT + TEXTS, what, str(tmp_path / "model"), MALLOC_MMAP_THRESHOLD_="65536", MALLOC_ARENA_MAX="1")
+    done = children.run(
+        LIMIT + TEXTS, what, str(tmp_path / "model"), MALLOC_MMAP_THRESHOLD_="65536", MALLOC_ARENA_MAX="1"
+    )
     assert done.stdout == "[0, 1]\n", (done.stdout, done.stderr[-2000:], done.returncode)

@@ -59,9 +59,11 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
 }
 _CURVES = {"train", "validation", "score"}
 _SHARED = {"output_strategy", "loss", "learning_rate", "relabel_leaves", "estimator"}
+# The name of losses that are objects.
+CUSTOM = "custom"
 _LOSSES = {
-    True: {"log_loss", "exponential", "hinge", "squared_error"},
-    False: {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"},
+    True: {"log_loss", "exponential", "hinge", "squared_error", CUSTOM},
+    False: {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie", CUSTOM},
 }
 # Losses whose scores are logarithms of what is predicted.
 WITH_LOG_LINK = {"poisson", "gamma", "tweedie"}
@@ -266,9 +268,12 @@ class _Proof:
         shared, weak = self.state["_shared"], self.state["_weak"]
         loss = shared.get("loss") if type(shared) is dict else None
         parameter = LOSS_PARAMETERS.get(loss) if isinstance(loss, str) else None
+        parameter = "loss_class" if loss == CUSTOM else parameter
         keys = _SHARED if parameter is None else _SHARED | {parameter}
         self.need(type(shared) is dict and shared.keys() == keys, "_shared", "has other keys")
-        if parameter is not None:
+        if loss == CUSTOM:
+            self.need(isinstance(shared[parameter], str), "_shared", "has a loss without a name")
+        elif parameter is not None:
             value = shared[parameter]
             of_each = parameter == "quantile" and type(value) is list and len(value) == model.n_outputs
             known = all(type(part) is float and math.isfinite(part) for part in (value if of_each else [value]))

@@ -90,7 +90,8 @@ class _BoostConfig(TypedDict):
     tree: _TreeConfig
     n_estimators: int
     learning_rate: float
-    loss: str
+    # An object has the methods loss(y, scores) and gradient_hessian(y, scores).
+    loss: str | Any
     # Of the losses "quantile", "huber" and "tweedie": which quantile, δ, which power; of all outputs, or of each.
     loss_parameter: float | list[float] | None
     strategy: str

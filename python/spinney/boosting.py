@@ -32,7 +32,7 @@ from spinney._base import (
     n_positive,
 )
 from spinney._projection import Growth, derived_seed
-from spinney._proof import LOSS_PARAMETERS, WITH_LOG_LINK
+from spinney._proof import CUSTOM, LOSS_PARAMETERS, WITH_LOG_LINK
 from spinney._validation import MOST, Float, Matrix, Number, Target, draw_seed
 from spinney.tree import DecisionTreeRegressor
 
@@ -56,8 +56,13 @@ def _grows_trees(estimator: Any) -> bool:
     return True
 
 
+def _name_of(loss: Any) -> str:
+    """The name of a loss of the engine; `CUSTOM` for an object."""
+    return loss if isinstance(loss, str) else CUSTOM
+
+
 def _has_probabilities(estimator: Any) -> bool:
-    loss = estimator._shared["loss"] if hasattr(estimator, "_shared") else estimator.loss
+    loss = estimator._shared["loss"] if hasattr(estimator, "_shared") else _name_of(estimator.loss)
     if loss not in _WITH_PROBABILITIES:
         raise AttributeError(f"loss={loss!r} has no probabilities; those that have: 'exponential', 'log_loss'")
     return True
@@ -208,6 +213,7 @@ class BaseBoosting(BaseEnsemble):
         self.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
         shared = {name: getattr(self, name) for name in _SHARED}
         shared["output_strategy"] = self._strategy(self._n_columns(target))
+        shared["loss"] = _name_of(self.loss)
         shared |= self._loss_parameter()
         shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
         n_grown = 0
@@ -371,6 +377,8 @@ class BaseBoosting(BaseEnsemble):
 
     def _check_parameters(self) -> None:
         """What no table can say: parameters that contradict each other."""
+        if isclass(self.loss):
+            raise ValueError(f"loss is the class {self.loss.__name__}, accepted: a name, or an object of a class")
         if self.step_dtype != "float64" and (self.output_strategy not in ("auto", "projected") or self.relabel_leaves):
             raise ValueError(
                 f"step_dtype is {self.step_dtype!r}, but leaves hold what they add, and no steps; accepted: 'float64', "
@@ -398,8 +406,10 @@ class BaseBoosting(BaseEnsemble):
                 "relabel_leaves=False, or output_strategy='joint'"
             )
 
-    def _loss_parameter(self) -> dict[str, float | list[float]]:
-        """The parameter that the loss has, if it has one: of all outputs, or of each."""
+    def _loss_parameter(self) -> dict[str, float | list[float] | str]:
+        """The parameter that the loss has, if it has one: of all outputs, or of each. Of an object, its class."""
+        if not isinstance(self.loss, str):
+            return {"loss_class": type(self.loss).__qualname__}
         name = LOSS_PARAMETERS.get(self.loss)
         if name is None:
             return {}
@@ -462,7 +472,7 @@ class BaseBoosting(BaseEnsemble):
             "n_estimators": int(self.n_estimators),
             "learning_rate": float(self.learning_rate),
             "loss": self.loss,
-            "loss_parameter": next(iter(self._loss_parameter().values()), None),
+            "loss_parameter": next(iter(self._loss_parameter().values()), None) if isinstance(self.loss, str) else None,
             "strategy": strategy,
             "output_projection": projection,
             "relabel": bool(self.relabel_leaves),
@@ -841,7 +851,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
 
     Parameters
     ----------
-    loss : str, default="squared_error"
+    loss : str or object, default="squared_error"
         What is minimised, summed over outputs, of y and a score f:
 
         - "squared_error": (y - f)² / 2;
@@ -854,6 +864,15 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
 
         The scores of the last three are logarithms, and predictions exp(f). An output whose y are all 0 starts as if
         half a row of y = 1 were there (or a 64th of all rows, where that is less).
+
+        An object of your own, or one of scikit-learn's, has the methods `loss(y, scores)`, which returns the loss of
+        each pair, and `gradient_hessian(y, scores)`, which returns its first and its second derivatives by the score.
+        Both get two float64 arrays of shape (n,) and return float64 arrays of shape (n,); n is any number, and the
+        pairs are of any rows and outputs, so that each must be computed for itself. They must be finite at the scores
+        that samples have; searches also look further, and turn back where they are not. The methods are called on the
+        threads of the fit, one at a time, with numpy's warnings of floating point off. Predictions are scores. Stages
+        start from the constant that minimises the loss, searched from 0. A model with such a loss can be pickled if the
+        object can, and not saved by `spinney.save`.
     quantile : float or array-like of shape (n_outputs,), default=0.5
         The quantile that "quantile" predicts, above 0 and below 1: of all outputs, or one for each. For several
         quantiles of one y, pass as many copies of it as outputs; they may cross.
@@ -1018,6 +1037,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         **BaseBoosting._parameter_constraints,
         "loss": [
             StrOptions({"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"}),
+            HasMethods(["loss", "gradient_hessian"]),
         ],
         "quantile": [Number(Real, 0.0, 1.0, closed="neither"), "array-like"],
         "huber_delta": [Number(Real, 0.0, None, closed="neither")],
@@ -1138,12 +1158,18 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential", "hinge", "squared_error"}, default="log_loss"
+    loss : {"log_loss", "exponential", "hinge", "squared_error"} or object, default="log_loss"
         What is minimised, summed over the columns of scores. With y of -1 and +1, "log_loss" is log(1 + exp(-2yf)) of a
         score f, half the log-odds; "exponential" is exp(-yf); "hinge" is max(0, 1 - yf); "squared_error" is half the
         squared error of f as 0 or 1. For outputs of three or more classes, or several outputs of classes, "log_loss"
         is that of the softmax over the output's columns, except with "single_target", which like the other losses sets
         each class against the rest.
+
+        An object of your own has the methods `loss(y, scores)`, which returns the loss of each pair, and
+        `gradient_hessian(y, scores)`, which returns its first and its second derivatives by the score; y is 0 or 1, for
+        a label or class that is off or on; see `GradientBoostingRegressor`. A label, or the second of
+        two classes, is predicted where its score is above 0, and there are no probabilities. A model with such a loss
+        can be pickled if the object can, and not saved by `spinney.save`.
     learning_rate : float, default=0.1
         What each stage's step is multiplied by; the constant that stages start from is not.
     n_estimators : int, default=100
@@ -1309,7 +1335,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
-        "loss": [StrOptions({"log_loss", "exponential", "hinge", "squared_error"})],
+        "loss": [
+            StrOptions({"log_loss", "exponential", "hinge", "squared_error"}),
+            HasMethods(["loss", "gradient_hessian"]),
+        ],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         **BaseClassifier._parameter_constraints,
     }

@@ -89,7 +89,7 @@ pub(crate) fn fit_boosting<'py>(
     observer: Option<Py<PyAny>>,
     wants_scores: bool,
 ) -> PyResult<PyBoosted> {
-    let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+    let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
     let held_weights = contiguous_weights(validation.as_ref().and_then(|(_, _, w, _)| w.as_ref()))?;
     let validation = match &validation {
@@ -104,18 +104,21 @@ pub(crate) fn fit_boosting<'py>(
     let grown = grown.as_ref().map(|model| &*model.get().0);
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
     let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins);
-    let watched = entry.run_with_calls(py, |control, caller| match observer {
-        None => match (grown, &validation) {
-            (Some(model), held_out) => config.fit_more(model, &data, held_out.as_ref(), control),
-            (None, Some(held_out)) => config.fit_with_validation(&data, held_out, control),
-            (None, None) => config.fit(&data, control),
-        },
-        Some(observer) => {
-            let mut observer = PyObserver { observer: Arc::new(observer), caller, wants_scores };
-            config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control)
+    let grown = entry.run_with_calls(py, |control, caller| {
+        loss.stops(control);
+        match observer {
+            None => match (grown, &validation) {
+                (Some(model), held_out) => config.fit_more(model, &data, held_out.as_ref(), control),
+                (None, Some(held_out)) => config.fit_with_validation(&data, held_out, control),
+                (None, None) => config.fit(&data, control),
+            },
+            Some(observer) => {
+                let mut observer = PyObserver { observer: Arc::new(observer), caller, wants_scores };
+                config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control)
+            }
         }
     });
-    watched.map(PyBoosted::from)
+    loss.unless_raised(grown).map(PyBoosted::from)
 }
 
 /// A Python function that is told of every stage.
@@ -169,13 +172,17 @@ pub(crate) fn refit_leaves<'py>(
     n_threads: usize,
     base_margin: Option<PyReadonlyArray2<'py, f64>>,
 ) -> PyResult<PyBoosted> {
-    let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+    let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress: None };
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
     let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins);
     let model = &model.get().0;
-    entry.run(py, |control| config.refit_leaves(model, &data, control)).map(PyBoosted::from)
+    let refitted = entry.run(py, |control| {
+        loss.stops(control);
+        config.refit_leaves(model, &data, control)
+    });
+    loss.unless_raised(refitted).map(PyBoosted::from)
 }
 
 /// Boosts weak models that `fit_predict` fits to X of that shape: it takes the stage, the rows, their targets and weights, and returns the
@@ -195,7 +202,7 @@ pub(crate) fn fit_boosting_with<'py>(
     validation: Option<PyValidationTargets<'py>>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<PyBoosted> {
-    let (y, config) = (y.view()?, config.into_config()?);
+    let (y, (config, loss)) = (y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
     let held_weights = contiguous_weights(validation.as_ref().and_then(|(_, w)| w.as_ref()))?;
     let validation = match &validation {
@@ -204,7 +211,11 @@ pub(crate) fn fit_boosting_with<'py>(
     };
     let mut learner = Callback { fit_predict, progress: progress.clone().map(Bound::unbind), raised: None };
     let entry = Entry { n_threads: 1, cost: 0, progress };
-    let outcome = entry.run(py, |control| config.fit_with(&mut learner, shape, &y, w.as_deref(), validation, control));
+    let outcome = entry.run(py, |control| {
+        loss.stops(control);
+        config.fit_with(&mut learner, shape, &y, w.as_deref(), validation, control)
+    });
+    let outcome = loss.unless_raised(outcome);
     match learner.raised {
         Some(error) => Err(error),
         None => outcome.map(PyBoosted::from),

@@ -1,6 +1,7 @@
 //! Parameters, from dictionaries with scikit-learn's names.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,6 +11,7 @@ use spinney::{
 };
 
 use crate::error::raise;
+use crate::loss::{OwnLoss, PyLoss};
 use crate::projection::PyOutputProjection;
 
 /// Keys of the dictionary of one tree's parameters.
@@ -114,7 +116,7 @@ pub(crate) struct PyBoostConfig {
     /// Stages of the whole model.
     n_estimators: usize,
     learning_rate: f64,
-    loss: String,
+    loss: PyLossSource,
     /// Of the losses "quantile", "huber" and "tweedie": which quantile, δ, which power.
     loss_parameter: Option<PyLossParameter>,
     strategy: String,
@@ -134,14 +136,21 @@ pub(crate) struct PyBoostConfig {
 }
 
 impl PyBoostConfig {
-    pub(crate) fn into_config(self) -> PyResult<BoostConfig> {
+    /// With the loss, if Python computes it.
+    pub(crate) fn into_config(self) -> PyResult<(BoostConfig, OwnLoss)> {
         let tree = self.tree.into_config()?;
-        let loss = match self.loss_parameter {
-            None => LossKind::named(&self.loss).ok_or_else(|| unknown("loss", &self.loss))?,
-            Some(PyLossParameter::One(parameter)) => loss_with(&self.loss, parameter)?,
-            Some(PyLossParameter::Each(parameters)) => {
-                let losses: PyResult<Vec<LossKind>> = parameters.iter().map(|&p| loss_with(&self.loss, p)).collect();
+        let mut own = OwnLoss::default();
+        let loss = match (self.loss, self.loss_parameter) {
+            (PyLossSource::Name(name), None) => LossKind::named(&name).ok_or_else(|| unknown("loss", &name))?,
+            (PyLossSource::Name(name), Some(PyLossParameter::One(parameter))) => loss_with(&name, parameter)?,
+            (PyLossSource::Name(name), Some(PyLossParameter::Each(parameters))) => {
+                let losses: PyResult<Vec<LossKind>> = parameters.iter().map(|&p| loss_with(&name, p)).collect();
                 LossKind::of_outputs(losses?).map_err(raise)?
+            }
+            (PyLossSource::Object(object), _) => {
+                let loss = Arc::new(PyLoss::new(object));
+                own = OwnLoss(Some(Arc::clone(&loss)));
+                LossKind::Custom(loss)
             }
         };
         let strategy = match (self.strategy.as_str(), self.output_projection) {
@@ -168,7 +177,7 @@ impl PyBoostConfig {
             "float8" => StepDtype::Float8,
             other => return Err(unknown("step_dtype", other)),
         };
-        Ok(BoostConfig::new(loss)
+        let config = BoostConfig::new(loss)
             .n_estimators(self.n_estimators)
             .learning_rate(self.learning_rate)
             .strategy(strategy)
@@ -182,8 +191,16 @@ impl PyBoostConfig {
             .n_iter_no_change(self.n_iter_no_change)
             .tol(self.tol)
             .seed(tree.seed)
-            .tree(tree))
+            .tree(tree);
+        Ok((config, own))
     }
+}
+
+/// A loss of the engine, or one that Python computes.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum PyLossSource {
+    Name(String),
+    Object(Py<PyAny>),
 }
 
 /// The parameter of a loss: of all outputs, or of each.

@@ -7,6 +7,7 @@
 //! | `input` | numpy arrays and scipy matrices as the engine's views, without copies where memory allows |
 //! | `output` | the engine's arrays as numpy arrays, without copies |
 //! | `config` | parameters from dictionaries |
+//! | `loss` | a loss that Python computes |
 //! | `names` | what Python calls the engine's values |
 //! | `projection` | output projections: families and matrices, and what a family draws |
 //! | `tree`, `forest`, `boost`, `compress` | frozen classes around the engine's models |
@@ -21,6 +22,7 @@ mod enter;
 mod error;
 mod forest;
 mod input;
+mod loss;
 mod model_file;
 mod names;
 mod output;

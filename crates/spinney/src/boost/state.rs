@@ -17,7 +17,7 @@ use super::projector::Projector;
 use crate::control::Control;
 use crate::data::train_y::TrainY;
 use crate::data::{Targets, Weights};
-use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_push};
+use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{Grid, exact_mean_of_all};
 use crate::loss::float::Float;
@@ -195,8 +195,10 @@ fn sweep<T: Float>(
         let tiles = scores.chunks_mut(at_once * width).zip(losses.chunks_mut(at_once));
         for (tile, (scores, losses)) in tiles.enumerate() {
             let r = &mut r[..scores.len()];
-            let rows = scores.chunks_exact_mut(width).zip(r.chunks_exact_mut(width)).zip(losses);
-            for (row, ((scores, r), loss)) in (first + tile * at_once..).zip(rows) {
+            let first = first + tile * at_once;
+            let in_blocks = data.of_row.takes_blocks();
+            let rows = scores.chunks_exact_mut(width).zip(r.chunks_exact_mut(width)).zip(&mut *losses);
+            for (row, ((scores, r), loss)) in (first..).zip(rows) {
                 if data.weights.units(row) == 0 {
                     r.fill(zero);
                     continue;
@@ -207,12 +209,27 @@ fn sweep<T: Float>(
                         || update.add_to(row, &direction, scores),
                     );
                 }
+                if in_blocks {
+                    continue;
+                }
                 *loss = match projector {
                     None => data.of_row.loss(data.row(row), scores),
                     Some(_) => data.of_row.negative_gradients(data.row(row), scores, r),
                 };
                 if let Some(bounds) = &mut bounds {
                     take_largest(bounds, r);
+                }
+            }
+            if in_blocks {
+                let out = projector.is_some().then_some(&mut *r);
+                data.of_row.block(&|i| data.row(first + i), scores, width, losses, out)?;
+                for (i, r) in r.chunks_exact_mut(width).enumerate() {
+                    if data.weights.units(first + i) == 0 {
+                        r.fill(zero);
+                    }
+                    if let Some(bounds) = &mut bounds {
+                        take_largest(bounds, r);
+                    }
                 }
             }
             if let Some(projector) = projector {
@@ -376,8 +393,22 @@ pub(crate) fn leaf_sums<T: Float>(
     let width = data.width;
     let total: f64 = leaves.weights.iter().sum();
     let grids = try_collected(SUMS, bounds.iter().map(|&bound| Grid::for_sums(bound.to_f64(), total)))?;
+    let in_blocks = data.of_row.takes_blocks();
     let scratch = || try_filled(SUMS, T::from_f64(0.0), width);
     let add = |r: &mut Vec<T>, rows: &[u32], sums: &mut [f64]| {
+        if in_blocks {
+            let of_rows = rows.iter().flat_map(|&row| &scores[row as usize * width..][..width]);
+            let mut block = try_with_capacity(SUMS, rows.len() * width)?;
+            block.extend(of_rows.copied());
+            let mut gradients = try_filled(SUMS, T::from_f64(0.0), block.len())?;
+            let mut losses = try_filled(SUMS, 0.0, rows.len())?;
+            let y = |i: usize| data.row(rows[i] as usize);
+            data.of_row.block(&y, &block, width, &mut losses, Some(&mut gradients))?;
+            for (&row, r) in rows.iter().zip(gradients.chunks_exact(width)) {
+                add_rounded(data.weights.units(row as usize) as f64, r, &grids, sums);
+            }
+            return Ok(());
+        }
         for &row in rows {
             let row = row as usize;
             data.of_row.negative_gradients(data.row(row), &scores[row * width..][..width], r);

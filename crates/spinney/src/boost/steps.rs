@@ -115,9 +115,18 @@ impl<T: Float> Scored<'_, T> {
         }
         let off = loss.domain().off();
         let mut found = try_filled(WHAT, 0.0f64, data.n_samples)?;
-        for &row in rows {
-            let row = row as usize;
-            found[row] = loss.curvature(data.row(row).of_column(0, off), scores[row].to_f64());
+        let cell = |row: usize| (data.row(row).of_column(0, off), scores[row].to_f64());
+        if loss.takes_blocks() {
+            let y = try_collected(WHAT, rows.iter().map(|&row| cell(row as usize).0))?;
+            let scores = try_collected(WHAT, rows.iter().map(|&row| cell(row as usize).1))?;
+            let (mut gradients, mut curvatures) = (try_filled(WHAT, 0.0, y.len())?, try_filled(WHAT, 0.0, y.len())?);
+            loss.derivatives(&y, &scores, &mut gradients, &mut curvatures);
+            rows.iter().zip(curvatures).for_each(|(&row, curvature)| found[row as usize] = curvature);
+        } else {
+            for &row in rows {
+                let (y, score) = cell(row as usize);
+                found[row as usize] = loss.curvature(y, score);
+            }
         }
         let largest = data.weights.workers().max_of(found.iter().copied().fold(0.0, f64::max));
         if !(largest > 0.0 && largest.is_finite()) {

@@ -297,6 +297,85 @@ fn leaves_of_a_loss_without_curvature_are_the_best_of_their_rows() {
     }
 }
 
+/// A loss of the caller's, cell by cell or in blocks.
+#[derive(Debug)]
+struct Own {
+    kind: LossKind,
+    in_blocks: bool,
+    /// Calls for one cell.
+    n_single: std::sync::atomic::AtomicUsize,
+}
+
+impl Own {
+    fn new(kind: &LossKind, in_blocks: bool) -> std::sync::Arc<Own> {
+        std::sync::Arc::new(Own { kind: kind.clone(), in_blocks, n_single: Default::default() })
+    }
+
+    fn of_cell(&self) -> &dyn crate::loss::Loss {
+        self.n_single.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.kind.as_loss()
+    }
+}
+
+impl crate::loss::Loss for Own {
+    fn domain(&self) -> crate::loss::Domain {
+        self.kind.as_loss().domain()
+    }
+
+    fn value(&self, y: f64, score: f64) -> f64 {
+        self.of_cell().value(y, score)
+    }
+
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        self.of_cell().negative_gradient(y, score)
+    }
+
+    fn curvature(&self, y: f64, score: f64) -> f64 {
+        self.of_cell().curvature(y, score)
+    }
+
+    fn takes_blocks(&self) -> bool {
+        self.in_blocks
+    }
+
+    fn values(&self, y: &[f64], scores: &[f64], values: &mut [f64]) {
+        self.kind.as_loss().values(y, scores, values);
+    }
+
+    fn derivatives(&self, y: &[f64], scores: &[f64], negative_gradients: &mut [f64], curvatures: &mut [f64]) {
+        self.kind.as_loss().derivatives(y, scores, negative_gradients, curvatures);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn losses_in_blocks_give_the_bits_of_losses_cell_by_cell(
+        seed in 0u64..1000, n in 2usize..40, d in 1usize..5, strategy in 0usize..6, rule in 0usize..3, absent in 0usize..3,
+    ) {
+        let made = made(seed, n, 3, d);
+        let control = Control::default();
+        let strategy = &strategies()[strategy];
+        prop_assume!(d > 1 || !matches!(strategy, OutputStrategy::Projected { projection: Projection::Subsample { .. }, .. }));
+        let weights: Vec<f64> = (0..n).map(|i| if i % 3 == 2 && absent > 0 { 0.0 } else { 1.0 + (i % 2) as f64 }).collect();
+        for kind in kinds(1) {
+            let domain = kind.as_loss().domain();
+            let numbers = in_domain(&kind, &made.numbers);
+            let y = if domain.has_numbers() { Targets::Real(numbers.view()) } else { made.labels() };
+            let fit = |own: std::sync::Arc<Own>| {
+                let config = BoostConfig { strategy: strategy.clone(), n_estimators: 4, seed, ..BoostConfig::new(LossKind::Custom(own)) };
+                let data = Dataset::new(&made.x, y.clone()).sample_weight(Some(&*weights));
+                with_leaves(rule, config).fit(&data, &control).unwrap()
+            };
+            let (cells, blocks) = (Own::new(&kind, false), Own::new(&kind, true));
+            prop_assert_eq!(fit(cells.clone()), fit(blocks.clone()), "{:?}", kind);
+            prop_assert_eq!(blocks.n_single.load(std::sync::atomic::Ordering::Relaxed), 0, "{:?}", kind);
+            prop_assert!(cells.n_single.load(std::sync::atomic::Ordering::Relaxed) > 0);
+        }
+    }
+}
+
 #[test]
 fn scores_of_deviances_are_logarithms_and_numbers_outside_their_domain_are_refused_by_name() {
     let made = made(3, 30, 3, 2);

@@ -35,7 +35,7 @@ pub(crate) trait ColumnLoss: Loss {
         LeafRule::Search
     }
 
-    /// Whether second derivatives are there and differ from row to row.
+    /// Whether second derivatives may differ from row to row.
     fn has_curvature(&self) -> bool {
         false
     }
@@ -150,6 +150,18 @@ impl Loss for Arc<dyn Loss> {
         self.as_ref().curvature(y, score)
     }
 
+    fn takes_blocks(&self) -> bool {
+        self.as_ref().takes_blocks()
+    }
+
+    fn values(&self, y: &[f64], scores: &[f64], values: &mut [f64]) {
+        self.as_ref().values(y, scores, values);
+    }
+
+    fn derivatives(&self, y: &[f64], scores: &[f64], negative_gradients: &mut [f64], curvatures: &mut [f64]) {
+        self.as_ref().derivatives(y, scores, negative_gradients, curvatures);
+    }
+
     fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
         self.as_ref().start(y, weights, control)
     }
@@ -159,4 +171,8 @@ impl Loss for Arc<dyn Loss> {
     }
 }
 
-impl ColumnLoss for Arc<dyn Loss> {}
+impl ColumnLoss for Arc<dyn Loss> {
+    fn has_curvature(&self) -> bool {
+        true
+    }
+}

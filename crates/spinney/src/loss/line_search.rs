@@ -124,11 +124,13 @@ pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
 const MOST_HALVINGS: i32 = 10;
 /// No score is searched further away than targets may be.
 const LARGEST_MOVE: f64 = 1e150;
+/// The search looks first where a score has moved by one, and then so many times further. Losses may overflow far away.
+const FURTHER: f64 = 8.0;
 
 /// The step of any convex loss: Newton steps, halved until the value falls, or Brent if asked; and where that does not end at
 /// a flat place with curvature around it, the place where the slope changes its sign.
 pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
-    let slopes = Slopes::new(loss, problem)?.reaching_as_far_as_it_falls()?;
+    let slopes = Slopes::as_far_as_it_falls(loss, problem)?;
     if slopes.first == 0.0 {
         return Ok(0.0);
     }
@@ -202,24 +204,37 @@ impl<'p, L: Loss + ?Sized> Slopes<'p, L> {
     fn new(loss: &'p L, problem: &'p LineProblem<'p>) -> Result<Self> {
         let mut slopes = Slopes { loss, problem, first: 0.0, reach: LARGEST_STEP, is_separable: false };
         slopes.first = slopes.at(0.0)?;
-        slopes.is_separable = slopes.is_separable();
+        slopes.is_separable = slopes.is_separable()?;
         Ok(slopes)
     }
 
-    /// The line as far as the data ask for: a thousand times further while the loss still falls at its end.
-    fn reaching_as_far_as_it_falls(mut self) -> Result<Self> {
-        let longest = LARGEST_MOVE / self.problem.largest_direction();
-        while self.reach * LARGEST_STEP <= longest && self.is_before(self.reach)? {
-            self.reach *= LARGEST_STEP;
-            self.is_separable = self.is_separable();
+    /// Of the line as far as the data ask for: further while the loss still falls at its end. A slope that is no number, as
+    /// where a loss overflows, ends it.
+    fn as_far_as_it_falls(loss: &'p L, problem: &'p LineProblem<'p>) -> Result<Self> {
+        let mut slopes = Slopes { loss, problem, first: 0.0, reach: 0.0, is_separable: false };
+        slopes.first = slopes.at(0.0)?;
+        let largest = problem.largest_direction();
+        slopes.reach = if largest > 0.0 { 1.0 / largest } else { 1.0 };
+        slopes.is_separable = slopes.is_separable()?;
+        while slopes.reach * FURTHER <= LARGEST_MOVE / largest && slopes.is_before(slopes.reach)? {
+            slopes.reach *= FURTHER;
+            slopes.is_separable = slopes.is_separable()?;
         }
-        Ok(self)
+        Ok(slopes)
     }
 
-    fn is_separable(&self) -> bool {
+    fn is_separable(&self) -> Result<bool> {
         let last = -self.first.signum() * self.reach;
+        if self.first == 0.0 {
+            return Ok(false);
+        }
+        if self.loss.takes_blocks() {
+            let gradients = self.problem.negative_gradients(self.loss, last)?;
+            let rows = gradients.iter().zip(self.problem.direction).zip(self.problem.weights);
+            return Ok(rows.filter(|(_, w)| **w > 0.0).all(|((gradient, g), _)| last * g * gradient >= 0.0));
+        }
         let falls = |(y, f, g, _): (f64, f64, f64, f64)| last * g * self.loss.negative_gradient(y, f + last * g) >= 0.0;
-        self.first != 0.0 && self.problem.moving().all(falls)
+        Ok(self.problem.moving().all(falls))
     }
 
     /// Whether the minimum, or the place where a separable line settles, is further ahead than `length`.
@@ -230,7 +245,7 @@ impl<'p, L: Loss + ?Sized> Slopes<'p, L> {
     }
 
     fn at(&self, step: f64) -> Result<f64> {
-        Ok(-self.problem.sum(|y, f, g| g * self.loss.negative_gradient(y, f + step * g))?)
+        self.problem.slope(self.loss, step)
     }
 
     /// Where the slope changes its sign, or settles if the line is separable: to the last bit, or to a relative `tolerance`.

@@ -84,7 +84,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::control::{Control, STEPS};
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_collected, try_filled, try_with_capacity};
 use crate::exact::weighted_sum;
 pub use absolute_error::AbsoluteError;
 use column::ColumnLoss;
@@ -101,7 +101,7 @@ pub use quantile::Quantile;
 pub use squared_error::SquaredError;
 pub use tweedie::Tweedie;
 
-/// No step of a loss with a search of its own is larger; where the search of any other loss begins to look.
+/// No step of a loss with a search of its own is larger.
 pub const LARGEST_STEP: f64 = 1000.0;
 
 /// What a search has a number of for each row.
@@ -136,6 +136,28 @@ pub trait Loss: Debug + Send + Sync {
     /// The second derivative by the score; 0 where there is none.
     fn curvature(&self, y: f64, score: f64) -> f64;
 
+    /// Whether cells are computed many at a time, as [`Loss::values`] and [`Loss::derivatives`] do: then learners call these
+    /// with as many cells as they have together, and the methods of one cell only where a search looks at single rows.
+    fn takes_blocks(&self) -> bool {
+        false
+    }
+
+    /// [`Loss::value`] of each of some cells.
+    fn values(&self, y: &[f64], scores: &[f64], values: &mut [f64]) {
+        for ((&y, &score), value) in y.iter().zip(scores).zip(values) {
+            *value = self.value(y, score);
+        }
+    }
+
+    /// [`Loss::negative_gradient`] and [`Loss::curvature`] of each of some cells.
+    fn derivatives(&self, y: &[f64], scores: &[f64], negative_gradients: &mut [f64], curvatures: &mut [f64]) {
+        let derivatives = negative_gradients.iter_mut().zip(curvatures);
+        for ((&y, &score), (negative_gradient, curvature)) in y.iter().zip(scores).zip(derivatives) {
+            *negative_gradient = self.negative_gradient(y, score);
+            *curvature = self.curvature(y, score);
+        }
+    }
+
     /// arg min_c Σ w ℓ(y, c). By default searched from 0, as a step is; `control` stops the search.
     fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
         let scores = try_filled(ROWS, 0.0, y.len())?;
@@ -145,8 +167,9 @@ pub trait Loss: Debug + Send + Sync {
 
     /// arg min_ρ Σ w ℓ(y, f + ρ g), never a higher loss than at 0. By default Newton steps, halved until the loss falls, or
     /// Brent if asked; where there are kinks or no curvature, the place where the slope changes its sign, to the last bit.
-    /// Losses are taken to be convex. The search looks at |ρ| ≤ 1000, and a thousand times further as long as the loss still
-    /// falls there, until scores have moved by 1e150. Losses of this crate with a search of their own keep to |ρ| ≤ 1000.
+    /// Losses are taken to be convex. The search looks where scores have moved by 1, and eight times further as long as the
+    /// loss still falls there, until they have moved by 1e150. A value or slope that is not finite is taken to be too far.
+    /// Losses of this crate with a search of their own keep to |ρ| ≤ 1000.
     ///
     /// Where every row's loss falls for ever along the line, as with labels that it separates, the minimum of a loss with
     /// an asymptote is at infinity: the search settles where the slope has shrunk to 10⁻⁸ of what it is at ρ = 0.
@@ -235,13 +258,51 @@ impl LineProblem<'_> {
     /// Σ w ℓ(y, f + ρ g), or an error of kind [`OutOfMemory`](crate::ErrorKind::OutOfMemory), as terms are kept, 8 bytes a
     /// row, or [`Interrupted`](crate::ErrorKind::Interrupted).
     pub fn loss<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<f64> {
+        if loss.takes_blocks() {
+            let mut values = try_filled(ROWS, 0.0, self.y.len())?;
+            loss.values(self.y, &self.moved(step)?, &mut values);
+            self.control.check()?;
+            return Ok(weighted_sum(self.weights, &values));
+        }
         self.sum(|y, f, g| loss.value(y, f + step * g))
     }
 
     /// First and second derivative of [`LineProblem::loss`] by ρ, with the same errors.
     pub fn derivatives<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<(f64, f64)> {
-        let slope = -self.sum(|y, f, g| g * loss.negative_gradient(y, f + step * g))?;
-        Ok((slope, self.sum(|y, f, g| g * g * loss.curvature(y, f + step * g))?))
+        if loss.takes_blocks() {
+            let (mut gradients, mut curvatures) = self.derivatives_of_rows(loss, step)?;
+            let cells = gradients.iter_mut().zip(&mut curvatures).zip(self.direction);
+            cells.for_each(|((gradient, curvature), g)| (*gradient, *curvature) = (*gradient * g, g * g * *curvature));
+            return Ok((-weighted_sum(self.weights, &gradients), weighted_sum(self.weights, &curvatures)));
+        }
+        Ok((self.slope(loss, step)?, self.sum(|y, f, g| g * g * loss.curvature(y, f + step * g))?))
+    }
+
+    /// First derivative of [`LineProblem::loss`] by ρ, with the same errors.
+    pub(crate) fn slope<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<f64> {
+        if loss.takes_blocks() {
+            return Ok(self.derivatives(loss, step)?.0);
+        }
+        Ok(-self.sum(|y, f, g| g * loss.negative_gradient(y, f + step * g))?)
+    }
+
+    /// Of each row, not times its direction.
+    pub(crate) fn negative_gradients<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<Vec<f64>> {
+        Ok(self.derivatives_of_rows(loss, step)?.0)
+    }
+
+    /// Negative gradient and curvature of each row, as a block.
+    fn derivatives_of_rows<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<(Vec<f64>, Vec<f64>)> {
+        let (mut gradients, mut curvatures) =
+            (try_filled(ROWS, 0.0, self.y.len())?, try_filled(ROWS, 0.0, self.y.len())?);
+        loss.derivatives(self.y, &self.moved(step)?, &mut gradients, &mut curvatures);
+        self.control.check()?;
+        Ok((gradients, curvatures))
+    }
+
+    /// Scores f + ρ g.
+    fn moved(&self, step: f64) -> Result<Vec<f64>> {
+        try_collected(ROWS, self.scores.iter().zip(self.direction).map(|(f, g)| f + step * g))
     }
 
     /// Σ w · term(y, f, g).

@@ -10,7 +10,7 @@ use super::Bounds;
 use super::column::ColumnLoss;
 use super::float::Float;
 use crate::data::train_y::TrainY;
-use crate::error::Result;
+use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 
 /// y of one row.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,32 @@ pub(crate) trait RowLoss<T: Float>: Debug + Send + Sync {
 
     /// Of every score, where they are known beforehand.
     fn bounds(&self) -> Option<Bounds>;
+
+    /// Whether rows are computed many at a time, by [`RowLoss::block`].
+    fn takes_blocks(&self) -> bool {
+        false
+    }
+
+    /// The losses of some rows, and their negative gradients where `out` has room for them. `y` tells those of row i.
+    fn block<'y>(
+        &self,
+        y: &dyn Fn(usize) -> RowTargets<'y>,
+        scores: &[T],
+        width: usize,
+        losses: &mut [f64],
+        out: Option<&mut [T]>,
+    ) -> Result<()> {
+        let rows = scores.chunks_exact(width).zip(losses).enumerate();
+        match out {
+            None => rows.for_each(|(i, (scores, loss))| *loss = self.loss(y(i), scores)),
+            Some(out) => {
+                for ((i, (scores, loss)), out) in rows.zip(out.chunks_exact_mut(width)) {
+                    *loss = self.negative_gradients(y(i), scores, out);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Some rows of a leaf.
@@ -128,4 +154,44 @@ impl<T: Float> RowLoss<T> for Cells<'_> {
     fn bounds(&self) -> Option<Bounds> {
         self.0.bounds()
     }
+
+    fn takes_blocks(&self) -> bool {
+        self.0.takes_blocks()
+    }
+
+    fn block<'y>(
+        &self,
+        y: &dyn Fn(usize) -> RowTargets<'y>,
+        scores: &[T],
+        width: usize,
+        losses: &mut [f64],
+        out: Option<&mut [T]>,
+    ) -> Result<()> {
+        let n = scores.len();
+        let mut cells = try_with_capacity(BLOCK, n)?;
+        (0..n / width).for_each(|i| self.each(y(i), width, |_, y| cells.push(y)));
+        let scores = try_collected(BLOCK, scores.iter().map(|score| score.to_f64()))?;
+        let mut values = try_filled(BLOCK, 0.0, n)?;
+        self.0.values(&cells, &scores, &mut values);
+        check_finite(&values)?;
+        losses.iter_mut().zip(values.chunks_exact(width)).for_each(|(loss, values)| *loss = values.iter().sum());
+        if let Some(out) = out {
+            let mut curvatures = try_filled(BLOCK, 0.0, n)?;
+            self.0.derivatives(&cells, &scores, &mut values, &mut curvatures);
+            check_finite(&values)?;
+            check_finite(&curvatures)?;
+            out.iter_mut().zip(values).for_each(|(out, gradient)| *out = T::from_f64(gradient));
+        }
+        Ok(())
+    }
 }
+
+/// At scores that rows have a loss of the caller's must be told; searches may look too far.
+fn check_finite(found: &[f64]) -> Result<()> {
+    let is_finite = found.iter().all(|value| value.is_finite());
+    let error = || Error::invalid("loss", "NaN or infinity", "finite values and derivatives of every sample");
+    if is_finite { Ok(()) } else { Err(error()) }
+}
+
+/// What a block has a number of for each cell.
+const BLOCK: &str = "a block of scores";

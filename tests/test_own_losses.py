@@ -1,0 +1,241 @@
+"""Losses that are objects: against those of the engine, scikit-learn's as objects, and bad ones."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+import spinney
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn._loss.loss import HalfGammaLoss, HalfPoissonLoss, HalfSquaredError
+from sklearn.base import clone
+
+
+class HalfSquares:
+    def loss(self, y, scores):
+        return 0.5 * (y - scores) ** 2
+
+    def gradient_hessian(self, y, scores):
+        return scores - y, np.ones_like(y)
+
+
+class Poisson:
+    def loss(self, y, scores):
+        return np.exp(scores) - y * scores
+
+    def gradient_hessian(self, y, scores):
+        return np.exp(scores) - y, np.exp(scores)
+
+
+class Logistic:
+    """Of y of 0 and 1, and log-odds."""
+
+    def loss(self, y, scores):
+        return np.logaddexp(0, scores) - y * scores
+
+    def gradient_hessian(self, y, scores):
+        p = 1 / (1 + np.exp(-scores))
+        return p - y, p * (1 - p)
+
+
+class Distances:
+    """Without second derivatives: leaves are searched."""
+
+    def loss(self, y, scores):
+        return np.abs(y - scores)
+
+    def gradient_hessian(self, y, scores):
+        return np.sign(scores - y), np.zeros_like(y)
+
+
+class Broken(HalfSquares):
+    def __init__(self, what):
+        self.what = what
+
+    def loss(self, y, scores):
+        found = super().loss(y, scores)
+        return {"nan": found * np.nan, "shape": found[:, np.newaxis], "text": "many"}.get(self.what, found)
+
+    def gradient_hessian(self, y, scores):
+        if self.what == "raises":
+            raise ZeroDivisionError("by the loss")
+        gradient, hessian = super().gradient_hessian(y, scores)
+        if self.what == "one array":
+            return gradient
+        return (gradient, hessian[:-1]) if self.what == "short" else (gradient, hessian)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (300, 4)).astype(np.float32)
+    Y = rng.poisson(np.exp(0.3 * X[:, :2]), (300, 2)).astype(float)
+    return X, Y
+
+
+def fit(loss, X, y, **params):
+    params = {"n_estimators": 8, "max_leaf_nodes": 6, "random_state": 0} | params
+    return spinney.GradientBoostingRegressor(loss=loss, **params).fit(X, y)
+
+
+# Steps of the engine's losses are sums on grids, and starts in closed form; those of objects are sums of float64, and
+# starts are searched to a relative 1e-7.
+NEAR = {"rtol": 1e-5, "atol": 1e-6}
+
+
+@pytest.mark.parametrize("strategy", ["auto", "joint", "projected"])
+@pytest.mark.parametrize("leaf_estimation", ["newton", "line_search"])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize(
+    "pair", [("squared_error", HalfSquares()), ("poisson", Poisson()), ("absolute_error", Distances())]
+)
+def test_objects_give_what_losses_of_the_engine_give(data, strategy, leaf_estimation, n_outputs, pair):
+    X, Y = data
+    name, own = pair
+    params = {"output_strategy": strategy, "leaf_estimation": leaf_estimation}
+    y = Y[:, 0] if n_outputs == 1 else Y
+    expected, found = fit(name, X, y, **params), fit(own, X, y, **params)
+    predictions = found.predict(X)
+    if name == "absolute_error":
+        # Medians are not unique, and a split may go another way after: losses must be near.
+        ratio = found.train_score_[-1] / expected.train_score_[-1]
+        assert 0.97 < ratio < 1.03
+    else:
+        assert_allclose(np.exp(predictions) if name == "poisson" else predictions, expected.predict(X), **NEAR)
+
+
+@pytest.mark.parametrize(("name", "own"), [("poisson", HalfPoissonLoss()), ("gamma", HalfGammaLoss())])
+def test_losses_of_scikit_learn_serve(data, name, own):
+    X, Y = data
+    y = Y[:, 0] + 1
+    assert_allclose(np.exp(fit(own, X, y).predict(X)), fit(name, X, y).predict(X), **NEAR)
+    assert_allclose(fit(HalfSquaredError(), X, y).predict(X), fit("squared_error", X, y).predict(X), **NEAR)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e5])
+def test_targets_of_any_size(data, scale):
+    X, Y = data
+    # Without regularisation, whose unit is that of y.
+    found, expected = (
+        fit(loss, X, Y * scale, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0) for loss in (Poisson(), "poisson")
+    )
+    assert_allclose(np.exp(found.predict(X)), expected.predict(X), rtol=1e-4)
+
+
+def test_labels_and_two_classes(data):
+    X, Y = data
+    params = {"n_estimators": 6, "max_leaf_nodes": 6, "random_state": 0, "l2_regularization": 0.0}
+    for y in (Y[:, 0] > 1, sparse.csr_array((Y > 1).astype(np.int8))):
+        own = spinney.GradientBoostingClassifier(loss=Logistic(), output_strategy="joint", **params).fit(X, y)
+        # The loss of the engine is of half the log-odds, which takes the same Newton steps without regularisation.
+        expected = spinney.GradientBoostingClassifier(output_strategy="joint", **params).fit(X, y)
+        # Scores of the engine's log loss are float32.
+        assert_allclose(own.decision_function(X), expected.decision_function(X), rtol=1e-3, atol=1e-3)
+        ours, theirs = (p.toarray() if sparse.issparse(p) else p for p in (own.predict(X), expected.predict(X)))
+        assert (ours == theirs).mean() > 0.99
+        assert not hasattr(own, "predict_proba")
+
+
+@pytest.mark.parametrize("layout", [sparse.csr_array, sparse.csc_array, np.asfortranarray])
+def test_layouts_threads_and_weights(data, layout):
+    X, Y = data
+    expected = fit(Poisson(), X, Y)
+    bits = expected.predict(X)
+    assert_array_equal(fit(Poisson(), layout(X), Y).predict(X), bits)
+    assert_array_equal(fit(Poisson(), X, Y, n_jobs=2).predict(X), bits)
+    weights = np.ones(300)
+    weights[::3] = 0
+    assert_array_equal(
+        fit(Poisson(), X[weights > 0], Y[weights > 0]).predict(X),
+        spinney.GradientBoostingRegressor(loss=Poisson(), n_estimators=8, max_leaf_nodes=6, random_state=0)
+        .fit(X, Y, weights)
+        .predict(X),
+    )
+    twice = np.repeat(np.arange(300), 2)
+    assert_array_equal(
+        fit(Poisson(), X[twice], Y[twice]).predict(X),
+        spinney.GradientBoostingRegressor(loss=Poisson(), n_estimators=8, max_leaf_nodes=6, random_state=0)
+        .fit(X, Y, np.full(300, 2.0))
+        .predict(X),
+    )
+
+
+def test_the_training_loss_never_rises(data):
+    X, Y = data
+    for own in (HalfSquares(), Poisson(), Distances()):
+        losses = fit(own, X, Y, learning_rate=1.0).train_score_
+        # Sums of squares of rounded scores.
+        assert (np.diff(losses) <= 1e-12 * np.abs(losses[:-1])).all()
+    model = fit(Poisson(), X, Y)
+    assert_allclose(model.train_score_[-1], Poisson().loss(Y, model.predict(X)).mean(), rtol=1e-12)  # order of sums
+
+
+def test_they_stop_early_go_on_and_are_copied(data):
+    X, Y = data
+    params = {"n_estimators": 200, "n_iter_no_change": 3, "learning_rate": 0.5}
+    stopped = fit(Poisson(), X, Y, **params)
+    assert stopped.n_estimators_ < 200
+    model = fit(Poisson(), X, Y, warm_start=True)
+    whole = fit(Poisson(), X, Y, n_estimators=12).predict(X)
+    assert_array_equal(model.set_params(n_estimators=12).fit(X, Y).predict(X), whole)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), whole)
+    assert isinstance(clone(model).loss, Poisson)
+    with pytest.raises(ValueError, match="loss_class is 'HalfSquares', but the stages grown before have 'Poisson'"):
+        model.set_params(n_estimators=14, loss=HalfSquares()).fit(X, Y)
+    refitted = model.set_params(loss=Poisson()).refit_leaves(X, Y)
+    assert_allclose(refitted.predict(X), whole, **NEAR)
+
+
+def test_files_hold_no_code(data, tmp_path):
+    model = fit(HalfSquares(), *data)
+    with pytest.raises(TypeError, match=r"loss.*HalfSquares.*no code"):
+        spinney.save(model, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "message"),
+    [
+        ("nan", ValueError, "loss is NaN or infinity, accepted: finite values"),
+        ("shape", ValueError, r"loss\.loss returned an array of shape \(\d+, 1\), expected \(\d+,\)"),
+        ("text", ValueError, "could not convert string"),
+        ("short", ValueError, r"loss\.gradient_hessian returned an array of shape"),
+        ("one array", (TypeError, ValueError), r"loss\.gradient_hessian returned"),
+        ("raises", ZeroDivisionError, "by the loss"),
+    ],
+)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_what_a_loss_does_wrong_comes_through(data, what, error, message, n_jobs):
+    X, Y = data
+    model = spinney.GradientBoostingRegressor(loss=HalfSquares(), n_estimators=3, n_jobs=n_jobs).fit(X, Y)
+    before = model.predict(X)
+    for n in (300, 3):
+        with pytest.raises(error, match=message):
+            model.set_params(loss=Broken(what)).fit(np.tile(X[:n], (40, 1)), np.tile(Y[:n], (40, 1)))
+    model.loss = HalfSquares()
+    assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [(HalfSquares, "loss is the class HalfSquares"), (object(), "'loss'"), (np.square, "'loss'"), ("cubes", "'loss'")],
+)
+def test_what_is_no_loss_is_refused(data, loss, message):
+    with pytest.raises(ValueError, match=message):
+        fit(loss, *data)
+
+
+def test_a_fit_in_another_thread(data):
+    X, Y = data
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(fit(Poisson(), X, Y, n_jobs=2).predict(X))) for _ in range(2)
+    ]
+    [thread.start() for thread in threads]
+    [thread.join(60) for thread in threads]
+    expected = fit(Poisson(), X, Y).predict(X)
+    assert len(found) == 2
+    assert all((one == expected).all() for one in found)
