@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -29,7 +29,8 @@ class CompactReport(TypedDict):
         Bytes of the model file.
     max_change : float
         No prediction of a number or of a probability, for whatever row, changes by more, but for rounding of the sum
-        (some 1e-16 of it): the mean over trees of the largest change of a value of a leaf. Computed from all leaves.
+        (some 1e-16 of it): the mean over trees of the largest change of a value of a leaf; of boosted models the sum
+        over stages. Computed from all leaves.
     max_change_on_X : float or None
         Largest change of a prediction for the rows of `X`; None without.
     """
@@ -44,32 +45,42 @@ def compact_leaves(
     model: Any,
     *,
     top_k: int | None = None,
-    dtype: Literal["float32", "float16"] | None = None,
+    dtype: Literal["float32", "float16", "int8"] | None = None,
+    max_change: float | None = None,
     training_data: tuple[Any, ...] | None = None,
     X: Any = None,
 ) -> tuple[Any, CompactReport]:
-    """Make the leaves of a tree, forest or compressed forest smaller. The splits stay as they are.
+    """Make the leaves of a tree, forest, compressed forest or boosted model smaller. The splits stay as they are.
 
     Parameters
     ----------
-    model : a fitted tree, forest or compressed forest of spinney
+    model : a fitted tree, forest, compressed forest or boosted model of spinney
         Is not changed.
     top_k : int, default=None
         Keep in each leaf so many labels, or classes of each output: those of largest frequency, of equal ones the
         first. The frequency of the others becomes zero, and that of those that are kept is not raised in turn. Not for
-        numbers: there is no value that could be left out. Nor for compressed models, whose leaves hold corrections:
-        all of them count.
-    dtype : {"float32", "float16"}, default=None
+        numbers: there is no value that could be left out. Nor for compressed and boosted models, whose leaves hold
+        corrections: all of them count.
+    dtype : {"float32", "float16", "int8"}, default=None
         Type of the numbers in leaves. Predictions are still sums of float64. Each number of a leaf changes by at most
         2**-24 (float32) or 2**-11 (float16) of the largest magnitude in its column of its tree: columns that the type
         cannot hold are stored divided by a power of two. Counts of whole weights take no more bytes than that as they
         are, and remain exact. Impurities of nodes, which importances are made of, are rounded to the same type, or to
-        float32 where float16 cannot hold them.
+        float32 where float16 cannot hold them. With "int8" leaves hold whole numbers of -127 to 127, times a power of
+        two for each leaf: each number changes by at most 1/127 of the largest magnitude in its leaf. That is for
+        numbers, boosted models and compressed models; not for frequencies. Scores of hundreds of stages
+        hardly feel it.
+    max_change : float, default=None
+        Of boosted models: leave out numbers of leaves so small that no score of any sample (`decision_function`, or
+        what a regressor predicts) changes by more than this: of k stages those of magnitudes up to `max_change` / k.
+        Where most are left out, leaves hold the columns of the others: smaller, and predictions faster. Nothing is left
+        out of models with `relabel_leaves=False`, whose leaves hold one number each.
     training_data : (X, y) or (X, y, sample_weight), default=None
         What `model` was fitted on. Leaves then name their training rows, and y is stored once for all trees, where each
         tree would hold it on its own: exact, and much smaller when y is wide. Draws are made again and rows sent down
         the trees to find out which. With `dtype`, numbers of y are rounded instead of those of leaves, by as much of
-        the largest magnitude of the column of y. Not for compressed models, whose leaves are no means of rows.
+        the largest magnitude of the column of y. Not for compressed and boosted models, whose leaves are no means of
+        rows.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows for which to measure the change of the predictions.
 
@@ -85,7 +96,8 @@ def compact_leaves(
     NotFittedError
         When `model` is not fitted.
     TypeError
-        When `model` is no tree, forest or compressed forest of spinney.
+        When `model` is no tree, forest, compressed forest or boosted model of spinney, or a boosted model with
+        `estimator`.
     ValueError
         For bad parameters; when `training_data` has another shape or other outputs than the data of the fit or does not
         reproduce the leaves, as after a change of the estimator's parameters. The message names the argument.
@@ -99,8 +111,9 @@ def compact_leaves(
     fast as others, those of many rows take a step for each of their labels. Numbers of leaves of many rows are averaged
     anew for each prediction, rows times outputs steps: there, prefer `dtype`.
 
-    Of a compressed model, `max_change` and `max_change_on_X` are changes of scores (`decision_function`), before these
-    become probabilities. The smaller model has no path.
+    Of a compressed or boosted model, `max_change` and `max_change_on_X` are changes of scores (`decision_function`),
+    before these become probabilities or exponentials. The smaller model of a compressed forest has no path. Training
+    goes on (`warm_start`) from the scores of the smaller model.
 
     A model file with stored rows contains y. Rows that no tree has drawn are left out.
 
@@ -116,17 +129,29 @@ def compact_leaves(
     >>> report["max_change"], report["max_change_on_X"]
     (0.0, 0.0)
     """
+    from spinney.boosting import BaseBoosting
     from spinney.compression import BaseCompressed  # which offers this function
 
-    if not isinstance(model, (BaseForest, BaseTree, BaseCompressed)):
-        raise TypeError(f"model is a {type(model).__name__}, accepted: a tree, forest or compressed forest of spinney")
+    if not isinstance(model, (BaseForest, BaseTree, BaseCompressed, BaseBoosting)):
+        accepted = "a tree, forest, compressed forest or boosted model of spinney"
+        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
     check_is_fitted(model)
+    if isinstance(model, BaseBoosting) and model._weak is not None:
+        raise TypeError(f"model is a {type(model).__name__} with estimator=, which has no leaves of spinney's own")
     if top_k is not None and (not isinstance(top_k, Integral) or isinstance(top_k, bool) or top_k < 1):
         raise ValueError(f"top_k is {top_k!r}, accepted: None or an integer, at least 1")
-    if dtype not in (None, "float32", "float16"):
-        raise ValueError(f'dtype is {dtype!r}, accepted: None, "float32" and "float16"')
+    if dtype not in (None, "float32", "float16", "int8"):
+        raise ValueError(f'dtype is {dtype!r}, accepted: None, "float32", "float16" and "int8"')
     if top_k is not None and training_data is not None:
         raise ValueError("top_k and training_data exclude each other: leaves hold columns or rows, pass one of them")
+    if max_change is not None:
+        is_number = isinstance(max_change, Real) and not isinstance(max_change, bool) and 0 <= max_change < np.inf
+        if not is_number:
+            raise ValueError(f"max_change is {max_change!r}, accepted: None or a finite number, at least 0")
+        if not isinstance(model, BaseBoosting):
+            raise ValueError(f"max_change is given for a {type(model).__name__}: it applies to boosted models only")
+    if isinstance(model, BaseBoosting):
+        return _compact_stages(model, top_k, dtype, max_change, training_data, X)
     if isinstance(model, BaseCompressed):
         return _compact_scores(model, top_k, dtype, training_data, X)
     forest, n_threads = model._forest, model._n_threads()
@@ -172,6 +197,37 @@ def _compact_scores(model: Any, top_k: int | None, dtype: Any, training_data: An
     return result, report
 
 
+def _compact_stages(
+    model: Any, top_k: int | None, dtype: Any, max_change: float | None, training_data: Any, X: Any
+) -> tuple[Any, CompactReport]:
+    """`compact_leaves` of a boosted model."""
+    for name, value in (("top_k", top_k), ("training_data", training_data)):
+        if value is not None:
+            raise ValueError(
+                f"{name} is given for a boosted model, whose leaves are corrections: only dtype and max_change apply"
+            )
+    before, n_threads, unit = model._model, model._n_threads(), model._unit()
+    after = before
+    if max_change is not None:
+        after = after.without_small_values(float(max_change) / unit, n_threads)
+    if dtype is not None:
+        after = after.with_precision(dtype, n_threads)
+    on_X = None
+    if X is not None:
+        X = model._check_X(X, reset=False)
+        X = X.tocsr() if _validation.is_sparse(X) else X
+        on_X = _largest_difference(before.predict_scores, after.predict_scores, X, before.width, n_threads) * unit
+    report = CompactReport(
+        n_bytes_before=len(before.to_bytes()),
+        n_bytes_after=len(after.to_bytes()),
+        max_change=before.largest_change(after, n_threads) * unit,
+        max_change_on_X=on_X,
+    )
+    result = model._twin()
+    result._model = after
+    return result, report
+
+
 def _with_stored_rows(model: Any, training_data: Any) -> _spinney.Forest:
     if not isinstance(training_data, (tuple, list)) or len(training_data) not in (2, 3):
         raise ValueError("training_data is no tuple (X, y) or (X, y, sample_weight)")
@@ -203,11 +259,16 @@ def _change_on(model: Any, compact: _spinney.Forest, X: Any) -> float:
     X = model._check_X(X, reset=False)
     if _validation.is_sparse(X):
         X = X.tocsr()
-    n_rows, n_threads = max(1, _BLOCK_SCORES // compact.width), model._n_threads()
+    return _largest_difference(model._forest.predict, compact.predict, X, compact.width, model._n_threads())
+
+
+def _largest_difference(before: Any, after: Any, X: Any, width: int, n_threads: int) -> float:
+    """Of two functions (X, number of threads) that predict `width` columns."""
+    n_rows = max(1, _BLOCK_SCORES // width)
     change = 0.0
     for start in range(0, X.shape[0], n_rows):
         block = X[start : start + n_rows]
-        difference = model._forest.predict(block, n_threads)
-        difference -= compact.predict(block, n_threads)
+        difference = before(block, n_threads)
+        difference -= after(block, n_threads)
         change = max(change, float(np.abs(difference, out=difference).max()))
     return change

@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use spinney::{
     BoostConfig, Boosted, Dataset, ErrorKind, Link, Matrix, OutputStrategy, Result, StageObserver, StageReport,
-    Targets, WeakLearner, WeakPredictions,
+    Targets, Tree, WeakLearner, WeakPredictions,
 };
 
 use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
-use crate::forest::PyForest;
+use crate::forest::{PyForest, precision};
 use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
 use crate::names::{kind_of, n_classes, name_of_dtype};
 use crate::output;
@@ -288,6 +288,14 @@ impl PyBoosted {
         let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
         Entry { n_threads, cost, progress: None }
     }
+
+    /// How to run a pass over all leaves.
+    fn compacting<'py>(&self, n_threads: usize) -> Entry<'py> {
+        let forest = self.0.forest();
+        let of_tree = |tree: &Arc<Tree>| tree.n_nodes().saturating_add(tree.leaves().n_stored());
+        let cost = forest.iter().flat_map(|forest| forest.trees()).map(of_tree).sum();
+        Entry { n_threads, cost, progress: None }
+    }
 }
 
 #[pymethods]
@@ -449,6 +457,26 @@ impl PyBoosted {
         let entry = Entry { n_threads, cost: nodes.saturating_mul(points.nrows().max(1)), progress: None };
         let means = entry.run(py, |control| self.0.partial_dependence(&features, points, control))?;
         Ok(output::array(py, means))
+    }
+
+    /// The same model with numbers of type "float16" or "float32" in the leaves.
+    #[pyo3(signature = (dtype, n_threads=1))]
+    fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<PyBoosted> {
+        let precision = precision(dtype)?;
+        self.compacting(n_threads).run(py, |control| self.0.with_precision(precision, control)).map(PyBoosted::from)
+    }
+
+    /// The same model without numbers in leaves that change no score by more than `max_change` altogether.
+    #[pyo3(signature = (max_change, n_threads=1))]
+    fn without_small_values(&self, py: Python<'_>, max_change: f64, n_threads: usize) -> PyResult<PyBoosted> {
+        let run = |control: &_| self.0.without_small_values(max_change, control);
+        self.compacting(n_threads).run(py, run).map(PyBoosted::from)
+    }
+
+    /// What no score of `other`, a model of the same structure, differs by more.
+    #[pyo3(signature = (other, n_threads=1))]
+    fn largest_change(&self, py: Python<'_>, other: &PyBoosted, n_threads: usize) -> PyResult<f64> {
+        self.compacting(n_threads).run(py, |control| self.0.largest_change(&other.0, control))
     }
 
     /// The model as bytes: the same bytes whenever the model is the same.

@@ -8,7 +8,10 @@ use pyo3::prelude::*;
 use spinney::{Error, ErrorKind};
 
 /// What the engine calls arguments and values, and what Python's users call them.
-const WORDS: [(&str, &str); 17] = [
+const WORDS: [(&str, &str); 20] = [
+    ("precision", "dtype"),
+    ("Byte", "'int8'"),
+    ("Half or Single for labels and classes", "'float16' or 'float32' for labels and classes"),
     ("X of the validation set", "X_val"),
     ("each row of X of the validation set", "each row of X_val"),
     ("y of the validation set", "y_val"),

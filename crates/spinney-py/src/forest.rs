@@ -100,6 +100,7 @@ impl PyForest {
 /// The type of numbers in leaves that has a name.
 pub(crate) fn precision(dtype: &str) -> PyResult<Precision> {
     match dtype {
+        "int8" => Ok(Precision::Byte),
         "float16" => Ok(Precision::Half),
         "float32" => Ok(Precision::Single),
         other => Err(PyValueError::new_err(format!("dtype is {other:?}, which is not known"))),

@@ -80,6 +80,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         ("one number", fit(&Targets::Real(real.view()), Criterion::Variance).0.into()),
         ("float32", dense.with_precision(Precision::Single, &control).unwrap().into()),
         ("float16", dense.with_precision(Precision::Half, &control).unwrap().into()),
+        ("8 bits", dense.with_precision(Precision::Byte, &control).unwrap().into()),
         ("rows of labels", rows(&of_labels, Criterion::Gini).into()),
         ("rows of numbers", rows(&of_numbers, Criterion::Variance).into()),
         ("rows of classes", rows(&classes(), Criterion::Entropy).into()),
@@ -90,6 +91,9 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         BoostConfig::new(loss).n_estimators(3).strategy(strategy).max_leaf_nodes(4).fit((&x, y), &control).unwrap()
     };
     all.push(("boosting, joint", boost(LossKind::SquaredError, OutputStrategy::Joint, &of_numbers).into()));
+    let joint = boost(LossKind::SquaredError, OutputStrategy::Joint, &of_numbers);
+    let small = joint.without_small_values(0.1, &control).unwrap().with_precision(Precision::Byte, &control).unwrap();
+    all.push(("boosting, 8 bits", small.into()));
     let projected = OutputStrategy::Projected {
         projection: Projection::Gaussian,
         n_projections: NProjections::Count(1),

@@ -49,6 +49,7 @@
 //! | `fit`, `stages`, `booster` | the call, the loop over stages with one stage in four steps, the scores that it changes |
 //! | `weak` | the same with the caller's weak models |
 //! | `model`, `predict` | the fitted model, and its readings by [`crate::model`] |
+//! | `compact` | smaller leaves |
 //!
 //! # One stage
 //!
@@ -72,6 +73,7 @@
 
 mod booster;
 mod columns;
+mod compact;
 pub(crate) mod config;
 mod fit;
 mod leaf_search;

@@ -484,3 +484,40 @@ fn margins_are_of_boosting_alone_and_have_a_column_for_each_score() {
     let message = forest.fit(&started, &control).unwrap_err().to_string();
     assert!(message.contains("boosting alone starts from margins"), "{message}");
 }
+
+#[test]
+fn smaller_leaves_change_scores_by_no_more_than_they_say() {
+    use crate::tree::Precision;
+    let control = Control::default();
+    for (seed, strategy) in (0..).zip(strategies()) {
+        let made = made(seed, 60, 3, 4);
+        let config = BoostConfig { n_estimators: 7, strategy, ..BoostConfig::new(LossKind::SquaredError) };
+        let model = config.fit((&made.x, &made.numbers), &control).unwrap();
+        let scores = model.predict_scores(&made.x, &control).unwrap();
+        let check = |small: &Boosted, most: f64| {
+            let change = model.largest_change(small, &control).unwrap();
+            assert!(change <= most, "{change} {most}");
+            let found = small.predict_scores(&made.x, &control).unwrap();
+            let largest = (&found - &scores).iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
+            // Rounding of sums of seven.
+            assert!(largest <= change + 1e-12, "{largest} {change}");
+            #[cfg(feature = "model-files")]
+            assert_eq!(&Boosted::from_bytes(&small.to_bytes().unwrap()).unwrap(), small);
+            largest
+        };
+        let same = model.without_small_values(0.0, &control).unwrap();
+        assert_eq!(same.predict_scores(&made.x, &control).unwrap(), scores);
+        let is_rank_one = model.combine == super::model::Combine::RankOne;
+        let left_out = check(&model.without_small_values(0.5, &control).unwrap(), 0.5 + 1e-12);
+        assert_eq!(left_out == 0.0, is_rank_one);
+        for precision in [Precision::Byte, Precision::Half, Precision::Single] {
+            let small = model.with_precision(precision, &control).unwrap();
+            check(&small, if precision == Precision::Byte { 1.0 } else { 1e-2 });
+            check(&small.without_small_values(0.1, &control).unwrap(), 1.2);
+        }
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(model.without_small_values(bad, &control).is_err());
+        }
+        assert!(model.largest_change(&model.truncated(3).unwrap(), &control).is_err());
+    }
+}

@@ -35,10 +35,15 @@ impl Forest {
     /// where float16 does not hold the largest. O(stored values).
     ///
     /// # Errors
+    /// [`crate::ErrorKind::Invalid`] for [`Precision::Byte`] of labels and classes;
     /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
     pub fn with_precision(&self, precision: Precision, control: &Control) -> Result<Forest> {
         let largest = self.trees.iter().flat_map(|tree| &tree.impurity).copied().fold(0.0, f64::max);
-        let of_impurity = [precision, Precision::Single].into_iter().find(|precision| precision.holds(largest));
+        if precision == Precision::Byte && !matches!(self.outputs, Outputs::Real { .. }) {
+            return Err(Error::invalid("precision", "Byte", "Half or Single for labels and classes"));
+        }
+        let of_impurity =
+            [precision.of_floats(), Precision::Single].into_iter().find(|precision| precision.holds(largest));
         // The trees of a forest share their stored rows, so that each set is narrowed once.
         let mut sets: Vec<(Arc<StoredRows>, Arc<StoredRows>)> = Vec::new();
         for stored in self.trees.iter().filter_map(|tree| tree.leaves.stored_rows()) {
@@ -59,6 +64,11 @@ impl Forest {
             }
             Ok(tree)
         })
+    }
+
+    /// Leaves without numbers of magnitudes up to `floor`.
+    pub(crate) fn without_small(&self, floor: f64, control: &Control) -> Result<Forest> {
+        self.with_trees(control, |tree| tree.with_leaves(tree.leaves.without_small(floor)?))
     }
 
     /// Leaves that keep, of each output's classes or of all labels, the `k` of largest frequency; of equals, the first. The
@@ -161,7 +171,11 @@ impl Forest {
         Ok(changes.iter().sum::<f64>() / self.n_trees() as f64)
     }
 
-    fn with_trees(&self, control: &Control, change: impl Fn(&Tree) -> Result<Tree> + Sync) -> Result<Forest> {
+    pub(crate) fn with_trees(
+        &self,
+        control: &Control,
+        change: impl Fn(&Tree) -> Result<Tree> + Sync,
+    ) -> Result<Forest> {
         let trees = pool::map(control.n_threads(), self.n_trees(), |t| {
             control.check()?;
             Ok(Arc::new(change(&self.trees[t])?))

@@ -3,7 +3,7 @@
 use safetensors::Dtype;
 
 use super::read::{Numbers, TensorReader, with_numbers};
-use super::{HALF, SINGLE};
+use super::{ABOVE, HALF, SINGLE};
 use crate::error::{Error, Result, try_collected, try_with_capacity};
 use crate::tree::leaves::{Amounts, Half};
 
@@ -41,6 +41,16 @@ pub(super) fn counts(stream: &mut TensorReader<'_>, n: usize) -> Result<Amounts>
             narrowed(v, Amounts::F64)
         }
     }
+}
+
+/// The next `n` numbers of 8 bits with a sign, −127 to 127.
+pub(super) fn in_bytes(stream: &mut TensorReader<'_>, n: usize) -> Result<Amounts> {
+    let wrong = || Error::corrupt("an amount of a leaf is no number of 8 bits");
+    let Amounts::U8(codes) = counts(stream, n)? else { return Err(wrong()) };
+    if codes.contains(&0) {
+        return Err(wrong());
+    }
+    Ok(Amounts::I8(try_collected(WHAT, codes.iter().map(|&code| (i16::from(code) - ABOVE) as i8))?))
 }
 
 /// Whole numbers in the narrowest type that holds them: as they are, in an array of type `same`, where there is none.

@@ -36,7 +36,7 @@ pub(super) fn sums(table: &LeafTable, outputs: &Outputs) -> Sums {
         (Some(totals), Amounts::U32(v)) => of_amounts(v, totals, table, n_classes),
         (Some(totals), Amounts::F64(v)) => of_amounts(v, totals, table, n_classes),
         // Amounts of a total are whole, and are in none of these types.
-        (Some(_), Amounts::F16(_) | Amounts::F32(_)) => Sums::Wrong,
+        (Some(_), Amounts::I8(_) | Amounts::F16(_) | Amounts::F32(_)) => Sums::Wrong,
         (None, _) => of_means(table, n_classes),
     }
 }

@@ -383,6 +383,7 @@ impl Head {
         let optional = [
             ("leaf_impurity", n_leaves, n_leaves),
             ("leaf_scales", 0, n_trees.saturating_mul(self.header.outputs.width() as u64)),
+            ("leaf_factors", 0, n_leaves),
             ("leaf_totals", 0, n_leaves),
             ("weights", n_leaves, n_nodes),
             ("row_set", 0, n_trees),
@@ -411,10 +412,11 @@ const WHOLE: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32];
 const NUMBERS: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F16, Dtype::F32, Dtype::F64];
 
 /// Tensors of trees, with the types that each may have.
-const OF_TREES: [(&str, &[Dtype]); 23] = [
+const OF_TREES: [(&str, &[Dtype]); 24] = [
     ("features", &[Dtype::U16, Dtype::U32]),
     ("leaf_amounts", NUMBERS),
     ("leaf_columns", WHOLE),
+    ("leaf_factors", NUMBERS),
     ("leaf_impurity", NUMBERS),
     ("leaf_layout", &[Dtype::U8]),
     ("leaf_scales", NUMBERS),

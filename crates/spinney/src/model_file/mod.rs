@@ -39,11 +39,12 @@
 //! | `split_impurity`, `leaf_impurity` | splits, leaves | impurity; `leaf_impurity` is absent when all are zero |
 //! | `n_node_samples` | leaves or nodes | distinct samples; per node only if splits are not the sums of their leaves |
 //! | `weights` | leaves or nodes | total weight, likewise; absent when equal to `n_node_samples`, in trees of rows to `row_units` |
-//! | `leaf_layout` | trees | bit 0: cells are sparse; 1: cells are amounts of a total; 2: leaves are rows; 3, 4: means were float32, float16; 5: columns have scales; 6: classes were left out, so that frequencies sum to less than one |
+//! | `leaf_layout` | trees | bit 0: cells are sparse; 1: cells are amounts of a total; 2: leaves are rows; 3, 4: means were float32, float16; 5: columns have scales; 6: classes were left out, so that frequencies sum to less than one; 7: means have 8 bits, and are stored 128 above |
 //! | `leaf_sizes` | leaves of sparse trees | number of cells |
 //! | `leaf_columns` | cells of sparse trees | columns, rising in each leaf |
 //! | `leaf_amounts` | cells | amounts, or means |
 //! | `leaf_scales` | columns of trees that have some | factors of amounts, powers of two |
+//! | `leaf_factors` | leaves of trees of 8 bits | factors of amounts, powers of two |
 //! | `leaf_totals` | leaves with totals | divisor of amounts; absent when equal to the leaves' weights; not of trees of rows |
 //!
 //! Numbers of a few bits each lie one after the other without gaps, the lowest bit first, in tensors of bytes. Leaves that are
@@ -120,6 +121,10 @@ const HALF: u8 = 16;
 const SCALED: u8 = 32;
 /// Bit of `leaf_layout`: classes of small frequency were left out of some leaf.
 const PARTIAL: u8 = 64;
+/// Bit of `leaf_layout`: means have 8 bits in memory, and leaves a factor each.
+const BYTES: u8 = 128;
+/// What is added to such means in files, so that none is negative.
+const ABOVE: i16 = 128;
 
 #[cfg(test)]
 mod tests;

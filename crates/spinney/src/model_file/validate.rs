@@ -9,14 +9,14 @@ use std::sync::Arc;
 use safetensors::Dtype;
 
 use super::Kind;
-use super::amounts::{counts, means, scales};
+use super::amounts::{counts, in_bytes, means, scales};
 use super::frequencies::{Sums, sums};
 use super::header::Head;
 use super::places::{Places, place, sum_up};
 use super::read::{File, TensorReader, with_numbers, with_whole};
 use super::rows::{Packed, RowLists, RowTensors};
 use super::scores::check_scores;
-use super::{COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
+use super::{BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::Forest;
@@ -56,9 +56,7 @@ impl Forest {
 fn least_bytes(head: &Head) -> u128 {
     let length = |name| u128::from(head.length(name).unwrap_or(0));
     let of_node = size_of::<Node>() + size_of::<f64>() + size_of::<u32>() + size_of::<f64>();
-    // Numbers of outputs that are numbers are floats, of two bytes or more.
-    let of_amount =
-        if matches!(head.header.outputs, Outputs::Real { .. }) { size_of::<Half>() } else { size_of::<u8>() };
+    let of_amount = size_of::<u8>();
     let of_column = size_of::<u16>();
     length("n_nodes") * size_of::<Tree>() as u128
         + length("features") * of_node as u128
@@ -90,7 +88,10 @@ pub(super) fn largest_values<'t>(trees: &'t [&'t Tree]) -> impl Iterator<Item = 
     trees.iter().map(move |tree| match tree.leaves.stored_rows() {
         // Frequencies.
         _ if tree.leaves.totals.is_some() => 1.0,
-        None => largest(&tree.leaves.amounts, tree.leaves.scales.as_deref()),
+        None => {
+            let of_leaves = tree.leaves.leaf_scales.iter().flatten().copied().reduce(f64::max);
+            largest(&tree.leaves.amounts, tree.leaves.scales.as_deref()) * of_leaves.unwrap_or(1.0)
+        }
         // Means of stored rows; most trees have the same.
         Some(stored) => match last {
             Some((before, value)) if Arc::ptr_eq(before, stored) => value,
@@ -114,6 +115,7 @@ fn largest(values: &Amounts, scales: Option<&[f64]>) -> f64 {
         Amounts::U8(v) => largest(v),
         Amounts::U16(v) => largest(v),
         Amounts::U32(v) => largest(v),
+        Amounts::I8(v) => largest(v),
         Amounts::F16(v) => largest(v),
         Amounts::F32(v) => largest(v),
         Amounts::F64(v) => largest(v),
@@ -147,6 +149,7 @@ struct Tensors<'f> {
     leaf_columns: TensorReader<'f>,
     leaf_amounts: TensorReader<'f>,
     leaf_scales: Option<TensorReader<'f>>,
+    leaf_factors: Option<TensorReader<'f>>,
     leaf_totals: Option<TensorReader<'f>>,
     rows: RowTensors<'f>,
     places: Places,
@@ -181,6 +184,7 @@ impl<'f> Tensors<'f> {
             leaf_columns: file.required("leaf_columns")?,
             leaf_amounts: file.required("leaf_amounts")?,
             leaf_scales: file.optional("leaf_scales")?,
+            leaf_factors: file.optional("leaf_factors")?,
             leaf_totals: file.optional("leaf_totals")?,
             rows: RowTensors::new(file, packed)?,
             places: Places::default(),
@@ -198,7 +202,8 @@ impl<'f> Tensors<'f> {
             &self.leaf_columns,
             &self.leaf_amounts,
         ];
-        let optional = [&self.leaf_impurity, &self.leaf_scales, &self.leaf_totals].into_iter().flatten();
+        let optional =
+            [&self.leaf_impurity, &self.leaf_scales, &self.leaf_factors, &self.leaf_totals].into_iter().flatten();
         let weights = self.weights.as_ref().map(|weights| &weights.stream);
         self.rows.finish()?;
         required.into_iter().chain(optional).chain(weights).try_for_each(TensorReader::finish)
@@ -299,10 +304,16 @@ impl<'f> Tensors<'f> {
             self.sparse_layout(n_leaves, width)?
         };
         let amounts = &mut self.leaf_amounts;
-        let amounts = if totals.is_some() { counts(amounts, n_cells)? } else { means(amounts, n_cells, bits)? };
+        let amounts = match totals {
+            _ if bits & BYTES != 0 => in_bytes(amounts, n_cells)?,
+            Some(_) => counts(amounts, n_cells)?,
+            None => means(amounts, n_cells, bits)?,
+        };
+        let leaf_scales = if bits & BYTES == 0 { None } else { Some(scales(&mut self.leaf_factors, n_leaves)?) };
         let scales = if bits & SCALED == 0 { None } else { Some(scales(&mut self.leaf_scales, width)?) };
-        let table = LeafTable { n_leaves, width, layout, amounts, totals, scales };
-        if table.scales.is_some() && !(0..n_leaves).flat_map(|leaf| table.cells(leaf)).all(|(_, v)| v.is_finite()) {
+        let table = LeafTable { n_leaves, width, layout, amounts, totals, scales, leaf_scales };
+        let is_scaled = table.scales.is_some() || table.leaf_scales.is_some();
+        if is_scaled && !(0..n_leaves).flat_map(|leaf| table.cells(leaf)).all(|(_, v)| v.is_finite()) {
             return Err(Error::corrupt("a value of a leaf is not finite"));
         }
         if table.totals.as_ref().is_some_and(|totals| !within(&table, totals)) {
@@ -420,7 +431,7 @@ fn within(table: &LeafTable, totals: &[f64]) -> bool {
         Amounts::U16(v) => within(v, table, totals, |total| total as u16),
         Amounts::U32(v) => within(v, table, totals, |total| total as u32),
         // Amounts of a total are whole, and were read so.
-        Amounts::F16(_) | Amounts::F32(_) => false,
+        Amounts::I8(_) | Amounts::F16(_) | Amounts::F32(_) => false,
         Amounts::F64(v) => within(v, table, totals, |total| total),
     }
 }
@@ -468,9 +479,9 @@ fn is_positive(number: f64) -> bool {
 
 /// Whether leaves may be laid out so.
 fn is_known(layout: u8) -> bool {
-    let type_bits = layout & (SINGLE | HALF | SCALED);
+    let type_bits = layout & (SINGLE | HALF | SCALED | BYTES);
     let no_type = layout & (COUNTS | ROWS) != 0;
-    layout < 2 * PARTIAL
+    (layout & BYTES == 0 || layout & !SPARSE == BYTES)
         && layout & (ROWS | SPARSE) != ROWS | SPARSE
         && type_bits & (SINGLE | HALF) != SINGLE | HALF
         && type_bits != SCALED

@@ -10,7 +10,7 @@ use safetensors::tensor::TensorInfo;
 use super::extra::Extra;
 use super::frequencies::{Sums, sums};
 use super::header::{self, Form, Header};
-use super::{COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE, disk, rows};
+use super::{ABOVE, BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE, disk, rows};
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::Forest;
 use crate::tree::Tree;
@@ -86,7 +86,7 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
             Amounts::U8(v) => Some(Whole::U8(v)),
             Amounts::U16(v) => Some(Whole::U16(v)),
             Amounts::U32(v) => Some(Whole::U32(v)),
-            Amounts::F16(_) | Amounts::F32(_) | Amounts::F64(_) => None,
+            Amounts::I8(_) | Amounts::F16(_) | Amounts::F32(_) | Amounts::F64(_) => None,
         })
     };
     let layouts = try_collected(WHAT, all.iter().map(|tree| layout(tree)))?;
@@ -104,13 +104,20 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
             whole("leaf_amounts", || counts().flatten())?
         } else {
             narrowest("leaf_amounts", || {
-                listed().flat_map(|tree| (0..tree.leaves.n_stored()).map(|cell| tree.leaves.amounts.at(cell)))
+                listed().flat_map(|tree| {
+                    let above = if tree.leaves.leaf_scales.is_some() { f64::from(ABOVE) } else { 0.0 };
+                    (0..tree.leaves.n_stored()).map(move |cell| tree.leaves.amounts.at(cell) + above)
+                })
             })?
         },
     ];
     if trees().any(|tree| tree.leaves.scales.is_some()) {
         tensors
             .push(narrowest("leaf_scales", || trees().flat_map(|tree| tree.leaves.scales.iter().flatten().copied()))?);
+    }
+    if trees().any(|tree| tree.leaves.leaf_scales.is_some()) {
+        let factors = || trees().flat_map(|tree| tree.leaves.leaf_scales.iter().flatten().copied());
+        tensors.push(narrowest("leaf_factors", factors)?);
     }
     tensors.extend(rows::tensors(all)?);
     if leaves().any(|(tree, i)| tree.impurity[i] != 0.0) {
@@ -204,6 +211,7 @@ fn layout(tree: &Tree) -> u8 {
 /// Bits of the type of floats, where the numbers alone do not tell.
 pub(super) fn type_bits(amounts: &Amounts, scales: Option<&[f64]>) -> u8 {
     let precision = match amounts {
+        Amounts::I8(_) => BYTES,
         Amounts::F16(_) => HALF,
         Amounts::F32(_) => SINGLE,
         Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) | Amounts::F64(_) => 0,

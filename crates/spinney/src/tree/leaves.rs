@@ -23,6 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result, try_copied, try_filled, try_push};
+use crate::loss::vector::vectorised;
 
 pub use compact::Precision;
 
@@ -57,6 +58,8 @@ pub struct LeafTable {
     pub(crate) totals: Option<Vec<f64>>,
     /// Factor of the amounts of each column, a power of two; `None` when all are 1. Only means have some.
     pub(crate) scales: Option<Vec<f64>>,
+    /// Factor of the amounts of each leaf, a power of two: of amounts of 8 bits with a sign, and of no others.
+    pub(crate) leaf_scales: Option<Vec<f64>>,
 }
 
 impl LeafTable {
@@ -72,7 +75,8 @@ impl LeafTable {
             }
         };
         let (amounts, totals, scales) = (self.amounts.try_clone()?, copied(&self.totals)?, copied(&self.scales)?);
-        Ok(LeafTable { n_leaves: self.n_leaves, width: self.width, layout, amounts, totals, scales })
+        let leaf_scales = copied(&self.leaf_scales)?;
+        Ok(LeafTable { n_leaves: self.n_leaves, width: self.width, layout, amounts, totals, scales, leaf_scales })
     }
 
     /// Number of leaves: rows of the table.
@@ -116,7 +120,7 @@ impl LeafTable {
                 4 * ptr.len() + indices.item_bytes() * self.n_stored()
             }
         };
-        let floats = self.totals.as_ref().map_or(0, Vec::len) + self.scales.as_ref().map_or(0, Vec::len);
+        let floats: usize = [&self.totals, &self.scales, &self.leaf_scales].into_iter().flatten().map(Vec::len).sum();
         layout + self.amounts.item_bytes() * self.n_stored() + 8 * floats
     }
 
@@ -130,6 +134,9 @@ impl LeafTable {
     pub(crate) fn add_to(&self, leaf: usize, row: &mut [f64]) {
         let total = self.totals.as_ref().map(|totals| totals[leaf]);
         let range = self.range(leaf);
+        if let Some(scales) = &self.leaf_scales {
+            return self.add_bytes(leaf, scales[leaf], row);
+        }
         if self.scales.is_some() {
             return self.cells(leaf).for_each(|(column, amount)| row[column as usize] += amount);
         }
@@ -139,6 +146,7 @@ impl LeafTable {
                 Amounts::U8(v) => add_dense(&v[range], total, row),
                 Amounts::U16(v) => add_dense(&v[range], total, row),
                 Amounts::U32(v) => add_dense(&v[range], total, row),
+                Amounts::I8(v) => add_dense(&v[range], total, row),
                 Amounts::F16(v) => add_dense(&v[range], total, row),
                 Amounts::F32(v) => add_dense(&v[range], total, row),
                 Amounts::F64(v) => add_dense(&v[range], total, row),
@@ -156,14 +164,27 @@ impl LeafTable {
     pub(crate) fn add_each(&self, leaves: impl Iterator<Item = usize>, rows: &mut [f64]) {
         let totals = self.totals.as_deref();
         match (&self.layout, &self.amounts) {
-            _ if self.scales.is_some() => self.add_one_by_one(leaves, rows),
+            _ if self.scales.is_some() || self.leaf_scales.is_some() => self.add_one_by_one(leaves, rows),
             (Layout::Dense, Amounts::U8(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Dense, Amounts::U16(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Dense, Amounts::U32(v)) => add_each_dense(v, totals, leaves, self.width, rows),
+            (Layout::Dense, Amounts::I8(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Dense, Amounts::F16(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Dense, Amounts::F32(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Dense, Amounts::F64(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Sparse { .. } | Layout::Rows { .. }, _) => self.add_one_by_one(leaves, rows),
+        }
+    }
+
+    /// Adds amounts of 8 bits times the scale of their leaf.
+    fn add_bytes(&self, leaf: usize, scale: f64, row: &mut [f64]) {
+        let range = self.range(leaf);
+        match (&self.layout, &self.amounts) {
+            (Layout::Dense, Amounts::I8(v)) => vectorised(
+                #[inline(always)]
+                || row.iter_mut().zip(&v[range]).for_each(|(sum, &code)| *sum += f64::from(code) * scale),
+            ),
+            _ => self.cells(leaf).for_each(|(column, amount)| row[column as usize] += amount),
         }
     }
 
@@ -181,6 +202,7 @@ impl LeafTable {
             Amounts::U8(v) => add_sparse(columns, &v[range], total, row),
             Amounts::U16(v) => add_sparse(columns, &v[range], total, row),
             Amounts::U32(v) => add_sparse(columns, &v[range], total, row),
+            Amounts::I8(v) => add_sparse(columns, &v[range], total, row),
             Amounts::F16(v) => add_sparse(columns, &v[range], total, row),
             Amounts::F32(v) => add_sparse(columns, &v[range], total, row),
             Amounts::F64(v) => add_sparse(columns, &v[range], total, row),
@@ -197,10 +219,11 @@ impl LeafTable {
             Layout::Dense => (range, None, Vec::new()),
             Layout::Sparse { columns, .. } => (range, Some(columns), Vec::new()),
         };
+        let of_leaf = self.leaf_scales.as_ref().map_or(1.0, |scales| scales[leaf]);
         let listed = listed.map(move |cell| {
             let column = columns.map_or((cell - start) as u32, |columns| columns.at(cell));
             let scale = self.scales.as_ref().map_or(1.0, |scales| scales[column as usize]);
-            (column, self.amounts.at(cell) * scale)
+            (column, self.amounts.at(cell) * scale * of_leaf)
         });
         listed.chain(summed).filter(|&(_, amount)| amount != 0.0)
     }
@@ -273,6 +296,8 @@ pub(crate) struct LeafTableBuilder {
     amounts: Amounts,
     totals: Vec<f64>,
     scales: Option<Vec<f64>>,
+    /// Of leaves of 8-bit amounts.
+    leaf_scales: Vec<f64>,
 }
 
 impl LeafTableBuilder {
@@ -284,6 +309,7 @@ impl LeafTableBuilder {
             amounts: Amounts::U8(Vec::new()),
             totals: Vec::new(),
             scales: None,
+            leaf_scales: Vec::new(),
         }
     }
 
@@ -347,12 +373,21 @@ impl LeafTableBuilder {
         let sparse_bytes = (amount + self.columns.item_bytes()) * n_stored + 4 * self.ptr.len();
         let totals = (self.totals.len() == n_leaves && n_leaves > 0).then_some(self.totals);
         let scales = self.scales;
+        let leaf_scales = matches!(self.amounts, Amounts::I8(_)).then_some(self.leaf_scales);
         if dense_bytes > sparse_bytes as u128 {
             self.amounts.shrink();
             self.columns.shrink();
             self.ptr.shrink_to_fit();
             let layout = Layout::Sparse { ptr: self.ptr, columns: self.columns };
-            return Ok(LeafTable { n_leaves, width: self.width, layout, amounts: self.amounts, totals, scales });
+            return Ok(LeafTable {
+                n_leaves,
+                width: self.width,
+                layout,
+                amounts: self.amounts,
+                totals,
+                scales,
+                leaf_scales,
+            });
         }
         let mut leaf_of = try_filled(WHAT, 0u32, n_stored)?;
         for (leaf, ends) in self.ptr.windows(2).enumerate() {
@@ -360,7 +395,7 @@ impl LeafTableBuilder {
         }
         let place = |cell: usize| leaf_of[cell] as usize * self.width + self.columns.at(cell) as usize;
         let amounts = self.amounts.spread(n_leaves * self.width, place)?;
-        Ok(LeafTable { n_leaves, width: self.width, layout: Layout::Dense, amounts, totals, scales })
+        Ok(LeafTable { n_leaves, width: self.width, layout: Layout::Dense, amounts, totals, scales, leaf_scales })
     }
 }
 

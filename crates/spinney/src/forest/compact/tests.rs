@@ -101,6 +101,43 @@ proptest! {
     }
 
     #[test]
+    fn numbers_of_eight_bits_stay_within_the_bound(seed in 0u64..100_000, scale in 0usize..6, rows in any::<bool>()) {
+        let problem = Problem::new(seed, SCALES[scale]);
+        let forest = problem.fit();
+        let forest = if rows { problem.with_rows(&forest).unwrap() } else { forest };
+        let control = Control::default();
+        let Y::Real(_) = problem.y else {
+            let error = forest.with_precision(Precision::Byte, &control).unwrap_err();
+            let is_refused = matches!(error.kind(), ErrorKind::Invalid { what: "precision", .. });
+            prop_assert!(is_refused);
+            return Ok(());
+        };
+        let compact = forest.with_precision(Precision::Byte, &control).unwrap();
+        for (old, new) in forest.trees.iter().zip(&compact.trees) {
+            let (a, b) = (naive::leaf_values(old), naive::leaf_values(new));
+            for (a, b) in a.rows().into_iter().zip(b.rows()) {
+                let largest = if rows { f64::INFINITY } else { a.iter().fold(0.0, |m: f64, v| m.max(v.abs())) };
+                prop_assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= largest / 127.0), "{a} {b}");
+            }
+            prop_assert!(rows || new.leaves.n_bytes() <= old.leaves.n_bytes() + 8 * old.n_leaves());
+        }
+        let change = forest.largest_change(&compact, &control).unwrap();
+        let (a, b) = (forest.predict(&problem.x, &control).unwrap(), compact.predict(&problem.x, &control).unwrap());
+        for (a, b) in a.iter().zip(&b) {
+            prop_assert!((a - b).abs() <= change + 1e-14 * a.abs() + 5e-323);
+        }
+        prop_assert_eq!(&compact.with_precision(Precision::Byte, &control).unwrap(), &compact);
+        let bytes = compact.to_bytes().unwrap();
+        let loaded = Forest::from_bytes(&bytes).unwrap();
+        prop_assert_eq!(&loaded, &compact);
+        prop_assert_eq!(loaded.to_bytes().unwrap(), bytes);
+        prop_assert_eq!(results(&compact, seed, 1), results(&loaded, seed, 2));
+        // Beside trees of other forms, whose numbers are floats.
+        let merged = Forest::merge(&[&compact, &forest]).unwrap();
+        prop_assert_eq!(&Forest::from_bytes(&merged.to_bytes().unwrap()).unwrap(), &merged);
+    }
+
+    #[test]
     fn top_k_keeps_the_largest_and_the_first_of_equals(seed in 0u64..100_000, k in 1usize..8) {
         let problem = Problem::new(seed, 1.0);
         let forest = problem.fit();

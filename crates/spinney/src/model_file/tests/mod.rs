@@ -90,9 +90,10 @@ fn compact_files() -> impl Iterator<Item = Vec<u8>> {
         let rows = problem.with_rows(&grown).unwrap();
         let narrow = [&grown, &rows].map(|forest| forest.with_precision(Precision::Half, &control).unwrap());
         let single = grown.with_precision(Precision::Single, &control).unwrap();
-        let merged = Forest::merge(&[&narrow[0], &narrow[1], &grown]).unwrap();
+        let bytes = grown.with_precision(Precision::Byte, &control).unwrap_or_else(|_| narrow[0].clone());
+        let merged = Forest::merge(&[&narrow[0], &narrow[1], &grown, &bytes]).unwrap();
         let [narrow, narrow_rows] = narrow;
-        [narrow, narrow_rows, single, rows, merged].map(|forest| forest.to_bytes().unwrap())
+        [narrow, narrow_rows, single, rows, merged, bytes].map(|forest| forest.to_bytes().unwrap())
     })
 }
 

@@ -70,6 +70,8 @@ pub(crate) enum Amounts {
     U8(Vec<u8>),
     U16(Vec<u16>),
     U32(Vec<u32>),
+    /// Of tables whose leaves have a scale each.
+    I8(Vec<i8>),
     F16(Vec<Half>),
     F32(Vec<f32>),
     F64(Vec<f64>),
@@ -87,6 +89,7 @@ impl Amounts {
                 Amounts::U8(v) => Amounts::U16(widened(v)?),
                 Amounts::U16(v) => Amounts::U32(widened(v)?),
                 Amounts::U32(v) => Amounts::F64(widened(v)?),
+                Amounts::I8(v) => Amounts::F64(widened(v)?),
                 Amounts::F16(v) => Amounts::F64(widened(v)?),
                 Amounts::F32(v) => Amounts::F64(widened(v)?),
             };
@@ -98,6 +101,7 @@ impl Amounts {
             Amounts::U8(v) => Amounts::U8(try_copied(WHAT, v)?),
             Amounts::U16(v) => Amounts::U16(try_copied(WHAT, v)?),
             Amounts::U32(v) => Amounts::U32(try_copied(WHAT, v)?),
+            Amounts::I8(v) => Amounts::I8(try_copied(WHAT, v)?),
             Amounts::F16(v) => Amounts::F16(try_copied(WHAT, v)?),
             Amounts::F32(v) => Amounts::F32(try_copied(WHAT, v)?),
             Amounts::F64(v) => Amounts::F64(try_copied(WHAT, v)?),
@@ -109,6 +113,8 @@ impl Amounts {
     pub(super) fn push_rounded(&mut self, value: f64) -> Result<()> {
         loop {
             *self = match self {
+                // Whole, of magnitudes up to 127.
+                Amounts::I8(v) => return try_push(WHAT, v, value as i8),
                 Amounts::F16(v) => return try_push(WHAT, v, Half::nearest(f64::from(Half::nearest(value)) + 0.0)),
                 Amounts::F32(v) => return try_push(WHAT, v, value as f32 + 0.0),
                 Amounts::F64(v) => return try_push(WHAT, v, value),
@@ -124,6 +130,7 @@ impl Amounts {
             Amounts::U8(v) => v[i].into(),
             Amounts::U16(v) => v[i].into(),
             Amounts::U32(v) => v[i].into(),
+            Amounts::I8(v) => v[i].into(),
             Amounts::F16(v) => v[i].into(),
             Amounts::F32(v) => v[i].into(),
             Amounts::F64(v) => v[i],
@@ -135,6 +142,7 @@ impl Amounts {
             Amounts::U8(v) => v.len(),
             Amounts::U16(v) => v.len(),
             Amounts::U32(v) => v.len(),
+            Amounts::I8(v) => v.len(),
             Amounts::F16(v) => v.len(),
             Amounts::F32(v) => v.len(),
             Amounts::F64(v) => v.len(),
@@ -146,6 +154,7 @@ impl Amounts {
             Amounts::U8(_) => 1,
             Amounts::U16(_) => 2,
             Amounts::U32(_) => 4,
+            Amounts::I8(_) => 1,
             Amounts::F16(_) => 2,
             Amounts::F32(_) => 4,
             Amounts::F64(_) => 8,
@@ -165,6 +174,7 @@ impl Amounts {
             Amounts::U8(v) => Amounts::U8(spread(v, len, place)?),
             Amounts::U16(v) => Amounts::U16(spread(v, len, place)?),
             Amounts::U32(v) => Amounts::U32(spread(v, len, place)?),
+            Amounts::I8(v) => Amounts::I8(spread(v, len, place)?),
             Amounts::F16(v) => Amounts::F16(spread(v, len, place)?),
             Amounts::F32(v) => Amounts::F32(spread(v, len, place)?),
             Amounts::F64(v) => Amounts::F64(spread(v, len, place)?),
@@ -176,6 +186,7 @@ impl Amounts {
             Amounts::U8(v) => v.shrink_to_fit(),
             Amounts::U16(v) => v.shrink_to_fit(),
             Amounts::U32(v) => v.shrink_to_fit(),
+            Amounts::I8(v) => v.shrink_to_fit(),
             Amounts::F16(v) => v.shrink_to_fit(),
             Amounts::F32(v) => v.shrink_to_fit(),
             Amounts::F64(v) => v.shrink_to_fit(),

@@ -12,6 +12,9 @@ use crate::exact::exponent_above;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Precision {
+    /// Whole numbers of 8 bits, −127 to 127, times a power of two for each leaf. A number changes by at most 1/127 of the
+    /// largest magnitude in its leaf. For numbers alone, not for frequencies.
+    Byte,
     /// float16. A number changes by at most 2⁻¹¹ of the largest magnitude of its column in its tree.
     Half,
     /// float32. A number changes by at most 2⁻²⁴ of the largest magnitude of its column in its tree.
@@ -21,22 +24,32 @@ pub enum Precision {
 impl Precision {
     pub(crate) fn n_bytes(self) -> usize {
         match self {
+            Precision::Byte => 1,
             Precision::Half => 2,
             Precision::Single => 4,
         }
     }
 
+    /// The floats of that precision, or the next ones.
+    pub(crate) fn of_floats(self) -> Precision {
+        match self {
+            Precision::Byte | Precision::Half => Precision::Half,
+            Precision::Single => Precision::Single,
+        }
+    }
+
     fn amounts(self) -> Amounts {
         match self {
+            Precision::Byte => Amounts::I8(Vec::new()),
             Precision::Half => Amounts::F16(Vec::new()),
             Precision::Single => Amounts::F32(Vec::new()),
         }
     }
 
-    /// Magnitudes of which the bound above holds as they are: from the least to the largest normal number.
+    /// Magnitudes of which the bound above holds as they are: from the least to the largest normal number of floats.
     fn reach(self) -> (f64, f64) {
         match self {
-            Precision::Half => (Half::LEAST_NORMAL, Half::LARGEST),
+            Precision::Byte | Precision::Half => (Half::LEAST_NORMAL, Half::LARGEST),
             Precision::Single => (f32::MIN_POSITIVE.into(), f32::MAX.into()),
         }
     }
@@ -47,10 +60,10 @@ impl Precision {
         largest == 0.0 || (reach.0..=reach.1).contains(&largest)
     }
 
-    /// `value` to the type and back; it must not be beyond the largest of the type.
+    /// `value` to the type of floats and back; it must not be beyond the largest of the type.
     pub(crate) fn nearest(self, value: f64) -> f64 {
         match self {
-            Precision::Half => Half::nearest(value).into(),
+            Precision::Byte | Precision::Half => Half::nearest(value).into(),
             Precision::Single => f64::from(value as f32),
         }
     }
@@ -81,6 +94,9 @@ impl LeafTable {
         if self.has_rows() || self.amounts.item_bytes() <= to.n_bytes() {
             return self.try_clone();
         }
+        if to == Precision::Byte {
+            return self.in_bytes();
+        }
         let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
         for (column, value) in (0..self.n_leaves).flat_map(|leaf| self.value(leaf)) {
             largest[column as usize] = largest[column as usize].max(value.abs());
@@ -88,6 +104,50 @@ impl LeafTable {
         let Some(scales) = to.scales(largest) else { return self.try_clone() };
         let mut builder = LeafTableBuilder::of_floats(self.width, to.amounts(), scales);
         (0..self.n_leaves).try_for_each(|leaf| builder.push_rounded(self.value(leaf)))?;
+        builder.finish()
+    }
+
+    /// Numbers as whole ones of 8 bits, times a power of two for each leaf; frequencies, and numbers that are far too small,
+    /// as they are.
+    fn in_bytes(&self) -> Result<LeafTable> {
+        if self.totals.is_some() {
+            return self.try_clone();
+        }
+        let mut builder = LeafTableBuilder::of_floats(self.width, Precision::Byte.amounts(), None);
+        for leaf in 0..self.n_leaves {
+            let largest = self.value(leaf).fold(0.0, |largest: f64, (_, value)| largest.max(value.abs()));
+            // 2⁷ above it has one bit too many where rounding may carry: then the next power.
+            let mut exponent = if largest == 0.0 { 0 } else { exponent_above(largest) - 7 };
+            if exponent < -1021 {
+                return self.try_clone();
+            }
+            if (largest / 2f64.powi(exponent)).round_ties_even() > f64::from(i8::MAX) {
+                exponent += 1;
+            }
+            let scale = 2f64.powi(exponent);
+            let codes = self.value(leaf).map(|(column, value)| (column, (value / scale).round_ties_even()));
+            builder.push_rounded(codes.filter(|(_, code)| *code != 0.0))?;
+            try_push(WHAT, &mut builder.leaf_scales, scale)?;
+        }
+        builder.finish()
+    }
+
+    /// The table without numbers of magnitudes up to `floor`; frequencies, and leaves that are rows, are unchanged.
+    pub(crate) fn without_small(&self, floor: f64) -> Result<LeafTable> {
+        if self.has_rows() || self.totals.is_some() || self.leaf_scales.is_some() {
+            return self.try_clone();
+        }
+        let scales = self.scales.as_deref().map(|scales| try_copied(WHAT, scales)).transpose()?;
+        let amounts = match &self.amounts {
+            Amounts::F16(_) => Amounts::F16(Vec::new()),
+            Amounts::F32(_) => Amounts::F32(Vec::new()),
+            Amounts::F64(_) | Amounts::I8(_) | Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) => {
+                Amounts::F64(Vec::new())
+            }
+        };
+        let mut builder = LeafTableBuilder::of_floats(self.width, amounts, scales);
+        let is_kept = |cell: &(u32, f64)| cell.1.abs() > floor;
+        (0..self.n_leaves).try_for_each(|leaf| builder.push_rounded(self.value(leaf).filter(is_kept)))?;
         builder.finish()
     }
 
@@ -99,7 +159,7 @@ impl LeafTable {
             _ if counts => LeafTableBuilder::new(self.width),
             Amounts::F16(_) => LeafTableBuilder::of_floats(self.width, Amounts::F16(Vec::new()), scales()?),
             Amounts::F32(_) => LeafTableBuilder::of_floats(self.width, Amounts::F32(Vec::new()), scales()?),
-            Amounts::F64(_) | Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) => {
+            Amounts::F64(_) | Amounts::I8(_) | Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) => {
                 LeafTableBuilder::of_floats(self.width, Amounts::F64(Vec::new()), None)
             }
         };
@@ -142,7 +202,7 @@ impl LeafTable {
         };
         let width = stored.width;
         let layout = Layout::Rows { ptr, ids, stored };
-        Ok(LeafTable { n_leaves, width, layout, amounts: units, totals, scales: None })
+        Ok(LeafTable { n_leaves, width, layout, amounts: units, totals, scales: None, leaf_scales: None })
     }
 
     /// The same leaves, of `other` rows of y. No change for a table without rows.
@@ -162,6 +222,7 @@ impl LeafTable {
 impl StoredRows {
     /// Numbers with fewer bits; slots as they are.
     pub(crate) fn narrowed(&self, to: Precision) -> Result<StoredRows> {
+        let to = to.of_floats();
         let StoredValues::Numbers { values, scales: None } = &self.values else { return self.try_clone() };
         let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
         let columns = || (0..self.n_rows).flat_map(|_| 0..self.width).enumerate();
