@@ -36,9 +36,9 @@ LOSSES = [
     (CLASSIFIER, {"loss": "squared_error"}),
 ]
 OUTPUTS = ["single", "binary", "several", "labels"]
-# Scores of numbers are float64 on both sides, added in the same order; sums over rows are in another. Scores of labels and
-# classes are float32 in the engine, rounded at each of a dozen rounds to 6e-8 of themselves, and its exponentials are
-# good to 1.2e-7.
+# Scores of numbers are float64 on both sides; sums over rows are in another order. Scores of labels and classes are
+# float32 in the engine, rounded at each of a dozen rounds to 6e-8 of themselves, and its exponentials are good to
+# 1.2e-7.
 TOLERANCE = {REGRESSOR: 1e-10, CLASSIFIER: 1e-5}
 
 
