@@ -1,19 +1,23 @@
-"""Sets of rows that a fit of boosting only watches: `eval_sets` and `eval_results_`."""
+"""Sets of rows that a fit of boosting only watches: `eval_sets`, `eval_results_`, and the picture of the curves."""
 
 from __future__ import annotations
 
 import pickle
+import sys
 import warnings
 
+import matplotlib.pyplot
 import numpy as np
 import pytest
 import spinney
 from conftest import BOOSTING, check_refused, make, make_data, model_bytes
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, log_loss, mean_tweedie_deviance, r2_score
 from sklearn.tree import DecisionTreeRegressor
+from spinney.inspection import BoostingCurveDisplay
 
 CLASSIFIER, REGRESSOR = BOOSTING
 STRATEGIES = [
@@ -388,3 +392,99 @@ def test_given_scores_and_sets_that_have_none_do_not_go_together():
     message = r"^base_margin is given, and eval_sets is too.*accepted: one of them, or init="
     check_refused(make(REGRESSOR).fit(X, y), ValueError, message, X, y, base_margin=y, eval_sets=[(X, y)])
     assert hasattr(make(REGRESSOR).fit(X, y, base_margin=y, eval_sets=[]), "n_estimators_")
+
+
+# The picture
+
+
+@pytest.fixture
+def agg():
+    matplotlib.use("Agg")
+    yield
+    matplotlib.pyplot.close("all")
+
+
+def texts(display):
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+def test_the_picture_of_losses(agg):
+    X, y = make_data(CLASSIFIER, n=200, seed=1)
+    params = {"n_estimators": 100, "n_iter_no_change": 4, "tol": 0.0, "scoring": "accuracy"}
+    model = make(CLASSIFIER, **params).fit(X[:150], y[:150], eval_sets={"test": (X[150:], y[150:])})
+    n, n_rounds = model.n_estimators_, len(model.train_score_)
+    assert 1 < n < n_rounds
+    display = BoostingCurveDisplay.from_estimator(model)
+    expected = {"training": model.train_score_, "validation": model.validation_score_}
+    assert set(display.lines_) == {*expected, "kept"}
+    for key, values in expected.items():
+        np.testing.assert_array_equal(display.lines_[key].get_ydata(), values)
+        np.testing.assert_array_equal(display.lines_[key].get_xdata(), np.arange(1, n_rounds + 1))
+    np.testing.assert_array_equal(display.eval_lines_["test"].get_ydata(), model.eval_results_["test"]["loss"])
+    np.testing.assert_array_equal(display.eval_lines_["test"].get_xdata(), np.arange(1, n + 1))
+    assert list(display.lines_["kept"].get_xdata()) == [n, n]
+    assert texts(display) == ["training", "validation", "test", f"{n} rounds kept"]
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("round", "loss (log_loss)")
+    assert display.figure_ is display.ax_.figure
+
+    scores = BoostingCurveDisplay.from_estimator(model, which="score")
+    assert set(scores.lines_) == {"validation", "kept"}
+    np.testing.assert_array_equal(scores.lines_["validation"].get_ydata(), model.validation_metric_)
+    np.testing.assert_array_equal(scores.eval_lines_["test"].get_ydata(), model.eval_results_["test"]["score"])
+    assert scores.ax_.get_ylabel() == "score (accuracy)"
+    assert scores.ax_ is not display.ax_
+
+
+def test_several_models_are_told_apart_on_the_same_axes(agg):
+    X, y = make_data(REGRESSOR)
+    _, ax = matplotlib.pyplot.subplots()
+    for n, name in ((1, "short"), (4, "long")):
+        model = make(REGRESSOR, n_estimators=n).fit(X, y, eval_sets=[(X, y)])
+        display = BoostingCurveDisplay.from_estimator(model, ax=ax, name=name)
+        assert display.ax_ is ax
+    assert texts(display) == [
+        "short, training",
+        "short, eval_0",
+        "short, 1 round kept",
+        "long, training",
+        "long, eval_0",
+        "long, 4 rounds kept",
+    ]
+    colours = [line.get_color() for line in ax.get_lines() if "kept" not in line.get_label()]
+    assert len(set(colours)) == 4
+    # Curves alone, of whatever.
+    display = BoostingCurveDisplay({"training": np.arange(3.0)}).plot(ax=ax)
+    assert set(display.lines_) == {"training"}
+    assert display.eval_lines_ == {}
+    assert display.ax_.get_ylabel() == "loss"
+
+
+def test_weak_models_of_others_have_a_picture(agg):
+    X, y = make_data(REGRESSOR)
+    model = make(REGRESSOR, estimator=Ridge(), relabel_leaves=False).fit(X, y)
+    display = BoostingCurveDisplay.from_estimator(model)
+    np.testing.assert_array_equal(display.lines_["training"].get_ydata(), model.train_score_)
+
+
+def test_the_picture_wants_a_fitted_boosting_its_scores_and_matplotlib(agg, monkeypatch):
+    draw = BoostingCurveDisplay.from_estimator
+    with pytest.raises(NotFittedError):
+        draw(make(REGRESSOR))
+    X, y = make_data(REGRESSOR)
+    with pytest.raises(TypeError, match=r"^estimator is a RandomForestRegressor, accepted: a boosting of spinney$"):
+        draw(make("RandomForestRegressor").fit(X, y))
+    with pytest.raises(TypeError, match=r"^estimator is the class GradientBoostingRegressor, accepted"):
+        draw(spinney.GradientBoostingRegressor)
+    model = make(REGRESSOR).fit(X, y, eval_sets=[(X, y)])
+    for which in ("metric", None, ["loss"]):
+        with pytest.raises(ValueError, match=r"^which is .*, accepted: 'loss' and 'score'$"):
+            draw(model, which=which)
+    with pytest.raises(ValueError, match=r"^which is 'score', but the .* fitted without scoring; accepted: 'loss'$"):
+        draw(model, which="score")
+    assert not matplotlib.pyplot.get_fignums()
+    display = draw(model)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"^BoostingCurveDisplay.from_estimator requires matplotlib"):
+        draw(model)
+    with pytest.raises(ImportError, match=r"^BoostingCurveDisplay.plot requires matplotlib"):
+        display.plot()

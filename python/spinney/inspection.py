@@ -14,12 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney
 from spinney._base import BaseModel
+from spinney._curve_display import BoostingCurveDisplay
 from spinney._path_display import CompressionPathDisplay
 from spinney._validation import Float, is_sparse
 from spinney.boosting import BaseBoosting
 from spinney.tree import DecisionTreeRegressor
 
-__all__ = ["CompressionPathDisplay", "export_rules", "feature_importances", "partial_dependence"]
+__all__ = [
+    "BoostingCurveDisplay",
+    "CompressionPathDisplay",
+    "export_rules",
+    "feature_importances",
+    "partial_dependence",
+]
 
 
 @overload
