@@ -64,3 +64,96 @@ def test_columns_of_classes_are_those_of_y(name):
     model = make(name).fit(X, np.column_stack([y, y]))
     if model._kind in ("tree", "forest"):
         np.testing.assert_allclose(feature_importances(model, [np.int64(0)]), feature_importances(model, "all"))
+
+
+# Numbers of splits
+
+
+def splits_of(tree):
+    """Features of the splits of a tree, one by one from its root."""
+    found, nodes = [], [0]
+    while nodes:
+        node = nodes.pop()
+        if tree.children_left[node] != -1:
+            found.append(tree.feature[node])
+            nodes += [tree.children_left[node], tree.children_right[node]]
+    return found
+
+
+def trees_of(model):
+    return [model.tree_] if model._kind == "tree" else [member.tree_ for member in model.estimators_]
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [(name, {}) for name in ALL + COMPRESSED]
+    + [
+        (name, {"n_estimators": 4, **params})
+        for name in BOOSTING
+        for params in (
+            {"output_strategy": "single_target"},
+            {"output_strategy": "joint"},
+            {"relabel_leaves": False},
+        )
+    ],
+)
+def test_counts_are_those_of_a_walk_over_all_trees(name, params):
+    X, y = make_data(name, outputs="several" if name in BOOSTING else "single")
+    # A feature on which there is no split, the last, is counted too.
+    X = np.column_stack([X, np.zeros(len(X))])
+    model = make(name, **params).fit(X, y)
+    expected = [0] * X.shape[1]
+    for tree in trees_of(model):
+        for feature in splits_of(tree):
+            expected[feature] += 1
+    found = feature_importances(model, kind="count")
+    assert found.dtype == np.int64
+    assert found.tolist() == expected
+    assert found.sum() > 0
+    assert found[-1] == 0
+
+
+def test_counts_of_trees_without_a_split_are_zero():
+    model = make("RandomForestRegressor").fit(np.zeros((9, 3)), np.arange(9.0))
+    found = feature_importances(model, kind="count")
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, np.zeros(3))
+
+
+def test_counts_differ_from_gains():
+    """Many splits that gain little against one that gains most."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(200) % 2, rng.random(200)])
+    model = make("DecisionTreeRegressor").fit(X, 100 * X[:, 0] + rng.random(200))
+    gains, counts = feature_importances(model), feature_importances(model, kind="count")
+    assert gains.argmax() == 0
+    assert counts.argmax() == 1
+    np.testing.assert_array_equal(feature_importances(model, kind="gain"), gains)
+
+
+@pytest.mark.parametrize("kind", ["weight", "", None, 1, ["gain"]], ids=str)
+def test_other_kinds_are_refused(kind):
+    X, y = make_data("RandomForestRegressor")
+    model = make("RandomForestRegressor").fit(X, y)
+    with pytest.raises(ValueError, match=r"^kind is .*, accepted: 'gain' and 'count'$"):
+        feature_importances(model, kind=kind)
+
+
+@pytest.mark.parametrize("outputs", ["all", [0], []], ids=str)
+@pytest.mark.parametrize("name", ["RandomForestRegressor", *BOOSTING])
+def test_counts_are_of_no_output(name, outputs):
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    with pytest.raises(ValueError, match=r"^outputs is .*but kind='count' counts splits .*accepted: None$"):
+        feature_importances(model, outputs, kind="count")
+
+
+def test_weak_models_and_foreign_objects_have_no_counts():
+    X, y = make_data("GradientBoostingRegressor")
+    model = make("GradientBoostingRegressor", estimator=Ridge(), relabel_leaves=False, n_estimators=2).fit(X, y)
+    with pytest.raises(ValueError, match=r"^model is a GradientBoostingRegressor that with estimator= has"):
+        feature_importances(model, kind="count")
+    with pytest.raises(TypeError, match=r"^model is a Ridge"):
+        feature_importances(Ridge(), kind="count")
+    with pytest.raises(NotFittedError):
+        feature_importances(spinney.RandomForestRegressor(), kind="count")

@@ -189,6 +189,20 @@ def test_they_stop_early_go_on_and_are_copied(data):
     assert_allclose(refitted.predict(X), whole, **NEAR)
 
 
+def test_sets_that_are_watched(data):
+    X, Y = data
+    weights = np.arange(1.0, 101.0)
+    model = spinney.GradientBoostingRegressor(loss=Poisson(), n_estimators=6, random_state=0)
+    held = {"X_val": X[:100], "y_val": Y[:100], "sample_weight_val": weights}
+    model.fit(X, Y, **held, eval_sets={"same": (X[:100], Y[:100], weights)})
+    # Sums in another order.
+    assert_allclose(model.eval_results_["same"]["loss"], model.validation_score_, rtol=1e-12)
+    labels = spinney.GradientBoostingClassifier(loss=Logistic(), n_estimators=6, random_state=0)
+    y = sparse.csr_array((Y > 1).astype(np.int8))
+    labels.fit(X, y, X_val=X[:100], y_val=y[:100], eval_sets=[(X[:100], y[:100])])
+    assert_allclose(labels.eval_results_["eval_0"]["loss"], labels.validation_score_, rtol=1e-12)
+
+
 def test_files_hold_no_code(data, tmp_path):
     model = fit(HalfSquares(), *data)
     with pytest.raises(TypeError, match=r"loss.*HalfSquares.*no code"):

@@ -45,6 +45,7 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
         "max_features_": True,
         "n_estimators_": True,
         "_curves": False,
+        "_eval_curves": False,
         "_init": False,
     },
     "compressed": {
@@ -70,7 +71,7 @@ WITH_LOG_LINK = {"poisson", "gamma", "tweedie"}
 # The parameter that a loss has, in `_SHARED` of its models.
 LOSS_PARAMETERS = {"quantile": "quantile", "huber": "huber_delta", "tweedie": "tweedie_power"}
 _STRATEGIES = {"projected", "joint", "single_target"}
-_OF_TRAINING = {"oob_decision_function_", "oob_prediction_", "path_", "_curves", "_init"}
+_OF_TRAINING = {"oob_decision_function_", "oob_prediction_", "path_", "_curves", "_eval_curves", "_init"}
 _PATH = {"l1_norm": "f", "train_loss": "f", "n_test_nodes": "i", "n_nonzero": "i"}
 _TESTED = {"test_loss_mean": "f", "test_loss_std": "f"}
 
@@ -300,6 +301,21 @@ class _Proof:
         for curve in curves.values():
             is_list = isinstance(curve, np.ndarray) and curve.dtype == np.float64 and curve.ndim == 1
             self.need(is_list and len(curve) >= model.n_stages, "_curves", "has not a number for each round")
+        if "_eval_curves" in self.state:
+            self.eval_curves()
+
+    def eval_curves(self) -> None:
+        curves = self.state["_eval_curves"]
+        is_known = type(curves) is tuple and all(type(curve) is tuple and len(curve) == 3 for curve in curves)
+        self.need(is_known, "_eval_curves", "is no tuple of names, losses and scores")
+        names = [name for name, _, _ in curves]
+        is_named = all(type(name) is str for name in names) and len(set(names)) == len(names)
+        self.need(is_named, "_eval_curves", "has names that are no strings, or one twice")
+        for _, loss, score in curves:
+            for values in (loss,) if score is None else (loss, score):
+                is_list = isinstance(values, np.ndarray) and values.dtype == np.float64
+                is_list = is_list and values.shape == (self.model.n_stages,)
+                self.need(is_list, "_eval_curves", "has not a number for each stage")
 
     def compressed(self) -> None:
         model, state = self.model, self.state

@@ -298,27 +298,27 @@ class Target:
         labels = self.original[rows]
         return labels.indptr, labels.indices, self.n_outputs
 
-    def like(self, y: Any, n_samples: int, name: str) -> Any:
-        """Other rows of y in the engine's form: the same columns, and no classes but these."""
+    def like(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> Any:
+        """Other rows of y, `what` in messages, in the engine's form: the same columns, and no classes but these."""
         if self.kind == "numbers":
-            return self._as_wide(numbers(y, n_samples, name, warn_column=False).engine)
+            return self._as_wide(numbers(y, n_samples, name, warn_column=False).engine, what)
         if self.kind == "labels":
             y = _of_sparse_columns(y)
             y = y if is_sparse(y) else sparse.csr_array(_dense(y, None, n_samples, name, warn_column=False))
-            return _labels(self._as_wide(_sparse_labels(y, n_samples)), LabelFormat(y.dtype, None)).engine
+            return _labels(self._as_wide(_sparse_labels(y, n_samples), what), LabelFormat(y.dtype, None)).engine
         if is_sparse(y):
-            raise TypeError("y_val is sparse, but y holds classes: pass y_val.toarray()")
-        y = self._as_wide(_dense(y, None, n_samples, name, warn_column=False))
+            raise TypeError(f"{what} is sparse, but y holds classes: convert it with toarray()")
+        y = self._as_wide(_dense(y, None, n_samples, name, warn_column=False), what)
         codes = np.zeros(y.shape, dtype=np.uint32)
         for j, found in enumerate(self.classes):
             if not (known := np.isin(y[:, j], found)).all():
-                raise ValueError(f"y_val has the class {y[~known, j][:1].tolist()[0]!r}, which y has not")
+                raise ValueError(f"{what} has the class {y[~known, j][:1].tolist()[0]!r}, which y has not")
             codes[:, j] = np.searchsorted(found, y[:, j])
         return codes, self.engine[1]
 
-    def _as_wide(self, y: Any) -> Any:
+    def _as_wide(self, y: Any, what: str) -> Any:
         if y.shape[1] != self.n_outputs:
-            raise ValueError(f"y_val has {y.shape[1]} columns, expected {self.n_outputs}: those of y")
+            raise ValueError(f"{what} has {y.shape[1]} columns, expected {self.n_outputs}: those of y")
         return y
 
 

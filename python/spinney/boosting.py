@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from inspect import isclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +19,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from spinney import _memory, _projection, _rounds, _spinney, _validation
+from spinney import _eval_sets, _memory, _projection, _rounds, _spinney, _validation
 from spinney._arrays import Tree
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -31,6 +32,7 @@ from spinney._base import (
     n_drawn_features,
     n_positive,
 )
+from spinney._eval_sets import EvalSet
 from spinney._projection import Growth, derived_seed
 from spinney._proof import CUSTOM, LOSS_PARAMETERS, WITH_LOG_LINK
 from spinney._validation import MOST, Float, Matrix, Number, Target, draw_seed
@@ -115,6 +117,8 @@ class BaseBoosting(BaseEnsemble):
     _shared: dict[str, Any]
     # Losses after each round, also of those that were not kept, and what `scoring` says of them.
     _curves: dict[str, Float]
+    # Of each set that was watched its name, and losses and scores after each stage that was kept.
+    _eval_curves: tuple[tuple[str, Float, Float | None], ...]
     # The fitted model that stages start from.
     _init: Any = None
 
@@ -140,6 +144,7 @@ class BaseBoosting(BaseEnsemble):
         sample_weight_val: Any = None,
         base_margin: Any = None,
         base_margin_val: Any = None,
+        eval_sets: Any = None,
     ) -> Any:
         """Grow the stages.
 
@@ -172,6 +177,11 @@ class BaseBoosting(BaseEnsemble):
             model: predictions want those of their rows.
         base_margin_val : as base_margin, default=None
             The same of the rows of `X_val`; needed with them.
+        eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
+            Other rows to watch, as many sets as wanted: after every stage the loss on each is in `eval_results_`, and
+            with `scoring` the score. They never stop the fit and have no part in the model. Sets of a list are called
+            "eval_0", "eval_1" and so on, those of a dict by its names, which are strings. X, y and weights are as
+            `X_val`, `y_val` and `sample_weight_val`. Not with `base_margin`.
 
         Returns
         -------
@@ -195,12 +205,25 @@ class BaseBoosting(BaseEnsemble):
         A stage costs the growth of its trees, O(n_features · n_samples) for each level with `max_bins`, on as many
         columns as the strategy has; and a sweep over the scores, O(n_samples · n_outputs). Memory: a few tables of
         (n_samples, n_outputs) float32 (float64 for numbers).
+
+        Each of `eval_sets` costs what `staged_decision_function` does: once all stages are grown its rows walk down all
+        trees, and after each stage the loss is a pass over the scores, O(n_rows · n_columns). Memory: of all sets X,
+        copied where the X of a fit would be; of one at a time a few tables of (n_rows, n_columns) float64.
         """
         with fitted_at_once(self) as new:
-            new._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val), (base_margin, base_margin_val))
+            margins = (base_margin, base_margin_val)
+            new._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val), margins, eval_sets)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, given: tuple[Any, Any, Any], margins: tuple[Any, Any]) -> None:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        given: tuple[Any, Any, Any],
+        margins: tuple[Any, Any],
+        eval_sets: Any,
+    ) -> None:
         self._check_parameters()
         callbacks = _rounds.check_callbacks(self.callbacks)
         y_given = y
@@ -221,8 +244,15 @@ class BaseBoosting(BaseEnsemble):
             n_grown = grown.n_stages
             self._check_warm_start(before, shared, n_grown)
         self._shared = shared
+        watched = _eval_sets.checked(self, eval_sets, target)
+        if watched and margins[0] is not None:
+            raise ValueError(
+                "base_margin is given, and eval_sets is too: the scores that rows of eval_sets start from are not "
+                "known; accepted: one of them, or init= in place of base_margin"
+            )
         if n_grown == self.n_estimators:
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new stages.", stacklevel=4)
+            self._watch(watched)
             return
         self.__dict__.pop("_init", None)
         init = before.get("_init") if grown is not None else self._fitted_init(X, y_given, weights)
@@ -235,17 +265,20 @@ class BaseBoosting(BaseEnsemble):
         _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
         scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
         if scorer is not None and validation is None:
-            raise ValueError(
-                f"scoring is {self.scoring!r}, but there are no rows to score: pass X_val and y_val, or "
-                "early_stopping=True, which holds out validation_fraction of the rows"
-            )
+            if not watched:
+                raise ValueError(
+                    f"scoring is {self.scoring!r}, but there are no rows to score: pass X_val and y_val, or "
+                    "early_stopping=True, which holds out validation_fraction of the rows, or eval_sets"
+                )
+            scorer = None  # of those that are watched alone
         if scorer is not None:
             config["n_iter_no_change"] = None
         name, n_rounds = type(self).__name__, int(self.n_estimators)
         with _rounds.bar_or_lines(name, n_rounds, n_grown, self.verbose, scoring) as (progress, lines):
             rounds = _rounds.Rounds(n_rounds, n_grown, callbacks=callbacks, lines=lines)
             if scorer is not None:
-                rounds.score = self._score_of_stage(scorer, scoring, validation, y_held)
+                assert validation is not None
+                rounds.score = self._score_of_stage(scorer, scoring, validation[0], validation[2], y_held)
                 rounds.patience, rounds.tol = self._patience(), float(self.tol)
             if self.estimator is None:
                 is_watched = bool(callbacks or lines or scorer or self._patience())
@@ -274,6 +307,22 @@ class BaseBoosting(BaseEnsemble):
                 model = model.truncated(rounds.n_best)
         self._model = model
         self.n_estimators_ = model.n_stages
+        self._watch(watched)
+
+    def _watch(self, watched: list[EvalSet]) -> None:
+        """Measures the stages on the sets; what was measured at a fit before is gone."""
+        self.__dict__.pop("_eval_curves", None)
+        if not watched:
+            return
+        scorer, name = (None, "") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
+        without_stages = self._model.truncated(0)
+        curves = []
+        for rows in watched:
+            score = None
+            if scorer is not None:
+                score = partial(self._score_of_stage(scorer, name, rows.X, rows.weights, rows.y), without_stages)
+            curves.append(rows.curve(self._staged_of(rows.X), score))
+        self._eval_curves = tuple(curves)
 
     def _strategy(self, n_columns: int) -> str:
         """What "auto" stands for."""
@@ -304,16 +353,15 @@ class BaseBoosting(BaseEnsemble):
         }
 
     def _score_of_stage(
-        self, scorer: Any, name: str, validation: Any, y_held: Any
+        self, scorer: Any, name: str, X: Matrix, weights: Float | None, y: Any
     ) -> Callable[[_spinney.Boosted, Float], float]:
         """What a scorer says of the scores of the rows held out: it gets a model that has no others to predict."""
         held: Any = self._twin()
-        X, weights = validation[0], validation[2]
 
         def score(model: _spinney.Boosted, scores: Float) -> float:
             held.__dict__.update(_model=model, _weak=None, n_estimators_=0, _scores_at_stage=scores)
             extra = {} if weights is None else {"sample_weight": weights}
-            return _rounds.checked_score(scorer(held, X, y_held, **extra), name)
+            return _rounds.checked_score(scorer(held, X, y, **extra), name)
 
         return score
 
@@ -647,7 +695,10 @@ class BaseBoosting(BaseEnsemble):
 
     def _staged(self, X: Any) -> Iterator[Float]:
         """Raw scores after each stage, each time an array of its own."""
-        X = self._check_predict(X)
+        return self._staged_of(self._check_predict(X))
+
+    def _staged_of(self, X: Matrix) -> Iterator[Float]:
+        """The same, of X that was checked."""
         X = X.tocsr() if _validation.is_sparse(X) and self._weak is None else X
         margins = self._start_margins(X, None, "base_margin")
         staged = self._staged_weak(X) if self._weak is not None else self._model.staged_scores(X, self._n_threads())
@@ -700,6 +751,26 @@ class BaseBoosting(BaseEnsemble):
             raise AttributeError(f"{type(self).__name__} was fitted without scoring: no validation_metric_")
         return self._curves["score"].copy()
 
+    @property
+    def eval_results_(self) -> dict[str, dict[str, Float]]:
+        """What was measured on each of `eval_sets` after each round that was kept. Not there without them.
+
+        A dict, in the order of the sets, of the name of a set and a dict of two arrays of (n_estimators_,) float64,
+        copies. "loss": the loss that the fit minimises, the weighted mean over the rows of the set divided by the
+        number of columns of scores, as in `validation_score_`. "score": what `scoring` says, where it is given.
+
+        After an early stop the rounds that were not kept are not there. After `warm_start` there are the rounds of all
+        fits, on the sets of the last one. A `truncated` model has its own rounds, and what `refit_leaves` returns has
+        no results.
+        """
+        self._fitted("eval_results_")
+        if "_eval_curves" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} was fitted without eval_sets: no eval_results_")
+        return {
+            name: {"loss": loss.copy()} | ({} if score is None else {"score": score.copy()})
+            for name, loss, score in self._eval_curves
+        }
+
     def _curve(self, name: str, kept: Float) -> Float:
         """The losses of all rounds, of which those that were kept are the first."""
         whole: Float | None = self.__dict__.get("_curves", {}).get(name)
@@ -721,6 +792,11 @@ class BaseBoosting(BaseEnsemble):
         fitted = self._twin()
         n_stages = fitted._check_stages(n_stages, least=1)
         fitted.__dict__.pop("_curves", None)
+        if "_eval_curves" in fitted.__dict__:
+            fitted._eval_curves = tuple(
+                (name, loss[:n_stages].copy(), None if score is None else score[:n_stages].copy())
+                for name, loss, score in fitted._eval_curves
+            )
         fitted._model = fitted._model.truncated(n_stages)
         fitted._weak = None if fitted._weak is None else fitted._weak[:n_stages]
         fitted.n_estimators_ = n_stages
@@ -759,6 +835,7 @@ class BaseBoosting(BaseEnsemble):
         config = fitted._refit_config()
         fitted._model = _spinney.refit_leaves(fitted._model, X, engine, weights, config, fitted._n_threads(), margins)
         fitted.__dict__.pop("_curves", None)
+        fitted.__dict__.pop("_eval_curves", None)
         return fitted
 
     def _refit_config(self) -> _BoostConfig:
@@ -997,6 +1074,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Loss on the training rows after each stage.
     validation_score_ : ndarray of shape (n_estimators_,)
         Loss on the rows held out or given, when there are any.
+    eval_results_ : dict of str and dict
+        Of each of the `eval_sets` of `fit`, when there are any, the "loss" and with `scoring` the "score" after each
+        stage that was kept, each of shape (n_estimators_,).
     feature_importances_ : ndarray of shape (n_features_in_,)
     max_features_, n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
@@ -1292,6 +1372,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Loss on the training rows after each stage.
     validation_score_ : ndarray of shape (n_estimators_,)
         Loss on the rows held out or given, when there are any.
+    eval_results_ : dict of str and dict
+        Of each of the `eval_sets` of `fit`, when there are any, the "loss" and with `scoring` the "score" after each
+        stage that was kept, each of shape (n_estimators_,).
     classes_ : ndarray, or list of ndarray
         Classes in rising order; for several outputs one array for each. For labels, their
         numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).

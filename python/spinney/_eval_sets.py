@@ -1,0 +1,116 @@
+"""Rows that a fit of boosting only watches: checks of what came, and the curves of a fitted model on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spinney import _losses, _validation
+from spinney._losses import Cells
+from spinney._proof import CUSTOM
+from spinney._validation import Float, Matrix, Target
+
+_ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples by name"
+
+
+@dataclass(frozen=True)
+class EvalSet:
+    """One set, checked: the rows of positive weight."""
+
+    name: str
+    # How messages call it.
+    what: str
+    X: Matrix
+    # y as it came.
+    y: Any
+    weights: Float | None
+    # The loss of each row of raw scores.
+    losses: Callable[[Float], Float]
+
+    def curve(self, staged: Iterator[Float], score: Callable[[Float], float] | None) -> tuple[str, Float, Float | None]:
+        """The name, and loss and score of the raw scores of each stage."""
+        losses, scores = [], []
+        for raw in staged:
+            losses.append(_losses.weighted_mean(self.losses(raw), self.weights, raw.shape[1]))
+            if score is not None:
+                try:
+                    scores.append(score(raw))
+                except ValueError as error:
+                    raise ValueError(f"{self.what}: {error}") from error
+        return self.name, np.array(losses), None if score is None else np.array(scores)
+
+
+def named(eval_sets: Any) -> list[tuple[str, str, Any]]:
+    """Of each set its name, what messages call it, and what came."""
+    if eval_sets is None:
+        return []
+    if isinstance(eval_sets, dict):
+        for name in eval_sets:
+            if not isinstance(name, str):
+                raise TypeError(f"eval_sets has the name {name!r}, accepted: strings")
+        # A plain string: one of numpy's would be another type in model files.
+        return [(str(name), f"eval_sets[{str(name)!r}]", given) for name, given in eval_sets.items()]
+    if not isinstance(eval_sets, list):
+        hint = ": put it into a list" if isinstance(eval_sets, tuple) else ""
+        raise TypeError(f"eval_sets is a {type(eval_sets).__name__}, accepted: {_ACCEPTED}{hint}")
+    return [(f"eval_{i}", f"eval_sets[{i}]", given) for i, given in enumerate(eval_sets)]
+
+
+def checked(estimator: Any, eval_sets: Any, target: Target) -> list[EvalSet]:
+    """The sets for a model of `target`; every fault names the set."""
+    found = []
+    for name, what, given in named(eval_sets):
+        if not isinstance(given, tuple | list):
+            raise TypeError(f"{what} is a {type(given).__name__}, accepted: (X, y) or (X, y, sample_weight)")
+        if len(given) not in (2, 3):
+            raise ValueError(f"{what} has {len(given)} parts, accepted: (X, y) or (X, y, sample_weight)")
+        try:
+            found.append(_checked(estimator, name, what, *given, target=target))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{what}: {error}") from error
+    return found
+
+
+def _checked(
+    estimator: Any, name: str, what: str, X: Any, y: Any, sample_weight: Any = None, *, target: Target
+) -> EvalSet:
+    X = estimator._check_X(X, reset=False, fitting=True)
+    weights = _validation.check_weights(sample_weight, X.shape[0])
+    X, y, weights = _validation.without_absent(X, y, weights)
+    engine = target.like(y, X.shape[0], type(estimator).__name__, what="its y")
+    X = X.tocsr() if _validation.is_sparse(X) and estimator.estimator is None else X
+    return EvalSet(name, what, X, y, weights, _row_losses(estimator, target, engine))
+
+
+def _row_losses(estimator: Any, target: Target, engine: Any) -> Callable[[Float], Float]:
+    """The loss of each row of raw scores, of y in the engine's form."""
+    name = estimator._shared["loss"]
+    loss = _losses.of_object(estimator.loss) if name == CUSTOM else _losses.LOSSES[name]
+    parameter = next(iter(estimator._loss_parameter().values()), None)
+    if target.kind == "numbers":
+        if (refused := loss.refused(engine)) is not None:
+            raise ValueError(f"its y is {refused[0]:g} with loss={name!r}, accepted: {refused[1]}")
+        return lambda scores: _losses.of_numbers(loss, engine, scores, parameter)
+    on = _cells_on(target, engine, estimator._n_columns(target))
+    if target.kind == "classes" and estimator._is_softmax():
+        n_classes = list(map(len, target.classes))
+        return lambda scores: _losses.of_softmax(n_classes, on, scores)
+    return lambda scores: _losses.of_cells(loss, on, scores, parameter)
+
+
+def _cells_on(target: Target, engine: Any, n_columns: int) -> Cells:
+    """Rows and columns of scores of the labels and classes that are on, row by row."""
+    if target.kind == "labels":
+        ptr, labels, _ = engine
+        return np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)), np.asarray(labels, dtype=np.intp)
+    codes, n_classes = engine
+    if n_columns < sum(n_classes) or n_columns == 1:
+        # One column, of the last of two classes or of the only one.
+        rows = np.flatnonzero(codes[:, 0] == n_classes[0] - 1)
+        return rows, np.zeros(len(rows), dtype=np.intp)
+    first = np.concatenate([[0], np.cumsum(n_classes)[:-1]])
+    rows = np.repeat(np.arange(len(codes)), codes.shape[1])
+    return rows, (codes + first).ravel().astype(np.intp)

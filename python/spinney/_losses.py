@@ -1,0 +1,172 @@
+"""The losses of boosting in numpy, for rows that are only watched: the same numbers as of the engine.
+
+A loss is a row of the table `LOSSES`. Scores are the engine's raw scores: those of "log_loss" are half the log-odds,
+except with the softmax, and those of losses with a logarithmic link are logarithms of what is predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney._validation import Float
+
+# Where exponentials go on as their tangents, as in the engine: of "exponential", and of losses with a logarithmic link.
+_LARGEST_MARGIN, _LARGEST_EXPONENT = 80.0, 345.4
+# Distance from the minimum up to which deviances are written with e^d - 1, which keeps the digits of small differences.
+_NEAR = 30.0
+# Largest size of y, as of the engine.
+_LARGEST_Y = 1e150
+
+
+@dataclass(frozen=True)
+class ScoreLoss:
+    """A loss of one score."""
+
+    # Of y, scores and the parameter of the loss (None without one), which broadcast.
+    value: Callable[[Any, Float, Any], Float]
+    # What y is of a label or class that is off; one that is on is 1.
+    off: float = 0.0
+    # Least y, and whether y may be so.
+    least: float = -np.inf
+    is_least_in: bool = True
+
+    def refused(self, y: Float) -> tuple[float, str] | None:
+        """A number of y for which the loss has no value, and what is accepted."""
+        if (large := np.abs(y) > _LARGEST_Y).any():
+            return float(y[large][0]), "magnitudes up to 1e150"
+        outside = y < self.least if self.is_least_in else y <= self.least
+        if outside.any():
+            return float(y[outside][0]), f"numbers {'from 0 up' if self.is_least_in else 'above 0'}"
+        return None
+
+
+def _squared_error(y: Any, scores: Float, _: Any) -> Float:
+    return np.asarray(0.5 * (y - scores) ** 2)
+
+
+def _absolute_error(y: Any, scores: Float, _: Any) -> Float:
+    return np.asarray(np.abs(y - scores))
+
+
+def _quantile(y: Any, scores: Float, quantile: Any) -> Float:
+    r = y - scores
+    return np.asarray(np.where(r >= 0, quantile * r, (np.asarray(quantile) - 1) * r))
+
+
+def _huber(y: Any, scores: Float, delta: float) -> Float:
+    r = np.abs(y - scores)
+    return np.asarray(np.where(r <= delta, 0.5 * r * r, delta * (r - 0.5 * delta)))
+
+
+def _log_loss(y: Any, scores: Float, _: Any) -> Float:
+    return np.asarray(np.logaddexp(0, -2 * y * scores))
+
+
+def _exponential(y: Any, scores: Float, _: Any) -> Float:
+    return _exp(-y * scores, _LARGEST_MARGIN)
+
+
+def _hinge(y: Any, scores: Float, _: Any) -> Float:
+    return np.asarray(np.maximum(0, 1 - y * scores))
+
+
+def _exp(x: Any, largest: float = _LARGEST_EXPONENT) -> Float:
+    """e^x, and its tangent far out."""
+    clipped = np.minimum(x, largest)
+    return np.asarray(np.exp(clipped) * (1 + (x - clipped)))
+
+
+def _log(y: Float) -> Float:
+    """Logarithms; 0 of 0, where the caller has another formula."""
+    return np.log(np.where(y > 0, y, 1.0))
+
+
+def _poisson(y: Float, scores: Float, _: Any) -> Float:
+    d = scores - _log(y)
+    near = y * (np.expm1(np.minimum(d, _NEAR)) - d)
+    far = _exp(scores) - y * (1 + d)
+    return np.where(y == 0, _exp(scores), np.where((d <= _NEAR) & (scores <= _LARGEST_EXPONENT), near, far))
+
+
+def _gamma(y: Float, scores: Float, _: Any) -> Float:
+    t = np.log(y) - scores
+    return np.where(t <= _LARGEST_EXPONENT, np.expm1(np.minimum(t, _LARGEST_EXPONENT)) - t, _exp(t) - (1 + t))
+
+
+def _tweedie(y: Float, scores: Float, power: float) -> Float:
+    a, b = power - 1, 2 - power
+    ln_y = _log(y)
+    d, falling, rising = scores - ln_y, ln_y - a * scores, b * scores
+    of_y = np.exp(b * ln_y)
+    clipped = np.clip(d, -_NEAR, _NEAR)
+    near = np.maximum(of_y * (np.expm1(-a * clipped) / a + np.expm1(b * clipped) / b), 0)
+    far = _exp(falling) / a + _exp(rising) / b - of_y / (a * b)
+    is_near = (np.abs(d) <= _NEAR) & (falling <= _LARGEST_EXPONENT) & (rising <= _LARGEST_EXPONENT)
+    return np.where(y == 0, _exp(rising) / b, np.where(is_near, near, far))
+
+
+LOSSES: dict[str, ScoreLoss] = {
+    "squared_error": ScoreLoss(_squared_error),
+    "absolute_error": ScoreLoss(_absolute_error),
+    "quantile": ScoreLoss(_quantile),
+    "huber": ScoreLoss(_huber),
+    "poisson": ScoreLoss(_poisson, least=0.0),
+    "gamma": ScoreLoss(_gamma, least=0.0, is_least_in=False),
+    "tweedie": ScoreLoss(_tweedie, least=0.0),
+    "log_loss": ScoreLoss(_log_loss, off=-1.0),
+    "exponential": ScoreLoss(_exponential, off=-1.0),
+    "hinge": ScoreLoss(_hinge, off=-1.0),
+}
+
+
+def of_object(own: Any) -> ScoreLoss:
+    """A loss of the user's, with the method `loss` of vectors of y and scores."""
+
+    def value(y: Any, scores: Float, _: Any) -> Float:
+        vectors = np.broadcast_to(y, scores.shape).astype(np.float64).ravel(), scores.ravel()
+        return np.array(own.loss(*vectors), dtype=np.float64).reshape(scores.shape)
+
+    return ScoreLoss(value)
+
+
+# Rows and columns of the cells that are on, of labels or classes.
+Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def of_numbers(loss: ScoreLoss, y: Float, scores: Float, parameter: Any) -> Float:
+    """The loss of each row, the sum over its columns, (n_samples,)."""
+    with np.errstate(over="ignore"):
+        return np.asarray(loss.value(y, scores, parameter).sum(axis=1))
+
+
+def of_cells(loss: ScoreLoss, on: Cells, scores: Float, parameter: Any) -> Float:
+    """The same of labels and classes, each a column. No array of y is made: nearly all cells may be off."""
+    with np.errstate(over="ignore"):
+        values = np.asarray(loss.value(loss.off, scores, parameter))
+        values[on] = loss.value(1.0, scores[on], parameter)
+        return np.asarray(values.sum(axis=1))
+
+
+def of_softmax(n_classes: list[int], on: Cells, scores: Float) -> Float:
+    """The same of classes that are judged together: -log of the softmax, summed over outputs.
+
+    `on` has the class of each output in the order of rows.
+    """
+    losses = np.zeros(len(scores))
+    own = scores[on].reshape(len(scores), len(n_classes))
+    for j, part in enumerate(np.split(scores, np.cumsum(n_classes)[:-1], axis=1)):
+        losses += np.logaddexp.reduce(part, axis=1) - own[:, j]
+    return losses
+
+
+def weighted_mean(losses: Float, weights: Float | None, n_columns: int) -> float:
+    """The mean over rows, divided by the number of columns of scores."""
+    if weights is not None:
+        # Sums of weights near the largest float would be infinite.
+        weights = weights / weights.max()
+    return float(np.average(losses, weights=weights)) / n_columns
