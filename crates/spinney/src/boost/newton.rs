@@ -27,7 +27,7 @@ use crate::exact::weighted_sum;
 use crate::loss::LineProblem;
 use crate::loss::column::ColumnLoss;
 use crate::loss::float::Float;
-use crate::loss::newton::{Change, LeafTotals, Regularization, halved};
+use crate::loss::newton::{Change, LeafTotals, MOST_HALVINGS, Regularization, halved};
 use crate::loss::outputs::ColumnLosses;
 use crate::loss::rows::RowSums;
 use crate::loss::working::NewtonLeaves;
@@ -241,6 +241,12 @@ impl<T: Float> Stage<'_, T> {
         let one = if self.leaves.len() > 1 { self.control.on_one_thread() } else { self.control.clone() };
         let found = pool::map(self.control.n_threads(), self.leaves.len(), |leaf| {
             let rows = self.leaves.rows(leaf);
+            if let ColumnLosses::One(loss) = losses
+                && loss.takes_blocks()
+                && !rows.is_empty()
+            {
+                return self.leaf_in_blocks(loss, rows, fit, &one);
+            }
             let direction = try_filled(WHAT, 1.0, rows.len())?;
             let mut steps = try_with_capacity(WHAT, width)?;
             for column in 0..width {
@@ -254,6 +260,78 @@ impl<T: Float> Stage<'_, T> {
         let mut table = try_with_capacity(WHAT, self.leaves.len() * width)?;
         found.into_iter().try_for_each(|of_leaf: Vec<f64>| try_extend(WHAT, &mut table, of_leaf))?;
         Ok(table)
+    }
+
+    /// The same steps of one leaf, of a loss that takes all columns of its rows at once.
+    fn leaf_in_blocks(&self, loss: &dyn ColumnLoss, rows: &[u32], fit: LeafFit, control: &Control) -> Result<Vec<f64>> {
+        control.check()?;
+        let (data, width, off, n) = (self.data, self.data.width, loss.domain().off(), rows.len());
+        let regularization = self.regularization.of_units(data.weights.unit, data.weights.in_sums(1));
+        let (mut y, mut scores) = (try_with_capacity(WHAT, n * width)?, try_with_capacity(WHAT, n * width)?);
+        for column in 0..width {
+            y.extend(rows.iter().map(|&row| data.row(row as usize).of_column(column, off)));
+            scores.extend(rows.iter().map(|&row| self.scores[row as usize * width + column].to_f64()));
+        }
+        let weight = |&row: &u32| data.weights.in_sums(data.weights.units(row as usize));
+        let weights = try_collected(WHAT, rows.iter().map(weight))?;
+        let (mut gradients, mut curvatures) = (try_filled(WHAT, 0.0, n * width)?, try_filled(WHAT, 0.0, n * width)?);
+        loss.derivatives(&y, &scores, &mut gradients, &mut curvatures);
+        control.check()?;
+        let column = |column: usize| column * n..(column + 1) * n;
+        let mut steps = try_with_capacity(WHAT, width)?;
+        let direction = try_filled(WHAT, 1.0, n)?;
+        for at in (0..width).map(column) {
+            let gradient = weighted_sum(&weights, &gradients[at.clone()]);
+            let curvature = weighted_sum(&weights, &curvatures[at.clone()]);
+            let step = if curvature == 0.0 && gradient != 0.0 {
+                let (y, scores) = (&y[at.clone()], &scores[at]);
+                let line = LineProblem { y, scores, direction: &direction, weights: &weights, control };
+                loss.leaf_value(&line, regularization, fit.search)?
+            } else {
+                regularization.step(gradient, curvature)
+            };
+            steps.push(if step.is_finite() { step } else { 0.0 });
+        }
+        self.halve_columns(loss, (&y, &scores), &weights, &mut steps, control)?;
+        Ok(steps)
+    }
+
+    /// Halves the steps of the columns whose loss they raise; the columns lie one after the other.
+    fn halve_columns(
+        &self,
+        loss: &dyn ColumnLoss,
+        (y, scores): (&[f64], &[f64]),
+        weights: &[f64],
+        steps: &mut [f64],
+        control: &Control,
+    ) -> Result<()> {
+        let n = weights.len();
+        let sums = |y: &[f64], scores: &[f64]| -> Result<Vec<f64>> {
+            let mut values = try_filled(WHAT, 0.0, y.len())?;
+            loss.values(y, scores, &mut values);
+            control.check()?;
+            try_collected(WHAT, values.chunks_exact(n).map(|values| weighted_sum(weights, values)))
+        };
+        let before = sums(y, scores)?;
+        let mut left = try_with_capacity(WHAT, steps.len())?;
+        left.extend((0..steps.len()).filter(|&column| steps[column] != 0.0));
+        for _ in 0..MOST_HALVINGS {
+            if left.is_empty() {
+                return Ok(());
+            }
+            let (mut of_left, mut moved) =
+                (try_with_capacity(WHAT, left.len() * n)?, try_with_capacity(WHAT, left.len() * n)?);
+            for &column in &left {
+                of_left.extend_from_slice(&y[column * n..][..n]);
+                moved.extend(scores[column * n..][..n].iter().map(|score| score + steps[column]));
+            }
+            let after = sums(&of_left, &moved)?;
+            let mut after = after.into_iter();
+            left.retain(|&column| after.next().is_none_or(|after| after > before[column] || after.is_nan()));
+            left.iter().for_each(|&column| steps[column] *= 0.5);
+        }
+        left.iter().for_each(|&column| steps[column] = 0.0);
+        Ok(())
     }
 
     fn steps_one_by_one(&self, losses: ColumnLosses<'_>, fit: LeafFit, values: &[f64]) -> Result<Vec<f64>> {

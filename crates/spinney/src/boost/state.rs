@@ -172,7 +172,7 @@ fn sweep<T: Float>(
     let n_targets = projector.map_or(0, Projector::n_targets);
     let n_rows = (CHUNK_CELLS / width).max(1);
     let mut losses = try_filled("the losses of rows", 0.0, data.n_samples)?;
-    let known = data.of_row.bounds();
+    let (known, takes_blocks) = (data.of_row.bounds(), data.of_row.takes_blocks());
     let direction = update.map_or_else(|| Ok(Vec::new()), Update::direction)?;
     let n_chunks = data.n_samples.div_ceil(n_rows);
     let zero = T::from_f64(0.0);
@@ -192,44 +192,44 @@ fn sweep<T: Float>(
     pool::for_each(control.n_threads(), jobs, scratch, |r, (first, scores, losses, targets, bounds)| {
         control.check()?;
         let (mut bounds, mut targets) = (bounds, targets.chunks_mut((at_once * n_targets).max(1)));
+        let move_row = |row: usize, scores: &mut [T]| {
+            if let Some(update) = update {
+                vectorised(
+                    #[inline(always)]
+                    || update.add_to(row, &direction, scores),
+                );
+            }
+        };
+        let mut in_blocks = Vec::new();
+        if takes_blocks {
+            for (row, scores) in (first..).zip(scores.chunks_exact_mut(width)) {
+                if data.weights.units(row) > 0 {
+                    move_row(row, scores);
+                }
+            }
+            in_blocks = try_filled("rows of gradients", zero, scores.len())?;
+            let out = projector.is_some().then_some(&mut *in_blocks);
+            data.of_row.block(&|i| data.row(first + i), scores, width, losses, out)?;
+        }
+        let mut in_blocks = in_blocks.chunks_mut(at_once * width);
         let tiles = scores.chunks_mut(at_once * width).zip(losses.chunks_mut(at_once));
         for (tile, (scores, losses)) in tiles.enumerate() {
-            let r = &mut r[..scores.len()];
-            let first = first + tile * at_once;
-            let in_blocks = data.of_row.takes_blocks();
-            let rows = scores.chunks_exact_mut(width).zip(r.chunks_exact_mut(width)).zip(&mut *losses);
-            for (row, ((scores, r), loss)) in (first..).zip(rows) {
+            let r = in_blocks.next().unwrap_or(&mut r[..scores.len()]);
+            let rows = scores.chunks_exact_mut(width).zip(r.chunks_exact_mut(width)).zip(losses);
+            for (row, ((scores, r), loss)) in (first + tile * at_once..).zip(rows) {
                 if data.weights.units(row) == 0 {
                     r.fill(zero);
                     continue;
                 }
-                if let Some(update) = update {
-                    vectorised(
-                        #[inline(always)]
-                        || update.add_to(row, &direction, scores),
-                    );
+                if !takes_blocks {
+                    move_row(row, scores);
+                    *loss = match projector {
+                        None => data.of_row.loss(data.row(row), scores),
+                        Some(_) => data.of_row.negative_gradients(data.row(row), scores, r),
+                    };
                 }
-                if in_blocks {
-                    continue;
-                }
-                *loss = match projector {
-                    None => data.of_row.loss(data.row(row), scores),
-                    Some(_) => data.of_row.negative_gradients(data.row(row), scores, r),
-                };
                 if let Some(bounds) = &mut bounds {
                     take_largest(bounds, r);
-                }
-            }
-            if in_blocks {
-                let out = projector.is_some().then_some(&mut *r);
-                data.of_row.block(&|i| data.row(first + i), scores, width, losses, out)?;
-                for (i, r) in r.chunks_exact_mut(width).enumerate() {
-                    if data.weights.units(first + i) == 0 {
-                        r.fill(zero);
-                    }
-                    if let Some(bounds) = &mut bounds {
-                        take_largest(bounds, r);
-                    }
                 }
             }
             if let Some(projector) = projector {

@@ -122,7 +122,7 @@ fn omega(t: f64) -> f64 {
 }
 
 /// Halvings of a step; of convex losses fewer are enough.
-const MOST_HALVINGS: u32 = 64;
+pub(crate) const MOST_HALVINGS: u32 = 64;
 
 /// `step`, halved as long as it raises the loss.
 pub(crate) fn halved(mut step: f64, mut raises: impl FnMut(f64) -> Result<bool>) -> Result<f64> {
