@@ -1,6 +1,6 @@
 """Labels: everything at its defaults, and boosting that starts from a linear model.
 
-    python benches/peers/label_defaults.py results.jsonl [--sets medical scene] [--only spinney xgboost]
+    python benches/defaults/labels_against_peers.py results.jsonl [--sets medical scene] [--only spinney xgboost]
 
 One thread. Every method fits the training part as it comes and ranks the labels of the test part; nothing is tuned.
 A line of `results.jsonl` is one fit: set, method, LRAP, precision at 1, log loss (mean over cells), seconds of `fit`,
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
+import sys
 import time
 import warnings
 from collections import defaultdict
@@ -20,16 +21,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import _data as data
 import numpy as np
 import scipy.sparse as sp
 import spinney
-from _scores import ranking_precision
 from scipy.special import expit
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
+import _data as data
+from _scores import ranking_precision
 
 SETS = (
     "emotions", "scene", "medical", "mediamill_sample", "corel5k", "yahoo_arts", "reuters21578_r90", "rcv1sub1",
