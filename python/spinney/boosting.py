@@ -238,6 +238,8 @@ class BaseBoosting(BaseEnsemble):
         shared["output_strategy"] = self._strategy(self._n_columns(target))
         shared["loss"] = _name_of(self.loss)
         shared |= self._loss_parameter()
+        if shared["loss"] == CUSTOM:
+            shared["loss_class"] = type(self.loss).__qualname__
         shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
         n_grown = 0
         if grown is not None:
@@ -454,11 +456,9 @@ class BaseBoosting(BaseEnsemble):
                 "relabel_leaves=False, or output_strategy='joint'"
             )
 
-    def _loss_parameter(self) -> dict[str, float | list[float] | str]:
-        """The parameter that the loss has, if it has one: of all outputs, or of each. Of an object, its class."""
-        if not isinstance(self.loss, str):
-            return {"loss_class": type(self.loss).__qualname__}
-        name = LOSS_PARAMETERS.get(self.loss)
+    def _loss_parameter(self) -> dict[str, float | list[float]]:
+        """The parameter that the loss has, if it has one: of all outputs, or of each."""
+        name = LOSS_PARAMETERS.get(_name_of(self.loss))
         if name is None:
             return {}
         value = getattr(self, name)
@@ -520,7 +520,7 @@ class BaseBoosting(BaseEnsemble):
             "n_estimators": int(self.n_estimators),
             "learning_rate": float(self.learning_rate),
             "loss": self.loss,
-            "loss_parameter": next(iter(self._loss_parameter().values()), None) if isinstance(self.loss, str) else None,
+            "loss_parameter": next(iter(self._loss_parameter().values()), None),
             "strategy": strategy,
             "output_projection": projection,
             "relabel": bool(self.relabel_leaves),
