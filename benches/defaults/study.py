@@ -75,6 +75,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "0.3 p features": {"max_features": 0.3},
     "half the rows": {"subsample": 0.5},
     "line search": {"leaf_estimation": "line_search"},
+    **{
+        f"defaults, learning rate {rate}": {
+            "output_strategy": "auto",
+            "min_weight_leaf": 2.0,
+            "min_samples_leaf": 1,
+            "learning_rate": rate,
+        }
+        for rate in (0.1, 0.2, 0.3)
+    },
 }
 
 

@@ -18,10 +18,10 @@
 //!
 //! # What a loss says of itself
 //!
-//! [`Loss`] is what anybody may implement: values and two derivatives; the domain of y, bounds, start and step have
-//! defaults. `column::ColumnLoss` adds what learners ask of the losses of this crate: how leaves and steps are found, what
-//! scores mean (the [`Link`]), whether they are float32, whether classes share a softmax, kernels of rows. All of it has
-//! defaults too.
+//! [`Loss`] is what anybody may implement: values and two derivatives, of one cell or of many at a time
+//! ([`Loss::takes_blocks`]); the domain of y, bounds, start and step have defaults. `column::ColumnLoss` adds what learners
+//! ask of the losses of this crate: how leaves and steps are found, what scores mean (the [`Link`]), whether they are
+//! float32, whether classes share a softmax, kernels of rows. All of it has defaults too.
 //!
 //! **A new loss** is a file with both traits, and a row of the table of [`LossKind`], the one place that knows all losses.
 //!

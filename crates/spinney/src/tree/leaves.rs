@@ -2,8 +2,8 @@
 //!
 //! Frequencies are kept as exact amounts (units of weight) over the leaf's total, so a count takes one or two bytes and the
 //! predicted value is the correctly rounded quotient. Means of numbers are kept as they are. A table may be made smaller
-//! afterwards (`compact`): numbers of fewer bits, the largest columns only, or the training rows of each leaf in place of
-//! its values (`rows`), which live once for all trees.
+//! afterwards (`compact`): numbers of fewer bits, down to eight with a factor for each leaf, the largest columns only, or
+//! the training rows of each leaf in place of its values (`rows`), which live once for all trees.
 //!
 //! | file | what |
 //! |---|---|
