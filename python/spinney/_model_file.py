@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney
+from spinney._callbacks import CALLBACKS
 from spinney._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names, most_values
 from spinney._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
 
@@ -305,6 +306,11 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
         if n not in _ADDED or type(value) is not type(_ADDED[n]) or value != _ADDED[n]
     }
     for attribute in sorted(state):
+        if attribute == CALLBACKS:
+            raise TypeError(
+                f"{name}: {prefix}set_callbacks has set callbacks, and model files hold no code: call set_callbacks() "
+                "first, which takes them away, or pickle the estimator; nothing was written"
+            )
         if attribute not in known:
             raise TypeError(
                 f"{name}: {prefix}{attribute} is no attribute of spinney, and model files hold no others: delete it, "

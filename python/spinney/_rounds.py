@@ -14,6 +14,7 @@ from sklearn.metrics import check_scoring
 
 from spinney import _spinney
 from spinney._base import progress_bar
+from spinney._callbacks import Tasks
 from spinney._validation import Float
 
 # Seconds between two lines, at least; and as a share of the time so far, so that long fits do not fill a log.
@@ -25,8 +26,8 @@ _SHARE_BETWEEN_LINES = 0.1
 class Rounds:
     """The rounds of one fit, called by the engine after each with the losses and, if it is asked to, the scores.
 
-    A true value ends the fit. Whoever asks for a scorer gives `score`, which takes the model without stages, that knows
-    what scores mean, and the scores of the validation set.
+    A true value ends the fit. Whoever asks for a scorer gives `score`, which takes a model that knows what scores mean,
+    and the scores of the validation set.
     """
 
     n_rounds: int
@@ -36,6 +37,8 @@ class Rounds:
     tol: float = 0.0
     callbacks: Sequence[Any] = ()
     lines: Lines | None = None
+    tasks: Tasks | None = None
+    fitted: Callable[[_spinney.Boosted], dict[str, Any]] | None = None
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
@@ -58,7 +61,24 @@ class Rounds:
         if self.lines is not None:
             self.lines.after(stage + 1, train, validation, self.scores[-1] if self.scores else None)
         ends = [bool(callback.on_round(stage, train, validation)) for callback in self.callbacks]
-        return any(ends) or self._is_over()
+        if self.tasks is not None:
+            ends.append(self._end_task(model))
+        is_over = any(ends) or self._is_over()
+        if self.tasks is not None and not is_over and stage + 1 < self.n_rounds:
+            self.tasks.begin_round()
+        return is_over
+
+    def begin(self, tasks: Tasks, fitted: Callable[[_spinney.Boosted], dict[str, Any]]) -> None:
+        """The first round begins; `fitted` tells the attributes of a model of the stages so far."""
+        self.tasks, self.fitted = tasks, fitted
+        tasks.begin_round()
+
+    def _end_task(self, model: _spinney.Boosted | None) -> bool:
+        tasks, fitted = self.tasks, self.fitted
+        assert tasks is not None
+        assert fitted is not None
+        assert model is not None
+        return tasks.end_round(lambda: fitted(model))
 
     def _is_over(self) -> bool:
         if self.patience is None or self.score is None or len(self.scores) <= self.patience:

@@ -179,6 +179,7 @@ def fit_boosting(
     base_margin: NDArray[np.float64] | None = None,
     observer: Callable[[int, float, float | None, Boosted | None, NDArray[np.float64] | None], object] | None = None,
     wants_scores: bool = False,
+    wants_models: bool = False,
 ) -> Boosted: ...
 def refit_leaves(
     model: Boosted,

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from spinney import _eval_sets, _memory, _projection, _rounds, _spinney, _validation
+from spinney import _callbacks, _eval_sets, _memory, _projection, _rounds, _spinney, _validation
 from spinney._arrays import Tree
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -75,7 +75,7 @@ def _has_labels(estimator: Any) -> bool:
     return estimator._label_format is not None
 
 
-class BaseBoosting(BaseEnsemble):
+class BaseBoosting(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignore[misc]
     """What boosting has, whatever y is."""
 
     _kind = "boosting"
@@ -132,6 +132,7 @@ class BaseBoosting(BaseEnsemble):
         weak = self.estimator if reset or fitting else self._weak
         return (_validation.check_X if weak is None else _validation.check_wide_X)(self, X, reset=reset)
 
+    @_callbacks.with_callbacks  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(
         self,
@@ -210,9 +211,12 @@ class BaseBoosting(BaseEnsemble):
         trees, and after each stage the loss is a pass over the scores, O(n_rows · n_columns). Memory: of all sets X,
         copied where the X of a fit would be; of one at a time a few tables of (n_rows, n_columns) float64.
         """
+        tasks = _callbacks.tasks_of(self, int(self.n_estimators), X, y, sample_weight)
         with fitted_at_once(self) as new:
             margins = (base_margin, base_margin_val)
-            new._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val), margins, eval_sets)
+            new._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val), margins, eval_sets, tasks)
+        if tasks is not None:
+            tasks.end()
         return self
 
     def _fit(
@@ -223,6 +227,7 @@ class BaseBoosting(BaseEnsemble):
         given: tuple[Any, Any, Any],
         margins: tuple[Any, Any],
         eval_sets: Any,
+        tasks: _callbacks.Tasks | None,
     ) -> None:
         self._check_parameters()
         callbacks = _rounds.check_callbacks(self.callbacks)
@@ -283,7 +288,10 @@ class BaseBoosting(BaseEnsemble):
                 rounds.score = self._score_of_stage(scorer, scoring, validation[0], validation[2], y_held)
                 rounds.patience, rounds.tol = self._patience(), float(self.tol)
             if self.estimator is None:
-                is_watched = bool(callbacks or lines or scorer or self._patience())
+                is_told = tasks is not None and tasks.has_callbacks
+                if tasks is not None and is_told:
+                    rounds.begin(tasks, self._fitted_after)
+                is_watched = bool(callbacks or lines or scorer or is_told or self._patience())
                 model = _spinney.fit_boosting(
                     X,
                     target.engine,
@@ -296,6 +304,7 @@ class BaseBoosting(BaseEnsemble):
                     base_margin=start,
                     observer=rounds if is_watched else None,
                     wants_scores=scorer is not None,
+                    wants_models=is_told,
                 )
                 self._weak = None
             else:
@@ -341,6 +350,12 @@ class BaseBoosting(BaseEnsemble):
         if self.early_stopping is False or (self.early_stopping == "auto" and self.n_iter_no_change is None):
             return None
         return _PATIENCE if self.n_iter_no_change is None else as_size(self.n_iter_no_change)
+
+    def _fitted_after(self, model: _spinney.Boosted) -> dict[str, Any]:
+        """The fitted attributes of a model that ends here, while more stages may be grown."""
+        left_out = {"_curves", "_eval_curves", *_callbacks.OF_A_FIT, *self._get_param_names()}
+        fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        return fitted | {"_model": model, "_weak": None, "n_estimators_": model.n_stages}
 
     @staticmethod
     def _whole_curves(rounds: _rounds.Rounds, grown: _spinney.Boosted | None) -> dict[str, Float]:
@@ -437,6 +452,8 @@ class BaseBoosting(BaseEnsemble):
         if self.estimator is None:
             return
         name = type(self.estimator).__name__
+        if getattr(self, "_skl_callbacks", None):
+            raise ValueError(f"callbacks were set by set_callbacks, which estimator= ({name}) does not support")
         for parameter in ("init", "scoring", "callbacks"):
             if getattr(self, parameter) is not None:
                 raise ValueError(f"{parameter} is given, which estimator= ({name}) does not support; accepted: None")
@@ -1047,7 +1064,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     callbacks : object or list of objects, default=None
         Each has a method on_round(round, train_loss, validation_loss), called after every round with its number, from
         0, and the losses (None without rows held out): a true value ends the fit, and the model has the rounds so far.
-        What it raises ends the fit too, and leaves the estimator as it was.
+        What it raises ends the fit too, and leaves the estimator as it was. Callbacks of scikit-learn (1.9 and later)
+        are set by `set_callbacks`: each round is a task named "round", after which they get a fitted estimator of the
+        rounds so far, and may end the fit.
     warm_start : bool, default=False
         Keep the stages of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
         data the model is the one that would have been grown at once.
@@ -1337,7 +1356,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     callbacks : object or list of objects, default=None
         Each has a method on_round(round, train_loss, validation_loss), called after every round with its number, from
         0, and the losses (None without rows held out): a true value ends the fit, and the model has the rounds so far.
-        What it raises ends the fit too, and leaves the estimator as it was.
+        What it raises ends the fit too, and leaves the estimator as it was. Callbacks of scikit-learn (1.9 and later)
+        are set by `set_callbacks`: each round is a task named "round", after which they get a fitted estimator of the
+        rounds so far, and may end the fit.
     warm_start : bool, default=False
         Keep the stages of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
         data the model is the one that would have been grown at once.

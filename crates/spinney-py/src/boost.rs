@@ -66,13 +66,14 @@ pub(crate) fn weights_by_row<'py>(
 
 /// Grows the stages of a boosting model of trees, or those that `grown` has not.
 ///
-/// `observer` is called after each with (stage, training loss, validation loss or None, model, scores); the last two, if
-/// `wants_scores`, are the model without its stages and the scores of the rows held out, (n_samples, width) float64, else
-/// None. If it returns a true value the fit ends.
+/// `observer` is called after each with (stage, training loss, validation loss or None, model, scores). The model is, if
+/// `wants_models`, that of the stages so far, else, if `wants_scores`, one without its stages, else None; the scores are,
+/// if `wants_scores`, those of the rows held out, (n_samples, width) float64, else None. If it returns a true value the
+/// fit ends.
 #[pyfunction]
 #[pyo3(signature = (
     x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
-    wants_scores=false,
+    wants_scores=false, wants_models=false,
 ))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting<'py>(
@@ -88,6 +89,7 @@ pub(crate) fn fit_boosting<'py>(
     base_margin: Option<PyReadonlyArray2<'py, f64>>,
     observer: Option<Py<PyAny>>,
     wants_scores: bool,
+    wants_models: bool,
 ) -> PyResult<PyBoosted> {
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
@@ -113,7 +115,7 @@ pub(crate) fn fit_boosting<'py>(
                 (None, None) => config.fit(&data, control),
             },
             Some(observer) => {
-                let mut observer = PyObserver { observer: Arc::new(observer), caller, wants_scores };
+                let mut observer = PyObserver { observer: Arc::new(observer), caller, wants_scores, wants_models };
                 config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control)
             }
         }
@@ -127,17 +129,21 @@ struct PyObserver<'c> {
     observer: Arc<Py<PyAny>>,
     caller: &'c mut Caller,
     wants_scores: bool,
+    wants_models: bool,
 }
 
 impl StageObserver for PyObserver<'_> {
     fn after(&mut self, report: &StageReport<'_>) -> ControlFlow<()> {
         const WHAT: &str = "scores of the validation set";
-        let held_out = report.validation_scores.map(|scores| {
-            let model = report.model.truncated(0).map_err(raise)?;
-            Ok((PyBoosted::from(model), output::owned(WHAT, scores)?))
-        });
-        let held_out = match held_out.transpose() {
-            Ok(held_out) => held_out,
+        let found = || {
+            let wanted =
+                if self.wants_models { Some(report.model.n_stages()) } else { report.validation_scores.map(|_| 0) };
+            let model = wanted.map(|n_stages| report.model.truncated(n_stages)).transpose().map_err(raise)?;
+            let scores = report.validation_scores.map(|scores| output::owned(WHAT, scores)).transpose()?;
+            Ok((model.map(PyBoosted::from), scores))
+        };
+        let (model, scores) = match found() {
+            Ok(found) => found,
             Err(error) => {
                 self.caller.call(|_| Err(error));
                 return ControlFlow::Break(());
@@ -146,7 +152,7 @@ impl StageObserver for PyObserver<'_> {
         let (observer, report) =
             (Arc::clone(&self.observer), (report.stage, report.train_loss, report.validation_loss));
         let goes_on = self.caller.call(move |py| {
-            let (model, scores) = held_out.map(|(model, scores)| (model, output::array(py, scores))).unzip();
+            let scores = scores.map(|scores| output::array(py, scores));
             let ends = observer.bind(py).call1((report.0, report.1, report.2, model, scores))?;
             Ok(!ends.is_truthy()?)
         });
