@@ -5,6 +5,8 @@
 //! tree in turn, without branches on the data: their waits overlap. Sparse rows are zero almost everywhere and guess well,
 //! so a plain loop, which the processor runs ahead of itself, is faster for them.
 //!
+//! Values of rows are finite: whoever hands rows over has proven it.
+//!
 //! Not here: what leaves predict, threads.
 
 use std::hint::select_unpredictable;
@@ -60,7 +62,7 @@ fn walk_group(tree: &Tree, rows: &[f32]) -> [u32; LANES] {
             let is_leaf = node.is_leaf();
             let feature = if is_leaf { 0 } else { node.feature() as usize };
             let value = rows[lane * tree.n_features + feature];
-            let next = select_unpredictable(node.decision().goes_left(value), *at + 1, node.right());
+            let next = select_unpredictable(node.decision().sends_left(value), *at + 1, node.right());
             *at = select_unpredictable(is_leaf, *at, next);
             moving |= !is_leaf;
         }
