@@ -172,7 +172,7 @@ fn sweep<T: Float>(
     let n_targets = projector.map_or(0, Projector::n_targets);
     let n_rows = (CHUNK_CELLS / width).max(1);
     let mut losses = try_filled("the losses of rows", 0.0, data.n_samples)?;
-    let (known, takes_blocks) = (data.of_row.bounds(), data.of_row.takes_blocks());
+    let (known, blocks) = (data.of_row.bounds(), data.of_row.in_blocks());
     let direction = update.map_or_else(|| Ok(Vec::new()), Update::direction)?;
     let n_chunks = data.n_samples.div_ceil(n_rows);
     let zero = T::from_f64(0.0);
@@ -201,15 +201,17 @@ fn sweep<T: Float>(
             }
         };
         let mut in_blocks = Vec::new();
-        if takes_blocks {
+        if let Some(blocks) = blocks {
             for (row, scores) in (first..).zip(scores.chunks_exact_mut(width)) {
                 if data.weights.units(row) > 0 {
                     move_row(row, scores);
                 }
             }
-            in_blocks = try_filled("rows of gradients", zero, scores.len())?;
+            if projector.is_some() {
+                in_blocks = try_filled("rows of gradients", zero, scores.len())?;
+            }
             let out = projector.is_some().then_some(&mut *in_blocks);
-            data.of_row.block(&|i| data.row(first + i), scores, width, losses, out)?;
+            blocks.block(|i| data.row(first + i), scores, width, losses, out)?;
         }
         let mut in_blocks = in_blocks.chunks_mut(at_once * width);
         let tiles = scores.chunks_mut(at_once * width).zip(losses.chunks_mut(at_once));
@@ -221,7 +223,7 @@ fn sweep<T: Float>(
                     r.fill(zero);
                     continue;
                 }
-                if !takes_blocks {
+                if blocks.is_none() {
                     move_row(row, scores);
                     *loss = match projector {
                         None => data.of_row.loss(data.row(row), scores),
@@ -393,17 +395,17 @@ pub(crate) fn leaf_sums<T: Float>(
     let width = data.width;
     let total: f64 = leaves.weights.iter().sum();
     let grids = try_collected(SUMS, bounds.iter().map(|&bound| Grid::for_sums(bound.to_f64(), total)))?;
-    let in_blocks = data.of_row.takes_blocks();
+    let blocks = data.of_row.in_blocks();
     let scratch = || try_filled(SUMS, T::from_f64(0.0), width);
     let add = |r: &mut Vec<T>, rows: &[u32], sums: &mut [f64]| {
-        if in_blocks {
+        if let Some(blocks) = blocks {
             let of_rows = rows.iter().flat_map(|&row| &scores[row as usize * width..][..width]);
             let mut block = try_with_capacity(SUMS, rows.len() * width)?;
             block.extend(of_rows.copied());
             let mut gradients = try_filled(SUMS, T::from_f64(0.0), block.len())?;
             let mut losses = try_filled(SUMS, 0.0, rows.len())?;
             let y = |i: usize| data.row(rows[i] as usize);
-            data.of_row.block(&y, &block, width, &mut losses, Some(&mut gradients))?;
+            blocks.block(y, &block, width, &mut losses, Some(&mut gradients))?;
             for (&row, r) in rows.iter().zip(gradients.chunks_exact(width)) {
                 add_rounded(data.weights.units(row as usize) as f64, r, &grids, sums);
             }

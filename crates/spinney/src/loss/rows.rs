@@ -66,30 +66,9 @@ pub(crate) trait RowLoss<T: Float>: Debug + Send + Sync {
     /// Of every score, where they are known beforehand.
     fn bounds(&self) -> Option<Bounds>;
 
-    /// Whether rows are computed many at a time, by [`RowLoss::block`].
-    fn takes_blocks(&self) -> bool {
-        false
-    }
-
-    /// The losses of some rows, and their negative gradients where `out` has room for them. `y` tells those of row i.
-    fn block<'y>(
-        &self,
-        y: &dyn Fn(usize) -> RowTargets<'y>,
-        scores: &[T],
-        width: usize,
-        losses: &mut [f64],
-        out: Option<&mut [T]>,
-    ) -> Result<()> {
-        let rows = scores.chunks_exact(width).zip(losses).enumerate();
-        match out {
-            None => rows.for_each(|(i, (scores, loss))| *loss = self.loss(y(i), scores)),
-            Some(out) => {
-                for ((i, (scores, loss)), out) in rows.zip(out.chunks_exact_mut(width)) {
-                    *loss = self.negative_gradients(y(i), scores, out);
-                }
-            }
-        }
-        Ok(())
+    /// What computes many rows at a time, for losses that want them so.
+    fn in_blocks(&self) -> Option<Cells<'_>> {
+        None
     }
 }
 
@@ -155,13 +134,16 @@ impl<T: Float> RowLoss<T> for Cells<'_> {
         self.0.bounds()
     }
 
-    fn takes_blocks(&self) -> bool {
-        self.0.takes_blocks()
+    fn in_blocks(&self) -> Option<Cells<'_>> {
+        self.0.takes_blocks().then_some(*self)
     }
+}
 
-    fn block<'y>(
+impl Cells<'_> {
+    /// The losses of some rows, and their negative gradients where `out` has room for them. `y` tells those of row i.
+    pub(crate) fn block<'y, T: Float>(
         &self,
-        y: &dyn Fn(usize) -> RowTargets<'y>,
+        y: impl Fn(usize) -> RowTargets<'y>,
         scores: &[T],
         width: usize,
         losses: &mut [f64],
