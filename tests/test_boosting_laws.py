@@ -32,6 +32,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "signs": {"output_projection": "achlioptas", "n_projections": 2, "max_leaf_nodes": 5},
     "float8": {"relabel_leaves": False, "step_dtype": "float8"},
     "principal": {"output_projection": "pca", "n_projections": 1, "max_features": 4},
+    "features by tree": {"max_features_by_tree": 0.5, "max_features": 0.7},
     "searched": {"output_strategy": "joint", "leaf_estimation": "line_search"},
     "searched for each stage": {"relabel_leaves": False, "leaf_estimation": "line_search"},
 }

@@ -22,10 +22,15 @@ BOOSTING_PARAMS = [
     {"output_strategy": "projected", "relabel_leaves": False, "leaf_estimation": "line_search"},
 ]
 COMPRESSED_PARAMS = [{"cv": 2}, {"method": "grow", "l1_norm": None, "max_steps": 50}]
+BY_TREE = [
+    {"output_strategy": "joint", "max_features_by_tree": 3},
+    {"max_features_by_tree": 0.6, "max_features": "sqrt"},
+]
 TABLE = [
     *((name, {}) for name in ALL),
     *((name, {"output_projection": "gaussian", "n_projections": 2}) for name in ALL),
     *((name, {"max_bins": None, **params}) for name in BOOSTING for params in BOOSTING_PARAMS),
+    *((name, {"max_bins": bins, **params}) for name in BOOSTING for params in BY_TREE for bins in (None, 4, 255)),
     *((name, params) for name in COMPRESSED for params in COMPRESSED_PARAMS),
 ]
 

@@ -98,6 +98,7 @@ class _BoostConfig(TypedDict):
     # For the strategy "projected".
     output_projection: _OutputProjection | None
     relabel: bool
+    max_features_by_tree: int
     subsample: float
     leaf_estimation: str
     l2_regularization: float

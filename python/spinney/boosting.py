@@ -93,6 +93,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: igno
         "min_sum_hessian_in_leaf": [Number(Real, 0.0, None, closed="left")],
         "line_search": [StrOptions({"newton", "brent"})],
         "step_dtype": [StrOptions({"float64", "float8"})],
+        "max_features_by_tree": BaseModel._parameter_constraints["max_features"],
         "subsample": [Number(Real, 0.0, 1.0, closed="right")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), None],
         "min_weight_leaf": [Number(Real, 0.0, None, closed="left")],
@@ -238,7 +239,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: igno
         if grown is None:
             self._seed = draw_seed(self.random_state)
         self._set_outputs(target)
-        self.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
+        self.max_features_ = n_drawn_features(self.max_features, self._n_features_of_tree())
         shared = {name: getattr(self, name) for name in _SHARED}
         shared["output_strategy"] = self._strategy(self._n_columns(target))
         shared["loss"] = _name_of(self.loss)
@@ -513,6 +514,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: igno
         if not all(map(np.array_equal, old, new)):
             raise ValueError("y has other classes than the stages grown before; warm_start=True needs the same")
 
+    def _n_features_of_tree(self) -> int:
+        return n_drawn_features(self.max_features_by_tree, self.n_features_in_)
+
     def _n_columns(self, target: Target) -> int:
         """Columns of scores: one for two classes."""
         single = target.kind == "classes" and target.n_outputs == 1
@@ -533,7 +537,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: igno
                     "number: with relabel_leaves=False, accepted: 1"
                 )
         return {
-            "tree": self._growth_config(n_samples, "squared_error", self._seed),
+            "tree": self._growth_config(n_samples, "squared_error", self._seed) | {"max_features": self.max_features_},
             "n_estimators": int(self.n_estimators),
             "learning_rate": float(self.learning_rate),
             "loss": self.loss,
@@ -541,6 +545,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: igno
             "strategy": strategy,
             "output_projection": projection,
             "relabel": bool(self.relabel_leaves),
+            "max_features_by_tree": self._n_features_of_tree(),
             "subsample": float(self.subsample),
             "leaf_estimation": self.leaf_estimation,
             "l2_regularization": float(self.l2_regularization),
@@ -1034,7 +1039,11 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     max_leaf_nodes : int, default=31
         Grow best-first to so many leaves; with None, nodes are split while they are impure.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
-        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+        Features drawn at each node: a number, a share, a rule, or all, of those of the tree. Constant features do not
+        count.
+    max_features_by_tree : int, float, {"sqrt", "log2"} or None, default=None
+        Features drawn for each tree, of which its nodes draw theirs: a number, a share, a rule, or all, whether they
+        are constant or not. What a tree costs goes with them, the rows' scores apart.
     min_samples_split : int or float, default=2
         Least number of rows to split a node; a float is a share of the rows, rounded up.
     min_samples_leaf : int or float, default=1
@@ -1168,6 +1177,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         max_depth: int | None = None,
         max_leaf_nodes: int | None = 31,
         max_features: Any = None,
+        max_features_by_tree: Any = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_leaf: float = 2.0,
@@ -1206,6 +1216,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
+        self.max_features_by_tree = max_features_by_tree
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_leaf = min_weight_leaf
@@ -1326,7 +1337,11 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     max_leaf_nodes : int, default=31
         Grow best-first to so many leaves; with None, nodes are split while they are impure.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
-        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+        Features drawn at each node: a number, a share, a rule, or all, of those of the tree. Constant features do not
+        count.
+    max_features_by_tree : int, float, {"sqrt", "log2"} or None, default=None
+        Features drawn for each tree, of which its nodes draw theirs: a number, a share, a rule, or all, whether they
+        are constant or not. What a tree costs goes with them, the rows' scores apart.
     min_samples_split : int or float, default=2
         Least number of rows to split a node; a float is a share of the rows, rounded up.
     min_samples_leaf : int or float, default=1
@@ -1469,6 +1484,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         max_depth: int | None = None,
         max_leaf_nodes: int | None = 31,
         max_features: Any = None,
+        max_features_by_tree: Any = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_leaf: float = 2.0,
@@ -1506,6 +1522,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
+        self.max_features_by_tree = max_features_by_tree
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_leaf = min_weight_leaf

@@ -123,6 +123,8 @@ pub(crate) struct PyBoostConfig {
     /// For the strategy "projected".
     output_projection: Option<PyOutputProjection>,
     relabel: bool,
+    /// Features of each tree.
+    max_features_by_tree: usize,
     subsample: f64,
     leaf_estimation: String,
     l2_regularization: f64,
@@ -181,6 +183,7 @@ impl PyBoostConfig {
             .n_estimators(self.n_estimators)
             .learning_rate(self.learning_rate)
             .strategy(strategy)
+            .max_features_by_tree(MaxFeatures::Count(self.max_features_by_tree))
             .subsample(self.subsample)
             .leaf_estimation(leaf_estimation)
             .l2_regularization(self.l2_regularization)

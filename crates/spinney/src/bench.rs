@@ -180,7 +180,8 @@ pub fn median(mut times: Vec<f64>) -> f64 {
 /// # Errors
 /// As [`TreeConfig::fit`].
 pub fn carries_columns(config: &TreeConfig, x: &Matrix<'_>) -> Result<bool> {
-    Ok(config.carries_columns(x, config.max_features.resolve(x.n_features())?))
+    let n_features = x.n_features();
+    Ok(config.carries_columns(x, config.max_features.resolve(n_features)?, n_features))
 }
 
 /// Seconds of one tree, [with columns found at each node, with columns carried]: medians of `repeats` measurements.
@@ -213,7 +214,7 @@ pub fn milliseconds_of_trees(
     let y = TrainY::new(y)?;
     let rows: Vec<u32> = (0..x.n_samples() as u32).collect();
     let start = Instant::now();
-    let grower = Grower::binned(config, x, max_bins, |_| 1, control)?;
+    let grower = Grower::binned(config, x, x.n_features(), max_bins, |_| 1, control)?;
     let prepared = start.elapsed().as_secs_f64() * 1e3;
     let mut times = Vec::with_capacity(repeats);
     for repeat in 0..repeats as u64 {

@@ -68,6 +68,9 @@ pub struct BoostConfig {
     pub loss: LossKind,
     /// What trees are fitted to.
     pub strategy: OutputStrategy,
+    /// Number of features that each tree has, drawn without replacement; its nodes draw [`TreeConfig::max_features`] of
+    /// these. Weak models that are no trees have all.
+    pub max_features_by_tree: MaxFeatures,
     /// Share of the rows that each stage is fitted on, drawn without replacement: in (0, 1].
     pub subsample: f64,
     /// What leaves add to the scores. Weak models that are no trees have no leaves: their steps are searched.
@@ -101,6 +104,7 @@ setters! { BoostConfig {
     n_estimators: usize,
     learning_rate: f64,
     strategy: OutputStrategy,
+    max_features_by_tree: MaxFeatures,
     subsample: f64,
     leaf_estimation: LeafEstimation,
     l2_regularization: f64,
@@ -132,6 +136,7 @@ impl BoostConfig {
                 n_projections: NProjections::Count(1),
                 relabel: true,
             },
+            max_features_by_tree: MaxFeatures::All,
             subsample: 1.0,
             leaf_estimation: LeafEstimation::Newton,
             l2_regularization: 1.0,
@@ -162,6 +167,7 @@ impl BoostConfig {
         if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {
             return Err(Error::invalid("learning_rate", self.learning_rate, "finite and positive"));
         }
+        self.n_features_of_tree(1)?;
         if !(self.subsample > 0.0 && self.subsample <= 1.0) {
             return Err(Error::invalid("subsample", self.subsample, "in (0, 1]"));
         }
@@ -217,6 +223,11 @@ impl BoostConfig {
             },
             search: self.line_search,
         }
+    }
+
+    /// How many of so many features each tree has.
+    pub(super) fn n_features_of_tree(&self, n_features: usize) -> Result<usize> {
+        Ok(self.max_features_by_tree.resolve_as("max_features_by_tree", n_features)?.min(n_features))
     }
 
     /// How a stage draws from so many rows.

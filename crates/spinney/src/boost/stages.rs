@@ -52,6 +52,8 @@ pub(super) struct Fitting<'f> {
     validation: Option<&'f Validation<'f>>,
     control: &'f Control,
     grower: Grower<'f>,
+    /// Features of each tree.
+    n_of_tree: usize,
     tree: TreeConfig,
     weights: Weights,
     urn: Urn,
@@ -90,8 +92,9 @@ const STAGES: &str = "the stages of a model";
 const LEAVES: &str = "the leaves of a stage";
 const CONTRIBUTIONS: &str = "the contributions of a stage";
 
-/// Purpose of a stage's key.
+/// Purposes of a stage's key.
 const GROWTH: u64 = 1;
+const FEATURES: u64 = 2;
 
 impl<'f> Fitting<'f> {
     pub(super) fn new(
@@ -109,6 +112,7 @@ impl<'f> Fitting<'f> {
         urn.check(sampling)?;
         let tree = TreeConfig { criterion: Criterion::OF_GRADIENTS, output_projection: None, ..config.tree.clone() };
         let weights = Weights::of_rows(sample_weight, n)?;
+        let n_of_tree = config.n_features_of_tree(x.n_features())?;
         Ok(Fitting {
             config,
             problem,
@@ -118,7 +122,8 @@ impl<'f> Fitting<'f> {
             margins,
             validation,
             control,
-            grower: Grower::binned(&tree, x, config.max_bins, |row| weights.units(row), control)?,
+            grower: Grower::binned(&tree, x, n_of_tree, config.max_bins, |row| weights.units(row), control)?,
+            n_of_tree,
             tree,
             rows: urn.rows_rising()?,
             weights,
@@ -316,7 +321,9 @@ impl<'f> Fitting<'f> {
             sample.of_a_sample = MOST_UNITS * of_a_sample(rows, total, self.weights.exact, workers);
         }
         let growth = key.child(GROWTH);
-        let structure = self.grower.structure(&self.tree, &y, Criterion::OF_GRADIENTS, &sample, growth, control)?;
+        let drawn = self.grower.of_drawn(&self.tree, self.n_of_tree, key.child(FEATURES), control)?;
+        let grower = drawn.as_ref().unwrap_or(&self.grower);
+        let structure = grower.structure(&self.tree, &y, Criterion::OF_GRADIENTS, &sample, growth, control)?;
         let leaves = Leaves::of_tree(&structure, &self.weights)?;
 
         // 3. Its leaves: mean targets, or mean negative gradients of all scores; and a step ρ for each score.

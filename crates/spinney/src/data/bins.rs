@@ -8,11 +8,13 @@
 //! A *code* is the number of a value's bin. Of dense X all codes are kept, a byte each. Of sparse X those that differ from
 //! the code of zero are, as values relative to it: they are sparse columns again, on which trees grow as on any others.
 
+use std::borrow::Cow;
+
 use super::{DenseColumns, SparseView};
 use crate::control::Control;
 use crate::data::sort::Entry;
 use crate::data::sort::sort_by_value;
-use crate::error::{Result, try_copied, try_filled, try_grow, try_push, try_with_capacity};
+use crate::error::{Result, try_collected, try_copied, try_filled, try_grow, try_push, try_with_capacity};
 use crate::pool;
 
 /// Most bins of a feature: codes are bytes.
@@ -62,20 +64,35 @@ impl Bins {
 
 /// Codes of dense X, column after column. Those of rows without weight mean nothing.
 #[derive(Debug)]
-pub(crate) struct Codes {
-    codes: Vec<u8>,
+pub(crate) struct Codes<'a> {
+    codes: Cow<'a, [u8]>,
     n_samples: usize,
+    /// Where the column of each feature is in `codes`; `None` where each is in its own place.
+    places: Option<Vec<u32>>,
     /// Bins of feature j are `start[j]..start[j + 1]` of those of all features.
     start: Vec<usize>,
 }
 
-impl Codes {
+impl Codes<'_> {
     pub(crate) fn n_features(&self) -> usize {
         self.start.len() - 1
     }
 
     pub(crate) fn column(&self, feature: u32) -> &[u8] {
-        &self.codes[feature as usize * self.n_samples..][..self.n_samples]
+        let place = self.places.as_ref().map_or(feature, |places| places[feature as usize]);
+        &self.codes[place as usize * self.n_samples..][..self.n_samples]
+    }
+
+    /// Some features alone, which are numbered anew; their codes are lent.
+    pub(crate) fn narrowed(&self, features: &[u32]) -> Result<Codes<'_>> {
+        let place = |&feature: &u32| self.places.as_ref().map_or(feature, |places| places[feature as usize]);
+        let mut start = try_with_capacity(WHAT, features.len() + 1)?;
+        start.push(0);
+        for &feature in features {
+            start.push(start[start.len() - 1] + self.bins(feature).len());
+        }
+        let places = Some(try_collected(WHAT, features.iter().map(place))?);
+        Ok(Codes { codes: Cow::Borrowed(&self.codes), n_samples: self.n_samples, places, start })
     }
 
     /// Where the bins of a feature are among those of all.
@@ -97,7 +114,7 @@ pub(crate) fn bin_dense(
     max_bins: usize,
     units: impl Fn(usize) -> u64 + Sync,
     control: &Control,
-) -> Result<(Bins, Codes)> {
+) -> Result<(Bins, Codes<'static>)> {
     let (n, p) = (x.n_samples(), x.n_features());
     let mut codes = control.try_filled(WHAT, 0u8, n * p)?;
     let mut of_features = try_filled(WHAT, Vec::new(), p)?;
@@ -121,7 +138,7 @@ pub(crate) fn bin_dense(
         Ok(())
     })?;
     let bins = Bins::new(of_features, try_filled(WHAT, 0, p)?)?;
-    let codes = Codes { codes, n_samples: n, start: try_copied(WHAT, &bins.start)? };
+    let codes = Codes { codes: codes.into(), n_samples: n, places: None, start: try_copied(WHAT, &bins.start)? };
     Ok((bins, codes))
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ndarray::ArrayView2;
 
-use crate::error::{Result, try_with_capacity};
+use crate::error::{Result, try_collected, try_with_capacity};
 
 /// Column-major float32 values; borrowed when the caller's array is Fortran-contiguous, else one copy.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct DenseColumns<'a> {
     values: Cow<'a, [f32]>,
     n_samples: usize,
     n_features: usize,
+    /// Where the column of each feature is in `values`; `None` where each is in its own place.
+    places: Option<Vec<u32>>,
 }
 
 /// Rows per tile of the transposing copy: a tile's rows stay in the cache while its columns are written.
@@ -38,7 +40,7 @@ impl<'a> DenseColumns<'a> {
                 Cow::Owned(values)
             }
         };
-        Ok(DenseColumns { values, n_samples, n_features })
+        Ok(DenseColumns { values, n_samples, n_features, places: None })
     }
 
     pub(crate) fn n_samples(&self) -> usize {
@@ -49,8 +51,23 @@ impl<'a> DenseColumns<'a> {
         self.n_features
     }
 
+    /// Some features alone, which are numbered anew; their values are lent.
+    pub(crate) fn narrowed(&self, features: &[u32]) -> Result<DenseColumns<'_>> {
+        Ok(DenseColumns {
+            values: Cow::Borrowed(&self.values),
+            n_samples: self.n_samples,
+            n_features: features.len(),
+            places: Some(try_collected("the features of a tree", features.iter().map(|&feature| self.place(feature)))?),
+        })
+    }
+
+    /// The number of a feature among those that the columns were made with.
+    pub(crate) fn place(&self, feature: u32) -> u32 {
+        self.places.as_ref().map_or(feature, |places| places[feature as usize])
+    }
+
     pub(crate) fn column(&self, feature: u32) -> &[f32] {
-        let start = feature as usize * self.n_samples;
+        let start = self.place(feature) as usize * self.n_samples;
         &self.values[start..start + self.n_samples]
     }
 }

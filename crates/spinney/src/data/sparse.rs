@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::control::{Control, STEPS};
-use crate::error::{Error, ErrorKind, Result, try_filled};
+use crate::error::{Error, ErrorKind, Result, try_filled, try_with_capacity};
 
 /// A compressed sparse matrix: slice `ptr[i]..ptr[i + 1]` of `indices` and `values` holds the entries of major `i`
 /// (a row of CSR, a column of CSC). Indices rise strictly inside a slice. Values are finite or not as the caller's;
@@ -71,6 +71,25 @@ impl<'a> SparseView<'a> {
     /// Stored indices, slice after slice.
     pub fn indices(&self) -> &[u32] {
         &self.indices
+    }
+
+    /// Some slices alone, copied one after the other.
+    pub(crate) fn narrowed(&self, majors: &[u32], control: &Control) -> Result<SparseView<'static>> {
+        const WHAT: &str = "some columns of X";
+        let slices = || majors.iter().map(|&major| self.slice(major as usize));
+        let stored = slices().map(|(indices, _)| indices.len()).sum();
+        let mut ptr = try_with_capacity(WHAT, majors.len() + 1)?;
+        let mut indices: Vec<u32> = try_with_capacity(WHAT, stored)?;
+        let mut values = try_with_capacity(WHAT, stored)?;
+        let mut pulse = control.pulse();
+        ptr.push(0);
+        for (of_slice, stored) in slices() {
+            pulse.after(of_slice.len())?;
+            indices.extend_from_slice(of_slice);
+            values.extend_from_slice(stored);
+            ptr.push(indices.len());
+        }
+        Ok(SparseView { ptr: ptr.into(), indices: indices.into(), values: values.into(), n_minor: self.n_minor })
     }
 
     /// The same matrix in the other orientation: one counting sort, O(stored entries + majors + minors).
@@ -145,6 +164,12 @@ pub(crate) fn check_pattern(what: &'static str, ptr: &[usize], indices: &[u32], 
 pub(crate) struct SparseColumns<'a> {
     pub(crate) by_column: SparseView<'a>,
     pub(crate) by_row: SparseView<'a>,
+}
+
+impl<'a> SparseColumns<'a> {
+    pub(crate) fn of(by_column: SparseView<'a>, control: &Control) -> Result<Self> {
+        Ok(SparseColumns { by_row: by_column.try_transposed(control)?, by_column })
+    }
 }
 
 #[cfg(test)]

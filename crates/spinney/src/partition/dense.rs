@@ -129,6 +129,10 @@ impl SortedOrder {
         }
         Ok(SortedOrder { entries, n_samples: n })
     }
+
+    fn column(&self, feature: u32) -> &[Entry] {
+        &self.entries[feature as usize * self.n_samples..][..self.n_samples]
+    }
 }
 
 /// Carries every column down, sorted, split stably at each node: nothing is sorted twice.
@@ -149,15 +153,20 @@ pub(crate) struct SortedColumns<'a> {
 impl<'a> SortedColumns<'a> {
     pub(crate) fn new(x: &'a DenseColumns<'a>, order: &SortedOrder, rows: &[u32], control: &Control) -> Result<Self> {
         let mut lists = try_with_capacity("the sorted columns of a tree", rows.len() * x.n_features())?;
+        let columns = (0..x.n_features() as u32).map(|feature| order.column(x.place(feature)));
         if rows.len() == x.n_samples() {
-            for piece in control.pieces(&order.entries, 1) {
-                lists.extend_from_slice(piece?);
+            for column in columns {
+                for piece in control.pieces(column, 1) {
+                    lists.extend_from_slice(piece?);
+                }
             }
         } else {
             let mut inside = try_filled("the rows of a tree", false, x.n_samples())?;
             rows.iter().for_each(|&row| inside[row as usize] = true);
-            for piece in control.pieces(&order.entries, 1) {
-                lists.extend(piece?.iter().filter(|e| inside[e.row() as usize]));
+            for column in columns {
+                for piece in control.pieces(column, 1) {
+                    lists.extend(piece?.iter().filter(|e| inside[e.row() as usize]));
+                }
             }
         }
         Ok(SortedColumns {

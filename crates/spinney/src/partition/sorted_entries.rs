@@ -9,7 +9,7 @@ use super::{BitSet, Column, Entry, Partitioner, Span, Visitor};
 use crate::control::Control;
 use crate::data::SparseView;
 use crate::data::sort::sort_by_value;
-use crate::error::{Result, try_push, try_reserve, try_with_capacity};
+use crate::error::{Result, try_extend, try_push, try_reserve, try_with_capacity};
 use crate::partition::lottery::Lottery;
 
 /// All entries of X sorted by feature, then value: made once, shared by all trees. `features[i]` is the feature of
@@ -45,6 +45,19 @@ impl SortedOrder {
             entries.extend(kept.map(|(&row, &value)| Entry::new(value, row)));
             sort_by_value(&mut entries[start..], control)?;
             features.resize(entries.len(), feature as u32);
+        }
+        Ok(SortedOrder { features, entries, spare: Mutex::default() })
+    }
+
+    /// The entries of some features alone, rising, which are numbered anew.
+    pub(crate) fn narrowed(&self, kept: &[u32], control: &Control) -> Result<Self> {
+        let (mut features, mut entries) = (Vec::new(), Vec::new());
+        for (new, &feature) in (0..).zip(kept) {
+            control.check()?;
+            let start = self.features.partition_point(|&f| f < feature);
+            let len = self.features[start..].partition_point(|&f| f == feature);
+            try_extend(WHAT, &mut entries, self.entries[start..start + len].iter().copied())?;
+            try_extend(WHAT, &mut features, std::iter::repeat_n(new, len))?;
         }
         Ok(SortedOrder { features, entries, spare: Mutex::default() })
     }

@@ -1,5 +1,7 @@
 //! The one place where runtime tags become concrete types: a store of X × the statistics of a criterion.
 
+use std::sync::Arc;
+
 use super::entries::Entries;
 use super::expand::{NodeSearch, Store};
 use super::histogram::{BinnedSums, Histograms, Spare, SparseCells, SparseHistograms};
@@ -21,15 +23,34 @@ pub(crate) enum TrainX<'a> {
     /// Columns gathered and sorted at each node.
     Dense(DenseColumns<'a>),
     /// Codes of bins, for histograms. Only for numbers.
-    Binned(Codes, Spare),
+    Binned(Codes<'a>, Spare),
     /// Columns sorted once and carried down.
-    DenseSorted(DenseColumns<'a>, dense::SortedOrder),
+    DenseSorted(DenseColumns<'a>, Arc<dense::SortedOrder>),
     /// Entries found at each node.
     Sparse(SparseColumns<'a>),
     /// Entries sorted once and carried down. Needs columns only.
     SparseSorted(SparseView<'a>, sorted_entries::SortedOrder),
     /// Codes of bins, for histograms of all features. Only for numbers.
     SparseBinned(SparseCells, Spare),
+}
+
+impl TrainX<'_> {
+    /// Some features alone, numbered anew in their order, rising. Dense X is lent; sparse X is copied, O(stored entries of
+    /// these features). `least_entries` as of [`SparseCells::try_new`].
+    pub(crate) fn narrowed(&self, features: &[u32], least_entries: usize, control: &Control) -> Result<TrainX<'_>> {
+        Ok(match self {
+            TrainX::Dense(x) => TrainX::Dense(x.narrowed(features)?),
+            TrainX::Binned(x, _) => TrainX::Binned(x.narrowed(features)?, Spare::default()),
+            TrainX::DenseSorted(x, order) => TrainX::DenseSorted(x.narrowed(features)?, Arc::clone(order)),
+            TrainX::Sparse(x) => TrainX::Sparse(SparseColumns::of(x.by_column.narrowed(features, control)?, control)?),
+            TrainX::SparseSorted(x, order) => {
+                TrainX::SparseSorted(x.narrowed(features, control)?, order.narrowed(features, control)?)
+            }
+            TrainX::SparseBinned(x, _) => {
+                TrainX::SparseBinned(x.narrowed(features, least_entries, control)?, Spare::default())
+            }
+        })
+    }
 }
 
 /// Everything that one tree is searched with.

@@ -26,15 +26,20 @@ pub enum MaxFeatures {
 
 impl MaxFeatures {
     pub(crate) fn resolve(self, n_features: usize) -> Result<usize> {
+        self.resolve_as("max_features", n_features)
+    }
+
+    /// The number of a draw that errors call `what`.
+    pub(crate) fn resolve_as(self, what: &'static str, n_features: usize) -> Result<usize> {
         let p = n_features as f64;
         let k = match self {
             MaxFeatures::All => n_features,
             MaxFeatures::Sqrt => p.sqrt() as usize,
             MaxFeatures::Log2 => p.log2() as usize,
-            MaxFeatures::Count(0) => return Err(Error::invalid("max_features", 0, "at least 1")),
+            MaxFeatures::Count(0) => return Err(Error::invalid(what, 0, "at least 1")),
             MaxFeatures::Count(k) => k,
             MaxFeatures::Fraction(f) if f > 0.0 && f <= 1.0 => (f * p) as usize,
-            MaxFeatures::Fraction(f) => return Err(Error::invalid("max_features", f, "a share in (0, 1]")),
+            MaxFeatures::Fraction(f) => return Err(Error::invalid(what, f, "a share in (0, 1]")),
         };
         Ok(k.clamp(1, n_features.max(1)))
     }

@@ -1,15 +1,18 @@
 //! X made ready for growth: prepared once, for all trees of a forest or all stages of boosting.
 
+use std::sync::Arc;
+
 use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::bins::{MOST_BINS, bin_dense, bin_sparse};
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
 use crate::data::{Bins, DenseColumns, Matrix, SparseColumns, SparseView};
-use crate::error::{Error, Result, try_filled};
+use crate::error::{Error, Result, try_filled, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::partition::decision::Decision;
 use crate::partition::dense::SortedOrder;
+use crate::partition::lottery::Lottery;
 use crate::partition::sorted_entries;
 use crate::rng::Key;
 use crate::split::constraint::{Constraints, LeafSizes};
@@ -73,8 +76,11 @@ pub(crate) fn of_a_sample(rows: &[u32], total: u64, exact: bool, workers: &Worke
 pub(crate) struct Grower<'a> {
     x: TrainX<'a>,
     /// Set where `x` holds codes of bins.
-    bins: Option<Bins>,
+    bins: Option<Arc<Bins>>,
+    /// Features of X.
     n_features: usize,
+    /// Those of a tree that `x` holds, rising; `None` where it holds all.
+    features: Option<Vec<u32>>,
 }
 
 /// Columns are carried down, sorted, when a node draws at least this share of the features; below it, sorting the drawn
@@ -85,7 +91,7 @@ impl<'a> Grower<'a> {
     /// Brings `x`, which was checked, into the form that trees of this configuration want.
     pub(crate) fn new(config: &TreeConfig, x: &'a Matrix<'_>, control: &Control) -> Result<Self> {
         let n_drawn = config.max_features.resolve(x.n_features())?;
-        Grower::arranged(x, config.carries_columns(x, n_drawn), control)
+        Grower::arranged(x, config.carries_columns(x, n_drawn, x.n_features()), control)
     }
 
     /// The same, with columns carried down or found at each node.
@@ -96,7 +102,7 @@ impl<'a> Grower<'a> {
                 let columns = DenseColumns::new(x.view())?;
                 if carry {
                     let order = SortedOrder::new(&columns, control)?;
-                    TrainX::DenseSorted(columns, order)
+                    TrainX::DenseSorted(columns, Arc::new(order))
                 } else {
                     TrainX::Dense(columns)
                 }
@@ -106,10 +112,10 @@ impl<'a> Grower<'a> {
             Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.try_transposed(control)?, by_column: x.view() }),
             Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.try_transposed(control)?, by_row: x.view() }),
         };
-        Ok(Grower { x, bins: None, n_features })
+        Ok(Grower { x, bins: None, n_features, features: None })
     }
 
-    /// As [`Grower::new`], with the values of each feature in at most `max_bins` bins, if any. They are made from the rows
+    /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), with the values of each feature in at most `max_bins` bins, if any. They are made from the rows
     /// that have `units`; others may not be grown on. Dense `x` is searched by histograms, and sparse `x` whose columns
     /// have few distinct codes where nodes draw all features. These are of numbers: [`Grower::structure`] wants
     /// [`TrainY::Real`] then.
@@ -119,25 +125,27 @@ impl<'a> Grower<'a> {
     pub(crate) fn binned(
         config: &TreeConfig,
         x: &'a Matrix<'_>,
+        n_of_tree: usize,
         max_bins: Option<usize>,
         units: impl Fn(usize) -> u64 + Sync,
         control: &Control,
     ) -> Result<Self> {
-        let Some(max_bins) = max_bins else { return Grower::new(config, x, control) };
+        let n_features = x.n_features();
+        let n_drawn = config.max_features.resolve(n_of_tree)?;
+        let carry = config.carries_columns(x, n_drawn, n_of_tree);
+        let Some(max_bins) = max_bins else { return Grower::arranged(x, carry, control) };
         if !(2..=MOST_BINS).contains(&max_bins) {
             return Err(Error::invalid("max_bins", max_bins, "2 to 255, or none"));
         }
         if config.splitter != Splitter::Best {
             return Err(Error::invalid("max_bins", max_bins, "none with random thresholds"));
         }
-        let n_features = x.n_features();
-        let n_drawn = config.max_features.resolve(n_features)?;
-        let carry = config.carries_columns(x, n_drawn);
         let by_column;
         let by_column = match x {
             Matrix::Dense(x) => {
                 let (bins, codes) = bin_dense(&DenseColumns::new(x.view())?, max_bins, units, control)?;
-                return Ok(Grower { x: TrainX::Binned(codes, Spare::default()), bins: Some(bins), n_features });
+                let x = TrainX::Binned(codes, Spare::default());
+                return Ok(Grower { x, bins: Some(Arc::new(bins)), n_features, features: None });
             }
             Matrix::Csc(x) => x,
             Matrix::Csr(x) => {
@@ -146,7 +154,7 @@ impl<'a> Grower<'a> {
             }
         };
         let (bins, codes) = bin_sparse(by_column, max_bins, units, control)?;
-        let x = if n_drawn == n_features {
+        let x = if n_drawn == n_of_tree {
             match SparseCells::try_new(codes, config.min_samples_leaf, control)? {
                 Ok(cells) => TrainX::SparseBinned(cells, Spare::default()),
                 Err(codes) => sorted(codes, control)?,
@@ -154,13 +162,43 @@ impl<'a> Grower<'a> {
         } else if carry {
             sorted(codes, control)?
         } else {
-            TrainX::Sparse(SparseColumns { by_row: codes.try_transposed(control)?, by_column: codes })
+            TrainX::Sparse(SparseColumns::of(codes, control)?)
         };
-        Ok(Grower { x, bins: Some(bins), n_features })
+        Ok(Grower { x, bins: Some(Arc::new(bins)), n_features, features: None })
     }
 
     pub(crate) fn n_features(&self) -> usize {
         self.n_features
+    }
+
+    /// The grower of a tree that has `n_of_tree` features, drawn without replacement; `None` where that is all: then the
+    /// tree is one of this grower. What a tree costs, the arrangement of sparse X included, goes with its features.
+    pub(crate) fn of_drawn(
+        &self,
+        config: &TreeConfig,
+        n_of_tree: usize,
+        key: Key,
+        control: &Control,
+    ) -> Result<Option<Grower<'_>>> {
+        if n_of_tree >= self.n_features {
+            return Ok(None);
+        }
+        let lottery = Lottery::new(key, self.n_features, n_of_tree as u32)?;
+        let mut features = try_with_capacity("the features of a tree", n_of_tree)?;
+        features.extend((0..n_of_tree as u32).filter_map(|position| lottery.feature(position)));
+        features.sort_unstable();
+        let x = self.x.narrowed(&features, config.min_samples_leaf, control)?;
+        Ok(Some(Grower { x, bins: self.bins.clone(), n_features: self.n_features, features: Some(features) }))
+    }
+
+    /// Number of features that `x` holds.
+    fn n_held(&self) -> usize {
+        self.features.as_ref().map_or(self.n_features, Vec::len)
+    }
+
+    /// What X calls a feature of `x`.
+    fn name(&self, feature: u32) -> u32 {
+        self.features.as_ref().map_or(feature, |features| features[feature as usize])
     }
 
     /// Grows the structure of one tree: a function of (data, parameters, key).
@@ -184,7 +222,13 @@ impl<'a> Grower<'a> {
             control,
             workers: sample.workers,
         };
-        grow(&mut *search.into_search()?, &|split| self.decide(split), key, config.max_leaf_nodes, control)
+        let decide = |split: &Split| self.decide(split);
+        let mut structure = grow(&mut *search.into_search()?, &decide, key, config.max_leaf_nodes, control)?;
+        if self.features.is_some() {
+            let splits = structure.nodes.iter_mut().filter(|node| !node.is_leaf());
+            splits.for_each(|node| node.set_feature(self.name(node.feature())));
+        }
+        Ok(structure)
     }
 
     /// What a node with this split asks of values, also where codes were searched.
@@ -192,7 +236,7 @@ impl<'a> Grower<'a> {
         split.cut.decision(|gap| match &self.bins {
             None => gap,
             Some(bins) => {
-                let (low, high) = bins.values_between(split.feature, gap.low, gap.high);
+                let (low, high) = bins.values_between(self.name(split.feature), gap.low, gap.high);
                 Gap { low, high }
             }
         })
@@ -212,8 +256,8 @@ impl<'a> Grower<'a> {
                 },
             },
             min_impurity_decrease: config.min_impurity_decrease,
-            n_drawn: config.max_features.resolve(self.n_features)? as u32,
-            n_features: self.n_features,
+            n_drawn: config.max_features.resolve(self.n_held())? as u32,
+            n_features: self.n_held(),
             total_weight,
             largest_weight: sample.largest as f64,
         })
@@ -238,9 +282,9 @@ fn fits_narrow(y: &TrainY<'_>, total: u64) -> bool {
 impl TreeConfig {
     /// Whether columns are sorted once and carried down. Random thresholds need no order, so only sparse columns gain
     /// from being carried: they are found at no cost.
-    pub(crate) fn carries_columns(&self, x: &Matrix<'_>, n_drawn: usize) -> bool {
+    pub(crate) fn carries_columns(&self, x: &Matrix<'_>, n_drawn: usize, n_features: usize) -> bool {
         let gains = self.splitter == Splitter::Best || !matches!(x, Matrix::Dense(_));
-        gains && n_drawn as f64 >= CARRY_SHARE * x.n_features() as f64
+        gains && n_drawn as f64 >= CARRY_SHARE * n_features as f64
     }
 }
 
@@ -265,7 +309,7 @@ mod tests {
         let targets = Targets::Real(y.view());
         let y = TrainY::new(&targets).unwrap();
         let rows: Vec<u32> = (0..units.len() as u32).filter(|&row| units[row as usize] > 0).collect();
-        let grower = Grower::binned(config, x, max_bins, |row| units[row], control).unwrap();
+        let grower = Grower::binned(config, x, x.n_features(), max_bins, |row| units[row], control).unwrap();
         let sample = Sample::new(&rows, units.len(), |row| units[row], true, &y, &Workers::One).unwrap();
         let grow = || grower.structure(config, &y, Criterion::Variance, &sample, Key::from_seed(3), control).unwrap();
         let first = grow();
@@ -311,6 +355,62 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_tree_of_drawn_features_is_that_of_x_without_the_others() {
+        for seed in 0..40u64 {
+            let mut stream = Stream::new(Key::from_seed(seed));
+            let (n, p, q) = (120, 7, 1 + seed as usize % 3);
+            let n_of_tree = 1 + seed as usize % p;
+            let rows = models::rows(seed, n, p);
+            let c_order = Array2::from_shape_fn((n, p), |(i, j)| rows.c_order[[i, j]] * (1 + i % 30) as f32);
+            let y = Array2::from_shape_simple_fn((n, q), || stream.below(1000) as f64 / 9.0);
+            let targets = Targets::Real(y.view());
+            let y = TrainY::new(&targets).unwrap();
+            let units: Vec<u64> = (0..n).map(|_| stream.below(3)).collect();
+            let rows: Vec<u32> = (0..n as u32).filter(|&row| units[row as usize] > 0).collect();
+            let sample = Sample::new(&rows, n, |row| units[row], true, &y, &Workers::One).unwrap();
+            let config = TreeConfig {
+                max_features: if seed % 3 == 0 { MaxFeatures::Fraction(0.5) } else { MaxFeatures::All },
+                max_leaf_nodes: (seed % 2 == 0).then_some(10),
+                min_samples_leaf: 1 + seed as usize % 4,
+                ..TreeConfig::new(Criterion::Variance)
+            };
+            let (control, key) = (Control::default(), Key::from_seed(3));
+            let structure = |grower: &Grower<'_>| {
+                let grow = || grower.structure(&config, &y, Criterion::Variance, &sample, key, &control).unwrap();
+                let first = grow();
+                // In memory that was used before.
+                assert_eq!(first.nodes, grow().nodes);
+                first
+            };
+            let by_row = csr(&c_order);
+            let by_column = by_row.transposed().unwrap();
+            let layouts = [c_order.view().into(), Matrix::Csr(by_row), Matrix::Csc(by_column)];
+            for (x, max_bins) in layouts.iter().flat_map(|x| [None, Some(2), Some(30), Some(255)].map(|bins| (x, bins)))
+            {
+                let units = |row: usize| units[row];
+                let whole = Grower::binned(&config, x, n_of_tree, max_bins, units, &control).unwrap();
+                let Some(drawn) = whole.of_drawn(&config, n_of_tree, Key::from_seed(seed), &control).unwrap() else {
+                    assert_eq!(n_of_tree, p);
+                    continue;
+                };
+                let features = drawn.features.as_ref().unwrap();
+                assert!(features.len() == n_of_tree && features.is_sorted_by(|a, b| a < b));
+                let columns: Vec<usize> = features.iter().map(|&feature| feature as usize).collect();
+                let alone = c_order.select(Axis(1), &columns);
+                let alone = alone.view().into();
+                let naive = Grower::binned(&config, &alone, n_of_tree, max_bins, units, &control).unwrap();
+                let mut expected = structure(&naive);
+                for node in expected.nodes.iter_mut().filter(|node| !node.is_leaf()) {
+                    node.set_feature(features[node.feature() as usize]);
+                }
+                let found = structure(&drawn);
+                assert_eq!(found.nodes, expected.nodes, "{seed}, {max_bins:?}");
+                assert_eq!((&found.impurity, &found.order), (&expected.impurity, &expected.order), "{seed}");
+            }
+        }
+    }
+
     fn csr(x: &Array2<f32>) -> SparseView<'static> {
         let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
         for row in x.rows() {
@@ -331,12 +431,12 @@ mod tests {
         let best = TreeConfig::new(Criterion::Variance);
         let random = TreeConfig { splitter: Splitter::Random, ..best.clone() };
         for (config, max_bins) in [(&best, 0), (&best, 1), (&best, 256), (&random, 255)] {
-            let error = Grower::binned(config, &x, Some(max_bins), |_| 1, &control).unwrap_err();
+            let error = Grower::binned(config, &x, 2, Some(max_bins), |_| 1, &control).unwrap_err();
             assert!(matches!(error.kind(), crate::ErrorKind::Invalid { what: "max_bins", .. }));
         }
-        Grower::binned(&random, &x, None, |_| 1, &control).unwrap();
+        Grower::binned(&random, &x, 2, None, |_| 1, &control).unwrap();
         control.stop();
-        let error = Grower::binned(&best, &x, Some(2), |_| 1, &control).unwrap_err();
+        let error = Grower::binned(&best, &x, 2, Some(2), |_| 1, &control).unwrap_err();
         assert_eq!(error.kind(), &crate::ErrorKind::Interrupted);
     }
 }

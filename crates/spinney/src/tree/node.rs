@@ -43,6 +43,11 @@ impl Node {
         self.right = self.right & !MISSING_LEFT | flag;
     }
 
+    /// The same split of another feature.
+    pub(crate) fn set_feature(&mut self, feature: u32) {
+        self.feature = feature;
+    }
+
     /// Names the right child of a split.
     #[inline]
     pub(crate) fn set_right(&mut self, right: u32) {

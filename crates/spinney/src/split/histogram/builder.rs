@@ -58,7 +58,7 @@ impl Histogram {
 /// Fills histograms.
 #[derive(Debug)]
 pub(super) struct Builder<'a> {
-    pub(super) x: &'a Codes,
+    pub(super) x: &'a Codes<'a>,
     /// Items of a sample.
     pub(super) len: usize,
     pub(super) counting: Counting,

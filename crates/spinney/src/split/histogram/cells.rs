@@ -53,52 +53,17 @@ impl SparseCells {
         per_cell: usize,
         control: &Control,
     ) -> Result<std::result::Result<Self, SparseView<'static>>> {
-        let n_rows = codes.n_minor();
-        let (mut features, mut values, mut column_of) = (Vec::new(), Vec::new(), Vec::new());
-        let mut start = vec![0];
-        let mut row_start = try_filled(WHAT, 0usize, n_rows + 1)?;
-        let mut n_entries = 0;
-        let mut present = [false; 2 * MOST_CODE + 1];
-        for feature in 0..codes.n_major() {
-            control.check()?;
-            let (rows, stored) = codes.slice(feature);
-            if stored.is_empty() || stored.len() < least_entries {
-                continue;
-            }
-            stored.iter().for_each(|&code| present[place(code)] = true);
-            for (i, present) in present.iter_mut().enumerate().filter(|(_, present)| **present) {
-                try_push(WHAT, &mut values, i as f32 - MOST_CODE as f32)?;
-                try_push(WHAT, &mut column_of, features.len() as u32)?;
-                *present = false;
-            }
-            rows.iter().for_each(|&row| row_start[row as usize + 1] += 1);
-            n_entries += stored.len();
-            try_push(WHAT, &mut features, feature as u32)?;
-            try_push(WHAT, &mut start, values.len() as u32)?;
-        }
-        if values.len() * per_cell > n_entries || u32::try_from(values.len()).is_err() {
+        let cells = Cells::new(&codes, least_entries, control)?;
+        if cells.values.len() * per_cell > cells.n_entries || u32::try_from(cells.values.len()).is_err() {
             return Ok(Err(codes));
         }
-        for row in 0..n_rows {
-            row_start[row + 1] += row_start[row];
-        }
-        let mut next = try_with_capacity(WHAT, n_rows)?;
-        next.extend_from_slice(&row_start[..n_rows]);
-        let mut of_rows = try_filled(WHAT, 0u32, n_entries)?;
-        let mut cell_of = [0u32; 2 * MOST_CODE + 1];
-        for (i, &feature) in features.iter().enumerate() {
-            control.check()?;
-            for cell in start[i]..start[i + 1] {
-                cell_of[place(values[cell as usize])] = cell;
-            }
-            let (rows, stored) = codes.slice(feature as usize);
-            for (&row, &code) in rows.iter().zip(stored) {
-                let next = &mut next[row as usize];
-                of_rows[*next] = cell_of[place(code)];
-                *next += 1;
-            }
-        }
-        Ok(Ok(SparseCells { by_column: codes, features, start, values, column_of, row_start, of_rows }))
+        cells.with_rows(codes, control).map(Ok)
+    }
+
+    /// Some features alone, rising, which are numbered anew: two walks through their stored entries.
+    pub(crate) fn narrowed(&self, features: &[u32], least_entries: usize, control: &Control) -> Result<Self> {
+        let codes = self.by_column.narrowed(features, control)?;
+        Cells::new(&codes, least_entries, control)?.with_rows(codes, control)
     }
 
     pub(super) fn n_cells(&self) -> usize {
@@ -132,6 +97,72 @@ impl SparseCells {
     #[inline]
     pub(super) fn of_row(&self, row: u32) -> &[u32] {
         &self.of_rows[self.row_start[row as usize]..self.row_start[row as usize + 1]]
+    }
+}
+
+/// The cells of all columns, before the rows have theirs.
+#[derive(Debug)]
+struct Cells {
+    features: Vec<u32>,
+    start: Vec<u32>,
+    values: Vec<f32>,
+    column_of: Vec<u32>,
+    row_start: Vec<usize>,
+    n_entries: usize,
+}
+
+impl Cells {
+    fn new(codes: &SparseView<'_>, least_entries: usize, control: &Control) -> Result<Self> {
+        let n_rows = codes.n_minor();
+        let (mut features, mut values, mut column_of) = (Vec::new(), Vec::new(), Vec::new());
+        let mut start = vec![0];
+        let mut row_start = try_filled(WHAT, 0usize, n_rows + 1)?;
+        let mut n_entries = 0;
+        let mut present = [false; 2 * MOST_CODE + 1];
+        for feature in 0..codes.n_major() {
+            control.check()?;
+            let (rows, stored) = codes.slice(feature);
+            if stored.is_empty() || stored.len() < least_entries {
+                continue;
+            }
+            stored.iter().for_each(|&code| present[place(code)] = true);
+            for (i, present) in present.iter_mut().enumerate().filter(|(_, present)| **present) {
+                try_push(WHAT, &mut values, i as f32 - MOST_CODE as f32)?;
+                try_push(WHAT, &mut column_of, features.len() as u32)?;
+                *present = false;
+            }
+            rows.iter().for_each(|&row| row_start[row as usize + 1] += 1);
+            n_entries += stored.len();
+            try_push(WHAT, &mut features, feature as u32)?;
+            try_push(WHAT, &mut start, values.len() as u32)?;
+        }
+        for row in 0..n_rows {
+            row_start[row + 1] += row_start[row];
+        }
+        Ok(Cells { features, start, values, column_of, row_start, n_entries })
+    }
+
+    /// With the cells of the rows' entries; `codes` are those that the cells were made of.
+    fn with_rows(self, codes: SparseView<'static>, control: &Control) -> Result<SparseCells> {
+        let Cells { features, start, values, column_of, row_start, n_entries } = self;
+        let n_rows = codes.n_minor();
+        let mut next = try_with_capacity(WHAT, n_rows)?;
+        next.extend_from_slice(&row_start[..n_rows]);
+        let mut of_rows = try_filled(WHAT, 0u32, n_entries)?;
+        let mut cell_of = [0u32; 2 * MOST_CODE + 1];
+        for (i, &feature) in features.iter().enumerate() {
+            control.check()?;
+            for cell in start[i]..start[i + 1] {
+                cell_of[place(values[cell as usize])] = cell;
+            }
+            let (rows, stored) = codes.slice(feature as usize);
+            for (&row, &code) in rows.iter().zip(stored) {
+                let next = &mut next[row as usize];
+                of_rows[*next] = cell_of[place(code)];
+                *next += 1;
+            }
+        }
+        Ok(SparseCells { by_column: codes, features, start, values, column_of, row_start, of_rows })
     }
 }
 

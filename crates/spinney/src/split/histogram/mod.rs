@@ -54,7 +54,7 @@ const FEW_SAMPLES: u32 = 16;
 /// The samples of one tree, and the bins of dense X.
 #[derive(Debug)]
 pub(crate) struct Histograms<'a> {
-    x: &'a Codes,
+    x: &'a Codes<'a>,
     n: u32,
     samples: Permutation,
     n_drawn: u32,
@@ -70,7 +70,7 @@ pub(crate) struct Histograms<'a> {
 
 impl<'a> Histograms<'a> {
     pub(crate) fn new<U: Units, M: BinnedSums>(
-        x: &'a Codes,
+        x: &'a Codes<'a>,
         shared: &'a Spare,
         rows: &[u32],
         criterion: &Variance<'_, U, M>,

@@ -158,7 +158,7 @@ fn check_histograms<U: Units, M: BinnedSums>(
     problem: &Problem,
     (data, units): (&Data, &[U]),
     sums: impl Fn() -> M,
-    (bins, codes): (&Edges, &Codes),
+    (bins, codes): (&Edges, &Codes<'_>),
     expected: &Fingerprint,
 ) -> Result<(), TestCaseError> {
     let spare = Spare::default();
