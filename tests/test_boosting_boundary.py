@@ -169,7 +169,9 @@ def test_y_outside_the_domain_of_the_loss(loss, bad, accepted, weak):
     message = f'is -?[0-9.e-]+ with loss="{loss}", accepted: {accepted}'
     check_refused(model, ValueError, "^y " + message, X, outside)
     check_refused(model, ValueError, "^y_val " + message, X, Y, X_val=X, y_val=outside)
-    check_refused(model.set_params(n_iter_no_change=2), ValueError, message, X, outside)
+    for fraction in (0.1, 0.9):  # the row is fitted, or held out
+        model.set_params(n_iter_no_change=2, validation_fraction=fraction)
+        check_refused(model, ValueError, "^y " + message, X, outside)
     model.set_params(n_iter_no_change=None)
     # A row of weight zero is no row, whatever y is there.
     w = np.ones(len(X))

@@ -343,6 +343,24 @@ def test_leaves_fitted_to_other_rows_fit_them():
     assert np.isfinite(one.predict(X)).all()
 
 
+@pytest.mark.parametrize("relabel", [True, False])
+def test_refits_draw_no_projections(relabel):
+    X, Y = make_data(REGRESSOR, outputs="several")
+    calls = []
+
+    def phi(n_outputs, n_projections, random_state):
+        calls.append(random_state)
+        return np.random.default_rng(random_state).normal(size=(n_projections, n_outputs))
+
+    params = {"output_projection": phi, "relabel_leaves": relabel, "n_projections": 2 if relabel else 1}
+    model = make(REGRESSOR, output_strategy="projected", **params).fit(X, Y)
+    assert len(calls) == model.n_estimators_
+    refitted = model.refit_leaves(X, Y)
+    assert len(calls) == model.n_estimators_
+    # On the same rows leaves and steps are as they were.
+    np.testing.assert_array_equal(refitted._scores(X), model._scores(X))
+
+
 def test_refits_refuse_other_data():
     X, y = make_data(CLASSIFIER)
     model = make(CLASSIFIER).fit(X, y)

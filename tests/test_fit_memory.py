@@ -49,11 +49,19 @@ cases = {
     "boosting": lambda: (
         spinney.GradientBoostingRegressor(n_estimators=10), rng.random((20_000, 20)), rng.random((20_000, 200))
     ),
+    "watched": lambda: (
+        spinney.GradientBoostingRegressor(n_estimators=3, output_strategy="joint"),
+        rng.random((500, 20)),
+        rng.random((500, 100)),
+    ),
     "compression": compressed,
 }
 model, X, y = cases[sys.argv[1]]()
+fit = {}
+if sys.argv[1] == "watched":
+    fit["eval_sets"] = [(rng.random((40_000, 20)), rng.random((40_000, 100))) for _ in range(2)]
 spinney.DecisionTreeRegressor().fit(np.ones((9, 2)), np.ones(9))
-estimate = spinney.estimate_fit_memory(model, X, y)
+estimate = spinney.estimate_fit_memory(model, X, y, **fit)
 
 
 def kilobytes(what):
@@ -64,14 +72,14 @@ def kilobytes(what):
 with open("/proc/self/clear_refs", "w") as refs:
     refs.write("5")  # the high-water mark starts anew
 before = kilobytes("VmRSS")
-model.fit(X, y)
+model.fit(X, y, **fit)
 print(estimate, 1024 * (kilobytes("VmHWM") - before))
 """
 
 
 @linux
 @pytest.mark.parametrize(
-    "kind", ["dense wide", "dense random", "many outputs", "sparse labels", "boosting", "compression"]
+    "kind", ["dense wide", "dense random", "many outputs", "sparse labels", "boosting", "watched", "compression"]
 )
 def test_the_estimate_is_right_within_a_factor_of_three(kind):
     done = children.run(MEASURED, kind)
@@ -151,6 +159,25 @@ def test_every_estimator_and_layout_has_an_estimate(name):
     assert sizes[3] < sizes[0]
     more = np.tile(X, (10, 1)), np.tile(y, 10)
     assert spinney.estimate_fit_memory(make(name), *more) > 5 * sizes[0]
+
+
+@pytest.mark.parametrize("name", BOOSTING)
+def test_sets_that_are_watched_count(name):
+    X, y = make_data(name)
+    model = make(name)
+    plain = spinney.estimate_fit_memory(model, X, y)
+    assert spinney.estimate_fit_memory(model, X, y, eval_sets=[]) == plain
+    # X as float32, y as float64 or codes, and tables of scores.
+    least = 4 * X.size + 8 * len(X)
+    sizes = [spinney.estimate_fit_memory(model, X, y, eval_sets=[(X, y)] * n) for n in (1, 2, 3)]
+    assert sizes[0] > plain + least
+    assert sizes[2] - sizes[1] == sizes[1] - sizes[0] >= least
+    by_name = {"a": (sparse.csc_array(X), y, np.ones(len(X)))}
+    assert spinney.estimate_fit_memory(model, X, y, eval_sets=by_name) > plain
+    with pytest.raises(TypeError, match=r"eval_sets\[0\] is a ndarray, accepted: \(X, y\)"):
+        spinney.estimate_fit_memory(model, X, y, eval_sets=[X])
+    with pytest.raises(TypeError, match="eval_sets is given, which RandomForestRegressor does not take"):
+        spinney.estimate_fit_memory(spinney.RandomForestRegressor(), X, X[:, 0], eval_sets=[(X, X[:, 0])])
 
 
 @pytest.mark.parametrize("name", ["ExtraTreesClassifier", "GradientBoostingClassifier", "CompressedForestClassifier"])

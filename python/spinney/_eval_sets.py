@@ -52,21 +52,24 @@ def named(eval_sets: Any) -> list[tuple[str, str, Any]]:
             if not isinstance(name, str):
                 raise TypeError(f"eval_sets has the name {name!r}, accepted: strings")
         # A plain string: one of numpy's would be another type in model files.
-        return [(str(name), f"eval_sets[{str(name)!r}]", given) for name, given in eval_sets.items()]
-    if not isinstance(eval_sets, list):
+        sets = [(str(name), f"eval_sets[{str(name)!r}]", given) for name, given in eval_sets.items()]
+    elif isinstance(eval_sets, list):
+        sets = [(f"eval_{i}", f"eval_sets[{i}]", given) for i, given in enumerate(eval_sets)]
+    else:
         hint = ": put it into a list" if isinstance(eval_sets, tuple) else ""
         raise TypeError(f"eval_sets is a {type(eval_sets).__name__}, accepted: {_ACCEPTED}{hint}")
-    return [(f"eval_{i}", f"eval_sets[{i}]", given) for i, given in enumerate(eval_sets)]
+    for _, what, given in sets:
+        if not isinstance(given, tuple | list):
+            raise TypeError(f"{what} is a {type(given).__name__}, accepted: (X, y) or (X, y, sample_weight)")
+        if len(given) not in (2, 3):
+            raise ValueError(f"{what} has {len(given)} parts, accepted: (X, y) or (X, y, sample_weight)")
+    return sets
 
 
 def checked(estimator: Any, eval_sets: Any, target: Target) -> list[EvalSet]:
     """The sets for a model of `target`; every fault names the set."""
     found = []
     for name, what, given in named(eval_sets):
-        if not isinstance(given, tuple | list):
-            raise TypeError(f"{what} is a {type(given).__name__}, accepted: (X, y) or (X, y, sample_weight)")
-        if len(given) not in (2, 3):
-            raise ValueError(f"{what} has {len(given)} parts, accepted: (X, y) or (X, y, sample_weight)")
         try:
             found.append(_checked(estimator, name, what, *given, target=target))
         except (TypeError, ValueError) as error:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from spinney import _eval_sets
 from spinney._validation import Matrix, Target, is_binary, is_sparse
 from spinney.projection import count_projections
 
@@ -23,6 +24,8 @@ _ENTRY = 8
 _NODE = 32
 _GROWING = 200
 _ROUNDED_ROW = 28
+# Tables of rows and scores while a set is watched: scores, and temporary arrays of its loss.
+_TABLES = 4
 # Projections are counted in 32 bits.
 _COUNTED = 2**32 - 1
 # `CARRY_SHARE` of `tree::grower`: from this share of the features drawn, columns are sorted once and carried down.
@@ -76,7 +79,7 @@ def of_checked(X: Matrix, target: Target, weighted: bool) -> Shapes:
     )
 
 
-def estimate_fit_memory(estimator: Any, X: Any, y: Any) -> int:
+def estimate_fit_memory(estimator: Any, X: Any, y: Any, *, eval_sets: Any = None) -> int:
     """Estimate the peak of memory of `estimator.fit(X, y)`, beyond what X and y take themselves.
 
     Nothing is fitted: the estimate is made from shapes, types, stored entries and parameters, of y also from the number
@@ -91,6 +94,8 @@ def estimate_fit_memory(estimator: Any, X: Any, y: Any) -> int:
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
         As for `fit`.
+    eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
+        As for `fit` of boosting.
 
     Returns
     -------
@@ -100,7 +105,7 @@ def estimate_fit_memory(estimator: Any, X: Any, y: Any) -> int:
     Raises
     ------
     TypeError
-        When `estimator` is no estimator of spinney.
+        When `estimator` is no estimator of spinney; when `eval_sets` are given and it is not one of boosting.
 
     Notes
     -----
@@ -127,8 +132,11 @@ def estimate_fit_memory(estimator: Any, X: Any, y: Any) -> int:
     estimator._validate_params()
     if isinstance(estimator, BaseBoosting | BaseCompressed):
         estimator._check_parameters()
+    if eval_sets is not None and not isinstance(estimator, BaseBoosting):
+        raise TypeError(f"eval_sets is given, which {type(estimator).__name__} does not take; accepted: None")
     conversions, shapes = _of_raw(estimator, X, y)
-    return sum(term.n_bytes for term in [*conversions, *terms(estimator, shapes)])
+    watched = _watched(estimator, _eval_sets.named(eval_sets))
+    return sum(term.n_bytes for term in [*conversions, *terms(estimator, shapes), *watched])
 
 
 def reserve(estimator: Any, shapes: Shapes) -> None:
@@ -244,6 +252,20 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     # A fit that stops early keeps fewer.
     certain = estimator._patience() is None and estimator.callbacks is None
     found.append(Term("the step sizes", steps, "set a smaller n_estimators, or step_dtype='float8'", certain=certain))
+    return found
+
+
+def _watched(estimator: Any, sets: list[tuple[str, str, Any]]) -> list[Term]:
+    """Rows that are only watched: of all sets X and y, of one at a time its scores."""
+    found, largest = [], 0
+    for _, what, (X, y, *_) in sets:
+        conversions, shapes = _of_raw(estimator, X, y)
+        found += [Term(f"{what}: {term.what}", term.n_bytes, term.hint) for term in conversions]
+        if shapes.n_stored is not None and not shapes.is_csr and estimator.estimator is None:
+            found.append(Term(f"{what}: the rows of X", 8 * shapes.n_stored, "pass X as CSR"))
+        width = 1 if not shapes.numbers and shapes.width == 2 else shapes.width
+        largest = max(largest, _TABLES * 8 * shapes.n_samples * width)
+    found.append(Term("the scores of eval_sets", largest, "watch fewer rows at a time"))
     return found
 
 

@@ -33,6 +33,7 @@ from spinney._base import (
     n_positive,
 )
 from spinney._eval_sets import EvalSet
+from spinney._losses import LOSSES
 from spinney._projection import Growth, derived_seed
 from spinney._proof import CUSTOM, LOSS_PARAMETERS, WITH_LOG_LINK
 from spinney._validation import MOST, Float, Matrix, Number, Target, draw_seed
@@ -522,12 +523,15 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: igno
         single = target.kind == "classes" and target.n_outputs == 1
         return 1 if single and len(target.classes[0]) <= 2 else target.n_columns
 
-    def _boost_config(self, n_samples: int, target: Target) -> _BoostConfig:
+    def _boost_config(self, n_samples: int, target: Target, *, draws: bool = True) -> _BoostConfig:
+        """The parameters in the engine's form; a fit that `draws` no projections has any."""
         projection = None
         if isinstance(self.n_projections, bool):
             raise ValueError(f"n_projections is {self.n_projections}, accepted: an integer from 1, a share, or 'log'")
         strategy = self._shared["output_strategy"]
-        if strategy == "projected":
+        if strategy == "projected" and not draws:
+            projection = _projection.of_stages("gaussian", 1, self._n_columns(target), Growth(self._seed))
+        elif strategy == "projected":
             growth = Growth(self._seed, range(int(self.n_estimators)))
             width = self._n_columns(target)
             projection = _projection.of_stages(self.output_projection, self.n_projections, width, growth)
@@ -603,6 +607,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: igno
             raise ValueError(
                 f"validation_fraction is {self.validation_fraction}, but the rows cannot be split so: {error}"
             ) from error
+        held = target.rows(held_rows)
+        loss = LOSSES.get(self._shared["loss"])
+        if target.kind == "numbers" and loss is not None and (refused := loss.refused(held)) is not None:
+            # The engine would call these rows y_val.
+            raise ValueError(f'y is {refused[0]:g} with loss="{self._shared["loss"]}", accepted: {refused[1]}')
         kept = np.ones(X.shape[0]) if weights is None else weights.copy()
         kept[held_rows] = 0
         X_held = X.tocsr()[held_rows] if _validation.is_sparse(X) else X[held_rows]
@@ -610,7 +619,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: igno
         y_held = y.tocsr() if _validation.is_sparse(y) else y
         y_held = _safe_indexing(y_held, held_rows) if self.scoring is not None else None
         start_held = None if start is None else start[held_rows]
-        return kept, (X_held, target.rows(held_rows), w_held, start_held), y_held
+        return kept, (X_held, held, w_held, start_held), y_held
 
     def _held_out(self, rows: NDArray[np.intp], target: Target) -> NDArray[np.intp]:
         """The rows that are held out, rising: of classes in the shares of all, of labels by their rarest."""
@@ -863,7 +872,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: igno
     def _refit_config(self) -> _BoostConfig:
         """The parameters of a fit of the stages that there are."""
         target = self._known_target()
-        return self._boost_config(1, target) | {
+        return self._boost_config(1, target, draws=False) | {
             "n_estimators": self.n_estimators_,
             "learning_rate": float(self._shared["learning_rate"]),
             "n_iter_no_change": None,
