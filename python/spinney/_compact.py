@@ -129,7 +129,7 @@ def compact_leaves(
     >>> report["max_change"], report["max_change_on_X"]
     (0.0, 0.0)
     """
-    from spinney.boosting import BaseBoosting
+    from spinney._boosting_fit import BaseBoosting
     from spinney.compression import BaseCompressed  # which offers this function
 
     if not isinstance(model, (BaseForest, BaseTree, BaseCompressed, BaseBoosting)):

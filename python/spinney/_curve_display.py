@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._boosting_fit import BaseBoosting
 from spinney._path_display import _pyplot
 from spinney._validation import Float
-from spinney.boosting import BaseBoosting
 
 _STYLES = {"training": ":", "validation": "-"}
 

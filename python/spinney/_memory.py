@@ -124,7 +124,7 @@ def estimate_fit_memory(estimator: Any, X: Any, y: Any, *, eval_sets: Any = None
     True
     """
     from spinney._base import BaseModel
-    from spinney.boosting import BaseBoosting
+    from spinney._boosting_fit import BaseBoosting
     from spinney.compression import BaseCompressed
 
     if not isinstance(estimator, BaseModel):
@@ -157,7 +157,7 @@ def reserve(estimator: Any, shapes: Shapes) -> None:
 
 def terms(estimator: Any, shapes: Shapes) -> list[Term]:
     """The parts of the estimate that the engine takes."""
-    from spinney.boosting import BaseBoosting
+    from spinney._boosting_fit import BaseBoosting
     from spinney.compression import BaseCompressed
 
     if isinstance(estimator, BaseBoosting):

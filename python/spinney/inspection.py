@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney
 from spinney._base import BaseModel
+from spinney._boosting_fit import BaseBoosting
 from spinney._curve_display import BoostingCurveDisplay
 from spinney._path_display import CompressionPathDisplay
 from spinney._validation import Float, is_sparse
-from spinney.boosting import BaseBoosting
 from spinney.tree import DecisionTreeRegressor
 
 __all__ = [

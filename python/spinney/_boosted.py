@@ -1,0 +1,315 @@
+"""A fitted boosting model: what stages start from, scores after them, and what is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from inspect import isclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from spinney import _spinney, _validation
+from spinney._arrays import Tree
+from spinney._at_once import of_one_fit
+from spinney._base import BaseEnsemble, Members
+from spinney._proof import WITH_LOG_LINK
+from spinney._validation import Float, Matrix, Target
+from spinney.tree import DecisionTreeRegressor
+
+
+def grows_trees(estimator: Any) -> bool:
+    if getattr(estimator, "_weak", estimator.estimator) is not None:
+        raise AttributeError(f"{type(estimator).__name__} with estimator= has weak models that are no trees of its own")
+    return True
+
+
+class BoostedModel(BaseEnsemble):
+    """What a fitted model of boosting has, whatever y is."""
+
+    _kind = "boosting"
+
+    n_estimators_: int
+    max_features_: int
+    _model: _spinney.Boosted
+    _seed: int
+    # Weak models that are no trees of the engine, one for each stage.
+    _weak: list[Any] | None
+    # What the stages so far were grown with.
+    _shared: dict[str, Any]
+    # Losses after each round, also of those that were not kept, and what `scoring` says of them.
+    _curves: dict[str, Float]
+    # Of each set that was watched its name, and losses and scores after each stage that was kept.
+    _eval_curves: tuple[tuple[str, Float, Float | None], ...]
+    # The fitted model that stages start from.
+    _init: Any = None
+
+    @property
+    def _forest(self) -> _spinney.Forest:  # type: ignore[override]
+        forest = self._model.forest
+        assert forest is not None
+        return forest
+
+    def _check_X(self, X: Any, *, reset: bool, fitting: bool = False) -> Matrix:
+        weak = self.estimator if reset or fitting else self._weak
+        return (_validation.check_X if weak is None else _validation.check_wide_X)(self, X, reset=reset)
+
+    def _n_columns(self, target: Target) -> int:
+        """Columns of scores: one for two classes."""
+        single = target.kind == "classes" and target.n_outputs == 1
+        return 1 if single and len(target.classes[0]) <= 2 else target.n_columns
+
+    # --- what stages start from --------------------------------------------------------------------------------------
+
+    def _fitted_init(self, X: Matrix, y: Any, weights: Float | None) -> Any:
+        """The model that stages start from, fitted if it is not frozen."""
+        if self.init is None:
+            return None
+        if isclass(self.init):
+            raise ValueError(f"init is the class {self.init.__name__}, accepted: an object of it")
+        if isinstance(self.init, FrozenEstimator):
+            return self.init
+        estimator = clone(self.init)
+        X, y, weights = _validation.without_absent(X, y, weights)
+        if weights is None:
+            return estimator.fit(X, y)
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(f"rows have weights, but init {type(estimator).__name__} takes no sample_weight in fit")
+        return estimator.fit(X, y, sample_weight=weights)
+
+    def _start_margins(self, X: Matrix, margins: Any, name: str, target: Target | None = None) -> Float | None:
+        """Scores of rows that are there before the first stage, (n_samples, n_columns), in the engine's unit."""
+        width = self._n_columns(target) if target is not None else self._model.width
+        if margins is not None:
+            if self._init is not None:
+                raise ValueError(f"{name} is given, and init is too: stages start from one of them")
+            margins = np.asarray(margins, dtype=np.float64)
+            margins = margins[:, np.newaxis] if margins.ndim == 1 else margins
+            if margins.shape != (X.shape[0], width):
+                raise ValueError(f"{name} has the shape {margins.shape}, expected {(X.shape[0], width)}")
+            if not np.isfinite(margins).all():
+                raise ValueError(f"{name} contains NaN or infinity, accepted: finite numbers")
+            found = margins / self._unit()
+        elif self._init is None:
+            return None
+        else:
+            found = self._margins_of(self._init, X)
+            if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
+                raise ValueError(
+                    f"init {type(self._init).__name__} predicts an array of shape {found.shape}, expected finite "
+                    f"numbers of shape {(X.shape[0], width)}"
+                )
+        return np.ascontiguousarray(found, dtype=np.float64)
+
+    def _margins_of(self, estimator: Any, X: Matrix) -> Float:
+        """Scores of another model in the engine's unit."""
+        found = columns_of(estimator.predict(X), X.shape[0])
+        if self._shared["loss"] not in WITH_LOG_LINK:
+            return found
+        if not (found > 0).all():
+            raise ValueError(
+                f"init {type(estimator).__name__} predicts numbers that are not positive, but loss="
+                f"{self._shared['loss']!r} has the logarithms of predictions as scores; accepted: positive predictions"
+            )
+        return np.log(found)
+
+    def _unit(self) -> float:
+        """How much a score of the engine is in `decision_function`."""
+        return 1.0
+
+    # --- scores ------------------------------------------------------------------------------------------------------
+
+    def _scores(self, X: Any, *, n_stages: Any = None, base_margin: Any = None) -> Float:
+        if (scores := self.__dict__.get("_scores_at_stage")) is not None:
+            return np.asarray(scores)
+        X = self._check_predict(X)
+        return self._scores_of(X, n_stages=n_stages, base_margin=base_margin)
+
+    def _scores_of(self, X: Matrix, *, n_stages: Any = None, base_margin: Any = None) -> Float:
+        """Raw scores, (n_samples, width), of X that was checked."""
+        margins = self._start_margins(X, base_margin, "base_margin")
+        if self._weak is None:
+            model = self._model if n_stages is None else self._model.truncated(self._check_stages(n_stages))
+            scores = model.predict_scores(X, self._n_threads())
+        else:
+            n_stages = self.n_estimators_ if n_stages is None else self._check_stages(n_stages)
+            scores = self._model.start()[np.newaxis].repeat(X.shape[0], axis=0)
+            for _, scores in zip(range(n_stages), self._staged_weak(X), strict=False):  # noqa: B007
+                pass
+        return scores if margins is None else scores + margins
+
+    def _check_stages(self, n_stages: Any, *, least: int = 0) -> int:
+        is_integer = isinstance(n_stages, Integral) and not isinstance(n_stages, bool)
+        if not is_integer or not least <= n_stages <= self.n_estimators_:
+            raise ValueError(f"n_stages is {n_stages!r}, accepted: an integer from {least} to {self.n_estimators_}")
+        return int(n_stages)
+
+    def _staged(self, X: Any) -> Iterator[Float]:
+        """Raw scores after each stage, each time an array of its own."""
+        return self._staged_of(self._check_predict(X))
+
+    def _staged_of(self, X: Matrix) -> Iterator[Float]:
+        """The same, of X that was checked."""
+        X = X.tocsr() if _validation.is_sparse(X) and self._weak is None else X
+        margins = self._start_margins(X, None, "base_margin")
+        staged = self._staged_weak(X) if self._weak is not None else self._model.staged_scores(X, self._n_threads())
+        for scores in staged:
+            yield scores if margins is None else scores + margins
+
+    def _staged_weak(self, X: Matrix) -> Iterator[Float]:
+        scores = self._model.start()[np.newaxis].repeat(X.shape[0], axis=0)
+        assert self._weak is not None
+        for estimator, step in zip(self._weak, self._shared["learning_rate"] * self._model.step_sizes(), strict=True):
+            direction = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
+            scores = scores + step * direction
+            yield scores
+
+    # --- what is told of the stages ----------------------------------------------------------------------------------
+
+    def _fitted(self, attribute: str) -> _spinney.Boosted:
+        """The engine's model; without one, `attribute` is not there, as that of any estimator that is not fitted."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
+        return self._model
+
+    @property
+    def start_(self) -> Float:
+        """The constant scores that stages start from, (n_columns,): a copy."""
+        return self._fitted("start_").start()
+
+    @property
+    def step_sizes_(self) -> Float:
+        """What each stage's weak model was multiplied by for each column of scores, before `learning_rate`.
+
+        (n_estimators_, n_columns): a copy, in float64 whatever `step_dtype`.
+        """
+        return self._fitted("step_sizes_").step_sizes()
+
+    @property
+    def train_score_(self) -> Float:
+        """Loss on the training rows after each round, (n_rounds,): a copy.
+
+        After an early stop there are more rounds than the `n_estimators_` that were kept.
+        """
+        losses = self._fitted("train_score_").train_score()
+        return self._curve("train", losses)
+
+    @property
+    def validation_score_(self) -> Float:
+        """Loss on the rows held out or given after each round, (n_rounds,): a copy. Not there without them."""
+        losses = self._curve("validation", self._fitted("validation_score_").validation_score())
+        if not len(losses):
+            raise AttributeError(f"{type(self).__name__} was fitted without rows to validate on: no validation_score_")
+        return losses
+
+    @property
+    def validation_metric_(self) -> Float:
+        """What `scoring` says of the same rows after each round, (n_rounds,): a copy. Not there without it."""
+        self._fitted("validation_metric_")
+        if "score" not in self.__dict__.get("_curves", {}):
+            raise AttributeError(f"{type(self).__name__} was fitted without scoring: no validation_metric_")
+        return self._curves["score"].copy()
+
+    @property
+    def eval_results_(self) -> dict[str, dict[str, Float]]:
+        """What was measured on each of `eval_sets` after each round that was kept. Not there without them.
+
+        A dict, in the order of the sets, of the name of a set and a dict of two arrays of (n_estimators_,) float64,
+        copies. "loss": the loss that the fit minimises, the weighted mean over the rows of the set divided by the
+        number of columns of scores, as in `validation_score_`. "score": what `scoring` says, where it is given.
+
+        After an early stop the rounds that were not kept are not there. After `warm_start` there are the rounds of all
+        fits, on the sets of the last one. A `truncated` model has its own rounds, and what `refit_leaves` returns has
+        no results.
+        """
+        self._fitted("eval_results_")
+        if "_eval_curves" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} was fitted without eval_sets: no eval_results_")
+        return {
+            name: {"loss": loss.copy()} | ({} if score is None else {"score": score.copy()})
+            for name, loss, score in self._eval_curves
+        }
+
+    def _curve(self, name: str, kept: Float) -> Float:
+        """The losses of all rounds, of which those that were kept are the first."""
+        whole: Float | None = self.__dict__.get("_curves", {}).get(name)
+        return kept if whole is None else whole.copy()
+
+    def truncated(self, n_stages: int) -> Any:
+        """The model of the first stages, as an estimator of its own; trees are shared.
+
+        Parameters
+        ----------
+        n_stages : int
+            From 1 to `n_estimators_`.
+
+        Returns
+        -------
+        estimator of the same class, with the same parameters but `n_estimators`
+        """
+        check_is_fitted(self)
+        fitted = self._twin()
+        n_stages = fitted._check_stages(n_stages, least=1)
+        fitted.__dict__.pop("_curves", None)
+        if "_eval_curves" in fitted.__dict__:
+            fitted._eval_curves = tuple(
+                (name, loss[:n_stages].copy(), None if score is None else score[:n_stages].copy())
+                for name, loss, score in fitted._eval_curves
+            )
+        fitted._model = fitted._model.truncated(n_stages)
+        fitted._weak = None if fitted._weak is None else fitted._weak[:n_stages]
+        fitted.n_estimators_ = n_stages
+        fitted.n_estimators = n_stages
+        return fitted
+
+    @property
+    def feature_importances_(self) -> Float:
+        """Share of the decrease of impurity that is due to each feature, over all trees.
+
+        Sums to 1, or is all zero when no tree has a split. The impurity is that of what the trees were fitted to, which
+        shrinks from stage to stage: early stages count more. Not there with `estimator`. O(nodes).
+        """
+        check_is_fitted(self)
+        grows_trees(self)
+        return self._model.feature_importances()
+
+    def _means_at(self, features: list[int], points: NDArray[np.float32]) -> Float:
+        return self._model.partial_dependence(features, points, self._n_threads())
+
+    @property
+    def estimators_(self) -> Sequence[Any]:
+        """The weak models in the order of stages; with "single_target", a tree for each column of scores in each stage.
+
+        Trees are made as estimators when asked for, and share the model's memory. Those of "joint", "single_target" and
+        with `relabel_leaves` predict what the stage adds to the scores. Without, they predict one number, the stage's
+        direction, which adds to each column of scores as much as `learning_rate * step_sizes_[stage]` times it.
+        """
+        check_is_fitted(self)
+        fitted = self._twin()
+        return Members(fitted) if fitted._weak is None else list(fitted._weak)
+
+    def _member(self, index: int) -> DecisionTreeRegressor:
+        shared = set(DecisionTreeRegressor._get_param_names()) & set(self.get_params(deep=False))
+        shared -= {"random_state", "output_projection", "n_projections"}
+        member = DecisionTreeRegressor(**{name: getattr(self, name) for name in sorted(shared)})
+        member.tree_ = Tree(self._forest.only(index))
+        member.n_features_in_ = self.n_features_in_
+        member.max_features_ = self.max_features_
+        member.n_outputs_ = member.tree_.n_outputs
+        return member
+
+    @available_if(grows_trees)  # type: ignore[untyped-decorator]
+    @of_one_fit
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Index of the leaf that each row reaches in each tree, (n_samples, n_trees); not there with `estimator`."""
+        return super().apply(X)
+
+
+def columns_of(values: Any, n_samples: int) -> Float:
+    found: Float = np.asarray(values.toarray() if _validation.is_sparse(values) else values, dtype=np.float64)
+    return found.reshape(n_samples, -1)

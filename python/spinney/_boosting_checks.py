@@ -1,0 +1,106 @@
+"""Parameters of boosting that no table can check: those that contradict each other, or the stages grown before."""
+
+from __future__ import annotations
+
+from inspect import isclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from spinney._proof import CUSTOM, LOSS_PARAMETERS
+
+
+def name_of(loss: Any) -> str:
+    """The name of a loss of the engine; `CUSTOM` for an object."""
+    return loss if isinstance(loss, str) else CUSTOM
+
+
+def check_parameters(boosting: Any) -> None:
+    """What no table can say: parameters that contradict each other."""
+    if isclass(boosting.loss):
+        raise ValueError(f"loss is the class {boosting.loss.__name__}, accepted: a name, or an object of a class")
+    has_steps = boosting.output_strategy in ("auto", "projected") and not boosting.relabel_leaves
+    if boosting.step_dtype != "float64" and not has_steps:
+        raise ValueError(
+            f"step_dtype is {boosting.step_dtype!r}, but leaves hold what they add, and no steps; accepted: 'float64', "
+            "or output_strategy='projected' with relabel_leaves=False"
+        )
+    if boosting.estimator is None:
+        return
+    name = type(boosting.estimator).__name__
+    if getattr(boosting, "_skl_callbacks", None):
+        raise ValueError(f"callbacks were set by set_callbacks, which estimator= ({name}) does not support")
+    for parameter in ("init", "scoring", "callbacks"):
+        if getattr(boosting, parameter) is not None:
+            raise ValueError(f"{parameter} is given, which estimator= ({name}) does not support; accepted: None")
+    if isclass(boosting.estimator):
+        name = boosting.estimator.__name__
+        raise ValueError(f"estimator is the class {name}, accepted: an object of it, {name}()")
+    if not is_regressor(boosting.estimator):
+        raise ValueError(f"estimator is {name}, which is not a regressor; accepted: regressors of scikit-learn")
+    if boosting.output_strategy == "single_target":
+        raise ValueError(
+            "output_strategy is 'single_target', which grows trees alone; with estimator=, accepted: 'joint' and "
+            "'projected'"
+        )
+    if boosting.output_strategy == "projected" and boosting.relabel_leaves:
+        raise ValueError(
+            f"relabel_leaves is True, but {name} has no leaves to relabel: with estimator=, pass "
+            "relabel_leaves=False, or output_strategy='joint'"
+        )
+
+
+def loss_parameter(boosting: Any) -> dict[str, float | list[float]]:
+    """The parameter that the loss has, if it has one: of all outputs, or of each."""
+    name = LOSS_PARAMETERS.get(name_of(boosting.loss))
+    if name is None:
+        return {}
+    value = getattr(boosting, name)
+    return {name: float(value) if isinstance(value, Real) else _of_each(name, value, boosting.n_outputs_)}
+
+
+def _of_each(name: str, values: Any, n_outputs: int) -> list[float]:
+    """Shares, one for each output."""
+    accepted = f"a float in the range (0.0, 1.0), or {n_outputs} of them, one for each output"
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is {values!r}, accepted: {accepted}") from error
+    if found.shape != (n_outputs,) or not ((found > 0) & (found < 1)).all():
+        raise ValueError(f"{name} is {values!r}, accepted: {accepted}")
+    return [float(value) for value in found]
+
+
+def check_warm_start(boosting: Any, before: dict[str, Any], shared: dict[str, Any], n_grown: int) -> None:
+    if boosting.n_estimators < n_grown:
+        raise ValueError(
+            f"n_estimators={boosting.n_estimators} is less than the {n_grown} stages of the fitted model; with "
+            "warm_start=True it must be larger or equal"
+        )
+    for name in ("n_features_in_", "n_outputs_"):
+        if before[name] != getattr(boosting, name):
+            what = "X has {} features" if name == "n_features_in_" else "y has {} outputs"
+            raise ValueError(
+                f"{what.format(getattr(boosting, name))}, but the stages grown before have {before[name]}; with "
+                "warm_start=True it must be the same"
+            )
+    for name, value in shared.items():
+        # A parameter of the loss is there when the loss, which comes first, is the same.
+        if (old := before["_shared"][name]) != value:
+            raise ValueError(
+                f"{name} is {value!r}, but the stages grown before have {old!r}; with warm_start=True it must be "
+                "the same"
+            )
+    # Steps of one score are kept in float64.
+    kept = before["_model"].step_dtype
+    if kept != boosting.step_dtype and before["_model"].width > 1:
+        raise ValueError(
+            f"step_dtype is {boosting.step_dtype!r}, but the stages grown before have {kept!r}; with warm_start=True "
+            "it must be the same"
+        )
+    found = before.get("classes_"), getattr(boosting, "classes_", None)
+    old, new = (part if isinstance(part, list) else [part] for part in found)
+    if not all(map(np.array_equal, old, new)):
+        raise ValueError("y has other classes than the stages grown before; warm_start=True needs the same")

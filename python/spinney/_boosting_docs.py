@@ -1,0 +1,228 @@
+"""Texts on the parameters and attributes of boosting that its estimators share, each written once."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TypeVar
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def documented(cls: _Class) -> _Class:
+    """The class with its docstring composed: a line `{name}` of it stands for the text of that name."""
+    if cls.__doc__ is not None:  # Python may run without docstrings
+        text = inspect.cleandoc(cls.__doc__)
+        cls.__doc__ = re.sub(r"^{(\w+)}$", lambda found: _TEXTS[found[1]].strip("\n"), text, flags=re.MULTILINE)
+    return cls
+
+
+_TEXTS = {
+    "learning_rate": """
+learning_rate : float, default=0.1
+    What each stage's step is multiplied by; the constant that stages start from is not.
+""",
+    "n_estimators": """
+n_estimators : int, default=100
+    Number of stages; with "single_target" each has a tree for every column of scores.
+""",
+    "output_strategy": """
+output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
+    What a stage fits. "projected": one tree, to a few random combinations of the gradients of all outputs. "joint":
+    one tree, to the gradients of all outputs. "single_target": a tree for each output, which share nothing. "auto":
+    "single_target" up to ten columns of scores, "projected" beyond, or where a parameter of projections is given.
+""",
+    "output_projection": """
+output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
+    With "projected", the combinations: "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard",
+    "pca", or as described in `spinney.projection`, one for each stage. Columns are those of scores: an output that
+    is a number, a label, or two classes has one, other outputs of classes have one for each class.
+""",
+    "n_projections": """
+n_projections : int, float or "log", default=1
+    With "projected", the number of combinations q: a number, a share of the columns, or ⌊½ + ln d⌋ of d.
+""",
+    "relabel_leaves": """
+relabel_leaves : bool, default=True
+    With "projected": leaves hold the mean gradient of every output. If not, they hold one number, which each output
+    multiplies by a step of its own: a stage takes memory of n_leaves + n_columns in place of their product.
+""",
+    "estimator": """
+estimator : regressor of scikit-learn, default=None
+    Weak model in place of trees, cloned for each stage: of several outputs with "joint"; of one with "projected"
+    and `relabel_leaves=False`, which must be said. Limits of trees do not apply to it.
+""",
+    "init": """
+init : estimator, default=None
+    A model that stages start from, fitted to the same data, or as it is when wrapped in `FrozenEstimator`; every
+    prediction has its part. Of a classifier its `predict_proba` is used, else its `decision_function`, taken for
+    log-odds. X comes to it in float32, dense or sparse. For sparse text a linear model ranks well, and trees on top
+    of it better.
+""",
+    "leaf_estimation": """
+leaf_estimation : {"newton", "line_search"}, default="newton"
+    What leaves add to the scores. "newton": each leaf and column of scores takes its own Newton step, the sum of
+    the leaf's negative gradients over the sum of their second derivatives plus `l2_regularization`, halved while
+    the loss of the leaf's rows rises. "line_search": leaves hold mean negative gradients, and each column takes
+    one step along those of all leaves, which minimises the loss over all rows; a single step for leaves that want
+    different ones fits rows that are told apart easily too closely. With `relabel_leaves=False` "newton" is the
+    one Newton step of each column along the leaves' numbers. With `estimator`, steps are searched.
+""",
+    "line_search": """
+line_search : {"newton", "brent"}, default="newton"
+    How steps are found where the loss has no closed form: Newton's method kept within a bracket, or Brent's.
+""",
+    "step_dtype": """
+step_dtype : {"float64", "float8"}, default="float64"
+    Type in which the model keeps steps that leaves do not hold, with `relabel_leaves=False`, and which stages are
+    grown with. In "float8" (OCP E4M3, scaled by a power of two for each stage) a step takes one byte in place of
+    eight, in memory as in files. Steps are cut towards zero, by an eighth at most, so that losses still do not
+    rise; later stages make up for it. Not for classes whose steps depend on each other (log loss of three or more).
+""",
+    "subsample": """
+subsample : float, default=1.0
+    Share of the rows, whatever they weigh, drawn without replacement, that each stage is fitted to.
+""",
+    "max_bins": """
+max_bins : int, default=255
+    Trees on dense X look at so many groups of values of each feature, 2 to 255; at every value of a feature that
+    has no more of them, or with None. Sparse X is always looked at value by value.
+""",
+    "max_depth": """
+max_depth : int, default=None
+    Largest depth; with None there is no bound.
+""",
+    "max_leaf_nodes": """
+max_leaf_nodes : int, default=31
+    Grow best-first to so many leaves; with None, nodes are split while they are impure.
+""",
+    "max_features": """
+max_features : int, float, {"sqrt", "log2"} or None, default=None
+    Features drawn at each node: a number, a share, a rule, or all, of those of the tree. Constant features do not
+    count.
+""",
+    "max_features_by_tree": """
+max_features_by_tree : int, float, {"sqrt", "log2"} or None, default=None
+    Features drawn for each tree, of which its nodes draw theirs: a number, a share, a rule, or all, whether they
+    are constant or not. What a tree costs goes with them, the rows' scores apart.
+""",
+    "min_samples_split": """
+min_samples_split : int or float, default=2
+    Least number of rows to split a node; a float is a share of the rows, rounded up.
+""",
+    "min_samples_leaf": """
+min_samples_leaf : int or float, default=1
+    Least number of rows on either side of a split; a float is a share of the rows, rounded up.
+""",
+    "min_weight_leaf": """
+min_weight_leaf : float, default=2.0
+    Least weight on either side of a split, in samples: one of weight 2 counts as two, which `min_samples_leaf`
+    counts as one. What counts as one is the largest power of two of which all weights are multiples, 1 for whole
+    numbers of which one is odd; or the mean weight where that is below 1/64.
+""",
+    "min_weight_fraction_leaf": """
+min_weight_fraction_leaf : float, default=0.0
+    Least share of the total weight on either side of a split.
+""",
+    "min_impurity_decrease": """
+min_impurity_decrease : float, default=0.0
+    Least decrease of impurity by a split, weighted by the node's share of the total weight.
+""",
+    "early_stopping": """
+early_stopping : bool or "auto", default="auto"
+    Whether rounds without improvement on rows held out end the fit, and the stages up to the best are kept. "auto":
+    where `n_iter_no_change` is given.
+""",
+    "scoring": """
+scoring : str, callable or None, default=None
+    What improvement is of: None is the loss; else the name of a scorer of scikit-learn, or scorer(estimator, X, y)
+    that returns a number, larger where better. It needs rows to score: `X_val` at `fit`, or `early_stopping`.
+""",
+    "validation_fraction": """
+validation_fraction : float, default=0.1
+    Share of the rows, whatever they weigh, held out for early stopping when `fit` gets no validation set: a row of
+    weight 2 is held out as one row. Classes are held out in their shares, samples of labels by their rarest label.
+""",
+    "n_iter_no_change": """
+n_iter_no_change : int, default=None
+    Rounds without an improvement by `tol` that end the fit; with early_stopping=True, None is 10.
+""",
+    "tol": """
+tol : float, default=1e-4
+    Least decrease of the loss on the rows held out that counts, as a share of what it is before the first stage:
+    the number and the scale of the outputs have no part in it. With `scoring`, in the unit of the score.
+""",
+    "callbacks": """
+callbacks : object or list of objects, default=None
+    Each has a method on_round(round, train_loss, validation_loss), called after every round with its number, from
+    0, and the losses (None without rows held out): a true value ends the fit, and the model has the rounds so far.
+    What it raises ends the fit too, and leaves the estimator as it was. Callbacks of scikit-learn (1.9 and later)
+    are set by `set_callbacks`: each round is a task named "round", after which they get a fitted estimator of the
+    rounds so far, and may end the fit.
+""",
+    "warm_start": """
+warm_start : bool, default=False
+    Keep the stages of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
+    data the model is the one that would have been grown at once.
+""",
+    "n_jobs": """
+n_jobs : int, default=None
+    Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
+""",
+    "random_state": """
+random_state : int, RandomState instance or None, default=None
+    Source of the one seed that each fit draws.
+""",
+    "verbose": """
+verbose : int, default=0
+    Above 0, a progress bar if tqdm is installed and standard error is a terminal; else a line every now and then,
+    with the losses and the time so far and left.
+""",
+    "n_estimators_": """
+n_estimators_ : int
+    Number of stages: `n_estimators`, or fewer after an early stop.
+""",
+    "estimators_": """
+estimators_ : sequence of DecisionTreeRegressor, or list
+    The weak models; trees are made when asked for, and share the model's memory.
+""",
+    "step_sizes_": """
+step_sizes_ : ndarray of shape (n_estimators_, n_columns)
+    What each stage's weak model was multiplied by for each column of scores, before `learning_rate`: 1 where leaves
+    hold what they add, 0 where they add nothing to a column.
+""",
+    "start_": """
+start_ : ndarray of shape (n_columns,)
+    The constant scores that stages start from.
+""",
+    "train_score_": """
+train_score_ : ndarray of shape (n_estimators_,)
+    Loss on the training rows after each stage.
+""",
+    "validation_score_": """
+validation_score_ : ndarray of shape (n_estimators_,)
+    Loss on the rows held out or given, when there are any.
+""",
+    "eval_results_": """
+eval_results_ : dict of str and dict
+    Of each of the `eval_sets` of `fit`, when there are any, the "loss" and with `scoring` the "score" after each
+    stage that was kept, each of shape (n_estimators_,).
+""",
+    "feature_importances_": """
+feature_importances_ : ndarray of shape (n_features_in_,)
+""",
+    "max_features_": """
+max_features_, n_outputs_, n_features_in_ : int
+""",
+    "feature_names_in_": """
+feature_names_in_ : ndarray
+    When X had names that are all strings.
+""",
+    "algorithm": """
+Friedman's gradient boosting: from the constants that minimise the loss, each stage fits a tree to the negative
+gradients and adds to the scores `learning_rate` times what its leaves hold: for a leaf and column of scores the
+Newton step Σ w r / (Σ w h + λ), of the negative gradients r and second derivatives h of the leaf's rows. With
+line searches, and with other weak models g, each column j has a step ρ_j that minimises the loss along g, and
+takes `learning_rate` · ρ_j g. With a learning rate of 1 and all rows the training loss never rises.
+""",
+}

@@ -1,0 +1,471 @@
+"""Fits of boosting, whatever y is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from spinney import (
+    _boosting_checks,
+    _callbacks,
+    _eval_sets,
+    _held_out,
+    _memory,
+    _projection,
+    _rounds,
+    _spinney,
+    _validation,
+    _weak_models,
+)
+from spinney._at_once import fitted_at_once
+from spinney._base import BaseModel, as_size, n_drawn_features, n_positive
+from spinney._boosted import BoostedModel, grows_trees
+from spinney._eval_sets import EvalSet
+from spinney._projection import Growth
+from spinney._proof import CUSTOM
+from spinney._validation import MOST, Float, Matrix, Number, Target, draw_seed
+
+if TYPE_CHECKING:
+    from spinney._spinney import _BoostConfig
+
+# Parameters that all stages of a model share.
+_SHARED = ("output_strategy", "loss", "learning_rate", "relabel_leaves")
+# Up to so many columns of scores "auto" grows a tree for each: see `benches/defaults`.
+_FEW_COLUMNS = 10
+# Rounds without improvement after which early stopping ends a fit that says nothing of them, as scikit-learn's.
+_PATIENCE = 10
+
+
+def keep(estimator: Any, given: dict[str, Any]) -> None:
+    """Sets the parameters that a constructor got, its `locals()`, as they came."""
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
+
+
+class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: ignore[misc]
+    """What boosting has, whatever y is."""
+
+    # Parameters of all estimators, which `keep` sets.
+    loss: str
+    learning_rate: float
+    n_estimators: int
+    output_strategy: str
+    output_projection: Any
+    n_projections: Any
+    relabel_leaves: bool
+    estimator: Any
+    init: Any
+    leaf_estimation: str
+    l2_regularization: float
+    min_sum_hessian_in_leaf: float
+    line_search: str
+    step_dtype: str
+    subsample: float
+    max_bins: int | None
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    max_features: Any
+    max_features_by_tree: Any
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_leaf: float
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    early_stopping: bool | str
+    scoring: Any
+    validation_fraction: float
+    n_iter_no_change: int | None
+    tol: float
+    callbacks: Any
+    warm_start: bool
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseModel._parameter_constraints,
+        "learning_rate": [Number(Real, 0.0, None, closed="neither")],
+        "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
+        "output_strategy": [StrOptions({"auto", "projected", "joint", "single_target"})],
+        "output_projection": [part for part in _projection.CONSTRAINTS["output_projection"] if part is not None],
+        "relabel_leaves": ["boolean"],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "init": [HasMethods(["fit", "predict"]), None],
+        "leaf_estimation": [StrOptions({"newton", "line_search"})],
+        "l2_regularization": [Number(Real, 0.0, None, closed="left")],
+        "min_sum_hessian_in_leaf": [Number(Real, 0.0, None, closed="left")],
+        "line_search": [StrOptions({"newton", "brent"})],
+        "step_dtype": [StrOptions({"float64", "float8"})],
+        "max_features_by_tree": BaseModel._parameter_constraints["max_features"],
+        "subsample": [Number(Real, 0.0, 1.0, closed="right")],
+        "max_bins": [Interval(Integral, 2, 255, closed="both"), None],
+        "min_weight_leaf": [Number(Real, 0.0, None, closed="left")],
+        "early_stopping": ["boolean", StrOptions({"auto"})],
+        "scoring": [str, callable, None],
+        "validation_fraction": [Number(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Number(Real, 0.0, None, closed="left")],
+        "callbacks": [list, tuple, HasMethods("on_round"), None],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    @_callbacks.with_callbacks  # type: ignore[untyped-decorator]
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        base_margin: Any = None,
+        base_margin_val: Any = None,
+        eval_sets: Any = None,
+    ) -> Any:
+        """Grow the stages.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Dense or sparse, finite. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise
+            converted on one copy, shared by all stages. Every layout gives the same model. With `estimator`, it gets X
+            in float64 or, when it came so, float32.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
+            Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
+            matrix of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must be finite
+            all the same). A row of weight 2 is two rows, with three exceptions: `subsample` draws rows, whatever they
+            weigh; so does `n_iter_no_change`, for the rows that it holds out; and sums of weights that are no multiples
+            of 1/64, as those of `class_weight="balanced"`, are rounded, so that the last digits of scores may depend on
+            the order of rows and on whether a row stands there twice; `min_weight_leaf` counts in mean weights then.
+            Weights that are no multiples of 1/64, or whose total passes 2**31, are rounded to multiples of at most
+            n_samples * max(sample_weight) / 2**50, and to one such multiple at least: the ratio of rows lighter than
+            that is lost.
+        X_val, y_val : as X and y, default=None
+            Rows to measure the loss on after every stage, in `validation_score_`. With `n_iter_no_change` they decide
+            when to stop, in place of a share of the training rows. The classes of `y_val` must be among those of `y`.
+        sample_weight_val : array-like of shape (n_samples_val,), default=None
+            Weights of these rows. `class_weight` does not apply to them.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            Scores that the stages start from in place of a constant, in the unit of `decision_function`; of a regressor
+            in that of `predict`, or with "poisson", "gamma" and "tweedie" of its logarithm. They are no part of the
+            model: predictions want those of their rows.
+        base_margin_val : as base_margin, default=None
+            The same of the rows of `X_val`; needed with them.
+        eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
+            Other rows to watch, as many sets as wanted: after every stage the loss on each is in `eval_results_`, and
+            with `scoring` the score. They never stop the fit and have no part in the model. Sets of a list are called
+            "eval_0", "eval_1" and so on, those of a dict by its names, which are strings. X, y and weights are as
+            `X_val`, `y_val` and `sample_weight_val`. Not with `base_margin`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            Bad input or parameters, named in the message.
+        MemoryError
+            Before anything is grown where the parts of `spinney.estimate_fit_memory` that are certain to be needed
+            cannot be had; later for others that the engine cannot allocate.
+
+        After any failure, Ctrl-C included, the estimator is as it was before.
+
+        Notes
+        -----
+        The model is a function of the data, the parameters and the seed: the same for any `n_jobs`, and whether it was
+        grown at once or with `warm_start`.
+
+        A stage costs the growth of its trees, O(n_features · n_samples) for each level with `max_bins`, on as many
+        columns as the strategy has; and a sweep over the scores, O(n_samples · n_outputs). Memory: a few tables of
+        (n_samples, n_outputs) float32 (float64 for numbers).
+
+        Each of `eval_sets` costs what `staged_decision_function` does: once all stages are grown its rows walk down all
+        trees, and after each stage the loss is a pass over the scores, O(n_rows · n_columns). Memory: of all sets X,
+        copied where the X of a fit would be; of one at a time a few tables of (n_rows, n_columns) float64.
+        """
+        tasks = _callbacks.tasks_of(self, int(self.n_estimators), X, y, sample_weight)
+        with fitted_at_once(self) as new:
+            margins = (base_margin, base_margin_val)
+            new._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val), margins, eval_sets, tasks)
+        if tasks is not None:
+            tasks.end()
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        given: tuple[Any, Any, Any],
+        margins: tuple[Any, Any],
+        eval_sets: Any,
+        tasks: _callbacks.Tasks | None,
+    ) -> None:
+        self._check_parameters()
+        callbacks = _rounds.check_callbacks(self.callbacks)
+        y_given = y
+        grown = self._model if self.warm_start and hasattr(self, "_model") else None
+        before = dict(self.__dict__)
+        X, target, weights = self._check_fit(X, y, sample_weight)
+        if grown is None:
+            self._seed = draw_seed(self.random_state)
+        self._set_outputs(target)
+        self.max_features_ = n_drawn_features(self.max_features, self._n_features_of_tree())
+        shared = {name: getattr(self, name) for name in _SHARED}
+        shared["output_strategy"] = self._strategy(self._n_columns(target))
+        shared["loss"] = _boosting_checks.name_of(self.loss)
+        shared |= self._loss_parameter()
+        if shared["loss"] == CUSTOM:
+            shared["loss_class"] = type(self.loss).__qualname__
+        shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
+        n_grown = 0
+        if grown is not None:
+            n_grown = grown.n_stages
+            _boosting_checks.check_warm_start(self, before, shared, n_grown)
+        self._shared = shared
+        watched = _eval_sets.checked(self, eval_sets, target)
+        if watched and margins[0] is not None:
+            raise ValueError(
+                "base_margin is given, and eval_sets is too: the scores that rows of eval_sets start from are not "
+                "known; accepted: one of them, or init= in place of base_margin"
+            )
+        if n_grown == self.n_estimators:
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new stages.", stacklevel=4)
+            self._watch(watched)
+            return
+        self.__dict__.pop("_init", None)
+        init = before.get("_init") if grown is not None else self._fitted_init(X, y_given, weights)
+        if init is not None:
+            self._init = init
+        weights = _spinney.weights_by_row(target.engine, self._row_weights(target, weights))
+        start = self._start_margins(X, margins[0], "base_margin", target)
+        weights, validation, y_held = _held_out.validation_set(
+            self, X, y_given, target, weights, given, (start, margins[1])
+        )
+        config = self._boost_config(n_positive(weights, X.shape[0]), target)
+        _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
+        scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
+        if scorer is not None and validation is None:
+            if not watched:
+                raise ValueError(
+                    f"scoring is {self.scoring!r}, but there are no rows to score: pass X_val and y_val, or "
+                    "early_stopping=True, which holds out validation_fraction of the rows, or eval_sets"
+                )
+            scorer = None  # of those that are watched alone
+        if scorer is not None:
+            config["n_iter_no_change"] = None
+        name, n_rounds = type(self).__name__, int(self.n_estimators)
+        with _rounds.bar_or_lines(name, n_rounds, n_grown, self.verbose, scoring) as (progress, lines):
+            rounds = _rounds.Rounds(n_rounds, n_grown, callbacks=callbacks, lines=lines)
+            if scorer is not None:
+                assert validation is not None
+                rounds.score = self._score_of_stage(scorer, scoring, validation[0], validation[2], y_held)
+                rounds.patience, rounds.tol = self._patience(), float(self.tol)
+            if self.estimator is None:
+                is_told = tasks is not None and tasks.has_callbacks
+                if tasks is not None and is_told:
+                    rounds.begin(tasks, self._fitted_after)
+                is_watched = bool(callbacks or lines or scorer or is_told or self._patience())
+                model = _spinney.fit_boosting(
+                    X,
+                    target.engine,
+                    weights,
+                    config,
+                    validation,
+                    grown,
+                    self._n_threads(),
+                    progress,
+                    base_margin=start,
+                    observer=rounds if is_watched else None,
+                    wants_scores=scorer is not None,
+                    wants_models=is_told,
+                )
+                self._weak = None
+            else:
+                is_watched = False
+                held_out = None if validation is None else validation[:3]
+                model, self._weak = _weak_models.fitted(self, X, target, weights, config, held_out, progress, n_grown)
+        self.__dict__.pop("_curves", None)
+        if is_watched:
+            self._curves = self._whole_curves(rounds, grown)
+            if rounds.patience is not None:
+                model = model.truncated(rounds.n_best)
+        self._model = model
+        self.n_estimators_ = model.n_stages
+        self._watch(watched)
+
+    def _watch(self, watched: list[EvalSet]) -> None:
+        """Measures the stages on the sets; what was measured at a fit before is gone."""
+        self.__dict__.pop("_eval_curves", None)
+        if not watched:
+            return
+        scorer, name = (None, "") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
+        without_stages = self._model.truncated(0)
+        curves = []
+        for rows in watched:
+            score = None
+            if scorer is not None:
+                score = partial(self._score_of_stage(scorer, name, rows.X, rows.weights, rows.y), without_stages)
+            curves.append(rows.curve(self._staged_of(rows.X), score))
+        self._eval_curves = tuple(curves)
+
+    def _score_of_stage(
+        self, scorer: Any, name: str, X: Matrix, weights: Float | None, y: Any
+    ) -> Callable[[_spinney.Boosted, Float], float]:
+        """What a scorer says of the scores of the rows held out: it gets a model that has no others to predict."""
+        held: Any = self._twin()
+
+        def score(model: _spinney.Boosted, scores: Float) -> float:
+            held.__dict__.update(_model=model, _weak=None, n_estimators_=0, _scores_at_stage=scores)
+            extra = {} if weights is None else {"sample_weight": weights}
+            return _rounds.checked_score(scorer(held, X, y, **extra), name)
+
+        return score
+
+    def _fitted_after(self, model: _spinney.Boosted) -> dict[str, Any]:
+        """The fitted attributes of a model that ends here, while more stages may be grown."""
+        left_out = {"_curves", "_eval_curves", *_callbacks.OF_A_FIT, *self._get_param_names()}
+        fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        return fitted | {"_model": model, "_weak": None, "n_estimators_": model.n_stages}
+
+    @staticmethod
+    def _whole_curves(rounds: _rounds.Rounds, grown: _spinney.Boosted | None) -> dict[str, Float]:
+        """Of all rounds, with those of the stages that were there before."""
+        before = {} if grown is None else {"train": grown.train_score(), "validation": grown.validation_score()}
+        found = {"train": rounds.train, "validation": rounds.validation, "score": rounds.scores}
+        curves = {name: np.array(values) for name, values in found.items() if values}
+        n_before = 0 if grown is None else grown.n_stages
+        return {
+            name: np.concatenate([before[name], values]) if n_before and len(before.get(name, ())) else values
+            for name, values in curves.items()
+        }
+
+    # --- parameters --------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """What no table can say: parameters that contradict each other."""
+        _boosting_checks.check_parameters(self)
+
+    def _loss_parameter(self) -> dict[str, float | list[float]]:
+        """The parameter that the loss has, if it has one: of all outputs, or of each."""
+        return _boosting_checks.loss_parameter(self)
+
+    def _strategy(self, n_columns: int) -> str:
+        """What "auto" stands for."""
+        if self.output_strategy != "auto":
+            return str(self.output_strategy)
+        if self.estimator is not None and self.relabel_leaves:
+            return "joint"
+        is_default = isinstance(self.output_projection, str) and self.output_projection == "gaussian"
+        asked = not (self.relabel_leaves and is_default and self.n_projections == 1)
+        return "single_target" if n_columns <= _FEW_COLUMNS and not asked else "projected"
+
+    def _patience(self) -> int | None:
+        """Rounds without improvement that end the fit; None where nothing does."""
+        if self.early_stopping is False or (self.early_stopping == "auto" and self.n_iter_no_change is None):
+            return None
+        return _PATIENCE if self.n_iter_no_change is None else as_size(self.n_iter_no_change)
+
+    def _n_features_of_tree(self) -> int:
+        return n_drawn_features(self.max_features_by_tree, self.n_features_in_)
+
+    def _boost_config(self, n_samples: int, target: Target, *, draws: bool = True) -> _BoostConfig:
+        """The parameters in the engine's form; a fit that `draws` no projections has any."""
+        projection = None
+        if isinstance(self.n_projections, bool):
+            raise ValueError(f"n_projections is {self.n_projections}, accepted: an integer from 1, a share, or 'log'")
+        strategy = self._shared["output_strategy"]
+        if strategy == "projected" and not draws:
+            projection = _projection.of_stages("gaussian", 1, self._n_columns(target), Growth(self._seed))
+        elif strategy == "projected":
+            growth = Growth(self._seed, range(int(self.n_estimators)))
+            width = self._n_columns(target)
+            projection = _projection.of_stages(self.output_projection, self.n_projections, width, growth)
+            if projection["n_projections"] > 1 and not self.relabel_leaves:
+                raise ValueError(
+                    f"n_projections is {projection['n_projections']}, but leaves that are not relabelled hold a single "
+                    "number: with relabel_leaves=False, accepted: 1"
+                )
+        return {
+            "tree": self._growth_config(n_samples, "squared_error", self._seed) | {"max_features": self.max_features_},
+            "n_estimators": int(self.n_estimators),
+            "learning_rate": float(self.learning_rate),
+            "loss": self.loss,
+            "loss_parameter": next(iter(self._loss_parameter().values()), None),
+            "strategy": strategy,
+            "output_projection": projection,
+            "relabel": bool(self.relabel_leaves),
+            "max_features_by_tree": self._n_features_of_tree(),
+            "subsample": float(self.subsample),
+            "leaf_estimation": self.leaf_estimation,
+            "l2_regularization": float(self.l2_regularization),
+            "min_sum_hessian_in_leaf": float(self.min_sum_hessian_in_leaf),
+            "line_search": self.line_search,
+            "step_dtype": self.step_dtype,
+            "max_bins": None if self.max_bins is None else int(self.max_bins),
+            "n_iter_no_change": self._patience(),
+            "tol": float(self.tol),
+        }
+
+    # --- leaves of other data ----------------------------------------------------------------------------------------
+
+    @available_if(grows_trees)  # type: ignore[untyped-decorator]
+    def refit_leaves(self, X: Any, y: Any, sample_weight: Any = None, *, base_margin: Any = None) -> Any:
+        """Fit the leaves of the trees as they stand to other data.
+
+        Each stage in its turn gets the leaves that it would have had its tree been grown as it is: useful for data that
+        drift, and for leaves that are not biased by the rows that chose the splits. Leaves that no row reaches keep
+        what they hold. With `relabel_leaves=False` the steps are fitted, and leaves stay. `subsample` does not apply.
+
+        Parameters
+        ----------
+        X, y, sample_weight, base_margin
+            As in `fit`: the same features, outputs and classes.
+
+        Returns
+        -------
+        estimator of the same class
+            A new one; this one stays as it is. `init` stays as it was fitted.
+
+        Cost: of each stage a walk of all rows and one pass over their scores.
+        """
+        check_is_fitted(self)
+        fitted = self._twin()
+        X = fitted._check_predict(X)
+        weights = _validation.check_weights(sample_weight, X.shape[0])
+        there = _validation.rows_there(weights)
+        margins = fitted._start_margins(X, base_margin, "base_margin")
+        margins = margins if margins is None or there is None else margins[there]
+        X, y, weights = _validation.without_absent(X, y, weights)
+        engine = fitted._known_target().like(y, X.shape[0], type(self).__name__)
+        config = fitted._refit_config()
+        fitted._model = _spinney.refit_leaves(fitted._model, X, engine, weights, config, fitted._n_threads(), margins)
+        fitted.__dict__.pop("_curves", None)
+        fitted.__dict__.pop("_eval_curves", None)
+        return fitted
+
+    def _refit_config(self) -> _BoostConfig:
+        """The parameters of a fit of the stages that there are."""
+        target = self._known_target()
+        return self._boost_config(1, target, draws=False) | {
+            "n_estimators": self.n_estimators_,
+            "learning_rate": float(self._shared["learning_rate"]),
+            "n_iter_no_change": None,
+        }

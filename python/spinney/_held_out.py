@@ -1,0 +1,102 @@
+"""The rows that a fit of boosting holds out, or gets, to measure its stages on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
+
+from spinney import _validation
+from spinney._losses import LOSSES
+from spinney._projection import derived_seed
+from spinney._validation import Float, Matrix, Target
+
+if TYPE_CHECKING:
+    from spinney._spinney import _Targets
+
+
+def validation_set(
+    boosting: Any,
+    X: Matrix,
+    y: Any,
+    target: Target,
+    weights: Float | None,
+    given: tuple[Any, Any, Any],
+    margins: tuple[Float | None, Any],
+) -> tuple[Float | None, tuple[Matrix, _Targets, Float | None, Float | None] | None, Any]:
+    """Weights of training rows, and the rows held out, with their y as it was given.
+
+    Training rows that are held out get a weight of zero.
+    """
+    X_val, y_val, w_val = given
+    start, margins_val = margins
+    if (X_val is None) != (y_val is None):
+        missing, there = ("X_val", "y_val") if X_val is None else ("y_val", "X_val")
+        raise ValueError(f"{missing} is None, but {there} is given: pass both or none")
+    if X_val is not None:
+        try:
+            X_val = boosting._check_X(X_val, reset=False, fitting=True)
+            w_val = _validation.check_weights(w_val, X_val.shape[0])
+            start_val = boosting._start_margins(X_val, margins_val, "base_margin_val", target)
+            if start_val is not None and (rows := _validation.rows_there(w_val)) is not None:
+                start_val = start_val[rows]
+            X_val, y_val, w_val = _validation.without_absent(X_val, y_val, w_val)
+            held = target.like(y_val, X_val.shape[0], type(boosting).__name__)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"X_val, y_val, sample_weight_val: {error}") from error
+        if start is not None and start_val is None:
+            raise ValueError("base_margin is given, but base_margin_val, of the rows of X_val, is not: pass both")
+        if start is None and start_val is not None:
+            raise ValueError("base_margin_val is given, but base_margin is not: pass both")
+        return weights, (X_val, held, w_val, start_val), y_val
+    for name, value in (("sample_weight_val", w_val), ("base_margin_val", margins_val)):
+        if value is not None:
+            raise ValueError(f"{name} is given, but X_val and y_val are not: pass all or none")
+    if boosting._patience() is None:
+        return weights, None, None
+    there_are = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    try:
+        held_rows = held_out(there_are, target, float(boosting.validation_fraction), boosting._seed)
+    except ValueError as error:
+        raise ValueError(
+            f"validation_fraction is {boosting.validation_fraction}, but the rows cannot be split so: {error}"
+        ) from error
+    held = target.rows(held_rows)
+    loss = LOSSES.get(boosting._shared["loss"])
+    if target.kind == "numbers" and loss is not None and (refused := loss.refused(held)) is not None:
+        # The engine would call these rows y_val.
+        raise ValueError(f'y is {refused[0]:g} with loss="{boosting._shared["loss"]}", accepted: {refused[1]}')
+    kept = np.ones(X.shape[0]) if weights is None else weights.copy()
+    kept[held_rows] = 0
+    X_held = X.tocsr()[held_rows] if _validation.is_sparse(X) else X[held_rows]
+    w_held = None if weights is None else weights[held_rows]
+    y_held = y.tocsr() if _validation.is_sparse(y) else y
+    y_held = _safe_indexing(y_held, held_rows) if boosting.scoring is not None else None
+    start_held = None if start is None else start[held_rows]
+    return kept, (X_held, held, w_held, start_held), y_held
+
+
+def held_out(rows: NDArray[np.intp], target: Target, share: float, seed: int) -> NDArray[np.intp]:
+    """The rows that are held out, rising: of classes in the shares of all, of labels by their rarest."""
+    seed = derived_seed(seed, ())
+    if target.kind != "labels":
+        classes = target.engine[0][rows, 0] if target.kind == "classes" and target.n_outputs == 1 else None
+        split = {"test_size": share, "stratify": classes}
+        _, held = train_test_split(rows, random_state=seed, **split)
+        return np.sort(held)
+    # Rows in the order of their rarest label, those of one in a drawn order; every k-th of them is held out.
+    shuffled = np.random.default_rng(seed).permutation(rows)
+    labels = target.original[shuffled].tocsr()
+    counts = np.bincount(labels.indices, minlength=labels.shape[1])
+    rarest = np.full(len(shuffled), labels.shape[1])
+    row_of = np.repeat(np.arange(len(shuffled)), np.diff(labels.indptr))
+    by_count = np.lexsort((-counts[labels.indices],))  # the rarest is written last
+    rarest[row_of[by_count]] = labels.indices[by_count]
+    n_held = int(np.ceil(share * len(rows)))
+    if n_held >= len(rows):
+        raise ValueError(f"{n_held} of {len(rows)} rows would be held out, and none fitted")
+    places = ((np.arange(n_held) + 0.5) * (len(rows) / n_held)).astype(np.intp)
+    return np.sort(shuffled[np.argsort(rarest, kind="stable")[places]])

@@ -1,0 +1,82 @@
+"""Boosting of weak models that are no trees: regressors of scikit-learn, fitted stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from spinney import _spinney, _validation
+from spinney._projection import derived_seed
+from spinney._validation import Float, Matrix, Target
+
+if TYPE_CHECKING:
+    from spinney._spinney import _BoostConfig, _Targets
+
+
+def fitted(
+    boosting: Any,
+    X: Matrix,
+    target: Target,
+    weights: Float | None,
+    config: _BoostConfig,
+    validation: tuple[Matrix, _Targets, Float | None] | None,
+    progress: Callable[[int], object] | None,
+    n_grown: int,
+) -> tuple[_spinney.Boosted, list[Any]]:
+    """The model and its weak models, of which those of `n_grown` stages are there."""
+    name = type(boosting.estimator).__name__
+    n_columns = boosting._n_columns(target)
+    if (
+        boosting._shared["output_strategy"] == "joint"
+        and n_columns > 1
+        and not get_tags(boosting.estimator).target_tags.multi_output
+    ):
+        raise ValueError(
+            f"estimator is {name}, which predicts one output, but output_strategy='joint' fits it to {n_columns}: "
+            "pass a regressor for several outputs, or output_strategy='projected'"
+        )
+    n_samples = X.shape[0]
+    # Grown at once or in parts, stages are the same: those that exist are asked again and not fitted again.
+    weak: list[Any] = [] if n_grown == 0 else list(boosting._weak or [])
+
+    def predict(estimator: Any, X: Matrix, n_targets: int) -> Float:
+        found = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
+        if found.shape[1] != n_targets:
+            raise ValueError(f"estimator {name} predicts {found.shape[1]} columns, expected {n_targets}")
+        if not np.isfinite(found).all():
+            raise ValueError(f"estimator {name} predicts NaN or infinity, accepted: finite numbers")
+        return found
+
+    def fit_predict(stage: int, rows: NDArray[np.uint32], targets: Float, w: Float) -> tuple[Float, Float | None]:
+        if stage == len(weak):
+            estimator = _seeded(clone(boosting.estimator), boosting._seed, stage)
+            extra = {}
+            if (w != 1).any():
+                if not has_fit_parameter(estimator, "sample_weight"):
+                    raise ValueError(f"rows have weights, but estimator {name} takes no sample_weight in fit")
+                extra = {"sample_weight": w}
+            all_rows = len(rows) == n_samples
+            y = targets[:, 0] if targets.shape[1] == 1 else targets
+            weak.append(estimator.fit(X if all_rows else _rows_of(X, rows), y, **extra))
+        held = None if validation is None else predict(weak[stage], validation[0], targets.shape[1])
+        return predict(weak[stage], X, targets.shape[1]), held
+
+    held_out = None if validation is None else validation[1:]
+    model = _spinney.fit_boosting_with(fit_predict, X.shape, target.engine, weights, config, held_out, progress)
+    return model, weak[: model.n_stages]
+
+
+def _rows_of(X: Matrix, rows: NDArray[np.uint32]) -> Matrix:
+    return X.tocsr()[rows] if _validation.is_sparse(X) else X[rows]
+
+
+def _seeded(estimator: Any, seed: int, stage: int) -> Any:
+    """`estimator` with every `random_state` in it, its parts included, set for the stage."""
+    names = [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
+    return estimator.set_params(**{name: derived_seed(seed, (stage, i)) for i, name in enumerate(sorted(names))})
