@@ -6,6 +6,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 
 import pytest
 import spinney
@@ -28,6 +29,15 @@ def test_every_parameter_is_described_and_there_is_an_example(estimator):
         doc += inspect.getdoc(estimator.__mro__[1])
     for parameter in estimator._get_param_names():
         assert parameter in doc, parameter
+
+
+@pytest.mark.parametrize("estimator", [spinney.GradientBoostingClassifier, spinney.GradientBoostingRegressor])
+def test_composed_texts_are_whole_and_in_the_order_of_the_constructor(estimator):
+    doc = inspect.getdoc(estimator)
+    assert not re.search(r"^{", doc, flags=re.MULTILINE)
+    parameters = doc.split("Parameters\n----------")[1].split("\n\nAttributes\n")[0]
+    said = re.findall(r"^(\w+) : ", parameters, flags=re.MULTILINE)
+    assert said == list(inspect.signature(estimator).parameters)
 
 
 @pytest.mark.parametrize("estimator", PUBLIC)

@@ -217,6 +217,8 @@ def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_
 
 
 def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
+    from spinney._base import n_drawn_features
+
     n, p = shapes.n_samples, shapes.n_features
     labels = not shapes.numbers
     width = 1 if labels and shapes.width == 2 else shapes.width
@@ -226,6 +228,10 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     found = []
     if shapes.n_stored is not None:
         found.append(Term("the sorted entries of X", 36 * shapes.n_stored, "pass fewer features"))
+        if (kept := n_drawn_features(estimator.max_features_by_tree, p)) < p:
+            at_once = estimator._n_threads() if estimator._strategy(width) == "single_target" else 1
+            of_tree = 36 * shapes.n_stored * kept // p
+            found.append(Term("the entries of growing trees", of_tree * at_once, "use less max_features_by_tree"))
     elif estimator.max_bins is not None:
         found.append(Term("the codes of X", n * p, "pass fewer features", certain=True))
         if not shapes.is_fortran:
