@@ -305,16 +305,9 @@ impl<'f> Fitting<'f> {
     ) -> Result<Stage> {
         let (n, mu) = (self.x.n_samples(), self.config.learning_rate);
 
-        // Prototype: rows drawn by the size of their targets, as minimum-variance sampling does. Probabilities are powers of
-        // two, so that the weights of drawn rows, their inverses, are whole.
-        let mvs = match std::env::var("SPINNEY_MVS").ok().and_then(|share| share.parse::<f64>().ok()) {
-            Some(share) => Some(by_targets(rows, targets, n, share, key.child(3), &self.weights)?),
-            None => None,
-        };
-        let (rows, of_stage) = mvs.as_ref().map_or((rows, &self.weights), |(rows, weights)| (&rows[..], weights));
         // The sweep before has left the targets (1 in the words of `boost`). 2. A tree on them.
         let in_bag = self.in_bag(rows)?;
-        let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { of_stage.units(row) } else { 0 };
+        let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { self.weights.units(row) } else { 0 };
         let curved = booster.train.curvatures(self.config.leaf_fit(), rows)?;
         let ratios = curved.as_ref().map(|curved| curved.ratios(targets)).transpose()?;
         let values = ratios.as_deref().unwrap_or(targets);
@@ -331,15 +324,13 @@ impl<'f> Fitting<'f> {
         let drawn = self.grower.of_drawn(&self.tree, self.n_of_tree, key.child(FEATURES), control)?;
         let grower = drawn.as_ref().unwrap_or(&self.grower);
         let structure = grower.structure(&self.tree, &y, Criterion::OF_GRADIENTS, &sample, growth, control)?;
-        let leaves = Leaves::of_tree(&structure, of_stage)?;
-        let kept = std::mem::replace(&mut booster.train.data.weights, of_stage.try_clone()?);
+        let leaves = Leaves::of_tree(&structure, &self.weights)?;
 
         // 3. Its leaves: mean targets, or mean negative gradients of all scores; and a step ρ for each score.
         let mean = |leaf| exact_mean(leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize))));
         let means = (self.problem.combine == Combine::RankOne).then(|| (0..leaves.len()).map(mean));
         let means = means.map(|means| try_collected(LEAVES, means)).transpose()?;
         let (values, steps) = booster.train.fit_leaves(means, &leaves, self.config.leaf_fit(), control)?;
-        booster.train.data.weights = kept;
         let steps = self.problem.step_dtype.cut(steps);
 
         // What is added to the scores: μ ρ g.
@@ -457,45 +448,6 @@ impl<'f> Fitting<'f> {
         rows.iter().for_each(|&row| inside[row as usize] = true);
         Ok(Some(inside))
     }
-}
-
-fn by_targets(
-    rows: &[u32],
-    targets: &[f64],
-    n: usize,
-    share: f64,
-    key: Key,
-    weights: &Weights,
-) -> Result<(Vec<u32>, Weights)> {
-    const FLOOR: f64 = 0.1;
-    let q = targets.len() / n;
-    let size = |&row: &u32| targets[row as usize * q..][..q].iter().map(|t| t * t).sum::<f64>();
-    let mut sizes: Vec<f64> = rows.iter().map(size).collect();
-    let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
-    sizes.iter_mut().for_each(|s| *s = (*s + FLOOR * mean).sqrt());
-    let halvings = |s: f64, mu: f64| if s >= mu { 0 } else { ((mu / s).log2().round() as i32).clamp(0, 10) };
-    let drawn = |mu: f64| sizes.iter().map(|&s| 0.5f64.powi(halvings(s, mu))).sum::<f64>();
-    let (mut low, mut high) = (0.0, 1024.0 * sizes.iter().copied().fold(0.0, f64::max));
-    for _ in 0..30 {
-        let mid = 0.5 * (low + high);
-        if drawn(mid) > share * rows.len() as f64 { low = mid } else { high = mid }
-    }
-    let mut kept = Vec::new();
-    let mut w = vec![0.0; n];
-    for (&row, &s) in rows.iter().zip(&sizes) {
-        let halvings = halvings(s, high);
-        if key.uniform(row.into()) < 0.5f64.powi(halvings) {
-            kept.push(row);
-            w[row as usize] = weights.units(row as usize) as f64 * 2f64.powi(halvings);
-        }
-    }
-    if kept.is_empty() {
-        kept.push(rows[0]);
-        w[rows[0] as usize] = 1.0;
-    }
-    // Least unit 1, as that of the rows: heaviest common power of two apart.
-    let found = Weights::of_rows(Some(&w), n)?;
-    Ok((kept, found))
 }
 
 /// Rows of a tree that stands, by leaf: of the leaves that rows reach.
