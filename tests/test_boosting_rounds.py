@@ -15,6 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer, r2_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
+from spinney._held_out import held_out
 
 CLASSIFIER, REGRESSOR = BOOSTING
 STRATEGIES = [
@@ -159,15 +160,9 @@ def test_rows_held_out_have_the_rare_labels_in_their_share():
     rng = np.random.default_rng(0)
     X = rng.random((400, 5))
     Y = np.column_stack([np.arange(400) < 40, np.ones(400), rng.random(400) < 0.5]).astype(int)
-    model = make(CLASSIFIER, n_estimators=1, early_stopping=True, validation_fraction=0.25)
-    held = model._held_out(np.arange(400), _target(model, X, Y))
+    held = held_out(np.arange(400), make(CLASSIFIER)._check_y(Y, None, len(X)), 0.25, seed=3)
     assert len(held) == 100
     assert Y[held, 0].sum() == 10
-
-
-def _target(model, X, Y):
-    model._seed = 3
-    return model._check_y(Y, None, len(X))
 
 
 @pytest.mark.parametrize(
