@@ -27,7 +27,7 @@ use crate::exact::weighted_sum;
 use crate::loss::LineProblem;
 use crate::loss::column::ColumnLoss;
 use crate::loss::float::Float;
-use crate::loss::newton::{Change, LeafTotals, MOST_HALVINGS, Regularization, halved};
+use crate::loss::newton::{Change, LeafTotals, Regularization, halve_each, halved};
 use crate::loss::outputs::ColumnLosses;
 use crate::loss::rows::RowSums;
 use crate::loss::working::NewtonLeaves;
@@ -120,6 +120,11 @@ impl<T: Float> Stage<'_, T> {
     /// λ and the least curvature, where a row counts for its units.
     fn in_units(&self) -> Regularization {
         self.regularization.of_units(self.data.weights.unit, 1.0)
+    }
+
+    /// The same where a row counts for what its units do in sums.
+    fn in_sums(&self) -> Regularization {
+        self.regularization.of_units(self.data.weights.unit, self.data.weights.in_sums(1))
     }
 
     /// A row of the table for each leaf.
@@ -264,74 +269,43 @@ impl<T: Float> Stage<'_, T> {
 
     /// The same steps of one leaf, of a loss that takes all columns of its rows at once.
     fn leaf_in_blocks(&self, loss: &dyn ColumnLoss, rows: &[u32], fit: LeafFit, control: &Control) -> Result<Vec<f64>> {
-        control.check()?;
-        let (data, width, off, n) = (self.data, self.data.width, loss.domain().off(), rows.len());
-        let regularization = self.regularization.of_units(data.weights.unit, data.weights.in_sums(1));
-        let (mut y, mut scores) = (try_with_capacity(WHAT, n * width)?, try_with_capacity(WHAT, n * width)?);
-        for column in 0..width {
-            y.extend(rows.iter().map(|&row| data.row(row as usize).of_column(column, off)));
-            scores.extend(rows.iter().map(|&row| self.scores[row as usize * width + column].to_f64()));
-        }
-        let weight = |&row: &u32| data.weights.in_sums(data.weights.units(row as usize));
-        let weights = try_collected(WHAT, rows.iter().map(weight))?;
+        let (width, n) = (self.data.width, rows.len());
+        let cells = self.cells(loss, 0..width, rows, control)?;
         let (mut gradients, mut curvatures) = (try_filled(WHAT, 0.0, n * width)?, try_filled(WHAT, 0.0, n * width)?);
-        loss.derivatives(&y, &scores, &mut gradients, &mut curvatures);
+        loss.derivatives(&cells.y, &cells.scores, &mut gradients, &mut curvatures);
         control.check()?;
-        let column = |column: usize| column * n..(column + 1) * n;
         let mut steps = try_with_capacity(WHAT, width)?;
         let direction = try_filled(WHAT, 1.0, n)?;
-        for at in (0..width).map(column) {
-            let gradient = weighted_sum(&weights, &gradients[at.clone()]);
-            let curvature = weighted_sum(&weights, &curvatures[at.clone()]);
+        for column in 0..width {
+            let at = column * n..(column + 1) * n;
+            let gradient = weighted_sum(&cells.weights, &gradients[at.clone()]);
+            let curvature = weighted_sum(&cells.weights, &curvatures[at]);
             let step = if curvature == 0.0 && gradient != 0.0 {
-                let (y, scores) = (&y[at.clone()], &scores[at]);
-                let line = LineProblem { y, scores, direction: &direction, weights: &weights, control };
-                loss.leaf_value(&line, regularization, fit.search)?
+                loss.leaf_value(&cells.line(column, &direction, control), self.in_sums(), fit.search)?
             } else {
-                regularization.step(gradient, curvature)
+                self.in_sums().step(gradient, curvature)
             };
             steps.push(if step.is_finite() { step } else { 0.0 });
         }
-        self.halve_columns(loss, (&y, &scores), &weights, &mut steps, control)?;
-        Ok(steps)
-    }
-
-    /// Halves the steps of the columns whose loss they raise; the columns lie one after the other.
-    fn halve_columns(
-        &self,
-        loss: &dyn ColumnLoss,
-        (y, scores): (&[f64], &[f64]),
-        weights: &[f64],
-        steps: &mut [f64],
-        control: &Control,
-    ) -> Result<()> {
-        let n = weights.len();
         let sums = |y: &[f64], scores: &[f64]| -> Result<Vec<f64>> {
             let mut values = try_filled(WHAT, 0.0, y.len())?;
             loss.values(y, scores, &mut values);
             control.check()?;
-            try_collected(WHAT, values.chunks_exact(n).map(|values| weighted_sum(weights, values)))
+            try_collected(WHAT, values.chunks_exact(n).map(|values| weighted_sum(&cells.weights, values)))
         };
-        let before = sums(y, scores)?;
-        let mut left = try_with_capacity(WHAT, steps.len())?;
-        left.extend((0..steps.len()).filter(|&column| steps[column] != 0.0));
-        for _ in 0..MOST_HALVINGS {
-            if left.is_empty() {
-                return Ok(());
+        let before = sums(&cells.y, &cells.scores)?;
+        halve_each(&mut steps, |left, steps, raised| {
+            let len = left.len() * n;
+            let (mut y, mut moved) = (try_with_capacity(WHAT, len)?, try_with_capacity(WHAT, len)?);
+            for &column in left {
+                y.extend_from_slice(&cells.y[column * n..][..n]);
+                moved.extend(cells.scores[column * n..][..n].iter().map(|score| score + steps[column]));
             }
-            let (mut of_left, mut moved) =
-                (try_with_capacity(WHAT, left.len() * n)?, try_with_capacity(WHAT, left.len() * n)?);
-            for &column in &left {
-                of_left.extend_from_slice(&y[column * n..][..n]);
-                moved.extend(scores[column * n..][..n].iter().map(|score| score + steps[column]));
-            }
-            let after = sums(&of_left, &moved)?;
-            let mut after = after.into_iter();
-            left.retain(|&column| after.next().is_none_or(|after| after > before[column] || after.is_nan()));
-            left.iter().for_each(|&column| steps[column] *= 0.5);
-        }
-        left.iter().for_each(|&column| steps[column] = 0.0);
-        Ok(())
+            let after = sums(&y, &moved)?;
+            raised.extend(left.iter().zip(after).map(|(&column, after)| after > before[column] || after.is_nan()));
+            Ok(())
+        })?;
+        Ok(steps)
     }
 
     fn steps_one_by_one(&self, losses: ColumnLosses<'_>, fit: LeafFit, values: &[f64]) -> Result<Vec<f64>> {
@@ -361,14 +335,34 @@ impl<T: Float> Stage<'_, T> {
         control: &Control,
         find: impl FnOnce(&LineProblem<'_>, Regularization) -> Result<f64>,
     ) -> Result<f64> {
+        let cells = self.cells(loss, column..column + 1, rows, control)?;
+        find(&cells.line(0, direction, control), self.in_sums())
+    }
+
+    /// Some columns of some rows.
+    fn cells(&self, loss: &dyn ColumnLoss, columns: Range<usize>, rows: &[u32], control: &Control) -> Result<Cells> {
         control.check()?;
-        let (data, off) = (self.data, loss.domain().off());
-        let y = try_collected(WHAT, rows.iter().map(|&row| data.row(row as usize).of_column(column, off)))?;
-        let score = |&row: &u32| self.scores[row as usize * data.width + column].to_f64();
-        let scores = try_collected(WHAT, rows.iter().map(score))?;
+        let (data, off, n_cells) = (self.data, loss.domain().off(), rows.len() * columns.len());
+        let (mut y, mut scores) = (try_with_capacity(WHAT, n_cells)?, try_with_capacity(WHAT, n_cells)?);
+        for column in columns {
+            y.extend(rows.iter().map(|&row| data.row(row as usize).of_column(column, off)));
+            scores.extend(rows.iter().map(|&row| self.scores[row as usize * data.width + column].to_f64()));
+        }
         let weight = |&row: &u32| data.weights.in_sums(data.weights.units(row as usize));
-        let weights = try_collected(WHAT, rows.iter().map(weight))?;
-        let line = LineProblem { y: &y, scores: &scores, direction, weights: &weights, control };
-        find(&line, self.regularization.of_units(data.weights.unit, data.weights.in_sums(1)))
+        Ok(Cells { y, scores, weights: try_collected(WHAT, rows.iter().map(weight))? })
+    }
+}
+
+/// y and scores of some columns of some rows, one column after the other, and the weights of the rows.
+struct Cells {
+    y: Vec<f64>,
+    scores: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Cells {
+    fn line<'c>(&'c self, column: usize, direction: &'c [f64], control: &'c Control) -> LineProblem<'c> {
+        let at = column * self.weights.len()..(column + 1) * self.weights.len();
+        LineProblem { y: &self.y[at.clone()], scores: &self.scores[at], direction, weights: &self.weights, control }
     }
 }

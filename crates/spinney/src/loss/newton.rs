@@ -15,7 +15,7 @@
 
 use super::line_search::LineSearch;
 use super::{LARGEST_STEP, LineProblem, Loss};
-use crate::error::Result;
+use crate::error::{Result, try_with_capacity};
 
 /// What keeps steps short: of sums over rows that weigh as `weight_of_one` says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,17 +122,42 @@ fn omega(t: f64) -> f64 {
 }
 
 /// Halvings of a step; of convex losses fewer are enough.
-pub(crate) const MOST_HALVINGS: u32 = 64;
+const MOST_HALVINGS: u32 = 64;
 
 /// `step`, halved as long as it raises the loss.
-pub(crate) fn halved(mut step: f64, mut raises: impl FnMut(f64) -> Result<bool>) -> Result<f64> {
+pub(crate) fn halved(step: f64, mut raises: impl FnMut(f64) -> Result<bool>) -> Result<f64> {
+    let mut steps = [step];
+    halve_each(&mut steps, |_, steps, raised| {
+        raised.push(raises(steps[0])?);
+        Ok(())
+    })?;
+    Ok(steps[0])
+}
+
+/// Each of some steps, halved as long as it raises its own loss: of those named, `raises` tells which do, one by one.
+pub(crate) fn halve_each(
+    steps: &mut [f64],
+    mut raises: impl FnMut(&[usize], &[f64], &mut Vec<bool>) -> Result<()>,
+) -> Result<()> {
+    const WHAT: &str = "the steps of a leaf";
+    let mut left = try_with_capacity(WHAT, steps.len())?;
+    left.extend((0..steps.len()).filter(|&i| steps[i] != 0.0));
+    let mut raised = try_with_capacity(WHAT, steps.len())?;
     for _ in 0..MOST_HALVINGS {
-        if step == 0.0 || !raises(step)? {
-            return Ok(step);
+        if left.is_empty() {
+            return Ok(());
         }
-        step *= 0.5;
+        raised.clear();
+        raises(&left, steps, &mut raised)?;
+        let mut raised = raised.iter();
+        left.retain(|&i| {
+            let goes_on = raised.next().is_none_or(|&raised| raised);
+            steps[i] *= if goes_on { 0.5 } else { 1.0 };
+            goes_on && steps[i] != 0.0
+        });
     }
-    Ok(0.0)
+    left.iter().for_each(|&i| steps[i] = 0.0);
+    Ok(())
 }
 
 /// The Newton step of any loss along a line, halved until the loss does not rise; where the line has no curvature, its
@@ -190,6 +215,30 @@ mod tests {
         let in_units = Regularization::new(1.0, 2.5).of_units(0.25, 1.0);
         assert_eq!((in_units.step(24.0, 8.0), in_units.step(24.0, 12.0)), (0.0, 1.5));
         assert_eq!(Regularization::new(1.0, 1e-3).of_units(f64::MIN_POSITIVE, 1.0).step(1.0, 1.0), 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn several_steps_are_halved_as_each_alone(
+            steps in prop::collection::vec(prop_oneof![Just(0.0), -1e3..1e3f64, Just(1e-320)], 0..6),
+            most in prop::collection::vec(prop_oneof![-1.0..1e3f64, 1e-30..1e-10f64], 6),
+        ) {
+            let raises = |i: usize, step: f64| step.abs() > most[i];
+            let naive = |i: usize| {
+                let tried = std::iter::successors(Some(steps[i]), |step| Some(0.5 * step));
+                tried.take(MOST_HALVINGS as usize).find(|&step| step == 0.0 || !raises(i, step)).unwrap_or(0.0)
+            };
+            let mut together = steps.clone();
+            halve_each(&mut together, |left, steps, raised| {
+                raised.extend(left.iter().map(|&i| raises(i, steps[i])));
+                Ok(())
+            })
+            .unwrap();
+            for i in 0..steps.len() {
+                prop_assert_eq!(halved(steps[i], |step| Ok(raises(i, step))).unwrap(), naive(i));
+                prop_assert_eq!(together[i], naive(i));
+            }
+        }
     }
 
     #[test]

@@ -115,10 +115,10 @@ impl<'a> Grower<'a> {
         Ok(Grower { x, bins: None, n_features, features: None })
     }
 
-    /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), with the values of each feature in at most `max_bins` bins, if any. They are made from the rows
-    /// that have `units`; others may not be grown on. Dense `x` is searched by histograms, and sparse `x` whose columns
-    /// have few distinct codes where nodes draw all features. These are of numbers: [`Grower::structure`] wants
-    /// [`TrainY::Real`] then.
+    /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), with the values of
+    /// each feature in at most `max_bins` bins, if any. They are made from the rows that have `units`; others may not be
+    /// grown on. Dense `x` is searched by histograms, and sparse `x` whose columns have few distinct codes where nodes draw
+    /// all features. These are of numbers: [`Grower::structure`] wants [`TrainY::Real`] then.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
