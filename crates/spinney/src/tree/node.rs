@@ -6,15 +6,16 @@ use crate::partition::decision::{Decision, Side, Test};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Node {
-    /// Feature tested, or [`Node::LEAF`].
+    /// Feature tested, with [`MISSING_LEFT`]; or [`Node::LEAF`].
     feature: u32,
     /// Samples with `x[feature] <= threshold` go left. Zero in leaves.
     threshold: f32,
-    /// Index of the right child, or the leaf's row; the highest bit is [`MISSING_LEFT`].
+    /// Index of the right child, or the leaf's row.
     right: u32,
 }
 
-/// Set in [`Node::right`] where missing values go left.
+/// Set in [`Node::feature`] of splits where missing values go left. Not in [`Node::right`]: a walk waits for the right
+/// child, and the processor has guessed the side long before it knows the feature.
 const MISSING_LEFT: u32 = 1 << 31;
 
 impl Node {
@@ -31,6 +32,7 @@ impl Node {
 
     /// A split whose right child is not known yet.
     pub(crate) fn split(feature: u32, decision: Decision) -> Self {
+        debug_assert!((feature as usize) < Node::MOST);
         let mut node = Node { feature, threshold: 0.0, right: 0 };
         node.set_decision(decision);
         node
@@ -40,7 +42,7 @@ impl Node {
         let Test::AtMost(threshold) = decision.test();
         self.threshold = threshold;
         let flag = if decision.missing() == Side::Left { MISSING_LEFT } else { 0 };
-        self.right = self.right & !MISSING_LEFT | flag;
+        self.feature = self.feature & !MISSING_LEFT | flag;
     }
 
     /// The same split of another feature.
@@ -52,7 +54,7 @@ impl Node {
     #[inline]
     pub(crate) fn set_right(&mut self, right: u32) {
         debug_assert!((right as usize) < Node::MOST);
-        self.right = self.right & MISSING_LEFT | right;
+        self.right = right;
     }
 
     /// The same split with another right child.
@@ -70,7 +72,14 @@ impl Node {
     /// Feature that a split tests; [`Node::LEAF`] in leaves.
     #[inline]
     pub fn feature(&self) -> u32 {
-        self.feature
+        if self.is_leaf() { Node::LEAF } else { self.feature & !MISSING_LEFT }
+    }
+
+    /// The same of a split.
+    #[inline]
+    pub(crate) fn tested(&self) -> usize {
+        debug_assert!(!self.is_leaf());
+        (self.feature & !MISSING_LEFT) as usize
     }
 
     /// Threshold of a split, see [`Test::AtMost`]; zero in leaves.
@@ -82,13 +91,13 @@ impl Node {
     /// Index of the right child; in a leaf, the leaf's row in the [`crate::LeafTable`] (leaves are numbered in pre-order).
     #[inline]
     pub fn right(&self) -> u32 {
-        self.right & !MISSING_LEFT
+        self.right
     }
 
     /// Which values of the feature go left. Means nothing in leaves.
     #[inline]
     pub fn decision(&self) -> Decision {
-        let missing = if self.right & MISSING_LEFT != 0 { Side::Left } else { Side::Right };
+        let missing = if self.feature & MISSING_LEFT != 0 { Side::Left } else { Side::Right };
         Decision::at_most(self.threshold).with_missing(missing)
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn path(tree: &Tree, row: &[f32], mut visit: impl FnMut(u32)) {
         if node.is_leaf() {
             return;
         }
-        at = if node.decision().goes_left_as_predicted(row[node.feature() as usize]) { at + 1 } else { node.right() };
+        at = if node.decision().goes_left_as_predicted(row[node.tested()]) { at + 1 } else { node.right() };
     }
 }
 
@@ -60,7 +60,7 @@ fn walk_group(tree: &Tree, rows: &[f32]) -> [u32; LANES] {
         for (lane, at) in at.iter_mut().enumerate() {
             let node = tree.nodes[*at as usize];
             let is_leaf = node.is_leaf();
-            let feature = if is_leaf { 0 } else { node.feature() as usize };
+            let feature = if is_leaf { 0 } else { node.tested() };
             let value = rows[lane * tree.n_features + feature];
             let next = select_unpredictable(node.decision().sends_left(value), *at + 1, node.right());
             *at = select_unpredictable(is_leaf, *at, next);
