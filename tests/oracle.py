@@ -3,12 +3,13 @@
 It enumerates every feature and every cut of a node. Sums are Python integers (weights and targets are scaled
 by a power of two first) and impurities are fractions, so Gini and variance carry no rounding at all; entropy
 uses float64, the Poisson deviance sixty digits. Vocabulary: a *cut* lies between two neighbouring distinct values
-present in the node; the *decrease* of a cut is the total impurity (weight x impurity) of the node minus that of its
-two sides.
+present in the node, missing ones (NaN) being less or more than all others; the *decrease* of a cut is the total
+impurity (weight x impurity) of the node minus that of its two sides.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -36,16 +37,23 @@ class Limits:
 
 @dataclass(frozen=True)
 class Cut:
-    """A candidate split: samples whose value is at most `below` go left, the others have at least `above`."""
+    """A candidate split: samples whose value is at most `below` go left, the others have at least `above`.
+
+    `above` is NaN where all that have a value go left, and those without one right.
+    """
 
     feature: int
     below: np.float32
     above: np.float32
     decrease: Number
+    # Where samples without a value go; None where the node has none.
+    missing_left: bool | None = None
 
     @property
     def threshold(self) -> np.float32:
         """The largest float32 not above the midpoint: every float32 goes where the midpoint would send it."""
+        if np.isnan(self.above):
+            return np.finfo(np.float32).max
         middle = float(self.below) / 2 + float(self.above) / 2
         nearest = np.float32(middle)
         return np.nextafter(nearest, np.float32(-np.inf)) if float(nearest) > middle else nearest
@@ -149,11 +157,18 @@ class Oracle:
         found = []
         least_weight = Fraction(limits.min_weight_fraction_leaf) * self.total_weight(self.all_rows)
         parent = self.total_impurity(rows)
-        for feature in range(self.X.shape[1]):
-            order = rows[np.argsort(self.X[rows, feature], kind="stable")]
+        for feature, missing_left in itertools.product(range(self.X.shape[1]), (None, True, False)):
+            # Samples without a value come before all others, or after them.
+            missing = np.isnan(self.X[rows, feature])
+            if missing.any() == (missing_left is None):
+                continue
+            order = rows[np.lexsort((self.X[rows, feature], -missing if missing_left else missing))]
             x = self.X[order, feature]
             w, sums, squares = (np.cumsum(a[order], axis=0) for a in (self.w, self.sums, self.squares))
-            for i in np.flatnonzero(x[1:] > x[:-1]):
+            between = x[1:] > x[:-1]
+            if missing_left is False:
+                between |= np.isnan(x[1:]) & ~np.isnan(x[:-1])
+            for i in np.flatnonzero(between):
                 if min(i + 1, len(order) - i - 1) < limits.min_samples_leaf:
                     continue
                 if min(w[i], w[-1] - w[i]) * self.w_unit < least_weight:
@@ -164,7 +179,7 @@ class Oracle:
                     continue  # an output that is not zero in the node would be on a side
                 left = self._total_impurity(w[i], sums[i], squares[i])
                 right = self._total_impurity(w[-1] - w[i], sums[-1] - sums[i], squares[-1] - squares[i])
-                found.append(Cut(feature, x[i], x[i + 1], parent - left - right))
+                found.append(Cut(feature, x[i], x[i + 1], parent - left - right, missing_left))
         return found
 
 
@@ -179,6 +194,7 @@ class Arrays:
     impurity: np.ndarray
     n_node_samples: np.ndarray
     weighted_n_node_samples: np.ndarray
+    missing_go_to_left: np.ndarray
 
     @classmethod
     def of(cls, estimator: Any) -> Arrays:
@@ -187,13 +203,18 @@ class Arrays:
     def is_leaf(self, node: int) -> bool:
         return self.children_left[node] == -1
 
+    def goes_left(self, node: int, X: np.ndarray) -> np.ndarray:
+        """Which rows a split sends left."""
+        x = X[:, self.feature[node]]
+        return np.where(np.isnan(x), self.missing_go_to_left[node] == 1, x <= self.threshold[node])
+
     def rows_of_nodes(self, X: np.ndarray) -> list[np.ndarray]:
         """Rows of float32 X that pass through each node, by the thresholds alone."""
         rows = [np.empty(0, dtype=int) for _ in self.feature]
         rows[0] = np.arange(len(X))
         for node in range(len(rows)):  # a parent comes before its children
             if not self.is_leaf(node):
-                left = X[rows[node], self.feature[node]] <= self.threshold[node]
+                left = self.goes_left(node, X[rows[node]])
                 rows[self.children_left[node]] = rows[node][left]
                 rows[self.children_right[node]] = rows[node][~left]
         return rows
@@ -279,17 +300,30 @@ def check_split(
     assert len(here) >= limits.min_samples_split, where
     feature, threshold = int(tree.feature[node]), tree.threshold[node]
     x = oracle.X[here, feature]
-    left = x <= threshold
+    left = tree.goes_left(node, oracle.X[here])
     for side in (left, ~left):
         assert side.sum() >= limits.min_samples_leaf, where
         least = Fraction(limits.min_weight_fraction_leaf) * oracle.total_weight(oracle.all_rows)
         assert oracle.total_weight(here[side]) >= least, where
     chosen = oracle.decrease(here, left)
     assert share_of_total(oracle, chosen) >= limits.min_impurity_decrease - 1e-12, where
+    missing = np.isnan(x)
+    if not missing.any():
+        heavier = oracle.total_weight(here[left]) >= oracle.total_weight(here[~left])
+        assert tree.missing_go_to_left[node] == heavier, (
+            f"{where}: missing values do not go to the child of more weight"
+        )
+    present = x[~missing]
+    if threshold == np.finfo(np.float32).max:
+        assert missing.any(), where
+        assert tree.missing_go_to_left[node] == 0, where
+    elif splitter == "random":
+        assert present.min() <= threshold < present.max(), f"{where}: {threshold!r} outside {present!r}"
     if splitter == "random":
-        assert x.min() <= threshold < x.max(), f"{where}: threshold {threshold!r} outside [{x.min()!r}, {x.max()!r})"
         return
-    expected = Cut(feature, x[left].max(), x[~left].min(), chosen).threshold
+    above = present[present > threshold].min(initial=np.inf)
+    above = np.float32(np.nan) if np.isinf(above) else above
+    expected = Cut(feature, present[present <= threshold].max(), above, chosen).threshold
     assert threshold == expected, f"{where}: threshold {threshold!r}, half way is {expected!r}"
     best = max(oracle.cuts(here, limits), key=lambda c: c.decrease)
     assert close(chosen, best.decrease, oracle.total_impurity(here)), (
@@ -306,7 +340,7 @@ def check_best_first(oracle: Oracle, tree: Arrays, rows: list[np.ndarray], limit
         """Decrease made by the node's split, or the one that a leaf could have made."""
         here = rows[node]
         if not tree.is_leaf(node):
-            return oracle.decrease(here, oracle.X[here, tree.feature[node]] <= tree.threshold[node])
+            return oracle.decrease(here, tree.goes_left(node, oracle.X[here]))
         stops = oracle.is_pure(here) or depths[node] == limits.max_depth or len(here) < limits.min_samples_split
         return -1.0 if stops else max((c.decrease for c in oracle.cuts(here, limits)), default=-1.0)
 

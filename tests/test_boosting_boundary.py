@@ -24,13 +24,13 @@ def name(request):
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
-@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("value", [-np.inf, np.inf, 1e300])
 def test_values_of_X_that_are_no_float32(name, container, value):
     X, y = make_data(name)
     model = make(name).fit(X, y)
     bad = X.copy()
     bad[3, 2] = value
-    message = "X contains NaN" if np.isnan(value) else "X contains infinity or a value too large"
+    message = "X contains infinity or a value too large"
     check_refused(model, ValueError, message, container(bad), y)
     check_refused(model, ValueError, message, X, y, X_val=container(bad), y_val=y)
     for method in ("predict", "apply"):

@@ -339,7 +339,7 @@ def test_curves_that_do_not_fit_the_model_are_no_state(curves):
         (lambda X, y: [(X, y), (X,)], ValueError, r"eval_sets\[1\] has 1 parts, accepted: \(X, y\) or \(X, y, sample_"),
         (lambda X, y: {"test": (X, y, None, 1)}, ValueError, r"eval_sets\['test'\] has 4 parts"),
         (lambda X, y: [(X[:, 1:], y)], ValueError, r"eval_sets\[0\]: X has 11 features, but .* is expecting 12"),
-        (lambda X, y: [(X * np.nan, y)], ValueError, r"eval_sets\[0\]: Input X contains NaN"),
+        (lambda X, y: [(X + np.inf, y)], ValueError, r"eval_sets\[0\]: Input X contains infinity"),
         (lambda X, y: {"t": (X[1:], y)}, ValueError, r"eval_sets\['t'\]: .*inconsistent numbers of samples"),
         (lambda X, y: [(X, y, -np.ones(len(X)))], ValueError, r"eval_sets\[0\]: sample_weight has a negative value"),
         (lambda X, y: [(X, y, np.ones(3))], ValueError, r"eval_sets\[0\]: sample_weight has shape \(3,\), expected"),

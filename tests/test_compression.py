@@ -208,7 +208,7 @@ def test_bad_input_is_refused_by_name():
     for other in (Ridge().fit(X, X[:, 0]), None, "forest"):
         with pytest.raises(TypeError, match="model"):
             compact_leaves(other, dtype="float16")
-    for X_bad in (X[:, :3], np.full_like(X, np.nan)):
+    for X_bad in (X[:, :3], np.full_like(X, np.inf)):
         with pytest.raises(ValueError, match="X"):
             compact_leaves(model, dtype="float16", X=X_bad)
 

@@ -28,13 +28,13 @@ def forest_of(name, **params):
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
-@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("value", [-np.inf, np.inf, 1e300])
 def test_values_of_X_that_are_no_float32(name, container, value):
     X, y = make_data(name)
     model = make(name, l1_norm=0.2).fit(X, y)
     bad = X.copy()
     bad[3, 2] = value
-    message = "X contains NaN" if np.isnan(value) else "X contains infinity or a value too large"
+    message = "X contains infinity or a value too large"
     check_refused(model, ValueError, message, container(bad), y)
     for method in ("predict", "apply", "decision_path"):
         with pytest.raises(ValueError, match=message):
@@ -336,7 +336,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(name, failure, fitted, froz
     X_new, y_new, w = make_data(name, seed=1)[0], y, None
     if failure == "X":
         X_new = X_new.copy()
-        X_new[0, 0] = np.nan
+        X_new[0, 0] = np.inf
     elif failure == "y":
         y_new = y[1:]
     elif failure == "sample_weight":

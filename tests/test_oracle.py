@@ -28,6 +28,10 @@ POOLS: dict[str, list[float]] = {
     "denormal": [0, TINY, 2 * TINY, -TINY, 1e-38],
     "neighbours": [1, NEIGHBOURS, np.nextafter(NEIGHBOURS, np.float32(2)), -1, -NEIGHBOURS],
     "huge range": [0, 1e-38, -1e-30, 1e-3, 1, -1e20, 3e38, -3e38],
+    "missing": [np.nan, np.nan, 0, 1, 2, -1],
+    "one value or missing": [np.nan, -3.5],
+    "zero or missing": [np.nan, 0, 0],
+    "all missing": [np.nan],
 }
 
 

@@ -16,6 +16,7 @@ _ARRAYS = (
     "children_right",
     "feature",
     "impurity",
+    "missing_go_to_left",
     "n_node_samples",
     "threshold",
     "value",
@@ -36,13 +37,15 @@ class Tree:
         1 for numbers, 2 for labels.
     children_left, children_right, feature : int64 ndarray of shape (node_count,)
     threshold, impurity, weighted_n_node_samples : float64 ndarray of shape (node_count,)
-        With `output_projection`, impurities are those of the projected outputs.
+        With `output_projection`, impurities are those of the projected outputs. A threshold of the largest float32
+        parts missing values from all others.
     n_node_samples : int64 ndarray of shape (node_count,)
         Distinct training rows of positive weight.
     value : float64 ndarray of shape (node_count, n_outputs, max_n_classes)
         Means of numbers, frequencies of classes. O(node_count * n_outputs * max_n_classes) memory, made on demand.
     missing_go_to_left : uint8 ndarray of shape (node_count,)
-        All zero: missing values are not supported yet.
+        1 where samples whose value is missing go to the left child: as learned where some training samples of the node
+        had no value, else to the child of more weight (the left one of equal weights). 0 in leaves.
     """
 
     children_left: NDArray[np.int64]
@@ -51,6 +54,7 @@ class Tree:
     threshold: Float
     impurity: Float
     n_node_samples: NDArray[np.int64]
+    missing_go_to_left: NDArray[np.uint8]
     weighted_n_node_samples: Float
     value: Float
 
@@ -77,11 +81,6 @@ class Tree:
 
     def __reduce__(self) -> tuple[type[Tree], tuple[_spinney.Forest]]:
         return (Tree, (self._forest,))
-
-    @property
-    def missing_go_to_left(self) -> NDArray[np.uint8]:
-        """All zero: missing values are not supported yet."""
-        return np.zeros(self.node_count, dtype=np.uint8)
 
     def apply(self, X: ArrayLike | Matrix) -> NDArray[np.int64]:
         """Leaf of each row."""

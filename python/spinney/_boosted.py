@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -57,7 +58,15 @@ class BoostedModel(BaseEnsemble):
 
     def _check_X(self, X: Any, *, reset: bool, fitting: bool = False) -> Matrix:
         weak = self.estimator if reset or fitting else self._weak
-        return (_validation.check_X if weak is None else _validation.check_wide_X)(self, X, reset=reset)
+        if weak is None:
+            return _validation.check_X(self, X, reset=reset)
+        model = weak[0] if isinstance(weak, list) and weak else self.estimator
+        return _validation.check_wide_X(self, X, reset=reset, allow_nan=get_tags(model).input_tags.allow_nan)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
+        return tags
 
     def _n_columns(self, target: Target) -> int:
         """Columns of scores: one for two classes."""

@@ -141,21 +141,22 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Dense or sparse, finite. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise
-            converted on one copy, shared by all stages. Every layout gives the same model. With `estimator`, it gets X
-            in float64 or, when it came so, float32.
+            Dense or sparse, without infinity. NaN is a missing value; in sparse X a stored NaN, as absent entries are
+            zeros. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise converted on one
+            copy, shared by all stages. Every layout gives the same model. With `estimator`, it gets X in float64 or,
+            when it came so, float32.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
             Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
             matrix of them.
         sample_weight : array-like of shape (n_samples,), default=None
-            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must be finite
-            all the same). A row of weight 2 is two rows, with three exceptions: `subsample` draws rows, whatever they
-            weigh; so does `n_iter_no_change`, for the rows that it holds out; and sums of weights that are no multiples
-            of 1/64, as those of `class_weight="balanced"`, are rounded, so that the last digits of scores may depend on
-            the order of rows and on whether a row stands there twice; `min_weight_leaf` counts in mean weights then.
-            Weights that are no multiples of 1/64, or whose total passes 2**31, are rounded to multiples of at most
-            n_samples * max(sample_weight) / 2**50, and to one such multiple at least: the ratio of rows lighter than
-            that is lost.
+            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X may
+            have no infinity all the same). A row of weight 2 is two rows, with three exceptions: `subsample` draws
+            rows, whatever they weigh; so does `n_iter_no_change`, for the rows that it holds out; and sums of weights
+            that are no multiples of 1/64, as those of `class_weight="balanced"`, are rounded, so that the last digits
+            of scores may depend on the order of rows and on whether a row stands there twice; `min_weight_leaf` counts
+            in mean weights then. Weights that are no multiples of 1/64, or whose total passes 2**31, are rounded to
+            multiples of at most n_samples * max(sample_weight) / 2**50, and to one such multiple at least: the ratio of
+            rows lighter than that is lost.
         X_val, y_val : as X and y, default=None
             Rows to measure the loss on after every stage, in `validation_score_`. With `n_iter_no_change` they decide
             when to stop, in place of a share of the training rows. The classes of `y_val` must be among those of `y`.

@@ -111,27 +111,37 @@ def as_float32(values: Any) -> NDArray[np.float32]:
 
 
 def check_values(X: Any, *, is_canonical: bool = False) -> Matrix:
-    """A float32 matrix in canonical form and without NaN or infinity."""
+    """A float32 matrix in canonical form and without infinity; NaN is a missing value."""
     if is_sparse(X):
         X = X if is_canonical else canonical(X, "X")
         values = X.data
     else:
         X = values = np.require(X, requirements="A")
     # float64 has room for any sum of float32: the sum is finite if and only if all values are.
-    if values.size and not np.isfinite(np.sum(values, dtype=np.float64)):
-        if np.isnan(values).any():
-            raise ValueError("Input X contains NaN. Missing values are not supported yet: impute or drop them first.")
-        raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        is_finite = values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64))
+    if not is_finite and np.isinf(values).any():
+        raise ValueError(
+            "Input X contains infinity or a value too large for dtype('float32'), accepted: finite values, and NaN "
+            "where a value is missing"
+        )
     return X
 
 
-def check_wide_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
-    """X for weak models of scikit-learn: float64 or float32 as it comes, dense or canonical CSR or CSC, finite."""
+def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Matrix:
+    """X for weak models of scikit-learn: float64 or float32 as it comes, dense or canonical CSR or CSC; NaN if told."""
     is_canonical = is_sparse(X) and X.ndim == 2
     if is_canonical:
         X = canonical(X, "X")
     X = _with_numbers(X, np.float64, np.float32)
-    X = validate_data(estimator, X, reset=reset, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=("csr", "csc"),
+        dtype=(np.float64, np.float32),
+        ensure_all_finite="allow-nan" if allow_nan else True,
+    )
     return canonical(X, "X") if is_sparse(X) and not is_canonical else X
 
 

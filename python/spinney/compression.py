@@ -109,16 +109,17 @@ class BaseCompressed(BaseEnsemble):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Dense or sparse, finite. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise
-            converted on one copy. Every layout gives the same model.
+            Dense or sparse, without infinity. NaN is a missing value; in sparse X a stored NaN, as absent entries are
+            zeros. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise converted on one
+            copy. Every layout gives the same model.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
             Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
             matrix of them. With a frozen estimator, of the outputs and classes that it was grown on; rows need not be
             the same.
         sample_weight : array-like of shape (n_samples,), default=None
-            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must be finite
-            all the same). A row of weight 2 is two rows but for the rounding of sums; folds of `cv` are of rows,
-            whatever they weigh. Weights below 2**-40 of the largest count as that.
+            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X may
+            have no infinity all the same). A row of weight 2 is two rows but for the rounding of sums; folds of `cv`
+            are of rows, whatever they weigh. Weights below 2**-40 of the largest count as that.
 
         Returns
         -------

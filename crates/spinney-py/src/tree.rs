@@ -51,6 +51,10 @@ impl PyTree {
         Ok(output::vector(py, self.0.threshold().map_err(raise)?))
     }
 
+    fn missing_go_to_left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        Ok(output::vector(py, self.0.missing_go_to_left().map_err(raise)?))
+    }
+
     fn impurity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         output::copied(py, WHAT, self.0.impurity())
     }

@@ -53,7 +53,7 @@
 //! | link | what a row of scores means: numbers, probabilities |
 //! | step | what multiplies a weak model in a stage of boosting, one for each score |
 //! | cut | a place between two neighbouring values of a feature in a node; a split is a cut of a feature |
-//! | decision | the test of a node: which values go left, and to which side missing ones go |
+//! | decision | the test of a node: which values go left, and to which side missing ones (NaN) go |
 //! | bin, code | a range of values of a feature; the number of a bin |
 //! | slot | a column of predictions of classes or labels that a sample occupies with weight |
 //! | unit | the power of two of which all weights of a fit are whole multiples |

@@ -96,7 +96,7 @@ fn errors_name_the_argument_and_the_figures() {
     };
     assert_eq!(*fit(&x, &y, None).kind(), ErrorKind::Shape { what: "y", expected: 2, got: 3 });
     let y = array![[0.0], [1.0]];
-    assert!(fit(&array![[f32::NAN], [1.0]], &y, None).to_string().starts_with('X'));
+    assert!(fit(&array![[f32::INFINITY], [1.0]], &y, None).to_string().starts_with('X'));
     assert!(fit(&x, &y, Some(&[1.0, -1.0])).to_string().contains("sample_weight"));
     let stopped = Control::default();
     stopped.stop();

@@ -7,6 +7,8 @@
 //!
 //! A *code* is the number of a value's bin. Of dense X all codes are kept, a byte each. Of sparse X those that differ from
 //! the code of zero are, as values relative to it: they are sparse columns again, on which trees grow as on any others.
+//! Missing values are in no bin. In dense X they have the code after the last one, so that bytes hold 255 bins and it; in
+//! sparse X they stay missing.
 
 use std::borrow::Cow;
 
@@ -30,7 +32,7 @@ pub(crate) struct Bin {
 /// The bins of all features.
 #[derive(Debug)]
 pub(crate) struct Bins {
-    /// Bins of feature j: `bins[start[j]..start[j + 1]]`, at least one, rising.
+    /// Bins of feature j: `bins[start[j]..start[j + 1]]`, rising; at least one unless all values are missing.
     bins: Vec<Bin>,
     start: Vec<usize>,
     /// The code that relative codes are relative to.
@@ -69,8 +71,10 @@ pub(crate) struct Codes<'a> {
     n_samples: usize,
     /// Where the column of each feature is in `codes`; `None` where each is in its own place.
     places: Option<Vec<u32>>,
-    /// Bins of feature j are `start[j]..start[j + 1]` of those of all features.
+    /// Bins of feature j are `start[j]..start[j + 1]` of those of all features; with that of missing values, if any.
     start: Vec<usize>,
+    /// Whether some values of feature j are missing: its last bin is theirs.
+    has_missing: Vec<bool>,
 }
 
 impl Codes<'_> {
@@ -92,7 +96,13 @@ impl Codes<'_> {
             start.push(start[start.len() - 1] + self.bins(feature).len());
         }
         let places = Some(try_collected(WHAT, features.iter().map(place))?);
-        Ok(Codes { codes: Cow::Borrowed(&self.codes), n_samples: self.n_samples, places, start })
+        let has_missing = try_collected(WHAT, features.iter().map(|&feature| self.has_missing[feature as usize]))?;
+        Ok(Codes { codes: Cow::Borrowed(&self.codes), n_samples: self.n_samples, places, start, has_missing })
+    }
+
+    /// The code of missing values of a feature, if any is.
+    pub(crate) fn missing(&self, feature: u32) -> Option<u8> {
+        self.has_missing[feature as usize].then(|| (self.bins(feature).len() - 1) as u8)
     }
 
     /// Where the bins of a feature are among those of all.
@@ -118,18 +128,22 @@ pub(crate) fn bin_dense(
     let (n, p) = (x.n_samples(), x.n_features());
     let mut codes = control.try_filled(WHAT, 0u8, n * p)?;
     let mut of_features = try_filled(WHAT, Vec::new(), p)?;
-    let jobs = codes.chunks_exact_mut(n.max(1)).zip(&mut of_features).enumerate();
+    let mut has_missing = try_filled(WHAT, false, p)?;
+    let jobs = codes.chunks_exact_mut(n.max(1)).zip(&mut of_features).zip(&mut has_missing).enumerate();
     let scratch = || Ok((try_with_capacity::<Entry>(WHAT, n)?, Vec::new()));
-    pool::for_each(control.n_threads(), jobs, scratch, |(entries, runs), (feature, (codes, bins))| {
+    pool::for_each(control.n_threads(), jobs, scratch, |(entries, runs), (feature, ((codes, bins), has_missing))| {
         control.check()?;
         entries.clear();
         let values = x.column(feature as u32).iter().enumerate().filter(|&(row, _)| units(row) > 0);
         entries.extend(values.map(|(row, &value)| Entry::new(value, row as u32)));
         sort_by_value(entries, control)?;
-        find_runs(entries, &units, 0, runs)?;
+        let (present, missing) = entries.split_at(entries.partition_point(|e| !e.is_missing()));
+        find_runs(present, &units, 0, runs)?;
         *bins = find_bins(runs, max_bins)?;
+        *has_missing = !missing.is_empty();
+        missing.iter().for_each(|entry| codes[entry.row() as usize] = bins.len() as u8);
         let mut code = 0;
-        for entry in entries {
+        for entry in present {
             while entry.value() > bins[code].high {
                 code += 1;
             }
@@ -138,7 +152,13 @@ pub(crate) fn bin_dense(
         Ok(())
     })?;
     let bins = Bins::new(of_features, try_filled(WHAT, 0, p)?)?;
-    let codes = Codes { codes: codes.into(), n_samples: n, places: None, start: try_copied(WHAT, &bins.start)? };
+    let mut start = try_copied(WHAT, &bins.start)?;
+    let mut n_before = 0;
+    for (start, has_missing) in start[1..].iter_mut().zip(&has_missing) {
+        n_before += usize::from(*has_missing);
+        *start += n_before;
+    }
+    let codes = Codes { codes: codes.into(), n_samples: n, places: None, start, has_missing };
     Ok((bins, codes))
 }
 
@@ -167,11 +187,17 @@ pub(crate) fn bin_sparse(
         entries.extend(stored().map(|(&row, &value)| Entry::new(value, row)));
         sort_by_value(&mut entries, control)?;
         let n_zeros = total - entries.iter().map(|e| units(e.row() as usize)).sum::<u64>();
-        find_runs(&entries, &units, n_zeros, &mut runs)?;
+        let n_present = entries.partition_point(|e| !e.is_missing());
+        find_runs(&entries[..n_present], &units, n_zeros, &mut runs)?;
         let bins = find_bins(&runs, max_bins)?;
         // Where no row is zero the code of zero is that of the rows that are not kept below, as everywhere.
         let zero = code_of(&bins, 0.0);
         for (&row, &value) in stored() {
+            if value.is_nan() {
+                indices.push(row);
+                codes.push(f32::NAN);
+                continue;
+            }
             let code = code_of(&bins, value);
             if code != zero {
                 indices.push(row);
@@ -185,9 +211,9 @@ pub(crate) fn bin_sparse(
     Ok((Bins::new(of_features, zeros)?, SparseView::try_new(ptr, indices, codes, n)?))
 }
 
-/// The bin of a value; of one outside all bins, the nearest above or the last.
+/// The bin of a value; of one outside all bins, the nearest above or the last; zero where there is none.
 fn code_of(bins: &[Bin], value: f32) -> u8 {
-    bins.partition_point(|bin| bin.high < value).min(bins.len() - 1) as u8
+    bins.partition_point(|bin| bin.high < value).min(bins.len().saturating_sub(1)) as u8
 }
 
 /// Distinct values in rising order with the units of each, from sorted entries and zeros that are not among them.
@@ -207,7 +233,7 @@ fn find_runs(entries: &[Entry], units: impl Fn(usize) -> u64, n_zeros: u64, runs
 /// Bins of about equal weight. Each takes values until the next one would carry it further beyond an equal share of what
 /// is left than it lacks without; so a heavy value is alone, and those after it share the rest.
 fn find_bins(runs: &[(f32, u64)], max_bins: usize) -> Result<Vec<Bin>> {
-    debug_assert!((1..=MOST_BINS).contains(&max_bins) && !runs.is_empty());
+    debug_assert!((1..=MOST_BINS).contains(&max_bins));
     let mut bins = try_with_capacity(WHAT, runs.len().min(max_bins))?;
     // Units are below 2⁵², so that products with a number of bins fit 64 bits.
     let mut units_left: u64 = runs.iter().map(|run| run.1).sum();

@@ -32,6 +32,9 @@ use ndarray::{ArrayBase, ArrayView2, Data, Ix2};
 
 use crate::error::{Error, ErrorKind, Result};
 
+/// Most columns of X: nodes of trees have so many bits for the feature that they test.
+pub(crate) const MOST_FEATURES: usize = 1 << 29;
+
 /// X as the caller holds it; nothing is copied until it must be.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -126,19 +129,27 @@ impl Matrix<'_> {
         }
     }
 
-    /// Refuses NaN and infinities, and more rows or columns than 32-bit indices can name.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Refuses infinities, and more rows or columns than can be named; tells whether a value is missing.
+    pub(crate) fn check(&self) -> Result<bool> {
         let limit = u32::MAX as usize - 1;
         if self.n_samples() > limit {
             return Err(ErrorKind::TooMany { what: "samples", limit }.into());
         }
-        if self.n_features() > limit {
-            return Err(ErrorKind::TooMany { what: "features", limit }.into());
+        if self.n_features() > MOST_FEATURES {
+            return Err(ErrorKind::TooMany { what: "features", limit: MOST_FEATURES }.into());
         }
-        let finite = match self {
-            Matrix::Dense(x) => x.iter().all(|v| v.is_finite()),
-            Matrix::Csr(x) | Matrix::Csc(x) => x.values().iter().all(|v| v.is_finite()),
+        // Without an early end, which keeps the compiler from comparing several at once.
+        let seen = |(infinite, missing): (bool, bool), v: &f32| (infinite | v.is_infinite(), missing | v.is_nan());
+        let (infinite, missing) = match self {
+            Matrix::Dense(x) => match x.as_slice_memory_order() {
+                Some(values) => values.iter().fold((false, false), seen),
+                None => x.iter().fold((false, false), seen),
+            },
+            Matrix::Csr(x) | Matrix::Csc(x) => x.values().iter().fold((false, false), seen),
         };
-        if finite { Ok(()) } else { Err(Error::invalid("X", "NaN or infinite in places", "finite float32 values")) }
+        if infinite {
+            return Err(Error::invalid("X", "infinite in places", "finite float32 values, or NaN for missing ones"));
+        }
+        Ok(missing)
     }
 }

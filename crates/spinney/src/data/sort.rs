@@ -1,7 +1,8 @@
 //! Stored entries as 64-bit words, and the one place where they are sorted.
 //!
 //! A word holds the value in its high half, mapped so that unsigned order is numeric order, and the row in its low half:
-//! sorting words sorts by value. One comparison of integers replaces one of (float, row) pairs.
+//! sorting words sorts by value. One comparison of integers replaces one of (float, row) pairs. Missing values, which are
+//! NaN of any sign and payload, have one key of their own and come last.
 
 use std::cmp::Ordering;
 
@@ -12,8 +13,11 @@ use crate::error::Result;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry(u64);
 
-/// Order-preserving map from float32 (no NaN) to u32; −0.0 becomes +0.0, so that zeros are one value.
+/// Order-preserving map from float32 to u32; −0.0 becomes +0.0, so that zeros are one value, and NaN comes last.
 fn ordered(value: f32) -> u32 {
+    if value.is_nan() {
+        return Entry::MISSING_KEY;
+    }
     let bits = (value + 0.0).to_bits();
     bits ^ (((bits as i32) >> 31) as u32 | 0x8000_0000)
 }
@@ -37,8 +41,16 @@ impl Entry {
         f32::from_bits(key ^ ((!key as i32 >> 31) as u32 | 0x8000_0000))
     }
 
-    /// Key of zero: smaller keys are negative values, larger ones positive.
+    /// Key of zero: smaller keys are negative values, larger ones positive or missing.
     pub(crate) const ZERO_KEY: u32 = 0x8000_0000;
+
+    /// Key of missing values, above that of infinity.
+    pub(crate) const MISSING_KEY: u32 = u32::MAX;
+
+    /// Whether the value is missing.
+    pub(crate) fn is_missing(self) -> bool {
+        self.key() == Entry::MISSING_KEY
+    }
 }
 
 /// Items that are sorted at once: some ten milliseconds.
@@ -131,6 +143,15 @@ mod tests {
             prop_assert_eq!(eb.value().to_bits(), b.to_bits());
             prop_assert_eq!(ea.row(), i);
             prop_assert_eq!(ea.key() < eb.key(), a < b);
+            prop_assert!(!ea.is_missing());
+        }
+
+        #[test]
+        fn missing_values_come_last_under_one_key(bits in prop_oneof![0x7f80_0001u32..=0x7fff_ffff, 0xff80_0001u32..], i: u32) {
+            let missing = Entry::new(f32::from_bits(bits), i);
+            prop_assert!(missing.is_missing() && missing.value().is_nan());
+            prop_assert_eq!(missing, Entry::new(f32::NAN, i));
+            prop_assert!(missing.key() > Entry::new(f32::INFINITY, 0).key());
         }
     }
 

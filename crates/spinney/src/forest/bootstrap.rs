@@ -163,6 +163,8 @@ fn row_keys(x: &Matrix<'_>) -> Result<Vec<u64>> {
     let mut keys = try_filled("the rows that trees draw", 0u64, x.n_samples())?;
     let mut add = |row: usize, feature: usize, value: f32| {
         if value != 0.0 {
+            // Missing values are one value.
+            let value = if value.is_nan() { f32::NAN } else { value };
             let entry = (feature as u64) << 32 | u64::from(value.to_bits());
             keys[row] = keys[row].wrapping_add(Key::from_seed(entry).bits());
         }
@@ -274,10 +276,10 @@ mod tests {
 
     #[test]
     fn keys_do_not_depend_on_the_layout() {
-        let x = array![[0f32, 1.5, 0.0], [-0.0, 0.0, 2.0], [3.0, 0.0, -1.0]];
+        let x = array![[0f32, 1.5, 0.0], [-0.0, 0.0, f32::NAN], [3.0, 0.0, -1.0]];
         let fortran = x.t().as_standard_layout().into_owned();
         let ptr: Vec<usize> = vec![0, 1, 2, 4];
-        let csr = SparseView::try_new(ptr, vec![1u32, 2, 0, 2], vec![1.5f32, 2.0, 3.0, -1.0], 3).unwrap();
+        let csr = SparseView::try_new(ptr, vec![1u32, 2, 0, 2], vec![1.5f32, -f32::NAN, 3.0, -1.0], 3).unwrap();
         let csc = csr.transposed().unwrap();
         let expected = row_keys(&Matrix::Dense(x.view())).unwrap();
         assert_eq!(row_keys(&Matrix::Dense(fortran.t())).unwrap(), expected);

@@ -63,7 +63,7 @@ impl Additive<'_> {
             let mut grown = Ok(());
             rows.for_each(range, &mut rows.scratch()?, |row| {
                 for (tree, &offset) in self.trees.iter().zip(&tree_offsets) {
-                    path(tree, row, |node| {
+                    path::<true>(tree, row, |node| {
                         // Room is doubled, as a push would do, but may be refused; then nothing more is kept.
                         if grown.is_ok() && nodes.len() == nodes.capacity() {
                             let more = nodes.len().max(1 << 10);

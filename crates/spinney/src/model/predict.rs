@@ -74,11 +74,11 @@ impl<'a> Additive<'a> {
 
     /// Trees that a block of rows walks before the leaves are added. Results do not depend on it.
     fn trees_at_once(&self, rows: &Rows<'_>) -> usize {
-        match (rows, self.terms) {
+        match self.terms {
             // A sparse row is scattered once for all trees; dense rows may come back for each tree.
-            (Rows::Sparse(_), _) => self.trees.len().clamp(1, TREES_OF_SPARSE_ROWS),
-            (Rows::Dense(_), Terms::Leaves) if self.width <= NARROW && rows.n_samples() >= FEWEST_ROWS => 1,
-            (Rows::Dense(_), Terms::Leaves | Terms::Columns | Terms::RankOne { .. }) => TREES_AT_ONCE,
+            _ if rows.is_sparse() => self.trees.len().clamp(1, TREES_OF_SPARSE_ROWS),
+            Terms::Leaves if self.width <= NARROW && rows.n_samples() >= FEWEST_ROWS => 1,
+            Terms::Leaves | Terms::Columns | Terms::RankOne { .. } => TREES_AT_ONCE,
         }
     }
 

@@ -18,7 +18,7 @@ use super::extra;
 use super::scores::ScoreMeaning;
 use super::{FORMAT_VERSION, Kind};
 use crate::criterion::Criterion;
-use crate::data::Outputs;
+use crate::data::{MOST_FEATURES, Outputs};
 use crate::error::{Error, Result, out_of_memory, try_extend, try_resize, try_with_capacity};
 
 const WHAT: &str = "the header of the model";
@@ -203,6 +203,10 @@ impl Header {
         let entry: HeaderEntry = serde_json::from_str(text).map_err(broken)?;
         let criterion = Criterion::from_name(&entry.criterion);
         let criterion = criterion.ok_or_else(|| Error::corrupt("`criterion` is unknown"))?;
+        let n_features = entry.n_features as usize;
+        if n_features > MOST_FEATURES {
+            return Err(Error::corrupt(format!("{n_features} features, at most {MOST_FEATURES}")));
+        }
         let outputs = decode_outputs(&entry.outputs, entry.sizes)?;
         if !criterion.fits(&outputs) {
             return Err(Error::corrupt("the criterion does not fit the outputs"));
@@ -213,7 +217,7 @@ impl Header {
             (None, Some(compression)) => Form::Compressed(compression.decode()?),
             (Some(_), Some(_)) => return Err(Error::corrupt("this is both a boosted and a compressed model")),
         };
-        Ok(Header { n_features: entry.n_features as usize, outputs, criterion, form })
+        Ok(Header { n_features, outputs, criterion, form })
     }
 
     /// What the trees are of.
@@ -412,7 +416,7 @@ const WHOLE: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32];
 const NUMBERS: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F16, Dtype::F32, Dtype::F64];
 
 /// Tensors of trees, with the types that each may have.
-const OF_TREES: [(&str, &[Dtype]); 24] = [
+const OF_TREES: [(&str, &[Dtype]); 25] = [
     ("features", &[Dtype::U16, Dtype::U32]),
     ("leaf_amounts", NUMBERS),
     ("leaf_columns", WHOLE),
@@ -422,6 +426,7 @@ const OF_TREES: [(&str, &[Dtype]); 24] = [
     ("leaf_scales", NUMBERS),
     ("leaf_sizes", WHOLE),
     ("leaf_totals", NUMBERS),
+    ("missing_sides", &[Dtype::U8]),
     ("n_node_samples", WHOLE),
     ("n_nodes", WHOLE),
     ("row_ends", &[Dtype::U8]),

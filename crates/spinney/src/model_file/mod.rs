@@ -36,6 +36,7 @@
 //! | `n_nodes` | trees | nodes of each tree |
 //! | `features` | nodes | feature tested, or the largest number of the type in leaves; pre-order |
 //! | `thresholds` | splits | `x[feature] <= threshold` goes left |
+//! | `missing_sides` | splits | two bits each, as below: 1 where missing values were seen and go left, 2 where they go right, 0 where none were seen and they go to the child of more weight, the left one of equal weights; absent when all are 0 |
 //! | `split_impurity`, `leaf_impurity` | splits, leaves | impurity; `leaf_impurity` is absent when all are zero |
 //! | `n_node_samples` | leaves or nodes | distinct samples; per node only if splits are not the sums of their leaves |
 //! | `weights` | leaves or nodes | total weight, likewise; absent when equal to `n_node_samples`, in trees of rows to `row_units` |

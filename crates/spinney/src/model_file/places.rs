@@ -69,8 +69,11 @@ impl Places {
             leaves[*n_leaves] = here;
             splits[*n_splits] = here;
             open[n_open] = here;
-            let split = Node::split(feature, Decision::at_most(0.0));
-            nodes.push(if is_leaf { Node::leaf(*n_leaves as u32) } else { split });
+            nodes.push(if is_leaf {
+                Node::leaf(*n_leaves as u32)
+            } else {
+                Node::split(feature, Decision::at_most(0.0))
+            });
             if !(is_leaf & (n_open == 0)) {
                 // After a leaf, the last open split has its left children. A split writes to itself, for the time being.
                 nodes[open[n_open - usize::from(is_leaf)] as usize].set_right(here + 1);

@@ -133,11 +133,16 @@ fn id_bits(n_rows: impl Iterator<Item = usize>) -> u32 {
 pub(super) struct Packed<'f> {
     ids: Option<Whole<'f>>,
     ends: Option<Whole<'f>>,
+    pub(super) missing_sides: Option<Whole<'f>>,
 }
 
 impl<'f> Packed<'f> {
     pub(super) fn new(file: &'f File<'_>) -> Result<Self> {
-        Ok(Packed { ids: file.whole("row_ids")?, ends: file.whole("row_ends")? })
+        Ok(Packed {
+            ids: file.whole("row_ids")?,
+            ends: file.whole("row_ends")?,
+            missing_sides: file.whole("missing_sides")?,
+        })
     }
 }
 

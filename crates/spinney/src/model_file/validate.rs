@@ -10,6 +10,7 @@ use safetensors::Dtype;
 
 use super::Kind;
 use super::amounts::{counts, in_bytes, means, scales};
+use super::bits::Bits;
 use super::frequencies::{Sums, sums};
 use super::header::Head;
 use super::places::{Places, place, sum_up};
@@ -20,7 +21,7 @@ use super::{BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::Forest;
-use crate::partition::decision::Decision;
+use crate::partition::decision::{Decision, Side};
 use crate::tree::leaves::{Amounts, Half, Indices, Layout, StoredRows, StoredValues};
 use crate::tree::{LeafTable, Node, Tree};
 
@@ -152,6 +153,7 @@ struct Tensors<'f> {
     leaf_factors: Option<TensorReader<'f>>,
     leaf_totals: Option<TensorReader<'f>>,
     rows: RowTensors<'f>,
+    missing_sides: Option<Bits<'f>>,
     places: Places,
 }
 
@@ -187,6 +189,7 @@ impl<'f> Tensors<'f> {
             leaf_factors: file.optional("leaf_factors")?,
             leaf_totals: file.optional("leaf_totals")?,
             rows: RowTensors::new(file, packed)?,
+            missing_sides: packed.missing_sides.as_ref().map(Bits::new).transpose()?,
             places: Places::default(),
         })
     }
@@ -206,12 +209,13 @@ impl<'f> Tensors<'f> {
             [&self.leaf_impurity, &self.leaf_scales, &self.leaf_factors, &self.leaf_totals].into_iter().flatten();
         let weights = self.weights.as_ref().map(|weights| &weights.stream);
         self.rows.finish()?;
+        self.missing_sides.map_or(Ok(()), Bits::finish)?;
         required.into_iter().chain(optional).chain(weights).try_for_each(TensorReader::finish)
     }
 
     fn next_tree(&mut self, file: &File<'_>, n_nodes: usize) -> Result<Tree> {
         let header = &file.head.header;
-        let nodes = self.nodes(n_nodes, header.n_features)?;
+        let mut nodes = self.nodes(n_nodes, header.n_features)?;
         let impurity = self.impurity(n_nodes)?;
         let n_node_samples = self.n_node_samples.whole(&nodes, &self.places)?;
         let layout = self.leaf_layout.one()?;
@@ -225,6 +229,7 @@ impl<'f> Tensors<'f> {
             (None, Some(lists)) => lists.weights(&nodes, &self.places)?,
             (None, None) => try_collected(WHAT, n_node_samples.iter().map(|&n| f64::from(n)))?,
         };
+        self.send_missing(&mut nodes, &weighted_n_node_samples)?;
         let leaves = match lists {
             Some(lists) => rows_table(lists, layout)?,
             None => self.leaves(&weighted_n_node_samples, header.outputs.width(), layout)?,
@@ -279,6 +284,26 @@ impl<'f> Tensors<'f> {
             if finite { Ok(()) } else { Err(Error::corrupt("a threshold is not finite")) }
         })?;
         Ok(nodes)
+    }
+
+    /// Where missing values go.
+    fn send_missing(&mut self, nodes: &mut [Node], weights: &[f64]) -> Result<()> {
+        let splits = &self.places.splits;
+        let mut sides = self.missing_sides.as_mut().map(|sides| sides.take(splits.len(), 2)).transpose()?;
+        for &i in splits {
+            let i = i as usize;
+            let decision = nodes[i].decision();
+            let decision = match sides.as_mut().and_then(Iterator::next) {
+                None | Some(0) => {
+                    decision.with_unseen(Side::heavier(weights[i + 1], weights[nodes[i].right() as usize]))
+                }
+                Some(1) => decision.with_missing(Side::Left),
+                Some(2) => decision.with_missing(Side::Right),
+                Some(_) => return Err(Error::corrupt("a side of missing values is neither left nor right")),
+            };
+            nodes[i].set_decision(decision);
+        }
+        Ok(())
     }
 
     fn impurity(&mut self, n_nodes: usize) -> Result<Vec<f64>> {

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use safetensors::Dtype;
 use safetensors::tensor::TensorInfo;
 
+use super::bits::packed;
 use super::extra::Extra;
 use super::frequencies::{Sums, sums};
 use super::header::{self, Form, Header};
 use super::{ABOVE, BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE, disk, rows};
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::Forest;
+use crate::partition::decision::{Decision, Side};
 use crate::tree::Tree;
 use crate::tree::leaves::{Amounts, Half, Indices, Layout};
 
@@ -111,6 +113,15 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
             })?
         },
     ];
+    let decisions = || splits().map(|(tree, i)| tree.nodes[i].decision());
+    if decisions().any(|decision| decision.saw_missing()) {
+        let side = |decision: Decision| match decision.missing() {
+            _ if !decision.saw_missing() => 0,
+            Side::Left => 1,
+            Side::Right => 2,
+        };
+        tensors.push(packed("missing_sides", 2, decisions().map(side))?);
+    }
     if trees().any(|tree| tree.leaves.scales.is_some()) {
         tensors
             .push(narrowest("leaf_scales", || trees().flat_map(|tree| tree.leaves.scales.iter().flatten().copied()))?);

@@ -12,6 +12,13 @@ pub enum Side {
     Right,
 }
 
+impl Side {
+    /// The side of more weight; the left one of equal weights. Missing values go there where a node has seen none.
+    pub(crate) fn heavier(left: f64, right: f64) -> Self {
+        if left >= right { Side::Left } else { Side::Right }
+    }
+}
+
 /// What a node asks of values that are not missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -33,19 +40,26 @@ pub enum Test {
 pub struct Decision {
     test: Test,
     missing: Side,
+    saw_missing: bool,
 }
 
 impl Decision {
     /// Values up to `threshold` go left, larger and missing ones right.
     #[inline]
     pub const fn at_most(threshold: f32) -> Self {
-        Decision { test: Test::AtMost(threshold), missing: Side::Right }
+        Decision { test: Test::AtMost(threshold), missing: Side::Right, saw_missing: false }
     }
 
-    /// The same test, with missing values on this side.
+    /// The same test of a node that saw missing values, and sends them to this side.
     #[inline]
     pub const fn with_missing(self, missing: Side) -> Self {
-        Decision { missing, ..self }
+        Decision { missing, saw_missing: true, ..self }
+    }
+
+    /// The same test of a node that saw no missing values, and sends them to this side if there are any later.
+    #[inline]
+    pub const fn with_unseen(self, missing: Side) -> Self {
+        Decision { missing, saw_missing: false, ..self }
     }
 
     /// What is asked of values that are not missing.
@@ -60,9 +74,13 @@ impl Decision {
         self.missing
     }
 
-    /// Whether a value goes left; NaN is a missing one.
-    ///
-    /// Without branches on values that are not missing, for values that go either way.
+    /// Whether some samples of the node had missing values, so that their side was learnt from them.
+    #[inline]
+    pub const fn saw_missing(&self) -> bool {
+        self.saw_missing
+    }
+
+    /// Whether a value goes left; NaN is a missing one. Without branches on values that are not missing.
     #[inline]
     pub fn goes_left(&self, value: f32) -> bool {
         if value.is_nan() {
@@ -70,16 +88,6 @@ impl Decision {
         }
         match self.test {
             Test::AtMost(threshold) => value <= threshold,
-        }
-    }
-
-    /// The same with a branch on the value, for values that mostly go one way, as those of sparse rows: the processor
-    /// predicts the branch and looks up the next node before the value is there.
-    #[inline]
-    pub(crate) fn goes_left_as_predicted(&self, value: f32) -> bool {
-        match self.test {
-            // No comparison with NaN holds.
-            Test::AtMost(threshold) => value <= threshold || (value.is_nan() && self.sends_missing_left()),
         }
     }
 
@@ -110,7 +118,6 @@ mod tests {
             for side in [Side::Left, Side::Right] {
                 let decision = Decision::at_most(*threshold).with_missing(side);
                 for value in values {
-                    assert_eq!(decision.goes_left(value), decision.goes_left_as_predicted(value));
                     assert!(value.is_nan() || decision.goes_left(value) == decision.sends_left(value));
                 }
                 assert_eq!(decision.goes_left(f32::NAN), side == Side::Left);

@@ -63,18 +63,25 @@ impl Partitioner for DensePartitioner<'_> {
                 continue;
             }
             let column = self.x.column(feature);
-            let varies = if visitor.wants_entries() {
-                let entries = DensePartitioner::gather(&mut self.buffer, column, rows);
-                let n_zeros = (rows.len() - entries.len()) as u32;
-                Column::varying(feature, entries, false, n_zeros).map(|column| visitor.column(column)).is_some()
+            let range = if visitor.wants_entries() {
+                None
             } else {
                 self.values.clear();
                 self.values.extend(rows.iter().map(|&row| column[row as usize]));
-                let (low, high) = range_of(&self.values);
-                if low < high {
-                    visitor.plain_column(PlainColumn { feature, values: &self.values, rows, range: (low, high) });
+                range_of(&self.values)
+            };
+            let varies = match range {
+                Some((low, high)) => {
+                    if low < high {
+                        visitor.plain_column(PlainColumn { feature, values: &self.values, rows, range: (low, high) });
+                    }
+                    low < high
                 }
-                low < high
+                None => {
+                    let entries = DensePartitioner::gather(&mut self.buffer, column, rows);
+                    let n_zeros = (rows.len() - entries.len()) as u32;
+                    Column::varying(feature, entries, false, n_zeros).map(|column| visitor.column(column)).is_some()
+                }
             };
             if varies {
                 found = true;
@@ -91,9 +98,13 @@ impl Partitioner for DensePartitioner<'_> {
     }
 }
 
-/// Least and largest of some values, at least one. Eight of each are kept at a time, for the processor's vector registers.
-fn range_of(values: &[f32]) -> (f32, f32) {
-    // Comparisons instead of `f32::min`, which also cares for NaN: there is none in X.
+/// Least and largest of some values, at least one; `None` where one is missing. Eight of each are kept at a time, for the
+/// processor's vector registers.
+fn range_of(values: &[f32]) -> Option<(f32, f32)> {
+    if values.iter().fold(false, |any, value| any | value.is_nan()) {
+        return None;
+    }
+    // Comparisons instead of `f32::min`, which also cares for NaN.
     let least = |a: f32, b: f32| if b < a { b } else { a };
     let largest = |a: f32, b: f32| if b > a { b } else { a };
     let (lanes, tail) = values.as_chunks::<8>();
@@ -107,7 +118,7 @@ fn range_of(values: &[f32]) -> (f32, f32) {
         low = lows.into_iter().fold(low, least);
         high = highs.into_iter().fold(high, largest);
     }
-    (tail.iter().copied().fold(low, least), tail.iter().copied().fold(high, largest))
+    Some((tail.iter().copied().fold(low, least), tail.iter().copied().fold(high, largest)))
 }
 
 /// Every column of the whole data set sorted by value: made once, shared by all trees of a forest.

@@ -2,7 +2,8 @@
 //! [`decision::Decision`].
 //!
 //! Vocabulary: the *entries* of a column in a node are its stored values that are not zero, each with its row; the other
-//! samples of the node are its *zeros*, which nobody visits. A feature *varies* in a node when it has two values there.
+//! samples of the node are its *zeros*, which nobody visits. Values that are missing (NaN) are entries. A feature *varies*
+//! in a node when it has two values there, or a value and a missing one.
 //!
 //! | partitioner | entries of a column come from | cost of a node |
 //! |---|---|---|
@@ -70,7 +71,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The values of one dense feature in one node, where it varies: `values[i]` is that of `rows[i]`.
+/// The values of one dense feature in one node, where it varies and none is missing: `values[i]` is that of `rows[i]`.
 #[derive(Debug)]
 pub(crate) struct PlainColumn<'a> {
     pub(crate) feature: u32,
@@ -84,7 +85,8 @@ pub(crate) struct PlainColumn<'a> {
 pub(crate) trait Visitor {
     fn column(&mut self, column: Column<'_>);
 
-    /// Whether entries are wanted, to be sorted; otherwise dense columns come as they are, to [`Visitor::plain_column`].
+    /// Whether entries are wanted, to be sorted; otherwise dense columns come as they are, to [`Visitor::plain_column`],
+    /// but for those with missing values.
     fn wants_entries(&self) -> bool {
         true
     }

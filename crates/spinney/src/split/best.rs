@@ -1,10 +1,11 @@
 //! The best of all thresholds of a feature.
 
-use super::cut::Gap;
+use super::cut::Cut;
 use super::scan::Scan;
 use crate::control::STEPS;
 use crate::criterion::NodeCriterion;
 use crate::data::sort::sort_by_value;
+use crate::partition::decision::Side;
 use crate::partition::{Column, Entry};
 
 impl<C: NodeCriterion> Scan<'_, C> {
@@ -19,7 +20,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
             // One sample against zeros: most columns of wide sparse data, deep in the tree.
             if entry.key() != Entry::ZERO_KEY {
                 let moved = self.criterion.move_one(entry.row());
-                self.offer(column.feature, 1, &moved, || Gap::between(entry.value(), 0.0).into());
+                self.offer(column.feature, 1, &moved, || Cut::between(entry.value(), 0.0, None));
             }
             return;
         }
@@ -28,17 +29,45 @@ impl<C: NodeCriterion> Scan<'_, C> {
         let zero = has_zeros.then_some(0.0);
         // Without zeros the cut between the signs is offered by the positive side alone.
         let below_positive = zero.or_else(|| negative.last().map(|e| e.value()));
+        if !positive.last().is_some_and(|e| e.is_missing()) {
+            self.move_positive(column.feature, positive, below_positive, None);
+            self.move_negative(column.feature, negative, zero, &[], None);
+            return;
+        }
+        // Right, missing values are the largest; left, they are the least, and what goes left with them is not nothing.
+        let (present, missing) = positive.split_at(positive.partition_point(|e| !e.is_missing()));
+        self.move_positive(column.feature, positive, below_positive, Some(Side::Right));
+        self.move_negative(column.feature, negative, zero, &[], Some(Side::Right));
+        self.move_positive(column.feature, present, below_positive, Some(Side::Left));
+        self.move_negative(column.feature, negative, zero, missing, Some(Side::Left));
+    }
+
+    /// Offers the cuts above zero, the largest first; the last one is between the entries and `inner`.
+    #[inline]
+    fn move_positive(&mut self, feature: u32, entries: &[Entry], inner: Option<f32>, missing: Option<Side>) {
         // Counts and flags repeat their small values, continuous features nothing: one look tells, and only speed hangs on it.
-        if let [first, second, ..] = positive
+        if let [first, second, ..] = entries
             && first.key() == second.key()
         {
-            self.move_runs(column.feature, Runs(positive), below_positive);
+            self.move_runs(feature, Runs(entries), inner, missing);
         } else {
-            let pieces = positive.rchunks(self.at_once()).map(|piece| piece.iter().rev());
-            self.move_entries(column.feature, pieces, below_positive);
+            let pieces = entries.rchunks(self.at_once()).map(|piece| piece.iter().rev());
+            self.move_entries(feature, pieces, inner, &[], missing);
         }
-        let pieces = negative.chunks(self.at_once()).map(<[Entry]>::iter);
-        self.move_entries(column.feature, pieces, zero);
+    }
+
+    /// The same of those below zero, the least first, together with the entries `before` them.
+    #[inline]
+    fn move_negative(
+        &mut self,
+        feature: u32,
+        entries: &[Entry],
+        inner: Option<f32>,
+        before: &[Entry],
+        missing: Option<Side>,
+    ) {
+        let pieces = entries.chunks(self.at_once()).map(<[Entry]>::iter);
+        self.move_entries(feature, pieces, inner, before, missing);
     }
 
     /// Entries that are moved between two looks at the flag.
@@ -48,24 +77,30 @@ impl<C: NodeCriterion> Scan<'_, C> {
     }
 
     /// Moves entries from the outermost value inwards and offers the cut after each distinct value; they come in pieces,
-    /// between which it looks at the flag. `inner` is the value in the node that comes after the last entry, if any.
+    /// between which it looks at the flag. `inner` is the value in the node that comes after the last entry, if any;
+    /// entries `before` the first are on its side in every cut.
     #[inline]
     fn move_entries<'e, E: ExactSizeIterator<Item = &'e Entry>>(
         &mut self,
         feature: u32,
         mut pieces: impl Iterator<Item = E>,
         inner: Option<f32>,
+        before: &[Entry],
+        missing: Option<Side>,
     ) {
         let Some(mut entries) = pieces.next() else { return };
-        let mut n_entries = entries.len() as u32;
+        let mut n_entries = (before.len() + entries.len()) as u32;
         let Some(mut outer) = entries.next() else { return };
         let mut moved = self.criterion.reset();
+        if !before.is_empty() && !self.move_long_run(&mut moved, before, Entry::row) {
+            return;
+        }
         loop {
             while let Some((cut, score)) =
                 next_cut(self.criterion, &mut moved, &mut outer, &mut entries, self.best_score)
             {
                 let n_moved = n_entries - 1 - entries.len() as u32;
-                self.offer_score(feature, n_moved, &moved, score, || Gap::between(cut.value(), outer.value()).into());
+                self.offer_score(feature, n_moved, &moved, score, || Cut::between(cut.value(), outer.value(), missing));
             }
             let Some(piece) = pieces.next() else { break };
             if self.control.is_stopped() {
@@ -76,13 +111,13 @@ impl<C: NodeCriterion> Scan<'_, C> {
         }
         if let Some(inner) = inner {
             self.criterion.move_sample(&mut moved, outer.row());
-            self.offer(feature, n_entries, &moved, || Gap::between(outer.value(), inner).into());
+            self.offer(feature, n_entries, &moved, || Cut::between(outer.value(), inner, missing));
         }
     }
 
     /// The same, a run of equal values at a time.
     #[inline]
-    fn move_runs(&mut self, feature: u32, mut runs: Runs<'_>, inner: Option<f32>) {
+    fn move_runs(&mut self, feature: u32, mut runs: Runs<'_>, inner: Option<f32>, missing: Option<Side>) {
         let mut moved = self.criterion.reset();
         let mut n_moved = 0;
         let at_once = self.at_once();
@@ -104,7 +139,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
             n_moved += run.len() as u32;
             let value = run[0].value();
             if let Some(next) = runs.peek().map(|e| e.value()).or(inner) {
-                self.offer(feature, n_moved, &moved, || Gap::between(value, next).into());
+                self.offer(feature, n_moved, &moved, || Cut::between(value, next, missing));
             }
         }
     }

@@ -1,6 +1,6 @@
-//! Where a split parts the values of its feature.
+//! Where a split parts the values of its feature, and to which side it sends missing ones.
 
-use crate::partition::decision::Decision;
+use crate::partition::decision::{Decision, Side};
 
 /// Two neighbouring values of a feature in a node, or the codes of two neighbouring bins; `low < high`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,46 +28,72 @@ impl Gap {
     }
 }
 
-/// What a search found about a feature: a gap, in which growth puts the threshold, or a threshold that was drawn.
+/// What a search found about a feature: where to part its values, and the side of missing ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Cut {
-    Gap(Gap),
-    /// A value; there are none of codes, as bins are for the best splitter alone.
-    Drawn(f32),
+pub(crate) struct Cut {
+    place: Place,
+    /// `None` where the node has no sample whose value is missing.
+    missing: Option<Side>,
 }
 
-impl From<Gap> for Cut {
-    fn from(gap: Gap) -> Self {
-        Cut::Gap(gap)
-    }
+/// Where values are parted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    /// Growth puts the threshold in it.
+    Gap(Gap),
+    /// A threshold; there are none of codes, as bins are for the best splitter alone.
+    Drawn(f32),
+    /// All values go left, and missing ones right.
+    AboveAll,
 }
 
 impl Cut {
+    /// Between two neighbouring values, in either order, one of which may be missing.
+    pub(crate) fn between(a: f32, b: f32, missing: Option<Side>) -> Self {
+        if a.is_nan() || b.is_nan() { Cut::MISSING } else { Cut { place: Place::Gap(Gap::between(a, b)), missing } }
+    }
+
+    /// At a threshold.
+    pub(crate) fn drawn(threshold: f32, missing: Option<Side>) -> Self {
+        Cut { place: Place::Drawn(threshold), missing }
+    }
+
+    /// Missing values against all others.
+    pub(crate) const MISSING: Cut = Cut { place: Place::AboveAll, missing: Some(Side::Right) };
+
     /// Parts the samples of the node that was searched, among the values or codes that were searched: the same sides as
     /// for every threshold inside the gap.
     pub(crate) fn parting(self) -> Decision {
-        Decision::at_most(self.lowest())
+        self.sending_missing(Decision::at_most(self.lowest()), Side::Right)
     }
 
-    /// What the tree asks of values. `values` turns a gap between codes into one between values.
-    pub(crate) fn decision(self, values: impl FnOnce(Gap) -> Gap) -> Decision {
-        match self {
-            Cut::Gap(gap) => Decision::at_most(values(gap).threshold()),
-            Cut::Drawn(threshold) => Decision::at_most(threshold),
-        }
+    /// What the tree asks of values. `values` turns a gap between codes into one between values; `unseen` is the side of
+    /// missing values where the node has none.
+    pub(crate) fn decision(self, values: impl FnOnce(Gap) -> Gap, unseen: Side) -> Decision {
+        let threshold = match self.place {
+            Place::Gap(gap) => values(gap).threshold(),
+            Place::Drawn(_) | Place::AboveAll => self.lowest(),
+        };
+        self.sending_missing(Decision::at_most(threshold), unseen)
     }
 
-    /// Whether its threshold is lower than that of another cut of the same feature and node. Gaps of a feature do not
-    /// overlap.
-    pub(crate) fn is_below(self, other: Cut) -> bool {
-        self.lowest() < other.lowest()
+    fn sending_missing(self, decision: Decision, unseen: Side) -> Decision {
+        self.missing.map_or(decision.with_unseen(unseen), |side| decision.with_missing(side))
+    }
+
+    /// Whether it comes before another cut of the same feature and node: those that send missing values right do, then
+    /// those of a lower threshold. Gaps of a feature do not overlap.
+    pub(crate) fn is_before(self, other: Cut) -> bool {
+        let rank = |cut: Cut| (cut.missing == Some(Side::Left), cut.lowest());
+        rank(self) < rank(other)
     }
 
     /// The lowest threshold that parts the node's samples in this way.
     fn lowest(self) -> f32 {
-        match self {
-            Cut::Gap(gap) => gap.low,
-            Cut::Drawn(threshold) => threshold,
+        match self.place {
+            Place::Gap(gap) => gap.low,
+            Place::Drawn(threshold) => threshold,
+            Place::AboveAll => f32::MAX,
         }
     }
 }
@@ -90,9 +116,16 @@ mod tests {
                 prop_assert!(low <= t && t < high, "{low:e} {t:e} {high:e}");
                 let middle = (f64::from(low) + f64::from(high)) / 2.0;
                 prop_assert!(f64::from(t) <= middle && middle < f64::from(t.next_up()), "{low:e} {t:e} {high:e}");
-                for decision in [Cut::Gap(gap).parting(), Cut::Gap(gap).decision(|gap| gap)] {
-                    prop_assert!(decision.goes_left(low) && !decision.goes_left(high));
+                for side in [None, Some(Side::Left), Some(Side::Right)] {
+                    let cut = Cut::between(b, a, side);
+                    for decision in [cut.parting(), cut.decision(|gap| gap, Side::Left)] {
+                        prop_assert!(decision.goes_left(low) && !decision.goes_left(high));
+                        prop_assert!(side.is_none_or(|side| decision.missing() == side));
+                    }
+                    prop_assert!(!cut.is_before(cut) && (cut.is_before(Cut::MISSING) || side == Some(Side::Left)));
                 }
+                prop_assert_eq!(Cut::between(a, f32::NAN, None), Cut::MISSING);
+                prop_assert!(Cut::MISSING.parting().goes_left(high) && !Cut::MISSING.parting().goes_left(f32::NAN));
             }
         }
     }

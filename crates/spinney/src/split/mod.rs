@@ -2,8 +2,12 @@
 //!
 //! Vocabulary: a *cut* is a place between two neighbouring values of a feature in the node; a *split* is a feature with a
 //! cut. Growth makes the node's decision of it. The partitioner shows the drawn features that vary, in any order; the search keeps the split of the largest
-//! score. Equal scores: the feature drawn first wins, then the lowest threshold. So the outcome is a function of (data,
-//! parameters, key of the node) alone.
+//! score. Equal scores: the feature drawn first wins, then the cut that sends missing values right, then the lowest
+//! threshold. So the outcome is a function of (data, parameters, key of the node) alone.
+//!
+//! Missing values are the largest of their feature, or the least: with some in the node, every cut between values is
+//! offered with either, and the cut between all values and missing ones once. So a feature costs twice as many scores
+//! where values are missing, and nothing more where none is.
 //!
 //! Cost: entries of the drawn columns × cost of moving a sample, plus one score for each cut. On X in bins, numbers
 //! are searched by [`histogram`] instead where that pays, with the same scores and ties.
@@ -35,7 +39,7 @@ use crate::criterion::NodeStats;
 use crate::error::Result;
 use crate::partition::Span;
 #[cfg(test)]
-use crate::partition::decision::Decision;
+use crate::partition::decision::{Decision, Side};
 use crate::rng::Key;
 
 /// How the threshold of a drawn feature is chosen.
@@ -60,8 +64,8 @@ pub(crate) struct Split {
 #[cfg(test)]
 impl Split {
     /// What a node with this split asks, where values were searched.
-    pub(crate) fn decision(&self) -> Decision {
-        self.cut.decision(|gap| gap)
+    pub(crate) fn decide(&self, unseen: Side) -> Decision {
+        self.cut.decision(|gap| gap, unseen)
     }
 }
 
@@ -150,3 +154,4 @@ const LOTTERY: u64 = 0;
 const THRESHOLDS: u64 = 1;
 const LEFT: u64 = 2;
 const RIGHT: u64 = 3;
+const MISSING_SIDES: u64 = 4;

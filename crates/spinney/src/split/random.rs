@@ -3,26 +3,38 @@
 use super::cut::Cut;
 use super::scan::Scan;
 use crate::criterion::NodeCriterion;
-use crate::partition::decision::Decision;
 use crate::partition::{Column, Entry, PlainColumn};
 
 impl<C: NodeCriterion> Scan<'_, C> {
-    /// Draws τ uniformly between the least and the largest value of the feature in the node and offers that cut. Only
-    /// entries on the side of τ away from zero are moved. Nothing is sorted: O(entries).
+    /// Draws τ uniformly between the least and the largest value of the feature in the node and offers that cut, with
+    /// missing values on a side that is drawn too; of one value and missing ones, the cut between them. Only samples on the
+    /// side away from zero are moved. Nothing is sorted: O(entries).
     pub(super) fn random_cut(&mut self, column: Column<'_>) {
+        let cells = || column.entries.iter().map(|e| (e.value(), e.row()));
         let first = if column.n_zeros > 0 { Entry::new(0.0, 0) } else { column.entries[0] };
         let (low, high) = column.entries.iter().fold((first, first), |(low, high), &e| (low.min(e), high.max(e)));
-        let threshold = self.draw_threshold(column.feature, low.value(), high.value());
-        let cells = column.entries.iter().map(|e| (e.value(), e.row()));
-        self.offer_random(column.feature, threshold, cells);
+        if !high.is_missing() {
+            let threshold = self.draw_threshold(column.feature, low.value(), high.value());
+            return self.offer_random(column.feature, Cut::drawn(threshold, None), cells());
+        }
+        // The least is a value, as the column varies; so there is a largest one.
+        let first = if column.n_zeros > 0 { first } else { low };
+        let high = column.entries.iter().filter(|e| !e.is_missing()).fold(first, |high, &e| high.max(e));
+        let cut = if low.key() == high.key() {
+            Cut::MISSING
+        } else {
+            let threshold = self.draw_threshold(column.feature, low.value(), high.value());
+            Cut::drawn(threshold, Some(self.missing_side(column.feature)))
+        };
+        self.offer_random(column.feature, cut, cells());
     }
 
-    /// The same for a dense column.
+    /// The same for a dense column without missing values.
     pub(super) fn random_plain_cut(&mut self, column: PlainColumn<'_>) {
         let (low, high) = column.range;
         let threshold = self.draw_threshold(column.feature, low, high);
         let cells = column.values.iter().copied().zip(column.rows.iter().copied());
-        self.offer_random(column.feature, threshold, cells);
+        self.offer_random(column.feature, Cut::drawn(threshold, None), cells);
     }
 
     fn draw_threshold(&self, feature: u32, low: f32, high: f32) -> f32 {
@@ -34,8 +46,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
 
     /// Offers the cut between the cells, values and their rows, that go left and those that go right.
     #[inline]
-    fn offer_random(&mut self, feature: u32, threshold: f32, cells: impl ExactSizeIterator<Item = (f32, u32)>) {
-        let decision = Decision::at_most(threshold);
+    fn offer_random(&mut self, feature: u32, cut: Cut, cells: impl ExactSizeIterator<Item = (f32, u32)>) {
+        let decision = cut.parting();
         let zero_goes_left = decision.goes_left(0.0);
         // Picked without a branch: which side a value takes cannot be foretold.
         self.picked.resize(self.picked.len().max(cells.len()), 0);
@@ -49,7 +61,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         let is_whole = self.move_long_run(&mut moved, &picked[..n_moved], |row| row);
         *self.picked = picked;
         if is_whole {
-            self.offer(feature, n_moved as u32, &moved, || Cut::Drawn(threshold));
+            self.offer(feature, n_moved as u32, &moved, || cut);
         }
     }
 }

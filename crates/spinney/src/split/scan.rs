@@ -2,9 +2,10 @@
 
 use super::constraint::CutSide;
 use super::cut::Cut;
-use super::{Rules, Split, Splitter, THRESHOLDS, Task};
+use super::{MISSING_SIDES, Rules, Split, Splitter, THRESHOLDS, Task};
 use crate::control::Control;
 use crate::criterion::NodeCriterion;
+use crate::partition::decision::Side;
 use crate::partition::lottery::Lottery;
 use crate::partition::{Column, Entry, PlainColumn, Visitor};
 use crate::rng::Key;
@@ -17,6 +18,7 @@ pub(crate) struct Scan<'a, C> {
     pub(super) lottery: &'a Lottery,
     pub(super) control: &'a Control,
     pub(super) thresholds: Key,
+    key: Key,
     n_samples: u32,
     pub(super) weight: f64,
     pub(super) best_score: f64,
@@ -82,6 +84,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             lottery,
             control,
             thresholds: task.key.child(THRESHOLDS),
+            key: task.key,
             n_samples: task.stats.n,
             weight: task.stats.weight,
             best_score: f64::NEG_INFINITY,
@@ -141,11 +144,11 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         self.rules.constraints.admit([CutSide { n: n_moved, weight }, rest])
     }
 
-    /// Equal scores: the feature drawn first, then the lowest threshold.
+    /// Equal scores: the feature drawn first, then the cut that comes first.
     #[cold]
     fn settle_tie(&mut self, new: Candidate, best: Candidate) {
         let wins = if new.feature == best.feature {
-            new.cut.is_below(best.cut)
+            new.cut.is_before(best.cut)
         } else {
             self.lottery.position(new.feature) < self.lottery.position(best.feature)
         };
@@ -154,7 +157,13 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         }
     }
 
-    /// The entries of a column whose values are negative, and those whose values are positive; sorted.
+    /// The side that is drawn for missing values of a feature whose threshold is drawn.
+    pub(super) fn missing_side(&self, feature: u32) -> Side {
+        let goes_left = self.key.child(MISSING_SIDES).uniform(u64::from(feature)) < 0.5;
+        if goes_left { Side::Left } else { Side::Right }
+    }
+
+    /// The entries of a column whose values are negative, and those whose values are positive or missing; sorted.
     #[inline]
     pub(super) fn nonzero<'c>(column: &'c Column<'_>) -> (&'c [Entry], &'c [Entry]) {
         let entries = &*column.entries;

@@ -14,6 +14,7 @@ use super::*;
 use crate::Control;
 use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
 use crate::partition::Partitioner;
+use crate::partition::decision::Side;
 use crate::partition::lottery::Lottery;
 use crate::partition::sorted_entries::{self, SortedEntries};
 use crate::partition::sparse::{Forced, Way};
@@ -28,6 +29,11 @@ fn hostile_value() -> impl Strategy<Value = f32> {
         4 => (-3i8..4).prop_map(f32::from),
         1 => prop::sample::select(vec![1.0f32.next_up(), 1.0f32.next_down(), -0.0, 1e-45, -1e-45, 3e38, -3e38, 1e-30]),
     ]
+}
+
+/// The same, or missing.
+fn value_or_missing() -> impl Strategy<Value = f32> {
+    prop_oneof![3 => hostile_value(), 1 => prop::sample::select(vec![f32::NAN, -f32::NAN, f32::from_bits(0x7f80_0001)])]
 }
 
 #[derive(Clone, Debug)]
@@ -64,7 +70,10 @@ fn problem() -> impl Strategy<Value = Problem> {
         let weights = prop_oneof![Just(None), prop::collection::vec(weight, n).prop_map(Some)];
         let splitter = prop_oneof![2 => Just(Splitter::Best), 1 => Just(Splitter::Random)];
         (
-            prop::collection::vec(hostile_value(), n * p),
+            prop_oneof![
+                prop::collection::vec(hostile_value(), n * p),
+                prop::collection::vec(value_or_missing(), n * p),
+            ],
             y,
             weights.prop_filter("some weight", |w| w.as_ref().is_none_or(|w| w.iter().any(|&w| w > 0.0))),
             1..=p as u32,
@@ -162,7 +171,7 @@ fn structure(
     seed: u64,
 ) -> Structure {
     let mut search = NodeSearch::new(Entries(partitioner), criterion, rules.clone(), Control::default()).unwrap();
-    grow(&mut search, &Split::decision, Key::from_seed(seed), None, &Control::default()).unwrap()
+    grow(&mut search, &Split::decide, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
 /// Searches the children of every expansion, whether asked to or not.
@@ -180,13 +189,18 @@ impl<S: SplitSearch> SplitSearch for Eager<S> {
     }
 }
 
-type Fingerprint = (Vec<(u32, u32, u32)>, Vec<u64>, Vec<u64>, Vec<u32>);
+type Fingerprint = (Vec<(u32, u32, u32, Side, bool)>, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// Everything that growth decides, with floats as bits.
 fn fingerprint(s: &Structure) -> Fingerprint {
     let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect();
     (
-        s.nodes.iter().map(|n| (n.feature(), n.threshold().to_bits(), n.right())).collect(),
+        s.nodes
+            .iter()
+            .map(|n| {
+                (n.feature(), n.threshold().to_bits(), n.right(), n.decision().missing(), n.decision().saw_missing())
+            })
+            .collect(),
         bits(&s.impurity),
         bits(&s.weight),
         s.order.clone(),
@@ -242,14 +256,16 @@ fn refused_by_poisson(problem: &Problem, rows: &[u32], sides: [&[u32]; 2]) -> bo
     (0..*q).any(|j| !is_zero(rows, j) && sides.iter().any(|side| is_zero(side, j)))
 }
 
-/// Decrease of impurity by every admissible cut of every feature among `features`.
-fn exhaustive(
-    problem: &Problem,
-    criterion: &str,
-    rows: &[u32],
-    weight: &[f64],
-    features: &[u32],
-) -> Vec<(u32, f32, f64)> {
+/// A cut, and by how much it decreases the impurity.
+#[derive(Debug)]
+struct NaiveCut {
+    feature: u32,
+    decision: Decision,
+    decrease: f64,
+}
+
+/// Every admissible cut of every feature among `features`.
+fn exhaustive(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], features: &[u32]) -> Vec<NaiveCut> {
     let x = |i: u32, j: u32| problem.x[i as usize * problem.p + j as usize];
     let of = |rows: &[u32]| -> f64 {
         let w: f64 = rows.iter().map(|&i| weight[i as usize]).sum();
@@ -258,15 +274,33 @@ fn exhaustive(
     let total: f64 = rows.iter().map(|&i| weight[i as usize]).sum();
     let mut cuts = vec![];
     for &j in features {
-        let mut values: Vec<f32> = rows.iter().map(|&i| x(i, j)).collect();
+        let mut values: Vec<f32> = rows.iter().map(|&i| x(i, j)).filter(|v| !v.is_nan()).collect();
+        let has_missing = values.len() < rows.len();
         values.sort_by(f32::total_cmp);
         values.dedup_by(|a, b| a == b);
-        for pair in values.windows(2) {
-            let t = Gap::between(pair[0], pair[1]).threshold();
-            let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&i| x(i, j) <= t);
+        let between = values.windows(2).map(|pair| Gap::between(pair[0], pair[1]).threshold());
+        let mut decisions: Vec<Decision> = between.map(Decision::at_most).collect();
+        if has_missing {
+            let left: Vec<Decision> = decisions.iter().map(|d| d.with_missing(Side::Left)).collect();
+            decisions.extend(left);
+            decisions.extend((!values.is_empty()).then_some(Decision::at_most(f32::MAX)));
+        }
+        for decision in decisions {
+            let goes_left = |&&i: &&u32| {
+                let value = x(i, j);
+                let crate::partition::decision::Test::AtMost(threshold) = decision.test();
+                if value.is_nan() { decision.missing() == Side::Left } else { value <= threshold }
+            };
+            let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(goes_left);
             let is_refused = criterion == "poisson" && refused_by_poisson(problem, rows, [&left, &right]);
             if left.len().min(right.len()) >= problem.min_samples_leaf && !is_refused {
-                cuts.push((j, t, (of(rows) - of(&left) - of(&right)) / total));
+                let weight = |rows: &[u32]| rows.iter().map(|&i| weight[i as usize]).sum::<f64>();
+                let unseen = Side::heavier(weight(&left), weight(&right));
+                let decision = match has_missing {
+                    true => decision.with_missing(decision.missing()),
+                    false => decision.with_unseen(unseen),
+                };
+                cuts.push(NaiveCut { feature: j, decision, decrease: (of(rows) - of(&left) - of(&right)) / total });
             }
         }
     }
@@ -277,7 +311,7 @@ fn exhaustive(
 fn examined(problem: &Problem, rows: &[u32], lottery: &Lottery) -> Vec<u32> {
     let varies = |j: u32| {
         let x = |i: u32| problem.x[i as usize * problem.p + j as usize];
-        rows.iter().any(|&i| x(i) != x(rows[0]))
+        rows.iter().any(|&i| x(i) != x(rows[0]) && !(x(i).is_nan() && x(rows[0]).is_nan()))
     };
     let mut drawn = vec![];
     for position in 0..lottery.n_positions() {
@@ -328,9 +362,9 @@ fn check_against_exhaustive(
         let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&i| n.decision().goes_left(x(i)));
         prop_assert!(left.len().min(right.len()) >= problem.min_samples_leaf);
         if problem.splitter == Splitter::Best {
-            let chosen = cuts.iter().find(|c| c.0 == n.feature() && c.1 == n.threshold());
-            let best = cuts.iter().map(|c| c.2).fold(f64::NEG_INFINITY, f64::max);
-            prop_assert!(chosen.is_some_and(|c| c.2 >= best - 1e-9 * scale), "{chosen:?} {best}");
+            let chosen = cuts.iter().find(|c| c.feature == n.feature() && c.decision == n.decision());
+            let best = cuts.iter().map(|c| c.decrease).fold(f64::NEG_INFINITY, f64::max);
+            prop_assert!(chosen.is_some_and(|c| c.decrease >= best - 1e-9 * scale), "{chosen:?} {best}");
         } else {
             prop_assert!(features.contains(&n.feature()));
         }
@@ -452,7 +486,7 @@ proptest! {
         let (key, control) = (Key::from_seed(problem.seed), Control::default());
         for_each_criterion(&data, |name, make| {
             let (rules, rows) = (&data.rules, &data.rows[..]);
-            let grown = |search: &mut dyn SplitSearch| fingerprint(&grow(search, &Split::decision, key, Some(max_leaves), &control).unwrap());
+            let grown = |search: &mut dyn SplitSearch| fingerprint(&grow(search, &Split::decide, key, Some(max_leaves), &control).unwrap());
             let found = |c| {
                 let columns = dense::DensePartitioner::new(&dense_x, rows, &Control::default()).unwrap();
                 NodeSearch::new(Entries(columns), c, rules.clone(), Control::default()).unwrap()
@@ -464,6 +498,41 @@ proptest! {
             let eager = grown(&mut Eager(found(make())));
             assert_eq!(eager, grown(&mut found(make())), "{name}");
             assert_eq!(eager, grown(&mut carried(make())), "{name}, carried");
+        });
+    }
+}
+
+/// Of two cuts that part the samples in the same way, or as well, that which sends missing values right is taken.
+#[test]
+fn missing_values_go_right_where_both_sides_are_as_good() {
+    for (x, y, threshold) in [
+        // 1 and missing against 2, or 2 and missing against 1: both are as good.
+        (vec![1.0, 1.0, 2.0, 2.0, f32::NAN, f32::NAN], vec![0.0, 0.0, 1.0, 1.0, 0.0, 1.0], 1.5),
+        // Missing values against all others.
+        (vec![1.0, 2.0, 3.0, f32::NAN], vec![0.0, 0.0, 0.0, 1.0], f32::MAX),
+        (vec![0.0, 0.0, 0.0, f32::NAN], vec![0.0, 0.0, 0.0, 1.0], f32::MAX),
+    ] {
+        let problem = Problem {
+            n: x.len(),
+            p: 1,
+            x,
+            y: Y::Real(y, 1),
+            weights: None,
+            n_drawn: 1,
+            min_samples_leaf: 1,
+            splitter: Splitter::Best,
+            seed: 0,
+        };
+        let data = problem.prepare();
+        let dense_x = DenseColumns::new(data.x.view()).unwrap();
+        for_each_criterion(&data, |name, make| {
+            if name.starts_with("poisson") {
+                // Four zeros and two ones against the reverse: not the same deviance.
+                return;
+            }
+            let partitioner = dense::DensePartitioner::new(&dense_x, &data.rows, &Control::default()).unwrap();
+            let root = structure(partitioner, make(), &data.rules, 0).nodes[0];
+            assert_eq!(root.decision(), Decision::at_most(threshold).with_missing(Side::Right), "{name}");
         });
     }
 }

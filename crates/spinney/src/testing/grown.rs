@@ -1,5 +1,5 @@
-//! Small hostile problems of every kind, and forests grown on them: ties, duplicate rows, constant columns, rows of weight
-//! zero, single rows and single classes.
+//! Small hostile problems of every kind, and forests grown on them: ties, duplicate rows, constant columns, missing values,
+//! rows of weight zero, single rows and single classes.
 
 use ndarray::{Array2, ShapeBuilder};
 
@@ -43,6 +43,10 @@ impl Problem {
                 let before = x.row(i - 1).to_owned();
                 x.row_mut(i).assign(&before);
             }
+        }
+        if seed % 5 == 1 {
+            let mut rng = Stream::new(Key::from_seed(seed).child(8));
+            x.iter_mut().filter(|_| rng.below(6) == 0).for_each(|value| *value = f32::NAN);
         }
         let y = match seed % 6 {
             kind @ (0 | 1) => {

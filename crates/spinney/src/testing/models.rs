@@ -7,7 +7,7 @@ use ndarray::{Array2, ShapeBuilder};
 use crate::criterion::Criterion;
 use crate::data::{Matrix, Outputs, SparseView};
 use crate::forest::Forest;
-use crate::partition::decision::Decision;
+use crate::partition::decision::{Decision, Side};
 use crate::rng::{Key, Stream};
 use crate::tree::leaves::LeafTableBuilder;
 use crate::tree::{Node, Tree};
@@ -82,8 +82,27 @@ pub(crate) fn tree(rng: &mut Stream, shape: &Shape) -> Tree {
         tree.n_node_samples.push(if n_below == 1 { 1 + rng.below(3) as u32 } else { 0 });
     }
     sum_statistics(&mut tree);
+    send_missing(&mut tree, &mut Stream::new(Key::from_seed(n_leaves as u64)));
     tree.leaves = leaves.finish().unwrap();
     tree
+}
+
+fn heavier_child(tree: &Tree, split: usize) -> Side {
+    let weight = &tree.weighted_n_node_samples;
+    Side::heavier(weight[split + 1], weight[tree.nodes[split].right() as usize])
+}
+
+/// Sides of missing values: one tree in two has seen none.
+fn send_missing(tree: &mut Tree, rng: &mut Stream) {
+    let has_seen = rng.below(2) == 0;
+    for split in (0..tree.nodes.len()).filter(|&i| !tree.nodes[i].is_leaf()).collect::<Vec<_>>() {
+        let (decision, heavier) = (tree.nodes[split].decision(), heavier_child(tree, split));
+        tree.nodes[split].set_decision(match rng.below(3) {
+            0 if has_seen => decision.with_missing(Side::Left),
+            1 if has_seen => decision.with_missing(Side::Right),
+            _ => decision.with_unseen(heavier),
+        });
+    }
 }
 
 /// Fills the statistics of internal nodes from their leaves'.
@@ -174,6 +193,10 @@ pub(crate) fn chain(depth: usize) -> Tree {
         leaves: leaves.finish().unwrap(),
     };
     sum_statistics(&mut tree);
+    for split in 0..depth {
+        let heavier = heavier_child(&tree, split);
+        tree.nodes[split].set_decision(Decision::at_most(-(split as f32)).with_unseen(heavier));
+    }
     tree
 }
 
@@ -189,7 +212,19 @@ pub(crate) struct Rows {
 
 pub(crate) fn rows(seed: u64, n: usize, p: usize) -> Rows {
     let mut rng = Stream::new(Key::from_seed(seed));
-    let c_order = Array2::from_shape_simple_fn((n, p), || quarter(&mut rng));
+    in_layouts(seed, Array2::from_shape_simple_fn((n, p), || quarter(&mut rng)))
+}
+
+/// The same, for odd seeds with some values missing.
+pub(crate) fn rows_with_missing(seed: u64, n: usize, p: usize) -> Rows {
+    let mut rng = Stream::new(Key::from_seed(seed));
+    let value = || if seed % 2 == 1 && rng.below(5) == 0 { f32::NAN } else { quarter(&mut rng) };
+    in_layouts(seed, Array2::from_shape_simple_fn((n, p), value))
+}
+
+fn in_layouts(seed: u64, c_order: Array2<f32>) -> Rows {
+    let (n, p) = c_order.dim();
+    let mut rng = Stream::new(Key::from_seed(seed));
     let fortran = Array2::from_shape_fn((n, p).f(), |at| c_order[at]);
     let strided = Array2::from_shape_fn((2 * n, p + 3), |(i, j)| if j < p { c_order[[i / 2, j]] } else { f32::NAN });
     let (mut ptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{ErrorKind, Result, try_copied, try_extend, try_push, try_with_capacity};
-use crate::partition::decision::Decision;
+use crate::partition::decision::{Decision, Side};
 use crate::rng::Key;
 use crate::split::{Split, SplitSearch, Task};
 
@@ -36,10 +36,11 @@ struct Growing {
     left: Option<u32>,
 }
 
-/// Grows the structure. `max_leaves` asks for best-first growth; `decide` tells what a node with this split asks of values.
+/// Grows the structure. `max_leaves` asks for best-first growth; `decide` tells what a node with this split asks of values,
+/// with the side of missing ones where the node has seen none.
 pub(crate) fn grow(
     search: &mut dyn SplitSearch,
-    decide: &dyn Fn(&Split) -> Decision,
+    decide: &dyn Fn(&Split, Side) -> Decision,
     key: Key,
     max_leaves: Option<usize>,
     control: &Control,
@@ -84,7 +85,7 @@ pub(crate) fn grow(
 }
 
 /// Renumbers nodes in pre-order, so that a left child always follows its parent.
-fn in_pre_order(grown: &[Growing], decide: &dyn Fn(&Split) -> Decision) -> Result<Structure> {
+fn in_pre_order(grown: &[Growing], decide: &dyn Fn(&Split, Side) -> Decision) -> Result<Structure> {
     enum Visit {
         Node(u32),
         /// The right child of this (renumbered) node comes next.
@@ -113,7 +114,9 @@ fn in_pre_order(grown: &[Growing], decide: &dyn Fn(&Split) -> Decision) -> Resul
         let new = out.nodes.len() as u32;
         match (left, &task.split) {
             (Some(left), Some(split)) => {
-                out.nodes.push(Node::split(split.feature, decide(split)));
+                let weight = |node: u32| grown[node as usize].task.stats.weight;
+                let unseen = Side::heavier(weight(*left), weight(left + 1));
+                out.nodes.push(Node::split(split.feature, decide(split, unseen)));
                 try_extend(WHAT, &mut stack, [Visit::Node(left + 1), Visit::RightOf(new), Visit::Node(*left)])?;
             }
             (None, _) | (_, None) => {
@@ -178,7 +181,7 @@ mod tests {
         fn task(&self, samples: Range<u32>, depth: usize) -> Task {
             let n = samples.end - samples.start;
             let stats = NodeStats { n, weight: f64::from(n), impurity: f64::from(n - 1), pure: n == 1 };
-            let split = (n > 1).then_some(Split { feature: depth as u32, cut: Cut::Drawn(0.5), decrease: 1.0 });
+            let split = (n > 1).then_some(Split { feature: depth as u32, cut: Cut::drawn(0.5, None), decrease: 1.0 });
             Task::new(Span { samples, entries: 0..0 }, depth, Key::from_seed(depth as u64), stats, split)
         }
     }
@@ -206,8 +209,7 @@ mod tests {
         for left in [true, false] {
             for max_leaves in [None, Some(n as usize), Some(50_000)] {
                 let mut search = Peel { rows: (0..n).collect(), left, n_searched: 0 };
-                let s =
-                    grow(&mut search, &Split::decision, Key::from_seed(0), max_leaves, &Control::default()).unwrap();
+                let s = grow(&mut search, &Split::decide, Key::from_seed(0), max_leaves, &Control::default()).unwrap();
                 let n_leaves = max_leaves.unwrap_or(n as usize);
                 assert_eq!(s.nodes.len(), 2 * n_leaves - 1);
                 assert_eq!(s.leaf_samples.len(), n_leaves);
@@ -225,7 +227,7 @@ mod tests {
         let control = Control::default();
         control.stop();
         let mut search = Peel { rows: (0..10).collect(), left: true, n_searched: 0 };
-        let error = grow(&mut search, &Split::decision, Key::from_seed(0), None, &control).unwrap_err();
+        let error = grow(&mut search, &Split::decide, Key::from_seed(0), None, &control).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::Interrupted);
     }
 }

@@ -10,7 +10,7 @@ use crate::data::weights::RowUnits;
 use crate::data::{Bins, DenseColumns, Matrix, SparseColumns, SparseView};
 use crate::error::{Error, Result, try_filled, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
-use crate::partition::decision::Decision;
+use crate::partition::decision::{Decision, Side};
 use crate::partition::dense::SortedOrder;
 use crate::partition::lottery::Lottery;
 use crate::partition::sorted_entries;
@@ -222,7 +222,7 @@ impl<'a> Grower<'a> {
             control,
             workers: sample.workers,
         };
-        let decide = |split: &Split| self.decide(split);
+        let decide = |split: &Split, unseen| self.decide(split, unseen);
         let mut structure = grow(&mut *search.into_search()?, &decide, key, config.max_leaf_nodes, control)?;
         if self.features.is_some() {
             let splits = structure.nodes.iter_mut().filter(|node| !node.is_leaf());
@@ -231,15 +231,17 @@ impl<'a> Grower<'a> {
         Ok(structure)
     }
 
-    /// What a node with this split asks of values, also where codes were searched.
-    fn decide(&self, split: &Split) -> Decision {
-        split.cut.decision(|gap| match &self.bins {
+    /// What a node with this split asks of values, also where codes were searched. `unseen` is the side of missing values
+    /// where it has seen none.
+    fn decide(&self, split: &Split, unseen: Side) -> Decision {
+        let values = |gap: Gap| match &self.bins {
             None => gap,
             Some(bins) => {
                 let (low, high) = bins.values_between(self.name(split.feature), gap.low, gap.high);
                 Gap { low, high }
             }
-        })
+        };
+        split.cut.decision(values, unseen)
     }
 
     fn rules(&self, config: &TreeConfig, sample: &Sample<'_>) -> Result<Rules> {

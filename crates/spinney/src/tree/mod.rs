@@ -49,6 +49,7 @@ use ndarray::Array3;
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::partition::decision::Side;
 
 /// A fitted decision tree. Immutable; shared freely between threads.
 #[derive(Clone, Debug, PartialEq)]
@@ -182,6 +183,14 @@ impl Tree {
     /// [`ErrorKind::OutOfMemory`].
     pub fn threshold(&self) -> Result<Vec<f64>> {
         self.per_node(NO_THRESHOLD, |_, node| node.threshold().into())
+    }
+
+    /// 1 where samples whose value is missing go to the left child, 0 elsewhere and in leaves.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn missing_go_to_left(&self) -> Result<Vec<u8>> {
+        self.per_node(0, |_, node| u8::from(node.decision().missing() == Side::Left))
     }
 
     /// Impurity of each node: mean over outputs.

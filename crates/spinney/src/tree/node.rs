@@ -1,12 +1,13 @@
 //! A node in 12 bytes, as prediction walks it.
 
+use crate::data::MOST_FEATURES;
 use crate::partition::decision::{Decision, Side, Test};
 
 /// A node of a tree: a leaf, or a split with its [`Decision`]. Nodes are in pre-order: the left child of node i is i + 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Node {
-    /// Feature tested, with [`MISSING_LEFT`]; or [`Node::LEAF`].
+    /// Feature tested, with [`MISSING_LEFT`] and [`SAW_MISSING`]; or [`Node::LEAF`].
     feature: u32,
     /// Samples with `x[feature] <= threshold` go left. Zero in leaves.
     threshold: f32,
@@ -18,12 +19,17 @@ pub struct Node {
 /// child, and the processor has guessed the side long before it knows the feature.
 const MISSING_LEFT: u32 = 1 << 31;
 
+/// Set in [`Node::feature`] of splits that saw missing values.
+const SAW_MISSING: u32 = 1 << 30;
+
+const FLAGS: u32 = MISSING_LEFT | SAW_MISSING;
+
 impl Node {
     /// What [`Node::feature`] is in leaves.
     pub const LEAF: u32 = u32::MAX;
 
-    /// Most nodes of a tree: they are named by 31 bits.
-    pub(crate) const MOST: usize = MISSING_LEFT as usize;
+    /// Most nodes of a tree.
+    pub(crate) const MOST: usize = 1 << 31;
 
     /// A leaf, with its row in the table of leaves.
     pub(crate) fn leaf(row: u32) -> Self {
@@ -32,7 +38,7 @@ impl Node {
 
     /// A split whose right child is not known yet.
     pub(crate) fn split(feature: u32, decision: Decision) -> Self {
-        debug_assert!((feature as usize) < Node::MOST);
+        debug_assert!((feature as usize) < MOST_FEATURES);
         let mut node = Node { feature, threshold: 0.0, right: 0 };
         node.set_decision(decision);
         node
@@ -41,13 +47,15 @@ impl Node {
     pub(crate) fn set_decision(&mut self, decision: Decision) {
         let Test::AtMost(threshold) = decision.test();
         self.threshold = threshold;
-        let flag = if decision.missing() == Side::Left { MISSING_LEFT } else { 0 };
-        self.feature = self.feature & !MISSING_LEFT | flag;
+        let side = if decision.missing() == Side::Left { MISSING_LEFT } else { 0 };
+        let saw = if decision.saw_missing() { SAW_MISSING } else { 0 };
+        self.feature = self.feature & !FLAGS | side | saw;
     }
 
     /// The same split of another feature.
     pub(crate) fn set_feature(&mut self, feature: u32) {
-        self.feature = feature;
+        debug_assert!((feature as usize) < MOST_FEATURES);
+        self.feature = self.feature & FLAGS | feature;
     }
 
     /// Names the right child of a split.
@@ -72,14 +80,14 @@ impl Node {
     /// Feature that a split tests; [`Node::LEAF`] in leaves.
     #[inline]
     pub fn feature(&self) -> u32 {
-        if self.is_leaf() { Node::LEAF } else { self.feature & !MISSING_LEFT }
+        if self.is_leaf() { Node::LEAF } else { self.feature & !FLAGS }
     }
 
     /// The same of a split.
     #[inline]
     pub(crate) fn tested(&self) -> usize {
         debug_assert!(!self.is_leaf());
-        (self.feature & !MISSING_LEFT) as usize
+        (self.feature & !FLAGS) as usize
     }
 
     /// Threshold of a split, see [`Test::AtMost`]; zero in leaves.
@@ -98,7 +106,8 @@ impl Node {
     #[inline]
     pub fn decision(&self) -> Decision {
         let missing = if self.feature & MISSING_LEFT != 0 { Side::Left } else { Side::Right };
-        Decision::at_most(self.threshold).with_missing(missing)
+        let decision = Decision::at_most(self.threshold);
+        if self.feature & SAW_MISSING == 0 { decision.with_unseen(missing) } else { decision.with_missing(missing) }
     }
 }
 
@@ -109,15 +118,17 @@ mod tests {
     #[test]
     fn a_split_keeps_its_decision_whatever_its_children() {
         for missing in [Side::Left, Side::Right] {
-            let decision = Decision::at_most(-2.5).with_missing(missing);
-            for right in [0, 7, Node::MOST as u32 - 1] {
-                let node = Node::split(3, decision).with_right(right);
-                assert_eq!(
-                    (node.feature(), node.decision(), node.right(), node.is_leaf()),
-                    (3, decision, right, false)
-                );
-                let sides = [-3.0, -2.5, 0.0, f32::NAN].map(|value| node.decision().goes_left(value));
-                assert_eq!(sides, [true, true, false, missing == Side::Left]);
+            let decision = Decision::at_most(-2.5);
+            for decision in [decision.with_missing(missing), decision.with_unseen(missing)] {
+                for (feature, right) in [(0, 7), (3, 0), (MOST_FEATURES as u32 - 1, Node::MOST as u32 - 1)] {
+                    let node = Node::split(feature, decision).with_right(right);
+                    assert_eq!(
+                        (node.feature(), node.decision(), node.right(), node.is_leaf()),
+                        (feature, decision, right, false)
+                    );
+                    let sides = [-3.0, -2.5, 0.0, f32::NAN].map(|value| node.decision().goes_left(value));
+                    assert_eq!(sides, [true, true, false, missing == Side::Left]);
+                }
             }
         }
         assert_eq!(size_of::<Node>(), 12);

@@ -16,7 +16,14 @@ use crate::tree::traverse::{leaf_node, walk_rows};
 
 /// Rows of X, checked against the model.
 #[derive(Debug)]
-pub(crate) enum Rows<'a> {
+pub(crate) struct Rows<'a> {
+    x: ByRow<'a>,
+    /// Whether a value is missing.
+    has_missing: bool,
+}
+
+#[derive(Debug)]
+enum ByRow<'a> {
     Dense(ArrayView2<'a, f32>),
     Sparse(SparseView<'a>),
 }
@@ -40,34 +47,39 @@ impl<'a> Rows<'a> {
         if x.n_features() != n_features {
             return Err(Error::shape("each row of X", n_features, x.n_features()));
         }
-        x.check()?;
-        Ok(match x {
-            Matrix::Dense(x) => Rows::Dense(x),
-            Matrix::Csr(x) => Rows::Sparse(x),
-            Matrix::Csc(x) => Rows::Sparse(x.try_transposed(control)?),
-        })
+        let has_missing = x.check()?;
+        let x = match x {
+            Matrix::Dense(x) => ByRow::Dense(x),
+            Matrix::Csr(x) => ByRow::Sparse(x),
+            Matrix::Csc(x) => ByRow::Sparse(x.try_transposed(control)?),
+        };
+        Ok(Rows { x, has_missing })
     }
 
     pub(crate) fn n_samples(&self) -> usize {
-        match self {
-            Rows::Dense(x) => x.nrows(),
-            Rows::Sparse(x) => x.n_major(),
+        match &self.x {
+            ByRow::Dense(x) => x.nrows(),
+            ByRow::Sparse(x) => x.n_major(),
         }
     }
 
     fn n_features(&self) -> usize {
-        match self {
-            Rows::Dense(x) => x.ncols(),
-            Rows::Sparse(x) => x.n_minor(),
+        match &self.x {
+            ByRow::Dense(x) => x.ncols(),
+            ByRow::Sparse(x) => x.n_minor(),
         }
+    }
+
+    pub(crate) fn is_sparse(&self) -> bool {
+        matches!(self.x, ByRow::Sparse(_))
     }
 
     /// Number of rows of a block, at least one, where the leaves of `ids_per_row` trees are held for each row. Results do
     /// not depend on it.
     pub(crate) fn block_rows(&self, ids_per_row: usize, n_threads: usize) -> usize {
-        let by_values = match self {
-            Rows::Dense(x) => (BLOCK_VALUES / x.ncols().max(1)).clamp(16, BLOCK_ROWS),
-            Rows::Sparse(_) => BLOCK_ROWS,
+        let by_values = match &self.x {
+            ByRow::Dense(x) => (BLOCK_VALUES / x.ncols().max(1)).clamp(16, BLOCK_ROWS),
+            ByRow::Sparse(_) => BLOCK_ROWS,
         };
         let by_threads = match n_threads {
             1 => self.n_samples(),
@@ -78,29 +90,44 @@ impl<'a> Rows<'a> {
 
     /// An empty scratch for one thread.
     pub(crate) fn scratch(&self) -> Result<Scratch> {
-        let values = match self {
-            Rows::Dense(_) => Vec::new(),
-            Rows::Sparse(_) => try_filled("a row of X", 0.0, self.n_features())?,
+        let values = match self.x {
+            ByRow::Dense(_) => Vec::new(),
+            ByRow::Sparse(_) => try_filled("a row of X", 0.0, self.n_features())?,
         };
         Ok(Scratch { values })
     }
 
     /// The leaves' nodes that `rows` reach: of row r on tree t at `ids[r * trees.len() + t]`.
     pub(crate) fn walk(&self, rows: Range<usize>, trees: &[&Tree], scratch: &mut Scratch, ids: &mut [u32]) {
-        match self {
-            Rows::Dense(x) => {
+        if self.has_missing {
+            self.walk_asking::<true>(rows, trees, scratch, ids);
+        } else {
+            self.walk_asking::<false>(rows, trees, scratch, ids);
+        }
+    }
+
+    /// The same, asking at each step whether the value is missing or not.
+    fn walk_asking<const MISSING: bool>(
+        &self,
+        rows: Range<usize>,
+        trees: &[&Tree],
+        scratch: &mut Scratch,
+        ids: &mut [u32],
+    ) {
+        match &self.x {
+            ByRow::Dense(x) => {
                 let block = dense_block(x, rows, scratch);
                 for (t, tree) in trees.iter().enumerate() {
-                    walk_rows(tree, block, &mut ids[t..], trees.len());
+                    walk_rows::<MISSING>(tree, block, &mut ids[t..], trees.len());
                 }
             }
-            Rows::Sparse(_) => {
+            ByRow::Sparse(_) => {
                 let mut first = 0;
                 for group in groups(trees) {
                     let mut ids = ids.chunks_exact_mut(trees.len());
                     self.for_each(rows.clone(), scratch, |row| {
                         let ids = &mut ids.next().expect("one chunk of ids for each row")[first..];
-                        group.iter().zip(ids).for_each(|(tree, id)| *id = leaf_node(tree, row));
+                        group.iter().zip(ids).for_each(|(tree, id)| *id = leaf_node::<MISSING>(tree, row));
                     });
                     first += group.len();
                 }
@@ -129,10 +156,10 @@ impl<'a> Rows<'a> {
 
     /// Calls `visit` with each of `rows` as a dense slice.
     pub(crate) fn for_each(&self, rows: Range<usize>, scratch: &mut Scratch, mut visit: impl FnMut(&[f32])) {
-        match self {
-            Rows::Dense(x) if x.ncols() == 0 => rows.for_each(|_| visit(&[])),
-            Rows::Dense(x) => dense_block(x, rows, scratch).chunks_exact(x.ncols()).for_each(visit),
-            Rows::Sparse(x) => {
+        match &self.x {
+            ByRow::Dense(x) if x.ncols() == 0 => rows.for_each(|_| visit(&[])),
+            ByRow::Dense(x) => dense_block(x, rows, scratch).chunks_exact(x.ncols()).for_each(visit),
+            ByRow::Sparse(x) => {
                 // Invariant: scratch is zero everywhere between two rows.
                 for row in rows {
                     let (indices, values) = x.slice(row);

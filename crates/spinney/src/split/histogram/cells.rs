@@ -14,6 +14,9 @@ const ENTRIES_PER_CELL: usize = 4;
 /// Codes are at most this far from zero.
 const MOST_CODE: usize = 254;
 
+/// The cell of missing values comes after those of all codes.
+const MISSING: usize = 2 * MOST_CODE + 1;
+
 const WHAT: &str = "the cells of X";
 
 /// Codes of sparse X relative to that of zero.
@@ -24,7 +27,7 @@ pub(crate) struct SparseCells {
     features: Vec<u32>,
     /// Those of column i are `start[i]..start[i + 1]`.
     start: Vec<u32>,
-    /// Of each cell; rising in a column.
+    /// Of each cell; rising in a column, NaN last.
     values: Vec<f32>,
     /// Column of each cell.
     column_of: Vec<u32>,
@@ -118,7 +121,7 @@ impl Cells {
         let mut start = vec![0];
         let mut row_start = try_filled(WHAT, 0usize, n_rows + 1)?;
         let mut n_entries = 0;
-        let mut present = [false; 2 * MOST_CODE + 1];
+        let mut present = [false; MISSING + 1];
         for feature in 0..codes.n_major() {
             control.check()?;
             let (rows, stored) = codes.slice(feature);
@@ -127,7 +130,8 @@ impl Cells {
             }
             stored.iter().for_each(|&code| present[place(code)] = true);
             for (i, present) in present.iter_mut().enumerate().filter(|(_, present)| **present) {
-                try_push(WHAT, &mut values, i as f32 - MOST_CODE as f32)?;
+                let value = if i == MISSING { f32::NAN } else { i as f32 - MOST_CODE as f32 };
+                try_push(WHAT, &mut values, value)?;
                 try_push(WHAT, &mut column_of, features.len() as u32)?;
                 *present = false;
             }
@@ -149,7 +153,7 @@ impl Cells {
         let mut next = try_with_capacity(WHAT, n_rows)?;
         next.extend_from_slice(&row_start[..n_rows]);
         let mut of_rows = try_filled(WHAT, 0u32, n_entries)?;
-        let mut cell_of = [0u32; 2 * MOST_CODE + 1];
+        let mut cell_of = [0u32; MISSING + 1];
         for (i, &feature) in features.iter().enumerate() {
             control.check()?;
             for cell in start[i]..start[i + 1] {
@@ -167,5 +171,5 @@ impl Cells {
 }
 
 fn place(code: f32) -> usize {
-    (code + MOST_CODE as f32) as usize
+    if code.is_nan() { MISSING } else { (code + MOST_CODE as f32) as usize }
 }

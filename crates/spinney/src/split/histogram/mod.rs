@@ -28,7 +28,7 @@ pub(crate) use spare::Spare;
 use spare::{MOST_BYTES, Unused, WHAT};
 pub(crate) use sparse::SparseHistograms;
 
-use super::cut::Gap;
+use super::cut::Cut;
 use super::expand::Store;
 use super::scan::Scan;
 use super::{Rules, Task};
@@ -37,7 +37,7 @@ use crate::criterion::variance::Variance;
 use crate::criterion::{NodeCriterion, Units};
 use crate::data::Codes;
 use crate::error::{Result, try_grow, try_reserve, try_with_capacity};
-use crate::partition::decision::Decision;
+use crate::partition::decision::{Decision, Side};
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
 use crate::partition::{Column, Entry, KnownConstants, Span, Visitor};
@@ -136,11 +136,16 @@ impl<'a> Histograms<'a> {
     }
 }
 
+/// A code as the value that is searched.
+fn value_of(code: u8, missing: Option<u8>) -> f32 {
+    if Some(code) == missing { f32::NAN } else { f32::from(code) }
+}
+
 /// Entries of some rows, their codes as values; zeros left out.
-fn gather(entries: &mut Vec<Entry>, codes: &[u8], rows: &[u32]) {
+fn gather(entries: &mut Vec<Entry>, codes: &[u8], missing: Option<u8>, rows: &[u32]) {
     entries.clear();
-    let coded = rows.iter().map(|&row| (codes[row as usize], row)).filter(|&(code, _)| code != 0);
-    entries.extend(coded.map(|(code, row)| Entry::new(f32::from(code), row)));
+    let coded = rows.iter().map(|&row| (value_of(codes[row as usize], missing), row)).filter(|&(code, _)| code != 0.0);
+    entries.extend(coded.map(|(code, row)| Entry::new(code, row)));
 }
 
 impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
@@ -156,7 +161,14 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
 
     fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
         let column = self.x.column(feature);
-        self.samples.split(span.samples.clone(), |row| !decision.goes_left(f32::from(column[row as usize])))
+        match self.x.missing(feature) {
+            None => {
+                self.samples.split(span.samples.clone(), |row| !decision.goes_left(f32::from(column[row as usize])))
+            }
+            missing => self
+                .samples
+                .split(span.samples.clone(), |row| !decision.goes_left(value_of(column[row as usize], missing))),
+        }
     }
 
     /// Nothing is filled yet: the search fills the features that it draws.
@@ -246,7 +258,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
             let mut start = 0;
             for &feature in &drawn {
                 let varies = if is_small {
-                    gather(&mut self.entries, self.x.column(feature), rows);
+                    gather(&mut self.entries, self.x.column(feature), self.x.missing(feature), rows);
                     let n_zeros = (rows.len() - self.entries.len()) as u32;
                     let column = Column::varying(feature, &mut self.entries, false, n_zeros);
                     column.map(|column| scan.best_cut(column)).is_some()
@@ -257,7 +269,8 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
                         None => (&self.builder.batch, start..start + bins.len()),
                     };
                     start = bins.end;
-                    scan.best_bin(feature, histogram, bins, self.builder.counting)
+                    let has_missing = self.x.missing(feature).is_some();
+                    scan.best_bin(feature, histogram, bins, has_missing, self.builder.counting)
                 };
                 if varies {
                     found = true;
@@ -271,18 +284,53 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
 }
 
 impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
-    /// Offers every cut between bins that are not empty, the lowest first; returns whether there is any.
-    fn best_bin(&mut self, feature: u32, histogram: &Histogram, bins: Range<usize>, counting: Counting) -> bool {
+    /// Offers every cut between bins that are not empty, the lowest first; returns whether there is any. The last bin may
+    /// be that of missing values.
+    fn best_bin(
+        &mut self,
+        feature: u32,
+        histogram: &Histogram,
+        bins: Range<usize>,
+        has_missing: bool,
+        counting: Counting,
+    ) -> bool {
         let len = self.criterion.sample_len();
         let sums = &histogram.sums[bins.start * len..bins.end * len];
-        let mut at = 0;
-        // Every sample has a positive weight.
-        while self.criterion.sums(sums, at)[0] == 0.0 {
-            at += 1;
+        let last = bins.len() - 1;
+        if !has_missing || self.criterion.sums(sums, last)[0] == 0.0 {
+            return self.move_bins(feature, histogram, bins, None, counting);
         }
+        // Right, missing values come after all bins; left, before them.
+        let varies = self.move_bins(feature, histogram, bins.clone(), Some(Side::Right), counting);
+        self.move_bins(feature, histogram, bins, Some(Side::Left), counting);
+        varies
+    }
+
+    /// The same with the missing values, which the last bin holds, on one side.
+    fn move_bins(
+        &mut self,
+        feature: u32,
+        histogram: &Histogram,
+        bins: Range<usize>,
+        missing: Option<Side>,
+        counting: Counting,
+    ) -> bool {
+        let len = self.criterion.sample_len();
+        let sums = &histogram.sums[bins.start * len..bins.end * len];
+        let last = bins.len() - 1;
         let mut moved = self.criterion.reset();
+        let (n_bins, n_before) = if missing == Some(Side::Left) {
+            let inner = self.criterion.sums(sums, last);
+            self.criterion.move_sums(&mut moved, inner);
+            (last, histogram.counts.get(bins.start + last).copied().unwrap_or(0))
+        } else {
+            (bins.len(), 0)
+        };
+        // Every sample has a positive weight. Where nothing but missing values is there, nothing is to be cut.
+        let is_empty = |at: usize| self.criterion.sums(sums, at)[0] == 0.0;
+        let Some(mut at) = (0..n_bins).find(|&at| !is_empty(at)) else { return false };
         let mut varies = false;
-        for next in at + 1..bins.len() {
+        for next in at + 1..n_bins {
             if self.criterion.sums(sums, next)[0] == 0.0 {
                 continue;
             }
@@ -293,10 +341,11 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
                 let n_moved = match counting {
                     Counting::Not => 1,
                     Counting::ByWeight(weight) => (self.criterion.moved_weight(&moved) / weight) as u32,
-                    Counting::InBins => histogram.counts[bins.start..=bins.start + at].iter().sum(),
+                    Counting::InBins => n_before + histogram.counts[bins.start..=bins.start + at].iter().sum::<u32>(),
                 };
-                let gap = Gap::between(at as f32, next as f32);
-                self.offer_score(feature, n_moved, &moved, score, || gap.into());
+                let is_missing = missing.is_some() && next == last;
+                let cut = || if is_missing { Cut::MISSING } else { Cut::between(at as f32, next as f32, missing) };
+                self.offer_score(feature, n_moved, &moved, score, cut);
             }
             at = next;
         }

@@ -15,12 +15,12 @@ use crate::criterion::variance::Variance;
 use crate::criterion::{NodeCriterion, Units};
 use crate::error::{Result, try_extend, try_reserve};
 use crate::exact::reduce::Reduce;
-use crate::partition::decision::Decision;
+use crate::partition::decision::{Decision, Side};
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
 use crate::partition::stored_column::{StoredColumn, split_by_column};
 use crate::partition::{BitSet, Column, Entry, Span, Visitor};
-use crate::split::cut::Gap;
+use crate::split::cut::Cut;
 use crate::split::expand::Store;
 use crate::split::scan::Scan;
 use crate::split::{Rules, Task};
@@ -257,7 +257,8 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
 }
 
 impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
-    /// Offers every cut of a column: its cells have rising `values`, and what they lack of the node are zeros.
+    /// Offers every cut of a column: its cells have rising `values`, of which the last may be missing, and what they lack
+    /// of the node are zeros.
     fn best_cell(
         &mut self,
         feature: u32,
@@ -280,22 +281,43 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
             return;
         }
         let counts = histogram.counts.get(cells).unwrap_or(&[]);
-        let side = ColumnCells { feature, values, sums, counts, counting };
+        let n = values.len();
+        let has_missing = values[n - 1].is_nan() && sums[(n - 1) * len] != 0.0;
+        let missing = has_missing.then_some(Side::Right);
+        let mut side = ColumnCells { feature, values, sums, counts, counting, missing };
         let n_negative = if values[0] > 0.0 { 0 } else { values.partition_point(|&value| value < 0.0) };
         let zero = (weight < self.weight).then_some(0.0);
         // Without zeros the cut between the signs is offered by the positive side alone.
         let last_negative = || (0..n_negative).rev().find(|&i| sums[i * len] != 0.0).map(|i| values[i]);
-        self.move_cells(&side, (n_negative..values.len()).rev(), zero.or_else(last_negative));
-        self.move_cells(&side, 0..n_negative, zero);
+        let below_positive = zero.or_else(last_negative);
+        self.move_cells(&side, (n_negative..n).rev(), below_positive, None);
+        self.move_cells(&side, 0..n_negative, zero, None);
+        if has_missing {
+            // Left, missing values are the least, and what goes left with them is not nothing.
+            side.missing = Some(Side::Left);
+            self.move_cells(&side, (n_negative..n - 1).rev(), below_positive, None);
+            self.move_cells(&side, 0..n_negative, zero, Some(n - 1));
+        }
     }
 
     /// Moves cells from the outermost inwards and offers the cut after each that is not empty. `inner` is the value in the
-    /// node that comes after the last one, if any.
+    /// node that comes after the last one, if any; the cell `before` the first is on its side in every cut.
     #[inline]
-    fn move_cells(&mut self, side: &ColumnCells<'_>, cells: impl Iterator<Item = usize>, inner: Option<f32>) {
+    fn move_cells(
+        &mut self,
+        side: &ColumnCells<'_>,
+        cells: impl Iterator<Item = usize>,
+        inner: Option<f32>,
+        before: Option<usize>,
+    ) {
         let mut moved = self.criterion.reset();
         let mut outer = None;
         let mut n_moved = 0;
+        if let Some(cell) = before {
+            let sums = self.criterion.sums(side.sums, cell);
+            self.criterion.move_sums(&mut moved, sums);
+            n_moved = side.counts.get(cell).copied().unwrap_or(0);
+        }
         for cell in cells {
             // Every sample has a positive weight.
             let sums = self.criterion.sums(side.sums, cell);
@@ -322,7 +344,7 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
                 Counting::ByWeight(weight) => (self.criterion.moved_weight(moved) / weight) as u32,
                 Counting::InBins => n_counted,
             };
-            self.offer_score(side.feature, n_moved, moved, score, || Gap::between(outer, inner).into());
+            self.offer_score(side.feature, n_moved, moved, score, || Cut::between(outer, inner, side.missing));
         }
     }
 }
@@ -335,4 +357,6 @@ struct ColumnCells<'a> {
     sums: &'a [f64],
     counts: &'a [u32],
     counting: Counting,
+    /// The side of missing values, if there are any.
+    missing: Option<Side>,
 }

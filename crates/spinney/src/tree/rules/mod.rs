@@ -16,7 +16,7 @@ use super::{Node, Tree};
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_with_capacity};
-use crate::partition::decision::Test;
+use crate::partition::decision::{Side, Test};
 use crate::setters::setters;
 
 const WHAT: &str = "the rules of a tree";
@@ -107,13 +107,18 @@ impl Tree {
     }
 }
 
-/// What the path says of one feature: above `low`, not above `high`.
+/// What the path says of one feature: above `low`, not above `high`; or missing.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     feature: u32,
     low: f32,
     high: f32,
+    /// Whether missing values that were seen went here too.
+    or_missing: bool,
 }
+
+/// No value is above this threshold: a node with it parts missing values from all others.
+const ABOVE_ALL: f32 = f32::MAX;
 
 /// The conditions of the path to a node, one for each feature, in order of first appearance.
 #[derive(Debug)]
@@ -135,10 +140,15 @@ impl Conditions {
         let before = self.intervals.get(*place as usize).copied();
         if before.is_none() {
             *place = self.intervals.len() as u32;
-            self.intervals.push(Interval { feature: node.feature(), low: f32::NEG_INFINITY, high: f32::INFINITY });
+            let (low, high) = (f32::NEG_INFINITY, ABOVE_ALL);
+            self.intervals.push(Interval { feature: node.feature(), low, high, or_missing: false });
         }
         let interval = &mut self.intervals[*place as usize];
-        match (node.decision().test(), right) {
+        let decision = node.decision();
+        if decision.saw_missing() {
+            interval.or_missing = (decision.missing() == Side::Right) == right;
+        }
+        match (decision.test(), right) {
             (Test::AtMost(threshold), true) => interval.low = interval.low.max(threshold),
             (Test::AtMost(threshold), false) => interval.high = interval.high.min(threshold),
         }
@@ -217,7 +227,8 @@ impl<'a> Writer<'a> {
     fn write_conditions(&mut self) {
         for (c, interval) in self.conditions.intervals.iter().enumerate() {
             self.line.push_str(if c == 0 { "if " } else { " and " });
-            if interval.low > f32::NEG_INFINITY && interval.high < f32::INFINITY {
+            let is_bounded = interval.high < ABOVE_ALL;
+            if interval.low > f32::NEG_INFINITY && is_bounded {
                 push_number(&mut self.line, interval.low, self.style.decimals);
                 self.line.push_str(" < ");
             }
@@ -225,10 +236,20 @@ impl<'a> Writer<'a> {
                 Some(names) => self.line.push_str(&names[interval.feature as usize]),
                 None => push(&mut self.line, format_args!("feature_{}", interval.feature)),
             }
-            let (sign, bound) =
-                if interval.high < f32::INFINITY { (" <= ", interval.high) } else { (" > ", interval.low) };
+            if interval.low == ABOVE_ALL {
+                self.line.push_str(" is missing");
+                continue;
+            }
+            if interval.low == f32::NEG_INFINITY && !is_bounded {
+                self.line.push_str(" is not missing");
+                continue;
+            }
+            let (sign, bound) = if is_bounded { (" <= ", interval.high) } else { (" > ", interval.low) };
             self.line.push_str(sign);
             push_number(&mut self.line, bound, self.style.decimals);
+            if interval.or_missing {
+                self.line.push_str(" or missing");
+            }
         }
         self.line.push_str(if self.conditions.intervals.is_empty() { "always: " } else { ": " });
     }

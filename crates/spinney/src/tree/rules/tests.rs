@@ -18,7 +18,8 @@ fn holds(rule: &str, row: ndarray::ArrayView1<'_, f32>) -> bool {
         let name = words.iter().copied().find(|w| w.starts_with("feature_")).unwrap();
         assert!(!seen.contains(&name), "merged: {rule}");
         seen.push(name);
-        match words[..] {
+        let words = words.strip_suffix(&["or", "missing"]).unwrap_or(&words);
+        match *words {
             [low, "<", name, "<=", high] => number(low) < value(name) && value(name) <= number(high),
             [name, "<=", high] => value(name) <= number(high),
             [name, ">", low] => value(name) > number(low),
@@ -42,6 +43,21 @@ fn each_row_meets_the_rule_of_its_leaf_alone() {
             assert_eq!(met, [leaf], "{text}");
         }
     }
+}
+
+#[test]
+fn missing_values_are_named_where_they_were_seen() {
+    let nan = f32::NAN;
+    let x = ndarray::array![[1.0f32, 5.0], [2.0, 3.0], [nan, 12.0], [3.0, 2.0], [3.5, nan], [4.0, 9.0]];
+    let y = ndarray::array![[0.0], [0.0], [0.0], [5.0], [9.0], [5.0]];
+    let control = Control::default();
+    let tree = crate::TreeConfig::new(crate::Criterion::Variance).fit((&x, &y), &control).unwrap();
+    assert_eq!(
+        tree.rules(&RuleStyle::default().decimals(1), &control).unwrap(),
+        "if feature_0 <= 2.5 or missing: 0.0 (3 samples)\n\
+         if feature_0 > 2.5 and feature_1 is not missing: 5.0 (2 samples)\n\
+         if feature_0 > 2.5 and feature_1 is missing: 9.0 (1 sample)\n"
+    );
 }
 
 #[test]
