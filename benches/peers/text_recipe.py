@@ -1,0 +1,278 @@
+"""Sparse text, labels: boosting from a cross-fitted linear start against omikuji, napkinXC, its start, boosting alone.
+
+The recipe, one for all sets: whole numbers of X are taken for counts of words and become tf-idf, other rows are scaled
+to length one; one logistic regression a label (`Linear`), fitted to all rows for the rows to come, and to each half of the
+rows for the margins of the other half, which the trees start from (`base_margin`). Its strength is the one of two whose
+margins of the other half rank better. What is chosen for the recipe, and the settings of the peers, come from a quarter
+of the training rows (`--choose` prints them); the test part is scored once.
+
+Seconds are those of the processor, of everything from X as stored to the fitted model, one thread, medians of
+`--repeat` turns. omikuji reads a file: its parsing counts, the writing does not. Rows without features, which it cannot read, and
+rows without labels are left out of its training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import spinney
+from _data import named
+from _harness import environment
+from _linear_start import Linear, Words, halves
+from _scores import ranking_precision
+from spinney.metrics import precision_at_k
+from threadpoolctl import threadpool_limits
+
+SETS = ("medical", "rcv1sub1", "yahoo_arts", "reuters21578_r90", "goemotions")
+STRENGTHS = (3.0, 10.0)
+ROUNDS = 60
+
+Fitted = Callable[[Any], np.ndarray]
+"""Scores of every label for rows of X, or for peers that give a few labels alone, ranks from 5 down to 0."""
+
+
+def recipe(X: Any, y: Any, *, rounds: int = ROUNDS, strengths: tuple[float, ...] = STRENGTHS) -> Fitted:
+    words = Words().fit(X)
+    A = words.transform(X)
+    margins = {C: halves(A, y, C) for C in strengths}
+    C = max(strengths, key=lambda C: precision_at_k(y, margins[C], k=1)) if len(strengths) > 1 else strengths[0]
+    linear = Linear(C).fit(A, y)
+    boosting = spinney.GradientBoostingClassifier(
+        n_estimators=rounds, output_strategy="projected", n_jobs=1, random_state=0
+    )
+    boosting.fit(X, y, base_margin=margins[C])
+    return lambda X: boosting.decision_function(X, base_margin=linear.decision_function(words.transform(X)))
+
+
+def start_alone(X: Any, y: Any) -> Fitted:
+    """The linear model of the recipe, chosen as there."""
+    words = Words().fit(X)
+    A = words.transform(X)
+    C = max(STRENGTHS, key=lambda C: precision_at_k(y, halves(A, y, C), k=1))
+    linear = Linear(C).fit(A, y)
+    return lambda X: linear.decision_function(words.transform(X))
+
+
+def boosting(rounds: int) -> Callable[[Any, Any], Fitted]:
+    def fit(X: Any, y: Any) -> Fitted:
+        model = spinney.GradientBoostingClassifier(n_estimators=rounds, n_jobs=1, random_state=0)
+        return model.fit(X, y).decision_function
+
+    return fit
+
+
+# ---- peers
+
+
+def ranks(found: list[list[int]], n_labels: int) -> np.ndarray:
+    """Scores of the labels named, best first; all others 0."""
+    scores = np.zeros((len(found), n_labels))
+    for row, labels in zip(scores, found, strict=True):
+        row[labels] = range(len(labels), 0, -1)
+    return scores
+
+
+def on(features: bool, fit: Callable[[Any, Any], Fitted]) -> Callable[[Any, Any], Fitted]:
+    """A peer on tf-idf as the recipe's, or on X as it comes."""
+    if not features:
+        return fit
+
+    def fit_words(X: Any, y: Any) -> Fitted:
+        words = Words().fit(X)
+        predict = fit(words.transform(X), y)
+        return lambda X: predict(words.transform(X))
+
+    return fit_words
+
+
+FILE_SECONDS = [0.0]
+
+
+def omikuji(**parameters: Any) -> Callable[[Any, Any], Fitted]:
+    def fit(X: Any, y: Any) -> Fitted:
+        import omikuji
+
+        start = time.process_time()
+        kept = np.flatnonzero((np.diff(y.indptr) > 0) & (np.diff(X.indptr) > 0))
+        settings = omikuji.Model.default_hyper_param()
+        for name, value in parameters.items():
+            setattr(settings, name, value)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "train.txt"
+            with path.open("w") as file:
+                file.write(f"{len(kept)} {X.shape[1]} {y.shape[1]}\n")
+                for i in kept:
+                    labels = y.indices[y.indptr[i] : y.indptr[i + 1]]
+                    inside = slice(X.indptr[i], X.indptr[i + 1])
+                    entries = zip(X.indices[inside], X.data[inside], strict=True)
+                    file.write(",".join(map(str, labels)) + " " + " ".join(f"{j}:{v:.7g}" for j, v in entries) + "\n")
+            FILE_SECONDS[0] += time.process_time() - start
+            model = omikuji.Model.train_on_data(str(path), settings, 1)
+
+        def predict(X: Any) -> np.ndarray:
+            found = []
+            for i in range(X.shape[0]):
+                inside = slice(X.indptr[i], X.indptr[i + 1])
+                row = [(int(j), float(v)) for j, v in zip(X.indices[inside], X.data[inside], strict=True)]
+                found.append([label for label, _ in model.predict(row, beam_size=10, top_k=5)])
+            return ranks(found, y.shape[1])
+
+        return predict
+
+    return fit
+
+
+def napkinxc(kind: str = "PLT", **parameters: Any) -> Callable[[Any, Any], Fitted]:
+    def fit(X: Any, y: Any) -> Fitted:
+        import napkinxc.models
+
+        folder = tempfile.TemporaryDirectory()
+        model = getattr(napkinxc.models, kind)(folder.name, threads=1, **parameters)
+        labels = [y.indices[a:b].tolist() for a, b in zip(y.indptr[:-1], y.indptr[1:], strict=True)]
+        model.fit(sp.csr_matrix(X), labels)
+
+        def predict(X: Any) -> np.ndarray:
+            with folder:
+                return ranks(model.predict(sp.csr_matrix(X), top_k=5), y.shape[1])
+
+        return predict
+
+    return fit
+
+
+PEERS: dict[str, dict[str, Callable[..., Any]]] = {
+    "omikuji": {
+        "defaults": omikuji(),
+        "16 wide": omikuji(cluster_k=16),
+        "one tree": omikuji(n_trees=1),
+        "all weights": omikuji(linear_weight_threshold=0.01),
+    },
+    "napkinxc": {
+        "defaults": napkinxc(),
+        "C 1": napkinxc(liblinear_c=1),
+        "arity 16": napkinxc(arity=16),
+        "BR": napkinxc("BR"),
+    },
+}
+
+
+# ---- measurements
+
+
+@contextmanager
+def quiet() -> Any:
+    """Progress bars of other libraries go to the file descriptors."""
+    kept = [os.dup(1), os.dup(2)]
+    with Path(os.devnull).open("w") as nothing:
+        sys.stdout.flush()
+        os.dup2(nothing.fileno(), 1)
+        os.dup2(nothing.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            for fd, old in zip((1, 2), kept, strict=True):
+                os.dup2(old, fd)
+                os.close(old)
+
+
+def measure(fit: Callable[[Any, Any], Fitted], X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, float]:
+    FILE_SECONDS[0] = 0.0
+    with quiet():
+        start = time.process_time()
+        predict = fit(X, y)
+        seconds = time.process_time() - start - FILE_SECONDS[0]
+        scores = predict(X_test)
+    found = {f"p{k}": precision_at_k(y_test, scores, k=k) for k in (1, 3, 5)}
+    # The peers rank five labels alone.
+    lrap = ranking_precision(scores, y_test) if fit in OURS.values() else np.nan
+    return found | {"lrap": lrap, "seconds": seconds}
+
+
+OURS: dict[str, Callable[[Any, Any], Fitted]] = {
+    "recipe": recipe,
+    "its linear start": start_alone,
+    "boosting, 100 rounds": boosting(100),
+}
+
+
+def chosen(peer: str, X: Any, y: Any, say: bool) -> tuple[str, Callable[[Any, Any], Fitted]]:
+    """The setting, and the features, of best precision at 1 on a quarter of the training rows."""
+    rows = np.random.default_rng(0).permutation(X.shape[0])
+    held, kept = np.sort(rows[: len(rows) // 4]), np.sort(rows[len(rows) // 4 :])
+    found = {}
+    for name, fit in PEERS[peer].items():
+        for words in (False, True):
+            key = f"{peer}, {name}, {'tf-idf' if words else 'as it comes'}"
+            found[key] = measure(on(words, fit), X[kept], y[kept], X[held], y[held]), on(words, fit)
+            if say:
+                print(f"    {key}: p@1 {found[key][0]['p1']:.4f}, {found[key][0]['seconds']:.2f} s", flush=True)
+    best = max(found, key=lambda key: found[key][0]["p1"])
+    return best, found[best][1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeat", type=int, help="measurements of each side (3, with --quick 1)")
+    parser.add_argument("--quick", action="store_true", help="the smallest set, and peers at their defaults")
+    parser.add_argument("--only", default="", help="sets whose name contains this")
+    parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--choose", action="store_true", help="print what choices on a quarter of the rows come from")
+    parser.add_argument("--json", type=Path)
+    args, _ = parser.parse_known_args()
+    threadpool_limits(1)
+    repeat = args.repeat or (1 if args.quick else 3)
+    about = environment() | {n: version(n) for n in PEERS if find_spec(n)}
+    print(f"{__doc__.splitlines()[0]}\n{json.dumps(about)}\n", flush=True)
+    for name in SETS[:1] if args.quick else SETS:
+        if args.only not in name:
+            continue
+        data = named(name)
+        X, X_test, y, y_test = (sp.csr_array(part) for part in (data.X, data.X_test, data.y, data.y_test))
+        if args.choose:
+            rows = np.random.default_rng(0).permutation(X.shape[0])
+            held, kept = np.sort(rows[: len(rows) // 4]), np.sort(rows[len(rows) // 4 :])
+            for rounds in (20, 40, 60, 100):
+                fit = lambda X, y, m=rounds: recipe(X, y, rounds=m)  # noqa: E731
+                found = measure(fit, X[kept], y[kept], X[held], y[held])
+                print(f"    recipe, {rounds} rounds: p@1 {found['p1']:.4f}, {found['seconds']:.2f} s", flush=True)
+        sides: dict[str, Callable[[Any, Any], Fitted]] = dict(OURS)
+        for peer in PEERS:
+            if not find_spec(peer) or args.no_peer:
+                continue
+            sides[f"{peer}, defaults, as it comes"] = PEERS[peer]["defaults"]
+            if not args.quick:
+                best, fit = chosen(peer, X, y, args.choose)
+                sides[best] = fit
+        runs: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
+        for turn in range(repeat):
+            for side in sides if turn % 2 == 0 else reversed(sides):
+                runs[side].append(measure(sides[side], X, y, X_test, y_test))
+        print(name)
+        for side, of_side in runs.items():
+            seconds = [run["seconds"] for run in of_side]
+            scores = " / ".join(f"{of_side[0][key]:.4f}" for key in ("p1", "p3", "p5"))
+            times = f"{statistics.median(seconds):.3g} s [{min(seconds):.3g} .. {max(seconds):.3g}]"
+            lrap = "" if np.isnan(of_side[0]["lrap"]) else f"LRAP {of_side[0]['lrap']:.4f}"
+            print(f"  {side:44s} p@1/3/5 {scores}   {lrap}   {times}", flush=True)
+        if args.json:
+            with args.json.open("a") as file:
+                file.write(json.dumps({"set": name, "runs": runs, "environment": about}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
