@@ -36,8 +36,6 @@ class Contender:
     seconds: float = 300.0
     ours: bool = False
     """Searched again when the engine is newer than what was found."""
-    scale: float = 1.0
-    """What raw scores are multiplied with before they are judged."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def curve(
         took = time.process_time() - start
         new = sorted(m for m in {*GRID, contender.most} if m <= size and m not in found)
         for m, values in zip(new, staged(model, arranged.X_test, new), strict=False):
-            found[m] = score(contender.scale * values, arranged.y_test)
+            found[m] = score(values, arranged.y_test)
             if found[m] >= target:
                 break
         best = max(found, key=lambda m: found[m])

@@ -362,12 +362,10 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
                 "XGBoost": Side(lambda: XGBoost(m, rate, **p), theirs),
             }
 
-        judge, half = (negative_error, 1.0) if regressor else (negative_loss, 2.0)
+        judge = negative_error if regressor else negative_loss
 
-        def score(model: Any, data: Data, judge: Any = judge, half: float = half) -> float:
-            if hasattr(model, "decision_function"):
-                return judge(half * model.decision_function(data.X_test), data.y_test)
-            return judge(model.predict(data.X_test), data.y_test)
+        def score(model: Any, data: Data, judge: Any = judge) -> float:
+            return judge(scores(model, data.X_test), data.y_test)
 
         def mine(rate: float, regressor: bool = regressor, layout: Any = layout) -> Side:
             return Side(ours(regressor, output_strategy="joint", learning_rate=rate, n_estimators=m, **shape), layout)
@@ -383,7 +381,7 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
         # Steps of a rate are not as long in one library as in another: all have the choice of three.
         contenders: dict[str, Contender] = {}
         for rate in (0.1, 0.2, 0.3):
-            contenders[f"spinney rate {rate}"] = Contender(mine(rate), 5 * m, ours=True, scale=half)
+            contenders[f"spinney rate {rate}"] = Contender(mine(rate), 5 * m, ours=True)
             contenders |= {f"{name} rate {rate}": Contender(side, m) for name, side in peers(rate).items()}
         yield from race(args, f"single output, {name}", data, contenders, None, score, judge, {"seconds": aim})
 

@@ -1,0 +1,119 @@
+"""Time to the score that BOOMER (mlrl-boomer, boosted rules for labels) has at its defaults, on each set of labels.
+
+Label ranking average precision of BOOMER's probabilities on the test part is what boosting has to reach; the fewest
+rounds at which it does come from a search without a clock, of each of a few settings; the quickest is then fitted under
+the clock, with exactly that many rounds, beside BOOMER. Seconds are those of the processor, one thread, medians.
+Without mlrl-boomer (which wants scikit-learn 1.7) nothing is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+import warnings
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import spinney
+from _data import named
+from _harness import environment
+from _scores import ranking_precision
+from threadpoolctl import threadpool_limits
+
+SETS = (
+    "medical", "emotions", "CAL500", "scene", "rcv1sub1", "yahoo_arts", "reuters21578_r90", "corel5k", "bibtex",
+    "mediamill_sample", "diatoms", "goemotions",
+)  # fmt: skip
+AIM = 3.0
+MOST_ROUNDS = 400
+SETTINGS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "rate 0.3": {"learning_rate": 0.3},
+    "one tree a round, rate 0.3": {"learning_rate": 0.3, "output_strategy": "projected"},
+}
+
+
+def ours(rounds: int, settings: dict[str, Any]) -> Any:
+    return spinney.GradientBoostingClassifier(n_estimators=rounds, n_jobs=1, random_state=0, **settings)
+
+
+def fewest_rounds(settings: dict[str, Any], data: Any, target: float) -> tuple[int, float] | None:
+    """Rounds to the score, and what they take, roughly."""
+    rounds = 25
+    while rounds <= MOST_ROUNDS:
+        start = time.process_time()
+        model = ours(rounds, settings).fit(data.X, data.y)
+        pace = (time.process_time() - start) / rounds
+        for m, scores in enumerate(model.staged_decision_function(data.X_test), 1):
+            if m > rounds // 2 * (rounds > 25) and ranking_precision(scores, data.y_test) >= target:
+                return m, m * pace
+        rounds *= 2
+    return None
+
+
+def seconds(model: Any, X: Any, y: Any) -> float:
+    start = time.process_time()
+    model.fit(X, y)
+    return time.process_time() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeat", type=int, help="measurements of each side (3, with --quick 1)")
+    parser.add_argument("--quick", action="store_true", help="the smallest set, one measurement")
+    parser.add_argument("--only", default="", help="sets whose name contains this")
+    parser.add_argument("--json", type=Path)
+    args, _ = parser.parse_known_args()
+    threadpool_limits(1)
+    warnings.simplefilter("ignore")
+    repeat = args.repeat or (1 if args.quick else 3)
+    if not find_spec("mlrl"):
+        print("left out: mlrl-boomer is not installed")
+        return
+    from mlrl.boosting import BoomerClassifier
+
+    about = environment() | {"mlrl-boomer": version("mlrl-boomer")}
+    print(f"{__doc__.splitlines()[0]}\n{json.dumps(about)}\n", flush=True)
+    for name in SETS[:1] if args.quick else SETS:
+        if args.only not in name:
+            continue
+        data = named(name)
+        y = np.asarray(data.y.toarray()).astype(np.int8)
+        X, X_test = (sp.csr_matrix(a) if sp.issparse(a) else a for a in (data.X, data.X_test))
+        boomer = BoomerClassifier()
+        theirs = [seconds(boomer, X, y)]
+        target = ranking_precision(np.asarray(boomer.predict_proba(X_test)), data.y_test)
+        found = {key: fewest_rounds(settings, data, target) for key, settings in SETTINGS.items()}
+        reached = {key: value for key, value in found.items() if value}
+        if not reached:
+            print(f"{name}: LRAP {target:.4f} of BOOMER in {theirs[0]:.3g} s is not reached", flush=True)
+            continue
+        key = min(reached, key=lambda key: reached[key][1])
+        rounds = reached[key][0]
+        mine = []
+        for turn in range(repeat):
+            mine.append(seconds(ours(rounds, SETTINGS[key]), data.X, data.y))
+            if turn:
+                theirs.append(seconds(BoomerClassifier(), X, y))
+        ratio = statistics.median(theirs) / statistics.median(mine)
+        print(
+            f"{name}: LRAP {target:.4f}, BOOMER {statistics.median(theirs):.3g} s, "
+            f"spinney {statistics.median(mine):.3g} s "
+            f"({key}, {rounds} rounds): {ratio:.2f} [{min(theirs) / max(mine):.2f} .. {max(theirs) / min(mine):.2f}], "
+            f"aim {AIM:g}: {'met' if ratio >= AIM else 'MISSED'}",
+            flush=True,
+        )
+        if args.json:
+            with args.json.open("a") as file:
+                runs = {"spinney": mine, "BOOMER": theirs, "lrap": target, "setting": key, "rounds": rounds}
+                file.write(json.dumps({"set": name, "runs": runs, "environment": about}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
