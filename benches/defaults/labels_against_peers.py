@@ -4,7 +4,8 @@
 
 One thread. Every method fits the training part as it comes and ranks the labels of the test part; nothing is tuned.
 A line of `results.jsonl` is one fit: set, method, LRAP, precision at 1, log loss (mean over cells), seconds of the
-processor for `fit`, versions, commit. `--report` prints the tables of what is there, with mean ranks over the sets that all methods have.
+processor for `fit`, versions, commit. `--report` prints the tables of what is there, with mean ranks over the sets that
+all methods have.
 """
 
 from __future__ import annotations
