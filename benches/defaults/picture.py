@@ -27,7 +27,7 @@ IMAGES: dict[str, Place] = {
     "spinney boosting, 300 rounds": ("boosting, 300 rounds", 0, 9, "center"),
     "spinney extra-trees": ("extra-trees", 0, -15, "center"),
     "logistic regression": ("logistic regression", 0, 9, "center"),
-    "XGBoost, a tree a label": ("XGBoost, a tree a label", 0, -15, "center"),
+    "XGBoost, a tree a label": ("XGBoost", 0, -15, "center"),
     "BOOMER": ("BOOMER", 0, -15, "center"),
 }
 TEXT: dict[str, Place] = {
@@ -102,8 +102,8 @@ def main() -> None:
         axis.grid(color="#E5E5E5", linewidth=0.8)
         axis.set_axisbelow(True)
     axes[0].set_ylabel("precision at 1, test part")
-    axes[0].text(0.02, 0.9, "spinney", color=OURS, weight="bold", transform=axes[0].transAxes)
-    axes[0].text(0.02, 0.83, "other libraries", color=OTHERS, transform=axes[0].transAxes)
+    axes[0].text(0.98, 0.92, "spinney", color=OURS, weight="bold", ha="right", transform=axes[0].transAxes)
+    axes[0].text(0.98, 0.85, "other libraries", color=OTHERS, ha="right", transform=axes[0].transAxes)
     figure.savefig(OUT, dpi=130, facecolor="white")
 
 
