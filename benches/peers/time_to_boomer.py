@@ -36,6 +36,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "rate 0.3": {"learning_rate": 0.3},
     "one tree a round, rate 0.3": {"learning_rate": 0.3, "output_strategy": "projected"},
+    "rate 0.5": {"learning_rate": 0.5, "output_strategy": "projected"},
+    # BOOMER draws features too, ⌊log₂ p⌋ + 1 for each condition of a rule.
+    "rate 0.3, features drawn": {"learning_rate": 0.3, "output_strategy": "projected", "max_features": "sqrt"},
+    "rate 0.5, 5 % of the features": {"learning_rate": 0.5, "output_strategy": "projected", "max_features": 0.05},
 }
 
 
