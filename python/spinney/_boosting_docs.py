@@ -118,7 +118,9 @@ min_samples_leaf : int or float, default=1
 min_weight_leaf : float, default=2.0
     Least weight on either side of a split, in samples: one of weight 2 counts as two, which `min_samples_leaf`
     counts as one. What counts as one is the largest power of two of which all weights are multiples, 1 for whole
-    numbers of which one is odd; or the mean weight where that is below 1/64.
+    numbers of which one is odd; or the mean weight where that is below 1/64. Where trees of one score are grown for
+    Newton steps, samples count by their second derivatives: as one where it is as large as that of any sample, so
+    that 2 samples with a probability of 1/2 count as much as 11 with one of 0.05.
 """,
     "min_weight_fraction_leaf": """
 min_weight_fraction_leaf : float, default=0.0
