@@ -145,6 +145,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             zeros. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise converted on one
             copy, shared by all stages. Every layout gives the same model. With `estimator`, it gets X in float64 or,
             when it came so, float32.
+            Values are compared in float32: a `DataConversionWarning` names columns, such as ids above 2**24, of which
+            it cannot tell some values apart; not with `estimator`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
             Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
             matrix of them.

@@ -25,6 +25,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from spinney._precision import warn_of_collapsed
+
 Float: TypeAlias = NDArray[np.float64]
 # A float32 array of two dimensions, or a float32 CSR or CSC matrix in canonical form.
 Matrix: TypeAlias = Any
@@ -68,7 +70,8 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
 
     float64 is converted once, other sparse formats become CSR. Entries out of order or duplicated are repaired on a
     copy, before they are converted: dense X is the sum of duplicates in its own type too. With `reset`, sets
-    `n_features_in_` and `feature_names_in_` on the estimator; else compares with them.
+    `n_features_in_` and `feature_names_in_` on the estimator, and warns of columns that float32 cannot hold; else
+    compares with them.
     """
     if not reset and _is_plain(estimator, X):
         with np.errstate(over="ignore"):
@@ -76,6 +79,7 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     is_canonical = is_sparse(X) and X.ndim == 2
     if is_canonical:
         X = canonical(X, "X")
+    source = X
     with np.errstate(over="ignore"):  # what overflows float32 is found below, with a message of its own
         X = _with_numbers(X, np.float32)
         X = validate_data(
@@ -86,7 +90,10 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
             dtype=np.float32,
             ensure_all_finite=False,
         )
-    return check_values(X, is_canonical=is_canonical)
+    X = check_values(X, is_canonical=is_canonical)
+    if reset:
+        warn_of_collapsed(estimator, source, X)
+    return X
 
 
 def _is_plain(estimator: Any, X: Any) -> bool:

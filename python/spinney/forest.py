@@ -84,6 +84,8 @@ class BaseForest(BaseEnsemble):
             Dense or sparse, without infinity. NaN is a missing value; in sparse X a stored NaN, as absent entries are
             zeros. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise converted on one
             copy, shared by all trees. Every layout gives the same forest.
+            Values are compared in float32: a `DataConversionWarning` names columns, such as ids above 2**24, of which
+            it cannot tell some values apart.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
             Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
             matrix of them, which is never made dense.
