@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from spinney import _frames
+
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
@@ -18,17 +20,31 @@ def fitted_at_once(estimator: Any) -> Iterator[Any]:
     so when anything is raised, Ctrl-C included.
     """
     twin = estimator._twin()
+    # What a fit asks of its estimator are arrays.
+    twin.__dict__.pop(_frames.OUTPUT, None)
     yield twin
     # Parameters may have been set in the meantime, and another fit may have ended.
     parameters = {name: getattr(estimator, name) for name in estimator._get_param_names()}
-    estimator.__dict__ = {**twin.__dict__, **parameters}
+    output = {name: value for name, value in estimator.__dict__.items() if name == _frames.OUTPUT}
+    estimator.__dict__ = {**twin.__dict__, **parameters, **output}
 
 
 def of_one_fit(method: _Method) -> _Method:
-    """Runs `method` on attributes that do not change, though another thread fits the estimator meanwhile."""
+    """Runs `method` on attributes that do not change, though another thread fits the estimator meanwhile.
+
+    Predictions, which methods are known for by their names, become frames here if `set_output` says so: within the
+    methods, and in `score`, they are arrays.
+    """
+    name = getattr(method, "__name__", "")
+    is_framed = name in _frames.FRAMED
 
     @wraps(method)
     def on_twin(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return method(self._twin(), *args, **kwargs)
+        twin = self._twin()
+        container = twin.__dict__.pop(_frames.OUTPUT, None) if is_framed or name == "score" else None
+        found = method(twin, *args, **kwargs)
+        if container is None or not is_framed:
+            return found
+        return _frames.built(container, found, twin, name, args[0] if args else kwargs["X"])
 
     return cast(_Method, on_twin)

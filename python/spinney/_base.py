@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _projection, _proof, _spinney, _validation
+from spinney import _frames, _projection, _proof, _spinney, _validation
 from spinney._at_once import of_one_fit
 from spinney._projection import Growth
 from spinney._proof import Kind
@@ -127,6 +127,63 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     _forest: _spinney.Forest
     n_features_in_: int
     n_outputs_: int
+    target_names_in_: NDArray[np.object_]
+
+    def set_output(self, *, transform: Any = None, predict: str | None = None) -> Any:
+        """Choose what predictions are: arrays, or frames of pandas or polars with the names of the outputs.
+
+        Parameters
+        ----------
+        transform : {"default", None}, default=None
+            Kept for scikit-learn's signature: there is no `transform` here whose output could be set.
+        predict : {"default", "pandas", "polars"}, default=None
+            Of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`: "default" are arrays, None
+            leaves the choice as it is. Other methods, `staged_predict` and `predict_topk` among them, return arrays
+            always.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For other values. A prediction of sparse labels raises it with "polars", which has no sparse columns.
+        ImportError
+            When the library is not installed.
+
+        Notes
+        -----
+        A frame has a column for each output, called as in `target_names_in_` or else "y0" and so on; probabilities and
+        scores of one output of classes have one for each class, called as in `classes_`. Several outputs of classes
+        have a list of such frames. One column without others is a Series. With "pandas" the index is that of X where
+        it has one, and sparse labels are sparse columns. The values are those of the arrays.
+
+        The choice is kept by copies, pickles and model files, and not by `sklearn.base.clone`: scorers,
+        cross-validation and searches of scikit-learn expect probabilities as arrays. `score` uses arrays in any case.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_linnerud
+        >>> import spinney
+        >>> X, Y = load_linnerud(return_X_y=True, as_frame=True)
+        >>> tree = spinney.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, Y)
+        >>> tree.set_output(predict="pandas").predict(X[:2]).columns.tolist()
+        ['Weight', 'Waist', 'Pulse']
+        """
+        if transform is not None and not (isinstance(transform, str) and transform == "default"):
+            raise ValueError(
+                f"transform is {transform!r}, but {type(self).__name__} has no transform; accepted: None, and "
+                "predict=... for predictions as frames"
+            )
+        if predict is None:
+            return self
+        _frames.check_container(predict)
+        if predict == "default":
+            self.__dict__.pop(_frames.OUTPUT, None)
+        else:
+            setattr(self, _frames.OUTPUT, str(predict))
+        return self
 
     def _twin(self) -> Any:
         """A shallow copy, of attributes that belong together: `fitted_at_once` assigns all of them at once."""
@@ -147,7 +204,14 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
 
     def _set_outputs(self, target: Target) -> None:
         """Fitted attributes that describe y."""
+        if getattr(self, "warm_start", False):
+            where = _frames.different(target.names, getattr(self, "target_names_in_", None))
+            if where is not None:
+                raise ValueError(f"y has {where}: warm_start=True needs the columns of the fit before, in their order")
         self.n_outputs_ = target.n_outputs
+        self.__dict__.pop("target_names_in_", None)
+        if target.names is not None:
+            self.target_names_in_ = target.names
 
     def _check_X(self, X: Any, *, reset: bool) -> Matrix:
         return _validation.check_X(self, X, reset=reset)
@@ -332,7 +396,12 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         return _validation.numbers(y, n_samples, type(self).__name__, warn_column=self._warn_column, weights=weights)
 
     def _known_target(self) -> Target:
-        return Target("numbers", None, self.n_outputs_, [], None)
+        return Target("numbers", None, self.n_outputs_, [], None, names=getattr(self, "target_names_in_", None))
+
+    @of_one_fit
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions for X, the mean over outputs, as every regressor of scikit-learn has it."""
+        return float(super().score(X, y, sample_weight))
 
     @of_one_fit
     def predict(self, X: Any) -> Float:
@@ -390,10 +459,12 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         return self.multi_label if isinstance(self.multi_label, str) else bool(self.multi_label)
 
     def _known_target(self) -> Target:
+        names = getattr(self, "target_names_in_", None)
         if self._label_format is not None:
-            return Target("labels", None, self.n_outputs_, [], None, self._label_format)
+            return Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
         classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
-        return Target("classes", (None, [len(found) for found in classes]), self.n_outputs_, classes, None)
+        sizes = [len(found) for found in classes]
+        return Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
         return _validation.row_weights(self.class_weight, target, weights)
@@ -424,6 +495,11 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
     def _split_outputs(self, scores: Float) -> list[Float]:
         return np.split(scores, np.cumsum(self.n_classes_)[:-1], axis=1)
+
+    @of_one_fit
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows of X whose prediction is right, of labels in all of them, as scikit-learn has it."""
+        return float(super().score(X, y, sample_weight))
 
     @of_one_fit
     def predict(self, X: Any) -> Any:
@@ -496,6 +572,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
             return scores
         return self._split_outputs(scores)
 
+    @of_one_fit
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of what `predict_proba` returns; of zero it is minus infinity."""
         proba = self.predict_proba(X)

@@ -220,6 +220,10 @@ max_features_, n_outputs_, n_features_in_ : int
 feature_names_in_ : ndarray
     When X had names that are all strings.
 """,
+    "target_names_in_": """
+target_names_in_ : ndarray
+    When y was a frame with columns that are all strings, or a Series with a name.
+""",
     "algorithm": """
 Friedman's gradient boosting: from the constants that minimise the loss, each stage fits a tree to the negative
 gradients and adds to the scores `learning_rate` times what its leaves hold: for a leaf and column of scores the

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from spinney import _spinney
 from spinney._arrays import Tree
+from spinney._frames import CONTAINERS, OUTPUT
 from spinney._validation import LabelFormat, label_classes
 
 if TYPE_CHECKING:
@@ -26,7 +27,13 @@ Kind: TypeAlias = Literal["tree", "forest", "boosting", "compressed"]
 # The attribute that holds the engine's model.
 ENGINE: dict[Kind, str] = {"tree": "tree_", "forest": "_forest", "boosting": "_model", "compressed": "_model"}
 
-_OF_ALL = {"n_features_in_": True, "n_outputs_": True, "feature_names_in_": False}
+_OF_ALL = {
+    "n_features_in_": True,
+    "n_outputs_": True,
+    "feature_names_in_": False,
+    "target_names_in_": False,
+    OUTPUT: False,
+}
 _OF_CLASSIFIERS = {"classes_": True, "n_classes_": True, "_label_format": True}
 # Fitted attributes of each kind, beside the engine's model: whether every fit sets them.
 _OF_KIND: dict[Kind, dict[str, bool]] = {
@@ -129,13 +136,15 @@ def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> Non
         With the attribute, and what is wrong with it. An estimator that is not fitted has nothing to prove.
     """
     known = fitted_names(kind, classifier)
+    if OUTPUT in state and (type(state[OUTPUT]) is not str or state[OUTPUT] not in CONTAINERS):
+        raise ValueError(f"{name}: {OUTPUT} is none of {', '.join(CONTAINERS)}")
     if ENGINE[kind] not in state:
-        # Features may be counted before a fit.
-        found = sorted(known.keys() & state.keys() - {"n_features_in_", "feature_names_in_"})
+        # Features may be counted, and the output set, before a fit.
+        found = sorted(known.keys() & state.keys() - {"n_features_in_", "feature_names_in_", OUTPUT})
         if found:
             raise ValueError(f"{name}: there is {found[0]}, but no model")
         if "feature_names_in_" in state:
-            _Proof(name, kind, classifier, state).feature_names(state.get("n_features_in_"))
+            _Proof(name, kind, classifier, state).names("feature_names_in_", state.get("n_features_in_"), "feature")
         return
     missing = [attribute for attribute, always in known.items() if always and attribute not in state]
     if missing:
@@ -200,13 +209,17 @@ class _Proof:
             value = self.state[attribute]
             self.need(type(value) is int and value == expected, attribute, f"is not {expected}, as the model has it")
         if "feature_names_in_" in self.state:
-            self.feature_names(self.model.n_features)
+            self.names("feature_names_in_", self.model.n_features, "feature")
+        if "target_names_in_" in self.state:
+            self.names("target_names_in_", self.model.n_outputs, "output")
+            names = self.state["target_names_in_"]
+            self.need(len(set(names)) == len(names), "target_names_in_", "has a name twice")
 
-    def feature_names(self, n_features: Any) -> None:
-        names = self.state["feature_names_in_"]
-        is_list = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (n_features,)
-        self.need(is_list, "feature_names_in_", "has not a name for each feature")
-        self.need(all(isinstance(n, str) for n in names), "feature_names_in_", "has names that are no strings")
+    def names(self, attribute: str, expected: Any, what: str) -> None:
+        names = self.state[attribute]
+        is_list = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (expected,)
+        self.need(is_list, attribute, f"has not a name for each {what}")
+        self.need(all(isinstance(n, str) for n in names), attribute, "has names that are no strings")
 
     def drawn_features(self) -> None:
         self.integer("max_features_", 1, max(1, self.model.n_features))

@@ -25,6 +25,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from spinney._frames import different, names_of
 from spinney._precision import warn_of_collapsed
 
 Float: TypeAlias = NDArray[np.float64]
@@ -300,6 +301,8 @@ class Target:
     # y as it came, checked: an array of (n_samples, n_outputs), or CSR labels.
     original: Any
     label_format: LabelFormat | None = None
+    # Of the outputs, where y had names.
+    names: NDArray[np.object_] | None = None
 
     @property
     def n_columns(self) -> int:
@@ -317,6 +320,8 @@ class Target:
 
     def like(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> Any:
         """Other rows of y, `what` in messages, in the engine's form: the same columns, and no classes but these."""
+        if (where := different(names_of(y, what), self.names)) is not None:
+            raise ValueError(f"{what} has {where}: the columns of y have to be those of the fit, in their order")
         if self.kind == "numbers":
             return self._as_wide(numbers(y, n_samples, name, warn_column=False).engine, what)
         if self.kind == "labels":
@@ -343,10 +348,11 @@ def numbers(y: Any, n_samples: int, name: str, *, warn_column: bool, weights: Fl
     """Targets of a regressor. Rows of weight zero do not exist: what y says there is not looked at."""
     if is_sparse(y):
         raise TypeError(f"y is sparse; {name} needs dense y: convert with y.toarray()")
+    names = names_of(y)
     if _has_sparse_columns(y):
         y = _of_sparse_columns(y).toarray()
     y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights)
-    return Target("numbers", y, y.shape[1], [], y)
+    return Target("numbers", y, y.shape[1], [], y, names=names)
 
 
 def label_classes(n_labels: int) -> NDArray[np.int64]:
@@ -371,19 +377,20 @@ def classes(
 
     Rows of weight zero do not exist: what y says there is not looked at, and their classes are not among `classes_`.
     """
+    names = names_of(y)
     y = _of_sparse_columns(y)
     if is_sparse(y):
         if multi_label is False:
             raise ValueError("multi_label is False, but y is sparse, which holds labels; accepted: y.toarray()")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
-        return _labels(_sparse_labels(y, n_samples, weights), LabelFormat(y.dtype, container))
+        return _labels(_sparse_labels(y, n_samples, weights), LabelFormat(y.dtype, container), names)
     if multi_label is True and np.ndim(y) != 2:
         raise ValueError(f"multi_label is True, but y has {np.ndim(y)} dimension(s), accepted: 2 (n_samples, n_labels)")
     y = _dense(y, None, n_samples, name, warn_column=warn_column and multi_label is not True, weights=weights)
     if multi_label is True and not is_binary(y):
         raise ValueError("multi_label is True, but y holds other values than the numbers 0 and 1")
     if multi_label is True or (multi_label == "auto" and y.shape[1] > 1 and is_binary(y)):
-        return _labels(sparse.csr_array(y != 0), LabelFormat(y.dtype, None))
+        return _labels(sparse.csr_array(y != 0), LabelFormat(y.dtype, None), names)
     check_classification_targets(y)
     kept = slice(None) if weights is None else weights > 0
     codes = np.zeros(y.shape, dtype=np.uint32)
@@ -391,7 +398,7 @@ def classes(
     for j in range(y.shape[1]):
         values, codes[kept, j] = np.unique(y[kept, j], return_inverse=True)
         found.append(values)
-    return Target("classes", (codes, [len(values) for values in found]), y.shape[1], found, y)
+    return Target("classes", (codes, [len(values) for values in found]), y.shape[1], found, y, names=names)
 
 
 def row_weights(class_weight: Any, target: Target, weights: Float | None) -> RowWeights:
@@ -482,7 +489,7 @@ def _sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> spar
     return labels
 
 
-def _labels(labels: Any, label_format: LabelFormat) -> Target:
+def _labels(labels: Any, label_format: LabelFormat, names: NDArray[np.object_] | None = None) -> Target:
     n_labels = labels.shape[1]
     engine = (labels.indptr, labels.indices, n_labels)
-    return Target("labels", engine, n_labels, [], labels, label_format)
+    return Target("labels", engine, n_labels, [], labels, label_format, names)

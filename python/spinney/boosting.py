@@ -128,6 +128,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     {feature_importances_}
     {max_features_}
     {feature_names_in_}
+    {target_names_in_}
 
     Notes
     -----
@@ -329,6 +330,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     {feature_importances_}
     {max_features_}
     {feature_names_in_}
+    {target_names_in_}
 
     Notes
     -----

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _memory, _spinney
+from spinney import _frames, _memory, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -286,8 +286,9 @@ class BaseCompressed(BaseEnsemble):
         forest.set_params(**{name: value for name, value in own.items() if params.get(name, own) is None})
         single = target.n_outputs == 1 and target.kind != "labels"
         forest.fit(X, target.original[:, 0] if single else y, sample_weight=weights)
-        if hasattr(self, "feature_names_in_"):
-            forest.feature_names_in_ = self.feature_names_in_
+        for name in ("feature_names_in_", "target_names_in_"):
+            if hasattr(self, name):
+                setattr(forest, name, getattr(self, name))
         return forest
 
     def _fitted_before(self, target: Target) -> Any:
@@ -301,6 +302,9 @@ class BaseCompressed(BaseEnsemble):
             raise ValueError(f"X has other feature names than {name} was fitted on")
         if forest.n_outputs_ != target.n_outputs:
             raise ValueError(f"y has {target.n_outputs} outputs, but {name} was fitted on {forest.n_outputs_}")
+        names = (getattr(m, "target_names_in_", None) for m in (self, forest))
+        if (where := _frames.different(*names)) is not None:
+            raise ValueError(f"y has {where}: {name} was fitted on other columns")
         if not is_classifier(self):
             return forest
         if (forest._label_format is None) != (self._label_format is None):
@@ -590,6 +594,8 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
     n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
         When X had names that are all strings.
+    target_names_in_ : ndarray
+        When y was a frame with columns that are all strings, or a Series with a name.
     feature_importances_ : ndarray of shape (n_features_in_,)
 
     Notes
@@ -713,6 +719,8 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
     n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
         When X had names that are all strings.
+    target_names_in_ : ndarray
+        When y was a frame with columns that are all strings, or a Series with a name.
     feature_importances_ : ndarray of shape (n_features_in_,)
 
     Examples

@@ -217,7 +217,7 @@ class BaseForest(BaseEnsemble):
         member.tree_ = Tree(self._forest.only(index))
         member.n_features_in_ = self.n_features_in_
         member.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
-        for name in ("n_outputs_", "classes_", "n_classes_", "_label_format"):
+        for name in ("n_outputs_", "target_names_in_", "classes_", "n_classes_", "_label_format"):
             if name in self.__dict__:
                 setattr(member, name, self.__dict__[name])
         return member
@@ -391,6 +391,8 @@ class RandomForestClassifier(BaseForestClassifier):
     n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
         When X had names that are all strings.
+    target_names_in_ : ndarray
+        When y was a frame with columns that are all strings, or a Series with a name.
     feature_importances_ : ndarray of shape (n_features_in_,)
     oob_score_ : float
         With `oob_score`.
@@ -531,6 +533,8 @@ class RandomForestRegressor(BaseForestRegressor):
     n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
         When X had names that are all strings.
+    target_names_in_ : ndarray
+        When y was a frame with columns that are all strings, or a Series with a name.
     feature_importances_ : ndarray of shape (n_features_in_,)
     oob_score_ : float
         With `oob_score`.
@@ -665,6 +669,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
     n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
         When X had names that are all strings.
+    target_names_in_ : ndarray
+        When y was a frame with columns that are all strings, or a Series with a name.
     feature_importances_ : ndarray of shape (n_features_in_,)
     oob_score_ : float
         With `oob_score`.
@@ -794,6 +800,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
     n_outputs_, n_features_in_ : int
     feature_names_in_ : ndarray
         When X had names that are all strings.
+    target_names_in_ : ndarray
+        When y was a frame with columns that are all strings, or a Series with a name.
     feature_importances_ : ndarray of shape (n_features_in_,)
     oob_score_ : float
         With `oob_score`.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _spinney
+from spinney import _frames, _spinney
 from spinney._base import BaseModel
 from spinney._boosting_fit import BaseBoosting
 from spinney._curve_display import BoostingCurveDisplay
@@ -31,7 +31,7 @@ __all__ = [
 
 @overload
 def feature_importances(
-    model: Any, outputs: Sequence[int] | Literal["all"] | None = None, *, kind: Literal["gain"] = "gain"
+    model: Any, outputs: Sequence[int | str] | Literal["all"] | None = None, *, kind: Literal["gain"] = "gain"
 ) -> Float: ...
 
 
@@ -41,7 +41,7 @@ def feature_importances(model: Any, outputs: None = None, *, kind: Literal["coun
 
 def feature_importances(
     model: Any,
-    outputs: Sequence[int] | Literal["all"] | None = None,
+    outputs: Sequence[int | str] | Literal["all"] | None = None,
     *,
     kind: Literal["gain", "count"] = "gain",
 ) -> Float | NDArray[np.int64]:
@@ -50,8 +50,9 @@ def feature_importances(
     Parameters
     ----------
     model : a fitted estimator of spinney
-    outputs : sequence of int or "all", default=None
-        Columns of y whose impurity is measured at the splits that a tree or forest has. By default the impurities are
+    outputs : sequence of int or str, or "all", default=None
+        Columns of y, by number or by their names in `target_names_in_`, whose impurity is measured at the splits that
+        a tree or forest has. By default the impurities are
         those that chose the splits, and the result is `model.feature_importances_`: with `output_projection`,
         impurities of the projected outputs. "all" measures every column of y itself. The trees of boosting are grown on
         gradients, and those of compressed forests hold scores: of these models there is the default alone.
@@ -114,7 +115,7 @@ def feature_importances(
         if outputs != "all":
             raise ValueError(f'outputs is {outputs!r}, accepted: columns of y, "all" or None')
         return forest.feature_importances(range(forest.n_outputs))
-    return forest.feature_importances(_columns_of_y(outputs, forest.n_outputs))
+    return forest.feature_importances(_columns_of_y(outputs, model))
 
 
 def _n_splits(forest: _spinney.Forest) -> NDArray[np.int64]:
@@ -124,16 +125,27 @@ def _n_splits(forest: _spinney.Forest) -> NDArray[np.int64]:
     return np.bincount(splits, minlength=forest.n_features).astype(np.int64)
 
 
-def _columns_of_y(outputs: Any, n_outputs: int) -> list[int]:
-    accepted = f'columns of y, each an integer from 0 to {n_outputs - 1}, "all" or None'
+def _columns_of_y(outputs: Any, model: Any) -> list[int]:
+    n_outputs = model.n_outputs_
+    names = {name: j for j, name in enumerate(getattr(model, "target_names_in_", ()))}
+    by_name = " or a name in target_names_in_" if names else ""
+    accepted = f'columns of y, each an integer from 0 to {n_outputs - 1}{by_name}, "all" or None'
     try:
         columns = list(outputs)
     except TypeError as error:
         raise TypeError(f"outputs is {outputs!r}, accepted: {accepted}") from error
+    found = []
     for j in columns:
+        if isinstance(j, str):
+            if j not in names:
+                why = "" if names else "; y had no names"
+                raise ValueError(f"outputs has {str(j)!r}, accepted: {accepted}{why}")
+            found.append(names[j])
+            continue
         if isinstance(j, bool) or not isinstance(j, Integral) or not 0 <= int(j) < n_outputs:
             raise ValueError(f"outputs has {j!r}, accepted: {accepted}")
-    return [int(j) for j in columns]
+        found.append(int(j))
+    return found
 
 
 def _fitted(model: Any) -> Any:
@@ -277,8 +289,8 @@ def export_rules(
         One for each feature. By default `model.feature_names_in_` where there is one, or "feature_0" and so on.
     class_names : sequence of str, default=None
         Names of what is predicted: of the classes, in the order of `classes_` (a sequence for each output, where there
-        are several); of the labels; of the numbers. By default `classes_`, or "y0" and so on for labels and several
-        numbers.
+        are several); of the labels; of the numbers. By default `classes_`; for labels and numbers
+        `model.target_names_in_` where there is one, or "y0" and so on if there are several.
     decimals : int, default=3
         Digits after the point, of thresholds and of values; None for as many as tell numbers apart.
     max_depth : int, default=None
@@ -350,7 +362,9 @@ def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) 
 def _column_names(model: Any, forest: _spinney.Forest, names: Sequence[Any] | None) -> list[str] | None:
     """A name for each column of predictions."""
     has_classes = hasattr(model, "classes_") and model._label_format is None
+    given = getattr(model, "target_names_in_", None)
     if not has_classes:
+        names = given if names is None else names
         return _names("class_names", names, forest.width, "one for each column of y")
     if forest.n_outputs == 1:
         return _names("class_names", model.classes_ if names is None else names, forest.width, "one for each class")
@@ -359,7 +373,8 @@ def _column_names(model: Any, forest: _spinney.Forest, names: Sequence[Any] | No
     if len(names) != forest.n_outputs:
         raise ValueError(f"class_names has {len(names)} parts, expected {forest.n_outputs}: one for each column of y")
     columns: list[str] = []
+    outputs = _frames.output_names(model)
     for j, (part, classes) in enumerate(zip(names, model.classes_, strict=True)):
         found = _names(f"class_names[{j}]", part, len(classes), "one for each class")
-        columns += [f"y{j}={name}" for name in found or []]
+        columns += [f"{outputs[j]}={name}" for name in found or []]
     return columns

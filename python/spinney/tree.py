@@ -271,6 +271,8 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     n_outputs_, n_features_in_, max_features_ : int
     feature_names_in_ : ndarray
         When X had names that are all strings.
+    target_names_in_ : ndarray
+        When y was a frame with columns that are all strings, or a Series with a name.
     feature_importances_ : ndarray of shape (n_features_in_,)
     tree_ : Tree
         scikit-learn's arrays, for `sklearn.tree.export_text`, `plot_tree` and the like.
@@ -366,6 +368,8 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
     n_outputs_, n_features_in_, max_features_ : int
     feature_names_in_ : ndarray
         When X had names that are all strings.
+    target_names_in_ : ndarray
+        When y was a frame with columns that are all strings, or a Series with a name.
     feature_importances_ : ndarray of shape (n_features_in_,)
     tree_ : Tree
         scikit-learn's arrays.

@@ -1,0 +1,126 @@
+"""Frames of pandas and polars: names of outputs in y, and predictions as frames.
+
+Neither library is imported unless frames of it are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["CONTAINERS", "FRAMED", "OUTPUT", "built", "check_container", "different", "names_of", "output_names"]
+
+# The attribute that `set_output` sets. Not a parameter, so that clones have none: searches and cross-validation of
+# scikit-learn index predictions as arrays.
+OUTPUT = "_predict_output"
+CONTAINERS = ("pandas", "polars")
+# Methods whose results become frames.
+FRAMED = frozenset({"predict", "predict_proba", "predict_log_proba", "decision_function"})
+
+
+def names_of(y: Any, what: str = "y") -> NDArray[np.object_] | None:
+    """The columns of a frame where all are strings, or a Series' name that is one and not empty; else None.
+
+    `what` is the name of the argument in the error for two columns of one name, which could not be told apart.
+    """
+    if hasattr(y, "dtypes") and len(getattr(y, "shape", ())) == 2:
+        names = list(y.columns)
+    elif hasattr(y, "dtype") and hasattr(y, "to_numpy"):
+        names = [getattr(y, "name", None) or None]  # polars calls a Series without a name ""
+    else:
+        return None
+    if not names or not all(isinstance(name, str) for name in names):
+        return None
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"{what} has two columns with the name {twice!r}, accepted: names that differ, or an array")
+    return np.array([str(name) for name in names], dtype=object)
+
+
+def output_names(estimator: Any) -> list[str]:
+    """A name for each output of a fitted estimator; "y0" and so on where y had none."""
+    names = getattr(estimator, "target_names_in_", None)
+    return [f"y{j}" for j in range(estimator.n_outputs_)] if names is None else names.tolist()
+
+
+def different(found: NDArray[np.object_] | None, known: NDArray[np.object_] | None) -> str | None:
+    """How names of several outputs differ from those that are known; None where they do not, or one side has none.
+
+    One output may be called anything: there is no other that it could be taken for.
+    """
+    if found is None or known is None or len(found) != len(known) or len(known) < 2:
+        return None
+    for j, (name, expected) in enumerate(zip(found, known, strict=True)):
+        if name != expected:
+            return f"the column {name!r} at position {j}, expected {expected!r}"
+    return None
+
+
+def check_container(predict: Any) -> None:
+    """Prove that predictions can become frames of this library."""
+    if not isinstance(predict, str) or predict not in ("default", *CONTAINERS):
+        raise ValueError(f'predict is {predict!r}, accepted: "default", "pandas", "polars" and None')
+    if predict == "default":
+        return
+    try:
+        import_module(predict)
+    except ImportError as error:
+        raise ImportError(f"predict is {predict!r}, but {predict} is not installed") from error
+
+
+def built(container: str, found: Any, estimator: Any, method: str, X: Any) -> Any:
+    """What `method` of a fitted estimator has found for X, as frames; of one column without classes as Series."""
+    if isinstance(found, list):
+        pairs = zip(found, estimator.classes_, strict=True)
+        return [_frame(container, part, classes.tolist(), X) for part, classes in pairs]
+    of_classes = method != "predict" and estimator._label_format is None
+    if found.ndim == 1:
+        names = getattr(estimator, "target_names_in_", None)
+        name = estimator.classes_.tolist()[1] if of_classes else None if names is None else names[0]
+        return _series(container, found, name, X)
+    return _frame(container, found, estimator.classes_.tolist() if of_classes else output_names(estimator), X)
+
+
+def _index(X: Any) -> Any:
+    """The index of a frame of pandas."""
+    return X.index if isinstance(X, import_module("pandas").DataFrame) else None
+
+
+def _series(container: str, values: NDArray[Any], name: Any, X: Any) -> Any:
+    if container == "pandas":
+        return import_module(container).Series(_native(values), index=_index(X), name=name)
+    return _column(str(name) if name is not None else "", values)
+
+
+def _frame(container: str, found: Any, names: Sequence[Any], X: Any) -> Any:
+    frames = import_module(container)
+    if container == "pandas":
+        if sparse.issparse(found):
+            return frames.DataFrame.sparse.from_spmatrix(found, index=_index(X), columns=names)
+        return frames.DataFrame(_native(found), index=_index(X), columns=names)
+    if sparse.issparse(found):
+        raise ValueError(
+            "predictions are sparse, as y was, and polars has no sparse columns; accepted: set_output(predict="
+            '"pandas"), whose columns are sparse, or "default"'
+        )
+    return frames.DataFrame([_column(str(name), found[:, j]) for j, name in enumerate(names)])
+
+
+def _native(values: NDArray[Any]) -> NDArray[Any]:
+    """The same in the byte order of the machine, and in float64 where only numpy has the type."""
+    if values.dtype.kind == "f" and values.dtype.itemsize not in (2, 4, 8):
+        return values.astype(np.float64)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def _column(name: str, values: NDArray[Any]) -> Any:
+    """A Series of polars."""
+    if values.dtype == np.float16:
+        values = values.astype(np.float32)
+    plain = values.tolist() if values.dtype.kind == "O" else np.ascontiguousarray(_native(values))
+    return import_module("polars").Series(name, plain)

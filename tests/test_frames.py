@@ -1,0 +1,386 @@
+"""Frames of pandas and polars: names of outputs, and predictions as frames."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import spinney
+from conftest import ALL, BOOSTING, COMPRESSED, check_refused, make, make_data, model_bytes
+from model_files import put_together, taken_apart
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+EVERY = [*ALL, *BOOSTING, *COMPRESSED]
+NAMES = ["gene0", "gene1", "gene2"]
+FRAMES = {"pandas": pd.DataFrame, "polars": lambda Y, columns: pl.DataFrame(Y, schema=columns)}
+OUTPUTS = ["single", "several", "labels"]
+
+
+@pytest.fixture(params=EVERY)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(params=sorted(FRAMES))
+def library(request):
+    return request.param
+
+
+def small(name, **params):
+    """An estimator that is fitted in milliseconds."""
+    return make(name, **({"l1_norm": 0.5} if name in COMPRESSED else {}), **params)
+
+
+def several(name):
+    """X, and y of three columns: numbers or labels."""
+    return make_data(name, outputs="labels")
+
+
+# Names of outputs
+
+
+def test_columns_of_y_name_the_outputs_until_a_fit_without_names(name, library):
+    X, Y = several(name)
+    model = small(name).fit(X, FRAMES[library](Y, columns=NAMES))
+    plain = small(name).fit(X, Y)
+    assert model.target_names_in_.tolist() == NAMES
+    assert model.target_names_in_.dtype == object
+    assert all(type(n) is str for n in model.target_names_in_)
+    assert model_bytes(model) == model_bytes(plain)
+    assert not hasattr(plain, "target_names_in_")
+    assert not hasattr(clone(model), "target_names_in_")
+    check_refused(model, ValueError, "NaN", X, np.full(len(X), np.nan))
+    assert not hasattr(model.fit(X, Y), "target_names_in_")
+
+
+def test_a_series_names_one_output(name):
+    X, y = make_data(name)
+    frames = [pd.Series(y, name="price"), pl.Series("price", y), pd.DataFrame({"price": y})]
+    for frame in frames:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "A column-vector y was passed")
+            assert small(name).fit(X, frame).target_names_in_.tolist() == ["price"]
+    for frame in (pd.Series(y), pd.Series(y, name=3), pl.Series(y), y.tolist(), y):
+        assert not hasattr(small(name).fit(X, frame), "target_names_in_")
+
+
+@pytest.mark.parametrize("columns", [[0, 1, 2], ["a", "b", 2], pd.MultiIndex.from_tuples([("a", i) for i in range(3)])])
+def test_columns_that_are_not_all_strings_are_no_names(name, columns):
+    X, Y = several(name)
+    model = small(name).fit(X, pd.DataFrame(Y, columns=columns))
+    assert not hasattr(model, "target_names_in_")
+    assert model_bytes(model) == model_bytes(small(name).fit(X, Y))
+
+
+def test_two_columns_of_one_name_are_refused(name):
+    X, Y = several(name)
+    frame = pd.DataFrame(Y, columns=["a", "b", "a"])
+    for twice in (frame, frame.astype(pd.SparseDtype(Y.dtype, 0))):
+        check_refused(small(name).fit(X, Y), ValueError, "y has two columns with the name 'a', accepted: ", X, twice)
+
+
+def test_names_are_there_with_weights_of_zero_and_frames_of_sparse_columns(name):
+    X, Y = several(name)
+    weights = np.ones(len(X))
+    weights[::3] = 0
+    frame = pd.DataFrame(Y, columns=NAMES)
+    assert small(name).fit(X, frame, sample_weight=weights).target_names_in_.tolist() == NAMES
+    if name.endswith("Classifier"):
+        stored = frame.astype(pd.SparseDtype(np.int64, 0))
+        assert small(name).fit(X, stored).target_names_in_.tolist() == NAMES
+
+
+def test_copies_pickles_and_files_keep_names_and_the_choice_of_frames(name, tmp_path):
+    X, Y = several(name)
+    model = small(name).fit(X, pd.DataFrame(Y, columns=NAMES)).set_output(predict="pandas")
+    joblib.dump(model, tmp_path / "joblib")
+    spinney.save(model, tmp_path / "model")
+    spinney.save(spinney.load(tmp_path / "model"), tmp_path / "again")
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
+    for other in (
+        copy.copy(model),
+        copy.deepcopy(model),
+        pickle.loads(pickle.dumps(model)),
+        joblib.load(tmp_path / "joblib"),
+        spinney.load(tmp_path / "model"),
+        spinney.load(tmp_path / "again", mmap_mode="r"),
+    ):
+        assert other.target_names_in_.tolist() == NAMES
+        pd.testing.assert_frame_equal(other.predict(X), model.predict(X))
+    unfitted = pickle.loads(pickle.dumps(small(name).set_output(predict="polars")))
+    assert isinstance(unfitted.fit(X, Y).predict(X), pl.DataFrame)
+
+
+def test_names_in_files_are_proven(tmp_path):
+    X, Y = several("RandomForestRegressor")
+    model = make("RandomForestRegressor").fit(X, pd.DataFrame(Y, columns=NAMES)).set_output(predict="pandas")
+    path = tmp_path / "model"
+    spinney.save(model, path)
+    header, estimator, data = taken_apart(path)
+    content = estimator["fitted"]["target_names_in_"]["array"]
+    for names, message in (
+        (NAMES[:2], "target_names_in_ has not a name for each output"),
+        ([*NAMES, "more"], "target_names_in_ has not a name for each output"),
+        ([*NAMES[:2], 1], "target_names_in_ has names that are no strings"),
+        ([*NAMES[:2], NAMES[0]], "target_names_in_ has a name twice"),
+    ):
+        content["values"], content["shape"] = names, [len(names)]
+        put_together(path, header, estimator, data)
+        with pytest.raises(ValueError, match=message):
+            spinney.load(path)
+    content["values"], content["shape"] = NAMES, [3]
+    for output in ("numpy", None, ["pandas"]):
+        estimator["fitted"]["_predict_output"] = output
+        put_together(path, header, estimator, data)
+        with pytest.raises(ValueError, match="_predict_output is none of pandas, polars"):
+            spinney.load(path)
+    state = model.__getstate__()
+    for names in (NAMES, np.array(NAMES), np.array(NAMES[:2], dtype=object)):
+        with pytest.raises(ValueError, match="target_names_in_ has not a name for each output"):
+            make("RandomForestRegressor").__setstate__({**state, "target_names_in_": names})
+
+
+@pytest.mark.parametrize("name", COMPRESSED)
+def test_the_forest_that_is_compressed_has_the_names_too(name):
+    for y in (several(name)[1], make_data(name)[1]):
+        frame = pd.DataFrame(y, columns=NAMES) if y.ndim == 2 else pd.Series(y, name="kind")
+        model = small(name).fit(several(name)[0], frame)
+        assert model.estimator_.target_names_in_.tolist() == model.target_names_in_.tolist()
+
+
+def swapped(frame):
+    return frame[[NAMES[1], NAMES[0], NAMES[2]]]
+
+
+@pytest.mark.parametrize("name", [*ALL[4:], *BOOSTING])
+def test_a_warm_start_takes_no_other_columns(name):
+    X, Y = several(name)
+    frame = pd.DataFrame(Y, columns=NAMES)
+    model = small(name, warm_start=True).fit(X, frame).set_params(n_estimators=7)
+    check_refused(model, ValueError, "y has the column 'gene1' at position 0, expected 'gene0'", X, swapped(frame))
+    assert model.fit(X, frame).target_names_in_.tolist() == NAMES
+    assert not hasattr(model.set_params(n_estimators=8).fit(X, Y), "target_names_in_")
+    X, y = make_data(name)
+    model = small(name, warm_start=True).fit(X, pd.Series(y, name="a")).set_params(n_estimators=7)
+    assert model.fit(X, pd.Series(y, name="b")).target_names_in_.tolist() == ["b"]
+
+
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+def test_held_out_rows_with_other_columns_are_refused(kind):
+    X, Y = several(kind)
+    frame = pd.DataFrame(Y, columns=NAMES)
+    message = "has the column 'gene1' at position 0, expected 'gene0'"
+    for name in (f"DecisionTree{kind}", f"RandomForest{kind}"):
+        model = make(name).fit(X, frame)
+        with pytest.raises(ValueError, match=f"y_val {message}"):
+            model.prune_reduced_error(X, swapped(frame))
+        assert model_bytes(model.prune_reduced_error(X, frame)) == model_bytes(model.prune_reduced_error(X, Y))
+        assert model.prune_reduced_error(X, frame).target_names_in_.tolist() == NAMES
+    boosting = make(f"GradientBoosting{kind}")
+    with pytest.raises(ValueError, match=f"y_val {message}"):
+        boosting.fit(X, frame, X_val=X, y_val=swapped(frame))
+    with pytest.raises(ValueError, match=rf"eval_sets\[0\]: its y {message}"):
+        boosting.fit(X, frame, eval_sets=[(X, swapped(frame))])
+    with pytest.raises(ValueError, match=message):
+        boosting.fit(X, frame, X_val=X, y_val=frame).refit_leaves(X, swapped(frame))
+    frozen = FrozenEstimator(make(f"ExtraTrees{kind}").fit(X, frame))
+    with pytest.raises(ValueError, match=f"y {message}: ExtraTrees{kind} was fitted on other columns"):
+        small(f"CompressedForest{kind}", estimator=frozen).fit(X, swapped(frame))
+
+
+# Predictions as frames
+
+
+def methods(model):
+    found = ["predict", "predict_proba", "predict_log_proba", "decision_function"]
+    return [method for method in found if hasattr(model, method)]
+
+
+def to_arrays(found):
+    if isinstance(found, list):
+        return [to_arrays(part) for part in found]
+    return found.to_numpy()
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_frames_have_the_values_of_the_arrays(name, library, outputs):
+    X, y = make_data(name, outputs=outputs)
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])], index=np.arange(len(X)) * 10)
+    model = small(name).fit(frame, y)
+    arrays = {method: getattr(model, method)(frame) for method in methods(model)}
+    others = [] if outputs == "several" and name.endswith("Classifier") else [lambda: model.score(frame, y)]
+    others.append(lambda: model.apply(frame))  # scikit-learn has no score of several outputs of classes
+    before = [other() for other in others]
+    assert model.set_output(predict=library) is model
+    for method, expected in arrays.items():
+        for found in (getattr(model, method)(frame), getattr(model, method)(X=frame)):
+            assert type(found) is list or type(found).__module__.startswith(library)
+            np.testing.assert_equal(to_arrays(found), expected)
+            if library == "pandas":
+                for part in found if isinstance(found, list) else [found]:
+                    assert part.index.equals(frame.index)
+    np.testing.assert_equal([other() for other in others], before)
+    assert isinstance(model.set_output().predict(frame), type(model.predict(frame)))
+    model.set_output(predict="default")
+    assert type(model.predict(frame)) is np.ndarray
+    assert "_predict_output" not in model.__dict__
+
+
+def test_names_of_columns(name, library):
+    X, Y = several(name)
+    is_classifier = name.endswith("Classifier")
+    model = small(name).set_output(predict=library)
+    for names, y in ((["y0", "y1", "y2"], Y), (NAMES, FRAMES[library](Y, columns=NAMES))):
+        model.fit(X, y)
+        for method in methods(model):
+            assert list(getattr(model, method)(X).columns) == names, method
+    X, y = make_data(name)
+    model.fit(X, pd.Series(y, name="kind"))
+    assert model.predict(X).name == "kind"
+    assert model.fit(X, y).predict(X).name == (None if library == "pandas" else "")
+    if is_classifier:
+        assert list(model.predict_proba(X).columns) == ["a", "b", "c"]
+        model.fit(X, y == "a")
+        named = [False, True] if library == "pandas" else ["False", "True"]
+        assert list(model.predict_proba(X).columns) == named
+        if name in BOOSTING + COMPRESSED:
+            assert model.decision_function(X).name == named[1]
+        X, y = make_data(name, outputs="several")
+        model.fit(X, pd.DataFrame(y, columns=NAMES))
+        assert list(model.predict(X).columns) == NAMES
+        for part, classes in zip(model.predict_proba(X), model.classes_, strict=True):
+            assert list(part.columns) == [str(c) if library == "polars" else c for c in classes]
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name.endswith("Classifier")])
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float16, np.float32, np.float64, np.longdouble, ">i4"])
+def test_labels_of_every_type(name, dtype, library):
+    X, Y = several(name)
+    dtype = np.dtype(dtype)
+    model = small(name).fit(X, Y.astype(dtype)).set_output(predict=library)
+    expected = model.set_output(predict="default").predict(X)
+    np.testing.assert_array_equal(model.set_output(predict=library).predict(X).to_numpy(), expected)
+    if dtype in (np.float16, np.longdouble, ">i4"):
+        return  # of which scipy makes no matrices, or pandas no sparse columns
+    rows = pd.DataFrame(X, index=[f"r{i}" for i in range(len(X))])
+    stored = small(name).fit(rows, sparse.csr_array(Y.astype(dtype)))
+    stored.set_output(predict=library)
+    if library == "polars":
+        with pytest.raises(ValueError, match=r"predictions are sparse, .* polars has no sparse columns"):
+            stored.predict(rows)
+        return
+    found = stored.predict(rows)
+    assert found.index.equals(rows.index)
+    assert all(isinstance(column, pd.SparseDtype) for column in found.dtypes)
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+    assert stored.score(rows, Y) == model.score(X, Y)
+
+
+def test_scikit_learn_gets_arrays_of_clones(name):
+    X, y = make_data(name)
+    y = y == "a" if name.endswith("Classifier") else y
+    model = small(name)
+    scoring = "roc_auc" if name.endswith("Classifier") else "r2"
+    expected = cross_val_score(model, X, y, cv=3, scoring=scoring)
+    model.set_output(predict="pandas")
+    np.testing.assert_array_equal(cross_val_score(model, X, y, cv=3, scoring=scoring), expected)
+    assert type(clone(model).fit(X, y).predict(X)) is np.ndarray
+    assert isinstance(model.fit(X, y).predict(X), pd.Series)
+
+
+def test_in_a_pipeline_transform_and_predict_are_set_apart(name):
+    X, y = make_data(name)
+    frame = pd.DataFrame(X, index=np.arange(len(X)) * 10)
+    pipeline = make_pipeline(StandardScaler(), small(name)).set_output(transform="pandas").fit(frame, y)
+    assert type(pipeline.predict(frame)) is np.ndarray
+    pipeline[-1].set_output(predict="pandas")
+    assert pipeline.predict(frame).index.equals(frame.index)
+
+
+@pytest.mark.parametrize("name", BOOSTING)
+def test_a_fit_that_predicts_has_arrays(name):
+    """Scorers of early stopping, and models that stages start from."""
+    X, y = make_data(name)
+    y = y == "a" if name.endswith("Classifier") else y
+    scoring = "roc_auc" if name.endswith("Classifier") else "r2"
+    params = {"scoring": scoring, "early_stopping": True, "n_estimators": 20}
+    plain = make(name, **params).fit(X, y)
+    model = make(name, **params).set_output(predict="polars").fit(X, y)
+    assert model_bytes(model) == model_bytes(plain)
+    np.testing.assert_array_equal(model.validation_metric_, plain.validation_metric_)
+    for library in FRAMES:
+        init = make(name).fit(X, y)
+        expected = make(name, init=FrozenEstimator(init)).fit(X, y).predict(X)
+        framed = make(name, init=FrozenEstimator(init.set_output(predict=library))).fit(X, y)
+        np.testing.assert_array_equal(framed.predict(X), expected)
+
+
+def test_a_choice_that_is_none(name, monkeypatch):
+    model = small(name)
+    for wrong in ("numpy", "Pandas", 1, pd.DataFrame, np.array(["pandas", "polars"])):
+        with pytest.raises(ValueError, match=r'predict is .*, accepted: "default", "pandas", "polars" and None'):
+            model.set_output(predict=wrong)
+    with pytest.raises(ValueError, match=f"transform is 'pandas', but {name} has no transform; .*predict="):
+        model.set_output(transform="pandas", predict="pandas")
+    assert "_predict_output" not in model.set_output(transform="default").__dict__
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match="predict is 'polars', but polars is not installed"):
+        model.set_output(predict="polars")
+    with pytest.raises(NotFittedError):
+        model.set_output(predict="pandas").predict([[0.0]])
+
+
+# Names in inspection
+
+
+def test_importances_of_outputs_by_name():
+    X, Y = several("RandomForestClassifier")
+    importances = spinney.inspection.feature_importances
+    for name in ("DecisionTreeRegressor", "RandomForestClassifier"):
+        model = make(name).fit(X, pd.DataFrame(Y, columns=NAMES))
+        np.testing.assert_array_equal(importances(model, ["gene1"]), importances(model, [1]))
+        np.testing.assert_array_equal(importances(model, ["gene2", 0]), importances(model, [2, 0]))
+        np.testing.assert_array_equal(importances(model, model.target_names_in_), importances(model, "all"))
+        for wrong in ("gene3", ["gene3"], "gene1"):
+            with pytest.raises(ValueError, match=r"outputs (is|has) 'gene[13]', accepted: "):
+                importances(model, wrong)
+        with pytest.raises(ValueError, match=r"outputs has 'gene0', accepted: .*; y had no names"):
+            importances(make(name).fit(X, Y), ["gene0"])
+
+
+def test_rules_have_the_names_of_outputs():
+    X, Y = several("DecisionTreeClassifier")
+    rules = spinney.inspection.export_rules
+    frame = pd.DataFrame(Y, columns=NAMES)
+    for name in (
+        "DecisionTreeRegressor",
+        "DecisionTreeClassifier",
+        "RandomForestRegressor",
+        "CompressedForestRegressor",
+    ):
+        plain, model = (small(name).fit(X, y) for y in (Y, frame))
+        assert rules(model) == rules(plain, class_names=NAMES)
+        assert rules(model, class_names=["a", "b", "c"]) == rules(plain, class_names=["a", "b", "c"])
+    forest = make("RandomForestRegressor").fit(X, frame)
+    assert rules(forest, tree=1) == rules(forest.estimators_[1])
+    one = make("DecisionTreeRegressor").fit(X, pd.Series(Y[:, 0], name="price"))
+    assert rules(one) == rules(make("DecisionTreeRegressor").fit(X, Y[:, 0]), class_names=["price"])
+    X, y = make_data("DecisionTreeClassifier", outputs="several")
+    plain, model = (make("DecisionTreeClassifier").fit(X, part) for part in (y, pd.DataFrame(y, columns=NAMES)))
+    expected = rules(plain)
+    for j, output in enumerate(NAMES):
+        expected = expected.replace(f"y{j}=", f"{output}=")
+    assert rules(model) == expected
