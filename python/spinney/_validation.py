@@ -187,6 +187,7 @@ def _of_sparse_columns(y: Any) -> Any:
     if not _has_sparse_columns(y):
         return y
     dtype = np.result_type(*(column.subtype for column in y.dtypes))
+    dtype = np.dtype(np.float32) if dtype == np.float16 else dtype  # which scipy has not
     return _with_numbers(y, np.float64).sparse.to_coo().tocsr().astype(dtype)
 
 

@@ -1,0 +1,118 @@
+"""Frames of sparse columns of every type, as X and as y, are their dense arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ALL, BOOSTING, COMPRESSED, make, make_data, model_bytes
+from scipy import sparse
+
+EVERY = [*ALL, *BOOSTING, *COMPRESSED]
+NAMES = ["gene0", "gene1", "gene2"]
+
+TYPES = [bool, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+FLOATS = [np.float16, np.float32, np.float64]
+
+
+@pytest.fixture(params=EVERY)
+def name(request):
+    return request.param
+
+
+def small(name, **params):
+    """An estimator that is fitted in milliseconds."""
+    return make(name, **({"l1_norm": 0.5} if name in COMPRESSED else {}), **params)
+
+
+def several(name):
+    """X, and y of three columns: numbers or labels."""
+    return make_data(name, outputs="labels")
+
+
+def sparse_frame(values, fill):
+    """Each column sparse, `fill` not stored."""
+    columns = {f"c{j}": pd.arrays.SparseArray(values[:, j], fill_value=fill) for j in range(values.shape[1])}
+    return pd.DataFrame(columns)
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, *FLOATS])
+def test_sparse_frames_of_every_type_are_their_dense_arrays(name, dtype):
+    X, y = make_data(name, p=4)
+    X = np.abs(np.round(X)).astype(dtype)
+    expected = small(name).fit(X, y)
+    for fill in X.dtype.type(0), X.dtype.type(1):
+        frame = sparse_frame(X, fill)
+        assert {column.fill_value for column in frame.dtypes} == {fill}
+        model = small(name).fit(frame, y)
+        assert model_bytes(model) == model_bytes(expected)
+        np.testing.assert_array_equal(model.predict(frame), expected.predict(X))
+
+
+def test_sparse_frames_of_several_types_and_with_dense_columns(name):
+    X, y = make_data(name, p=5)
+    X = np.abs(np.round(X))
+    expected = small(name).fit(X, y)
+    dtypes = [bool, np.int8, np.float16, np.float64, np.uint64]
+    X[:, 0] = X[:, 0] > 0
+    expected = small(name).fit(X, y)
+    parts = [sparse_frame(X[:, j : j + 1].astype(dtype), X.astype(dtype)[0, j]) for j, dtype in enumerate(dtypes)]
+    mixed = pd.concat(parts, axis=1, ignore_index=True)
+    partly = mixed.copy()
+    partly[1] = X[:, 1]
+    for frame in (mixed, partly):
+        if frame is partly:
+            with pytest.warns(UserWarning, match="sparse columns found"):
+                model = small(name).fit(frame, y)
+        else:
+            model = small(name).fit(frame, y)
+        assert model_bytes(model) == model_bytes(expected)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_nan_that_is_not_stored_is_missing(name, dtype):
+    X, y = make_data(name, p=4)
+    X = np.round(X, 1).astype(dtype)
+    X[np.random.default_rng(1).random(X.shape) < 0.3] = np.nan
+    expected = small(name).fit(X, y)
+    for fill in np.nan, 0.0, 0.5:
+        frame = sparse_frame(X, dtype(fill))
+        model = small(name).fit(frame, y)
+        assert model_bytes(model) == model_bytes(expected), fill
+        np.testing.assert_array_equal(model.predict(frame), expected.predict(X), err_msg=str(fill))
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, *FLOATS])
+def test_sparse_frames_and_series_of_every_type_as_y(name, dtype):
+    X, Y = several(name)
+    Y = (Y > 0).astype(dtype)
+    expected = small(name).fit(X, Y)
+    for fill in Y.dtype.type(0), Y.dtype.type(1):
+        model = small(name).fit(X, sparse_frame(Y, fill))
+        assert model.target_names_in_.tolist() == ["c0", "c1", "c2"]
+        assert model_bytes(model) == model_bytes(expected)
+        found = model.predict(X)
+        found = found.toarray() if sparse.issparse(found) else found
+        np.testing.assert_array_equal(found, expected.predict(X))
+    one = small(name).fit(X, Y[:, 0])
+    series = pd.Series(pd.arrays.SparseArray(Y[:, 0], fill_value=Y.dtype.type(0)), name="first")
+    model = small(name).fit(X, series)
+    assert model_bytes(model) == model_bytes(one)
+    assert model.target_names_in_.tolist() == ["first"]
+
+
+def test_sparse_numbers_with_another_value_that_is_not_stored():
+    X, Y = make_data("RandomForestRegressor", outputs="several")
+    Y = np.round(Y)
+    expected = make("RandomForestRegressor").fit(X, Y)
+    mixed = pd.concat([sparse_frame(Y[:, :1], 1.0), sparse_frame(Y[:, 1:].astype(np.int8), np.int8(-1))], axis=1)
+    mixed.columns = NAMES
+    for frame in (sparse_frame(Y, 2.0), mixed):
+        assert model_bytes(make("RandomForestRegressor").fit(X, frame)) == model_bytes(expected)
+
+
+def test_nan_in_sparse_y_is_refused_as_in_dense_y(name):
+    X, Y = several(name)
+    frame = sparse_frame(np.where(Y > 0, 1.0, np.nan), np.nan)
+    with pytest.raises(ValueError, match=r"NaN|values other than 0 and 1"):
+        small(name).fit(X, frame)
