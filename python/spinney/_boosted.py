@@ -107,13 +107,17 @@ class BoostedModel(BaseEnsemble):
         elif self._init is None:
             return None
         else:
-            found = self._margins_of(self._init, X)
-            if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
-                raise ValueError(
-                    f"init {type(self._init).__name__} predicts an array of shape {found.shape}, expected finite "
-                    f"numbers of shape {(X.shape[0], width)}"
-                )
+            found = self._margins_of_init(self._init, X, width)
         return np.ascontiguousarray(found, dtype=np.float64)
+
+    def _margins_of_init(self, init: Any, X: Matrix, width: int) -> Float:
+        found = self._margins_of(init, X)
+        if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
+            raise ValueError(
+                f"init {type(init).__name__} predicts an array of shape {found.shape}, expected finite numbers of "
+                f"shape {(X.shape[0], width)}"
+            )
+        return found
 
     def _margins_of(self, estimator: Any, X: Matrix) -> Float:
         """Scores of another model in the engine's unit."""

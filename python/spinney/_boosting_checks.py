@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.frozen import FrozenEstimator
 
 from spinney._proof import CUSTOM, LOSS_PARAMETERS
 
@@ -71,6 +72,18 @@ def _of_each(name: str, values: Any, n_outputs: int) -> list[float]:
     if found.shape != (n_outputs,) or not ((found > 0) & (found < 1)).all():
         raise ValueError(f"{name} is {values!r}, accepted: {accepted}")
     return [float(value) for value in found]
+
+
+def check_init_cv(boosting: Any) -> None:
+    if boosting.init_cv is None:
+        return
+    if boosting.init is None:
+        raise ValueError(f"init_cv is {boosting.init_cv}, but init is None; accepted: an estimator, or init_cv=None")
+    if isinstance(boosting.init, FrozenEstimator):
+        raise ValueError(
+            f"init_cv is {boosting.init_cv}, but init is frozen and cannot be fitted without some rows; accepted: an "
+            "estimator that is not frozen, or init_cv=None"
+        )
 
 
 def check_warm_start(boosting: Any, before: dict[str, Any], shared: dict[str, Any], n_grown: int) -> None:

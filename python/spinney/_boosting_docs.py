@@ -59,6 +59,14 @@ init : estimator, default=None
     log-odds. X comes to it in float32, dense or sparse. For sparse text a linear model ranks well, and trees on top
     of it better.
 """,
+    "init_cv": """
+init_cv : int, default=None
+    Folds, at least 2: each training row then starts from a copy of `init` that was fitted without it, as rows to
+    predict do. Where `init` fits its rows closely, as linear models of many words do, stages see what it leaves over
+    on other rows, and learn more. Costs as many more fits of `init`; predictions start from the one fitted to all rows.
+    Folds are drawn with `random_state`, in the shares of the classes, or of the rarest label of each row; the only row
+    of a class is in no fold. Rows of weight 2 are one row in them.
+""",
     "leaf_estimation": """
 leaf_estimation : {"newton", "line_search"}, default="newton"
     What leaves add to the scores. "newton": each leaf and column of scores takes its own Newton step, the sum of

@@ -65,6 +65,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
     relabel_leaves: bool
     estimator: Any
     init: Any
+    init_cv: int | None
     leaf_estimation: str
     l2_regularization: float
     min_sum_hessian_in_leaf: float
@@ -101,6 +102,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         "relabel_leaves": ["boolean"],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "init": [HasMethods(["fit", "predict"]), None],
+        "init_cv": [Interval(Integral, 2, None, closed="left"), None],
         "leaf_estimation": [StrOptions({"newton", "line_search"})],
         "l2_regularization": [Number(Real, 0.0, None, closed="left")],
         "min_sum_hessian_in_leaf": [Number(Real, 0.0, None, closed="left")],
@@ -249,6 +251,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                 "base_margin is given, and eval_sets is too: the scores that rows of eval_sets start from are not "
                 "known; accepted: one of them, or init= in place of base_margin"
             )
+        _boosting_checks.check_init_cv(self)
         if n_grown == self.n_estimators:
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new stages.", stacklevel=4)
             self._watch(watched)
@@ -258,7 +261,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         if init is not None:
             self._init = init
         weights = _spinney.weights_by_row(target.engine, self._row_weights(target, weights))
-        start = self._start_margins(X, margins[0], "base_margin", target)
+        start: Float | None
+        if init is not None and self.init_cv is not None:
+            start = _held_out.margins_by_folds(self, X, y_given, target, weights)
+        else:
+            start = self._start_margins(X, margins[0], "base_margin", target)
         weights, validation, y_held = _held_out.validation_set(
             self, X, y_given, target, weights, given, (start, margins[1])
         )

@@ -1,4 +1,4 @@
-"""The rows that a fit of boosting holds out, or gets, to measure its stages on."""
+"""The rows that a fit of boosting holds out, or gets, to measure its stages on, and folds of those it starts from."""
 
 from __future__ import annotations
 
@@ -79,6 +79,64 @@ def validation_set(
     return kept, (X_held, held, w_held, start_held), y_held
 
 
+def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: Float | None) -> Float:
+    """Scores that training rows start from, each by a copy of `init` that was fitted without it.
+
+    Rows of weight zero have zeros.
+    """
+    there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    n_folds, width = int(boosting.init_cv), boosting._n_columns(target)
+    if n_folds > len(there):
+        raise ValueError(f"init_cv is {n_folds}, but there are {len(there)} rows; accepted: at most as many folds")
+    fold = folds(there, target, n_folds, boosting._seed)
+    X = X.tocsr() if _validation.is_sparse(X) else X
+    y = y.tocsr() if _validation.is_sparse(y) else y
+    margins = np.zeros((X.shape[0], width))
+    for k in range(-1, n_folds):
+        left = there[fold == k]
+        if len(left) == 0:
+            continue
+        # Those of no fold are in all fits, also in that of all rows.
+        init = boosting._init
+        if k >= 0:
+            rows = there[fold != k]
+            try:
+                init = boosting._fitted_init(
+                    X[rows], _safe_indexing(y, rows), None if weights is None else weights[rows]
+                )
+            except ValueError as error:
+                raise ValueError(f"init_cv is {n_folds}, but init cannot be fitted without a fold: {error}") from error
+        margins[left] = boosting._margins_of_init(init, X[left], width)
+    return margins
+
+
+def folds(rows: NDArray[np.intp], target: Target, n_folds: int, seed: int) -> NDArray[np.intp]:
+    """The fold of each row, in the shares of classes or of the rarest labels; -1 for the only row of a class."""
+    rng = np.random.default_rng(derived_seed(seed, (0,)))
+    drawn = rng.permutation(len(rows))
+    kind = np.zeros(len(rows), dtype=np.intp)
+    if target.kind == "classes" and target.n_outputs == 1:
+        kind = target.engine[0][rows, 0].astype(np.intp)
+    elif target.kind == "labels":
+        kind = rarest_labels(target, rows)
+    fold = np.empty(len(rows), dtype=np.intp)
+    fold[drawn[np.argsort(kind[drawn], kind="stable")]] = np.arange(len(rows)) % n_folds
+    if target.kind == "classes" and target.n_outputs == 1:
+        fold[np.bincount(kind)[kind] == 1] = -1
+    return fold
+
+
+def rarest_labels(target: Target, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Of each row its label that the fewest of these rows have; the number of labels where it has none."""
+    labels = target.original[rows].tocsr()
+    counts = np.bincount(labels.indices, minlength=labels.shape[1])
+    rarest = np.full(len(rows), labels.shape[1])
+    row_of = np.repeat(np.arange(len(rows)), np.diff(labels.indptr))
+    by_count = np.lexsort((-counts[labels.indices],))  # the rarest is written last
+    rarest[row_of[by_count]] = labels.indices[by_count]
+    return rarest
+
+
 def held_out(rows: NDArray[np.intp], target: Target, share: float, seed: int) -> NDArray[np.intp]:
     """The rows that are held out, rising: of classes in the shares of all, of labels by their rarest."""
     seed = derived_seed(seed, ())
@@ -89,12 +147,7 @@ def held_out(rows: NDArray[np.intp], target: Target, share: float, seed: int) ->
         return np.sort(held)
     # Rows in the order of their rarest label, those of one in a drawn order; every k-th of them is held out.
     shuffled = np.random.default_rng(seed).permutation(rows)
-    labels = target.original[shuffled].tocsr()
-    counts = np.bincount(labels.indices, minlength=labels.shape[1])
-    rarest = np.full(len(shuffled), labels.shape[1])
-    row_of = np.repeat(np.arange(len(shuffled)), np.diff(labels.indptr))
-    by_count = np.lexsort((-counts[labels.indices],))  # the rarest is written last
-    rarest[row_of[by_count]] = labels.indices[by_count]
+    rarest = rarest_labels(target, shuffled)
     n_held = int(np.ceil(share * len(rows)))
     if n_held >= len(rows):
         raise ValueError(f"{n_held} of {len(rows)} rows would be held out, and none fitted")

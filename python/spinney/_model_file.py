@@ -51,6 +51,8 @@ _ADDED: dict[str, Any] = {
     "scoring": None,
     "callbacks": None,
     "init": None,
+    "init_cv": None,
+    "max_features_by_tree": None,
     "min_weight_leaf": 0.0,
     "quantile": 0.5,
     "huber_delta": 1.0,

@@ -82,6 +82,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     {relabel_leaves}
     {estimator}
     {init}
+    {init_cv}
     {leaf_estimation}
     l2_regularization : float, default=1.0
         Of Newton steps, λ, which is added to the sums of second derivatives of each leaf: leaves of little weight take
@@ -187,6 +188,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         relabel_leaves: bool = True,
         estimator: Any = None,
         init: Any = None,
+        init_cv: int | None = None,
         leaf_estimation: str = "newton",
         l2_regularization: float = 1.0,
         min_sum_hessian_in_leaf: float = 1e-3,
@@ -272,6 +274,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     {relabel_leaves}
     {estimator}
     {init}
+    {init_cv}
     {leaf_estimation}
     l2_regularization : float, default=1.0
         Of Newton steps, λ, which is added to the sums of second derivatives of each leaf: leaves of little weight take
@@ -385,6 +388,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         relabel_leaves: bool = True,
         estimator: Any = None,
         init: Any = None,
+        init_cv: int | None = None,
         leaf_estimation: str = "newton",
         l2_regularization: float = 1.0,
         min_sum_hessian_in_leaf: float = 1e-3,

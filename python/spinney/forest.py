@@ -341,8 +341,10 @@ class RandomForestClassifier(BaseForestClassifier):
         Least share of the total weight on either side of a split.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+        For labels of sparse text with thousands of words a share of 0.05 ranked better than "sqrt" on four sets of
+        five (`benches/defaults`), for two to three times the time.
     max_leaf_nodes : int, default=None
-        Grow best-first to so many leaves.
+        Maximum number of leaves; the tree is grown best-first. None is no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     bootstrap : bool, default=True
@@ -495,7 +497,7 @@ class RandomForestRegressor(BaseForestRegressor):
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
     max_leaf_nodes : int, default=None
-        Grow best-first to so many leaves.
+        Maximum number of leaves; the tree is grown best-first. None is no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     bootstrap : bool, default=True
@@ -619,8 +621,10 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Least share of the total weight on either side of a split.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+        For labels of sparse text with thousands of words a share of 0.05 ranked better than "sqrt" on four sets of
+        five (`benches/defaults`), for two to three times the time.
     max_leaf_nodes : int, default=None
-        Grow best-first to so many leaves.
+        Maximum number of leaves; the tree is grown best-first. None is no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     bootstrap : bool, default=False
@@ -762,7 +766,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
     max_leaf_nodes : int, default=None
-        Grow best-first to so many leaves.
+        Maximum number of leaves; the tree is grown best-first. None is no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of impurity by a split, weighted by the node's share of the total weight.
     bootstrap : bool, default=False

@@ -1,0 +1,68 @@
+"""What boosting adds to a linear start: by margins of the fit itself, and by those of rows left out (`init_cv`).
+
+    python benches/defaults/linear_starts.py --rounds 50
+
+Three quarters of the training part of each set of text with labels (at most 4000 rows) are fitted, a quarter is scored:
+label ranking average precision / precision at 1. The test parts are never looked at. Features are rows of length one,
+the linear model scikit-learn's logistic regression (liblinear, C = 10), one for each label. One thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
+
+import _data
+from _scores import ranking_precision
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import normalize
+
+SETS = ("medical", "bibtex", "yahoo_arts", "rcv1sub1", "reuters21578_r90")
+MOST_ROWS = 4000
+
+
+def main() -> None:
+    import spinney
+    from spinney.metrics import precision_at_k
+
+    warnings.simplefilter("ignore")  # labels that no row of a fold has
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="*", default=SETS)
+    parser.add_argument("--rounds", type=int, default=50)
+    args = parser.parse_args()
+    ways = {"init": {}, "init_cv=2": {"init_cv": 2}, "init_cv=5": {"init_cv": 5}}
+    print("| set | linear model alone | boosting alone |" + "".join(f" {way} |" for way in ways))
+    print("|---|" + "--:|" * (len(ways) + 2))
+    for name in args.sets:
+        data = _data.named(name)
+        X, y = normalize(data.X).tocsr().astype(np.float32), data.y.tocsr()
+        rows = np.random.default_rng(0).permutation(X.shape[0])[:MOST_ROWS]
+        fitted, scored = np.split(rows, [3 * len(rows) // 4])
+
+        def cell(
+            model: object, X: object = X, y: object = y, fitted: np.ndarray = fitted, scored: np.ndarray = scored
+        ) -> str:
+            begin = time.process_time()
+            model.fit(X[fitted], y[fitted])
+            seconds = time.process_time() - begin
+            scores = model.predict_proba(X[scored])
+            found = ranking_precision(scores, y[scored]), precision_at_k(y[scored], scores, 1)
+            return f"{found[0]:.3f} / {found[1]:.3f}, {seconds:.2g} s"
+
+        linear = OneVsRestClassifier(LogisticRegression(C=10, solver="liblinear"))
+        boosting = spinney.GradientBoostingClassifier(n_estimators=args.rounds, random_state=0, n_jobs=1)
+        cells = [cell(linear), cell(boosting)]
+        cells += [cell(boosting.set_params(init=linear, **params)) for params in ways.values()]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
