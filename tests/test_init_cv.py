@@ -70,8 +70,9 @@ def test_rows_start_from_models_that_have_not_seen_them(name, outputs, n_folds):
 @pytest.mark.parametrize(("name", "outputs"), CASES)
 def test_one_model_for_sparse_y_rows_of_weight_zero_and_files(name, outputs, tmp_path):
     X, y = case(name, outputs)
-    # Of labels one that takes weights.
-    start = spinney.DecisionTreeClassifier(max_depth=2, random_state=0) if outputs == "labels" else linear(name, outputs)
+    start = linear(name, outputs)
+    if outputs == "labels":  # a model that takes weights
+        start = spinney.DecisionTreeClassifier(max_depth=2, random_state=0)
     params = {"init": start, "init_cv": 3}
     model = make(name, **params).fit(X, y)
     if outputs == "labels":
