@@ -174,7 +174,7 @@ def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bun
     ----------
     model : a fitted estimator of spinney
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows between whose percentiles the values lie.
+        Rows between whose percentiles the values lie; missing ones (NaN) are passed over.
     features : int, str, or list of them
         The features whose values are given, one or several at once.
     **options
@@ -194,8 +194,8 @@ def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bun
     Raises
     ------
     ValueError
-        For features that X has not, another number of features than the model's, an option that the recursion has not,
-        and boosting with `estimator`, whose weak models are no trees.
+        For features that X has not or of which it has no value, another number of features than the model's, an option
+        that the recursion has not, and boosting with `estimator`, whose weak models are no trees.
     TypeError
         For any other model.
 
@@ -244,7 +244,29 @@ def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bun
         if custom := options.get("custom_values"):
             options["custom_values"] = {i: custom[j] for i, j in enumerate(columns.tolist()) if j in custom}
         X, features = X.tocsc()[:, columns].toarray(), list(range(len(columns)))
+    X = _without_gaps(X)
     return sklearn.inspection.partial_dependence(_Recursion(model, columns), X, features, method="recursion", **options)
+
+
+def _without_gaps(X: Any) -> Any:
+    """X with columns that have no missing values, and the percentiles of the values that they have.
+
+    Columns of nothing but missing values stay as they are.
+    """
+
+    def filled(values: NDArray[Any], n_rows: int) -> NDArray[Any]:
+        """So many values with the distribution of those that are there."""
+        places = ((np.arange(n_rows) + 0.5) * (len(values) / n_rows)).astype(np.intp)
+        return np.asarray(np.sort(values)[places])
+
+    if hasattr(X, "iloc"):
+        present = {name: X[name].dropna().to_numpy() for name in X.columns}
+        gaps = {name: values for name, values in present.items() if 0 < len(values) < len(X)}
+        return X.assign(**{name: filled(values, len(X)) for name, values in gaps.items()}) if gaps else X
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or not np.isnan(X).any():
+        return X
+    columns = [column[~np.isnan(column)] for column in X.T]
+    return np.column_stack([filled(c, len(X)) if len(c) else np.full(len(X), np.nan) for c in columns])
 
 
 class _Recursion(DecisionTreeRegressor):

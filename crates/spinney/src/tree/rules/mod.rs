@@ -228,6 +228,10 @@ impl<'a> Writer<'a> {
         for (c, interval) in self.conditions.intervals.iter().enumerate() {
             self.line.push_str(if c == 0 { "if " } else { " and " });
             let is_bounded = interval.high < ABOVE_ALL;
+            let or_missing = interval.or_missing && interval.low != ABOVE_ALL;
+            if or_missing {
+                self.line.push('(');
+            }
             if interval.low > f32::NEG_INFINITY && is_bounded {
                 push_number(&mut self.line, interval.low, self.style.decimals);
                 self.line.push_str(" < ");
@@ -247,8 +251,8 @@ impl<'a> Writer<'a> {
             let (sign, bound) = if is_bounded { (" <= ", interval.high) } else { (" > ", interval.low) };
             self.line.push_str(sign);
             push_number(&mut self.line, bound, self.style.decimals);
-            if interval.or_missing {
-                self.line.push_str(" or missing");
+            if or_missing {
+                self.line.push_str(" or missing)");
             }
         }
         self.line.push_str(if self.conditions.intervals.is_empty() { "always: " } else { ": " });

@@ -14,12 +14,12 @@ fn holds(rule: &str, row: ndarray::ArrayView1<'_, f32>) -> bool {
     let value = |name: &str| row[name.strip_prefix("feature_").unwrap().parse::<usize>().unwrap()];
     let number = |text: &str| text.parse::<f32>().unwrap();
     conditions.split(" and ").all(|condition| {
+        let condition = condition.strip_prefix('(').map_or(condition, |c| c.strip_suffix(" or missing)").unwrap());
         let words: Vec<&str> = condition.split(' ').collect();
         let name = words.iter().copied().find(|w| w.starts_with("feature_")).unwrap();
         assert!(!seen.contains(&name), "merged: {rule}");
         seen.push(name);
-        let words = words.strip_suffix(&["or", "missing"]).unwrap_or(&words);
-        match *words {
+        match words[..] {
             [low, "<", name, "<=", high] => number(low) < value(name) && value(name) <= number(high),
             [name, "<=", high] => value(name) <= number(high),
             [name, ">", low] => value(name) > number(low),
@@ -54,7 +54,7 @@ fn missing_values_are_named_where_they_were_seen() {
     let tree = crate::TreeConfig::new(crate::Criterion::Variance).fit((&x, &y), &control).unwrap();
     assert_eq!(
         tree.rules(&RuleStyle::default().decimals(1), &control).unwrap(),
-        "if feature_0 <= 2.5 or missing: 0.0 (3 samples)\n\
+        "if (feature_0 <= 2.5 or missing): 0.0 (3 samples)\n\
          if feature_0 > 2.5 and feature_1 is not missing: 5.0 (2 samples)\n\
          if feature_0 > 2.5 and feature_1 is missing: 9.0 (1 sample)\n"
     );
