@@ -162,7 +162,7 @@ class Oracle:
             missing = np.isnan(self.X[rows, feature])
             if missing.any() == (missing_left is None):
                 continue
-            order = rows[np.lexsort((self.X[rows, feature], -missing if missing_left else missing))]
+            order = rows[np.lexsort((self.X[rows, feature], ~missing if missing_left else missing))]
             x = self.X[order, feature]
             w, sums, squares = (np.cumsum(a[order], axis=0) for a in (self.w, self.sums, self.squares))
             between = x[1:] > x[:-1]
