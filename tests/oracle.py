@@ -309,10 +309,11 @@ def check_split(
     assert share_of_total(oracle, chosen) >= limits.min_impurity_decrease - 1e-12, where
     missing = np.isnan(x)
     if not missing.any():
-        heavier = oracle.total_weight(here[left]) >= oracle.total_weight(here[~left])
-        assert tree.missing_go_to_left[node] == heavier, (
-            f"{where}: missing values do not go to the child of more weight"
-        )
+        sides = oracle.total_weight(here[left]), oracle.total_weight(here[~left])
+        # Weights that are no multiples of 1/64 are rounded in the engine: sides that are nearly equal may change.
+        if sides[0] == sides[1] or abs(sides[0] - sides[1]) > Fraction(1e-12) * sum(sides):
+            expected_left = sides[0] >= sides[1]
+            assert tree.missing_go_to_left[node] == expected_left, f"{where}: missing values go to the lighter child"
     present = x[~missing]
     if threshold == np.finfo(np.float32).max:
         assert missing.any(), where
