@@ -124,8 +124,8 @@ CRITERIA = [
 def problems(draw: st.DrawFn, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     X = draw(matrices())
     y, w = draw(TARGETS[kind](len(X))), draw(weights(len(X)))
-    if kind == "counts" and w is not None:
-        w[0] = max(w[0], 1.0)  # that of a row that is positive
+    if kind in ("counts", "classes") and w is not None:
+        w[0] = max(w[0], 1.0)  # the row that is positive, or of a class that is no label
     return X, y, w
 
 
