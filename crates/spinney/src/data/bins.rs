@@ -12,7 +12,7 @@
 
 use std::borrow::Cow;
 
-use super::{DenseColumns, SparseView};
+use super::{DenseColumns, FeatureSubset, SparseView};
 use crate::control::Control;
 use crate::data::sort::Entry;
 use crate::data::sort::sort_by_value;
@@ -69,8 +69,8 @@ impl Bins {
 pub(crate) struct Codes<'a> {
     codes: Cow<'a, [u8]>,
     n_samples: usize,
-    /// Where the column of each feature is in `codes`; `None` where each is in its own place.
-    places: Option<Vec<u32>>,
+    /// `codes` has those of all features of X.
+    features: FeatureSubset,
     /// Bins of feature j are `start[j]..start[j + 1]` of those of all features; with that of missing values, if any.
     start: Vec<usize>,
     /// Whether some values of feature j are missing: its last bin is theirs.
@@ -83,21 +83,19 @@ impl Codes<'_> {
     }
 
     pub(crate) fn column(&self, feature: u32) -> &[u8] {
-        let place = self.places.as_ref().map_or(feature, |places| places[feature as usize]);
-        &self.codes[place as usize * self.n_samples..][..self.n_samples]
+        &self.codes[self.features.in_x(feature) as usize * self.n_samples..][..self.n_samples]
     }
 
     /// Some features alone, which are numbered anew; their codes are lent.
     pub(crate) fn narrowed(&self, features: &[u32]) -> Result<Codes<'_>> {
-        let place = |&feature: &u32| self.places.as_ref().map_or(feature, |places| places[feature as usize]);
         let mut start = try_with_capacity(WHAT, features.len() + 1)?;
         start.push(0);
         for &feature in features {
             start.push(start[start.len() - 1] + self.bins(feature).len());
         }
-        let places = Some(try_collected(WHAT, features.iter().map(place))?);
         let has_missing = try_collected(WHAT, features.iter().map(|&feature| self.has_missing[feature as usize]))?;
-        Ok(Codes { codes: Cow::Borrowed(&self.codes), n_samples: self.n_samples, places, start, has_missing })
+        let features = self.features.narrowed(features)?;
+        Ok(Codes { codes: Cow::Borrowed(&self.codes), n_samples: self.n_samples, features, start, has_missing })
     }
 
     /// The code of missing values of a feature, if any is.
@@ -158,7 +156,7 @@ pub(crate) fn bin_dense(
         n_before += usize::from(*has_missing);
         *start += n_before;
     }
-    let codes = Codes { codes: codes.into(), n_samples: n, places: None, start, has_missing };
+    let codes = Codes { codes: codes.into(), n_samples: n, features: FeatureSubset::default(), start, has_missing };
     Ok((bins, codes))
 }
 

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use ndarray::ArrayView2;
 
-use crate::error::{Result, try_collected, try_with_capacity};
+use super::FeatureSubset;
+use crate::error::{Result, try_with_capacity};
 
 /// Column-major float32 values; borrowed when the caller's array is Fortran-contiguous, else one copy.
 #[derive(Debug)]
@@ -12,8 +13,8 @@ pub(crate) struct DenseColumns<'a> {
     values: Cow<'a, [f32]>,
     n_samples: usize,
     n_features: usize,
-    /// Where the column of each feature is in `values`; `None` where each is in its own place.
-    places: Option<Vec<u32>>,
+    /// Those that the columns were made with have all features of X.
+    features: FeatureSubset,
 }
 
 /// Rows per tile of the transposing copy: a tile's rows stay in the cache while its columns are written.
@@ -40,7 +41,7 @@ impl<'a> DenseColumns<'a> {
                 Cow::Owned(values)
             }
         };
-        Ok(DenseColumns { values, n_samples, n_features, places: None })
+        Ok(DenseColumns { values, n_samples, n_features, features: FeatureSubset::default() })
     }
 
     pub(crate) fn n_samples(&self) -> usize {
@@ -57,13 +58,13 @@ impl<'a> DenseColumns<'a> {
             values: Cow::Borrowed(&self.values),
             n_samples: self.n_samples,
             n_features: features.len(),
-            places: Some(try_collected("the features of a tree", features.iter().map(|&feature| self.place(feature)))?),
+            features: self.features.narrowed(features)?,
         })
     }
 
     /// The number of a feature among those that the columns were made with.
     pub(crate) fn place(&self, feature: u32) -> u32 {
-        self.places.as_ref().map_or(feature, |places| places[feature as usize])
+        self.features.in_x(feature)
     }
 
     pub(crate) fn column(&self, feature: u32) -> &[f32] {

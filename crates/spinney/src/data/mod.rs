@@ -12,6 +12,7 @@ mod schema;
 pub(crate) mod slots;
 pub(crate) mod sort;
 pub(crate) mod sparse;
+mod subset;
 pub(crate) mod targets;
 pub(crate) mod train_y;
 pub(crate) mod weights;
@@ -23,6 +24,7 @@ pub use row_weights::{ClassWeight, RowWeights};
 pub use schema::{FeatureKind, Schema};
 pub(crate) use sparse::SparseColumns;
 pub use sparse::SparseView;
+pub(crate) use subset::FeatureSubset;
 pub use targets::{LabelView, Outputs, Targets};
 pub(crate) use weights::Weights;
 

@@ -27,6 +27,9 @@ pub enum Test {
     AtMost(f32),
 }
 
+/// No value is above this threshold: a node with it parts missing values from all others.
+pub(crate) const ABOVE_ALL: f32 = f32::MAX;
+
 /// The side to which every value goes.
 ///
 /// ```

@@ -34,7 +34,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
             self.move_negative(column.feature, negative, zero, &[], None);
             return;
         }
-        // Right, missing values are the largest; left, they are the least, and what goes left with them is not nothing.
+        // On the right, missing values count as the largest. On the left they count as the least, where the cut between
+        // them and all others is left out: it has been offered.
         let (present, missing) = positive.split_at(positive.partition_point(|e| !e.is_missing()));
         self.move_positive(column.feature, positive, below_positive, Some(Side::Right));
         self.move_negative(column.feature, negative, zero, &[], Some(Side::Right));

@@ -1,6 +1,6 @@
 //! Where a split parts the values of its feature, and to which side it sends missing ones.
 
-use crate::partition::decision::{Decision, Side};
+use crate::partition::decision::{ABOVE_ALL, Decision, Side};
 
 /// Two neighbouring values of a feature in a node, or the codes of two neighbouring bins; `low < high`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,7 +93,7 @@ impl Cut {
         match self.place {
             Place::Gap(gap) => gap.low,
             Place::Drawn(threshold) => threshold,
-            Place::AboveAll => f32::MAX,
+            Place::AboveAll => ABOVE_ALL,
         }
     }
 }

@@ -10,23 +10,22 @@ impl<C: NodeCriterion> Scan<'_, C> {
     /// missing values on a side that is drawn too; of one value and missing ones, the cut between them. Only samples on the
     /// side away from zero are moved. Nothing is sorted: O(entries).
     pub(super) fn random_cut(&mut self, column: Column<'_>) {
-        let cells = || column.entries.iter().map(|e| (e.value(), e.row()));
-        let first = if column.n_zeros > 0 { Entry::new(0.0, 0) } else { column.entries[0] };
-        let (low, high) = column.entries.iter().fold((first, first), |(low, high), &e| (low.min(e), high.max(e)));
-        if !high.is_missing() {
-            let threshold = self.draw_threshold(column.feature, low.value(), high.value());
-            return self.offer_random(column.feature, Cut::drawn(threshold, None), cells());
+        let zero = (column.n_zeros > 0).then(|| Entry::new(0.0, 0));
+        let first = zero.unwrap_or(column.entries[0]);
+        let (low, mut high) = column.entries.iter().fold((first, first), |(low, high), &e| (low.min(e), high.max(e)));
+        let mut missing = None;
+        if high.is_missing() {
+            // The least is a value, as the column varies; so there is a largest one.
+            let present = column.entries.iter().filter(|e| !e.is_missing());
+            high = present.fold(zero.unwrap_or(low), |high, &e| high.max(e));
+            missing = Some(self.missing_side(column.feature));
         }
-        // The least is a value, as the column varies; so there is a largest one.
-        let first = if column.n_zeros > 0 { first } else { low };
-        let high = column.entries.iter().filter(|e| !e.is_missing()).fold(first, |high, &e| high.max(e));
         let cut = if low.key() == high.key() {
             Cut::MISSING
         } else {
-            let threshold = self.draw_threshold(column.feature, low.value(), high.value());
-            Cut::drawn(threshold, Some(self.missing_side(column.feature)))
+            Cut::drawn(self.draw_threshold(column.feature, low.value(), high.value()), missing)
         };
-        self.offer_random(column.feature, cut, cells());
+        self.offer_random(column.feature, cut, column.entries.iter().map(|e| (e.value(), e.row())));
     }
 
     /// The same for a dense column without missing values.

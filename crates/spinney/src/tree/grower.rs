@@ -7,7 +7,7 @@ use crate::criterion::Criterion;
 use crate::data::bins::{MOST_BINS, bin_dense, bin_sparse};
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
-use crate::data::{Bins, DenseColumns, Matrix, SparseColumns, SparseView};
+use crate::data::{Bins, DenseColumns, FeatureSubset, Matrix, SparseColumns, SparseView};
 use crate::error::{Error, Result, try_filled, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::partition::decision::{Decision, Side};
@@ -79,8 +79,8 @@ pub(crate) struct Grower<'a> {
     bins: Option<Arc<Bins>>,
     /// Features of X.
     n_features: usize,
-    /// Those of a tree that `x` holds, rising; `None` where it holds all.
-    features: Option<Vec<u32>>,
+    /// Those of a tree that `x` holds, rising.
+    features: FeatureSubset,
 }
 
 /// Columns are carried down, sorted, when a node draws at least this share of the features; below it, sorting the drawn
@@ -112,7 +112,7 @@ impl<'a> Grower<'a> {
             Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.try_transposed(control)?, by_column: x.view() }),
             Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.try_transposed(control)?, by_row: x.view() }),
         };
-        Ok(Grower { x, bins: None, n_features, features: None })
+        Ok(Grower { x, bins: None, n_features, features: FeatureSubset::default() })
     }
 
     /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), with the values of
@@ -145,7 +145,7 @@ impl<'a> Grower<'a> {
             Matrix::Dense(x) => {
                 let (bins, codes) = bin_dense(&DenseColumns::new(x.view())?, max_bins, units, control)?;
                 let x = TrainX::Binned(codes, Spare::default());
-                return Ok(Grower { x, bins: Some(Arc::new(bins)), n_features, features: None });
+                return Ok(Grower { x, bins: Some(Arc::new(bins)), n_features, features: FeatureSubset::default() });
             }
             Matrix::Csc(x) => x,
             Matrix::Csr(x) => {
@@ -164,7 +164,7 @@ impl<'a> Grower<'a> {
         } else {
             TrainX::Sparse(SparseColumns::of(codes, control)?)
         };
-        Ok(Grower { x, bins: Some(Arc::new(bins)), n_features, features: None })
+        Ok(Grower { x, bins: Some(Arc::new(bins)), n_features, features: FeatureSubset::default() })
     }
 
     pub(crate) fn n_features(&self) -> usize {
@@ -188,17 +188,13 @@ impl<'a> Grower<'a> {
         features.extend((0..n_of_tree as u32).filter_map(|position| lottery.feature(position)));
         features.sort_unstable();
         let x = self.x.narrowed(&features, config.min_samples_leaf, control)?;
-        Ok(Some(Grower { x, bins: self.bins.clone(), n_features: self.n_features, features: Some(features) }))
+        let features = self.features.narrowed(&features)?;
+        Ok(Some(Grower { x, bins: self.bins.clone(), n_features: self.n_features, features }))
     }
 
     /// Number of features that `x` holds.
     fn n_held(&self) -> usize {
-        self.features.as_ref().map_or(self.n_features, Vec::len)
-    }
-
-    /// What X calls a feature of `x`.
-    fn name(&self, feature: u32) -> u32 {
-        self.features.as_ref().map_or(feature, |features| features[feature as usize])
+        self.features.numbers().map_or(self.n_features, <[u32]>::len)
     }
 
     /// Grows the structure of one tree: a function of (data, parameters, key).
@@ -224,9 +220,9 @@ impl<'a> Grower<'a> {
         };
         let decide = |split: &Split, unseen| self.decide(split, unseen);
         let mut structure = grow(&mut *search.into_search()?, &decide, key, config.max_leaf_nodes, control)?;
-        if self.features.is_some() {
+        if self.features.numbers().is_some() {
             let splits = structure.nodes.iter_mut().filter(|node| !node.is_leaf());
-            splits.for_each(|node| node.set_feature(self.name(node.feature())));
+            splits.for_each(|node| node.set_feature(self.features.in_x(node.feature())));
         }
         Ok(structure)
     }
@@ -237,7 +233,7 @@ impl<'a> Grower<'a> {
         let values = |gap: Gap| match &self.bins {
             None => gap,
             Some(bins) => {
-                let (low, high) = bins.values_between(self.name(split.feature), gap.low, gap.high);
+                let (low, high) = bins.values_between(self.features.in_x(split.feature), gap.low, gap.high);
                 Gap { low, high }
             }
         };
@@ -396,7 +392,7 @@ mod tests {
                     assert_eq!(n_of_tree, p);
                     continue;
                 };
-                let features = drawn.features.as_ref().unwrap();
+                let features = drawn.features.numbers().unwrap();
                 assert!(features.len() == n_of_tree && features.is_sorted_by(|a, b| a < b));
                 let columns: Vec<usize> = features.iter().map(|&feature| feature as usize).collect();
                 let alone = c_order.select(Axis(1), &columns);

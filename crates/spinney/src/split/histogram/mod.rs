@@ -161,14 +161,8 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
 
     fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
         let column = self.x.column(feature);
-        match self.x.missing(feature) {
-            None => {
-                self.samples.split(span.samples.clone(), |row| !decision.goes_left(f32::from(column[row as usize])))
-            }
-            missing => self
-                .samples
-                .split(span.samples.clone(), |row| !decision.goes_left(value_of(column[row as usize], missing))),
-        }
+        let missing = self.x.missing(feature);
+        self.samples.split(span.samples.clone(), |row| !decision.goes_left(value_of(column[row as usize], missing)))
     }
 
     /// Nothing is filled yet: the search fills the features that it draws.

@@ -293,7 +293,7 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         self.move_cells(&side, (n_negative..n).rev(), below_positive, None);
         self.move_cells(&side, 0..n_negative, zero, None);
         if has_missing {
-            // Left, missing values are the least, and what goes left with them is not nothing.
+            // On the left, missing values count as the least; the cut between them and all others has been offered.
             side.missing = Some(Side::Left);
             self.move_cells(&side, (n_negative..n - 1).rev(), below_positive, None);
             self.move_cells(&side, 0..n_negative, zero, Some(n - 1));

@@ -16,7 +16,7 @@ use super::{Node, Tree};
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_with_capacity};
-use crate::partition::decision::{Side, Test};
+use crate::partition::decision::{ABOVE_ALL, Side, Test};
 use crate::setters::setters;
 
 const WHAT: &str = "the rules of a tree";
@@ -116,9 +116,6 @@ struct Interval {
     /// Whether missing values that were seen went here too.
     or_missing: bool,
 }
-
-/// No value is above this threshold: a node with it parts missing values from all others.
-const ABOVE_ALL: f32 = f32::MAX;
 
 /// The conditions of the path to a node, one for each feature, in order of first appearance.
 #[derive(Debug)]
