@@ -153,8 +153,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
             matrix of them.
         sample_weight : array-like of shape (n_samples,), default=None
-            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X may
-            have no infinity all the same). A row of weight 2 is two rows, with three exceptions: `subsample` draws
+            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must
+            not contain infinity there either). A row of weight 2 is two rows, with three exceptions: `subsample` draws
             rows, whatever they weigh; so does `n_iter_no_change`, for the rows that it holds out; and sums of weights
             that are no multiples of 1/64, as those of `class_weight="balanced"`, are rounded, so that the last digits
             of scores may depend on the order of rows and on whether a row stands there twice; `min_weight_leaf` counts
@@ -262,7 +262,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             self._init = init
         weights = _spinney.weights_by_row(target.engine, self._row_weights(target, weights))
         start: Float | None
-        if init is not None and self.init_cv is not None:
+        if margins[0] is None and init is not None and self.init_cv is not None:
             start = _held_out.margins_by_folds(self, X, y_given, target, weights)
         else:
             start = self._start_margins(X, margins[0], "base_margin", target)
