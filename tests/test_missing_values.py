@@ -247,7 +247,7 @@ def test_infinity_is_still_refused(name):
         make(name).fit(X, y)
 
 
-@pytest.mark.parametrize("container", ["array", "frame", "sparse"])
+@pytest.mark.parametrize("container", ["array", "frame", "frame of numbers", "sparse"])
 def test_partial_dependence_passes_over_missing_values(container):
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
@@ -257,7 +257,8 @@ def test_partial_dependence_passes_over_missing_values(container):
     X[:, 2] = np.nan
     y = np.nan_to_num(X[:, 0]) + X[:, 1]
     model = spinney.RandomForestRegressor(5, random_state=0).fit(X, y)
-    form = {"array": X, "frame": pd.DataFrame(X, columns=list("abc")), "sparse": sparse.csr_array(X)}[container]
+    frames = {"frame": pd.DataFrame(X, columns=list("abc")), "frame of numbers": pd.DataFrame(X)}
+    form = ({"array": X, "sparse": sparse.csr_array(X)} | frames)[container]
     if container == "frame":
         model = spinney.RandomForestRegressor(5, random_state=0).fit(form, y)
     found = spinney.inspection.partial_dependence(model, form, [0], grid_resolution=20)

@@ -112,18 +112,23 @@ def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: 
 
 def folds(rows: NDArray[np.intp], target: Target, n_folds: int, seed: int) -> NDArray[np.intp]:
     """The fold of each row, in the shares of classes or of the rarest labels; -1 for the only row of a class."""
-    rng = np.random.default_rng(derived_seed(seed, (0,)))
-    drawn = rng.permutation(len(rows))
-    kind = np.zeros(len(rows), dtype=np.intp)
-    if target.kind == "classes" and target.n_outputs == 1:
-        kind = target.engine[0][rows, 0].astype(np.intp)
-    elif target.kind == "labels":
+    drawn = np.random.default_rng(derived_seed(seed, (0,))).permutation(len(rows))
+    classes = single_classes(target, rows)
+    kind = np.zeros(len(rows), dtype=np.intp) if classes is None else classes
+    if target.kind == "labels":
         kind = rarest_labels(target, rows)
     fold = np.empty(len(rows), dtype=np.intp)
     fold[drawn[np.argsort(kind[drawn], kind="stable")]] = np.arange(len(rows)) % n_folds
-    if target.kind == "classes" and target.n_outputs == 1:
-        fold[np.bincount(kind)[kind] == 1] = -1
+    if classes is not None:
+        fold[np.bincount(classes)[classes] == 1] = -1
     return fold
+
+
+def single_classes(target: Target, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
+    """The class of each row, by number, where y is one output of classes."""
+    if target.kind != "classes" or target.n_outputs != 1:
+        return None
+    return np.asarray(target.engine[0][rows, 0], dtype=np.intp)
 
 
 def rarest_labels(target: Target, rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -141,8 +146,7 @@ def held_out(rows: NDArray[np.intp], target: Target, share: float, seed: int) ->
     """The rows that are held out, rising: of classes in the shares of all, of labels by their rarest."""
     seed = derived_seed(seed, ())
     if target.kind != "labels":
-        classes = target.engine[0][rows, 0] if target.kind == "classes" and target.n_outputs == 1 else None
-        split = {"test_size": share, "stratify": classes}
+        split = {"test_size": share, "stratify": single_classes(target, rows)}
         _, held = train_test_split(rows, random_state=seed, **split)
         return np.sort(held)
     # Rows in the order of their rarest label, those of one in a drawn order; every k-th of them is held out.

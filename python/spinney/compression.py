@@ -119,9 +119,9 @@ class BaseCompressed(BaseEnsemble):
             matrix of them. With a frozen estimator, of the outputs and classes that it was grown on; rows need not be
             the same.
         sample_weight : array-like of shape (n_samples,), default=None
-            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X may
-            have no infinity all the same). A row of weight 2 is two rows but for the rounding of sums; folds of `cv`
-            are of rows, whatever they weigh. Weights below 2**-40 of the largest count as that.
+            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must not contain
+            infinity there either). A row of weight 2 is two rows but for the rounding of sums; folds of `cv` are of
+            rows, whatever they weigh. Weights below 2**-40 of the largest count as that.
 
         Returns
         -------

@@ -253,20 +253,24 @@ def _without_gaps(X: Any) -> Any:
 
     Columns of nothing but missing values stay as they are.
     """
-
-    def filled(values: NDArray[Any], n_rows: int) -> NDArray[Any]:
-        """So many values with the distribution of those that are there."""
-        places = ((np.arange(n_rows) + 0.5) * (len(values) / n_rows)).astype(np.intp)
-        return np.asarray(np.sort(values)[places])
-
-    if hasattr(X, "iloc"):
-        present = {name: X[name].dropna().to_numpy() for name in X.columns}
-        gaps = {name: values for name, values in present.items() if 0 < len(values) < len(X)}
-        return X.assign(**{name: filled(values, len(X)) for name, values in gaps.items()}) if gaps else X
-    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or not np.isnan(X).any():
+    is_frame = hasattr(X, "iloc")
+    if not is_frame and (not isinstance(X, np.ndarray) or X.dtype.kind != "f"):
         return X
-    columns = [column[~np.isnan(column)] for column in X.T]
-    return np.column_stack([filled(c, len(X)) if len(c) else np.full(len(X), np.nan) for c in columns])
+    gaps = np.asarray(X.isna()) if is_frame else np.isnan(X)
+    partly = np.flatnonzero(gaps.any(axis=0) & ~gaps.all(axis=0))
+    if not len(partly):
+        return X
+    X = X.copy()
+    for j in partly.tolist():
+        column = X[X.columns[j]].to_numpy() if is_frame else X[:, j]
+        present = np.sort(column[~gaps[:, j]])
+        # Each value as often as there are rows for it.
+        filled = present[((np.arange(len(X)) + 0.5) * (len(present) / len(X))).astype(np.intp)]
+        if is_frame:
+            X[X.columns[j]] = filled
+        else:
+            X[:, j] = filled
+    return X
 
 
 class _Recursion(DecisionTreeRegressor):

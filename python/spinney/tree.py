@@ -62,8 +62,8 @@ class BaseTree(BaseModel):
             Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
             matrix of them, which is never made dense.
         sample_weight : array-like of shape (n_samples,), default=None
-            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X may
-            have no infinity all the same); a row of weight 2 is two rows.
+            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must
+            not contain infinity there either); a row of weight 2 is two rows.
             Weights that are no multiples of 1/64, or whose total passes 2**31, are rounded to multiples of at most
             n_samples * max(sample_weight) / 2**50, and to one such multiple at least: the ratio of rows lighter than
             that is lost.
