@@ -14,16 +14,13 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
-import _data
 from _scores import ranking_precision
+from study import parts
 
 SETS = ("medical", "bibtex", "yahoo_arts", "rcv1sub1", "reuters21578_r90")
 DRAWS: tuple[str | float, ...] = ("sqrt", 0.02, 0.05, 0.1, 0.2)
-MOST_ROWS = 4000
 
 
 def main() -> None:
@@ -37,18 +34,15 @@ def main() -> None:
     print("| set | forest |" + "".join(f" {draw} |" for draw in DRAWS))
     print("|---|---|" + "--:|" * len(DRAWS))
     for name in args.sets:
-        data = _data.named(name)
-        X, y = data.X.tocsr(), data.y.tocsr()
-        rows = np.random.default_rng(0).permutation(X.shape[0])[:MOST_ROWS]
-        fitted, scored = np.split(rows, [3 * len(rows) // 4])
+        X, y, X_scored, y_scored = parts(name)
         for kind, forest in kinds.items():
             cells = []
             for draw in DRAWS:
                 model = forest(args.trees, max_features=draw, random_state=0, n_jobs=1)
                 begin = time.process_time()
-                model.fit(X[fitted], y[fitted])
+                model.fit(X, y)
                 seconds = time.process_time() - begin
-                score = ranking_precision(model.predict_proba(X[scored]), y[scored])
+                score = ranking_precision(model.predict_proba(X_scored), y_scored)
                 cells.append(f"{score:.3f}, {seconds:.2g} s")
             print(f"| {name} | {kind} | " + " | ".join(cells) + " |", flush=True)
 

@@ -19,14 +19,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
-import _data
 from _scores import ranking_precision
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import normalize
+from study import parts
 
 SETS = ("medical", "bibtex", "yahoo_arts", "rcv1sub1", "reuters21578_r90")
-MOST_ROWS = 4000
 
 
 def main() -> None:
@@ -42,25 +42,19 @@ def main() -> None:
     print("| set | linear model alone | boosting alone |" + "".join(f" {way} |" for way in ways))
     print("|---|" + "--:|" * (len(ways) + 2))
     for name in args.sets:
-        data = _data.named(name)
-        X, y = normalize(data.X).tocsr().astype(np.float32), data.y.tocsr()
-        rows = np.random.default_rng(0).permutation(X.shape[0])[:MOST_ROWS]
-        fitted, scored = np.split(rows, [3 * len(rows) // 4])
-
-        def cell(
-            model: object, X: object = X, y: object = y, fitted: np.ndarray = fitted, scored: np.ndarray = scored
-        ) -> str:
-            begin = time.process_time()
-            model.fit(X[fitted], y[fitted])
-            seconds = time.process_time() - begin
-            scores = model.predict_proba(X[scored])
-            found = ranking_precision(scores, y[scored]), precision_at_k(y[scored], scores, 1)
-            return f"{found[0]:.3f} / {found[1]:.3f}, {seconds:.2g} s"
-
+        X, y, X_scored, y_scored = parts(name)
+        X, X_scored = (normalize(rows).astype(np.float32) for rows in (X, X_scored))
         linear = OneVsRestClassifier(LogisticRegression(C=10, solver="liblinear"))
         boosting = spinney.GradientBoostingClassifier(n_estimators=args.rounds, random_state=0, n_jobs=1)
-        cells = [cell(linear), cell(boosting)]
-        cells += [cell(boosting.set_params(init=linear, **params)) for params in ways.values()]
+        models = [linear, boosting, *(clone(boosting).set_params(init=linear, **params) for params in ways.values())]
+        cells = []
+        for model in models:
+            begin = time.process_time()
+            model.fit(X, y)
+            seconds = time.process_time() - begin
+            scores = model.predict_proba(X_scored)
+            found = ranking_precision(scores, y_scored), precision_at_k(y_scored, scores, 1)
+            cells.append(f"{found[0]:.3f} / {found[1]:.3f}, {seconds:.2g} s")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
