@@ -91,6 +91,7 @@ pub(crate) fn fit_boosting<'py>(
     wants_scores: bool,
     wants_models: bool,
 ) -> PyResult<PyBoosted> {
+    let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
     let held_weights = contiguous_weights(validation.as_ref().and_then(|(_, _, w, _)| w.as_ref()))?;
@@ -105,7 +106,7 @@ pub(crate) fn fit_boosting<'py>(
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
     let grown = grown.as_ref().map(|model| &*model.get().0);
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins);
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).schema(schema);
     let grown = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);
         match observer {
@@ -178,11 +179,12 @@ pub(crate) fn refit_leaves<'py>(
     n_threads: usize,
     base_margin: Option<PyReadonlyArray2<'py, f64>>,
 ) -> PyResult<PyBoosted> {
+    let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress: None };
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins);
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).schema(schema);
     let model = &model.get().0;
     let refitted = entry.run(py, |control| {
         loss.stops(control);

@@ -115,6 +115,7 @@ pub(crate) fn cross_validate_compression<'py>(
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
+    let schema = grow.schema();
     let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
     let (weights, grow, config) = (weights.view()?, grow.into_config()?, config.into_config()?);
     let rows =
@@ -123,8 +124,8 @@ pub(crate) fn cross_validate_compression<'py>(
     let folds: Vec<Fold> = folds.iter().map(fold).collect::<PyResult<_>>()?;
     let cost = cost_of_path(&x, &y, grow.n_trees).saturating_mul(folds.len());
     let entry = Entry { n_threads, cost, progress };
-    let found = entry
-        .run(py, |control| config.cross_validate(&grow, Dataset::new(&x, &y).weights(weights), &folds, control))?;
+    let data = Dataset::new(&x, &y).weights(weights).schema(schema);
+    let found = entry.run(py, |control| config.cross_validate(&grow, data, &folds, control))?;
     let losses = (output::array(py, found.test_loss), output::array(py, found.n_test_nodes));
     (output::vector(py, found.l1_norms), losses.0, losses.1, output::vector(py, found.full_forest_loss))
         .into_pyobject(py)

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use spinney::{
-    BoostConfig, Criterion, ForestConfig, LeafEstimation, LineSearch, LossKind, MaxFeatures, OutputProjection,
-    OutputStrategy, Sampling, Splitter, StepDtype, TreeConfig,
+    BoostConfig, Criterion, FeatureKind, ForestConfig, LeafEstimation, LineSearch, LossKind, MaxFeatures,
+    OutputProjection, OutputStrategy, Sampling, Schema, Splitter, StepDtype, TreeConfig,
 };
 
 use crate::error::raise;
@@ -32,9 +32,22 @@ pub(crate) struct PyTreeConfig {
     seed: u64,
     output_projection: Option<PyOutputProjection>,
     ccp_alpha: f64,
+    /// Number of categories of each feature, 0 for those that are none.
+    categories: Option<Vec<u32>>,
 }
 
 impl PyTreeConfig {
+    /// The kinds of the features.
+    pub(crate) fn schema(&self) -> Schema<'static> {
+        let kind = |&n_categories: &u32| match n_categories {
+            0 => FeatureKind::Ordered,
+            n_categories => FeatureKind::Category { n_categories },
+        };
+        self.categories
+            .as_ref()
+            .map_or_else(Schema::default, |of_all| Schema::new(of_all.iter().map(kind).collect::<Vec<_>>()))
+    }
+
     pub(crate) fn into_config(self) -> PyResult<TreeConfig> {
         let criterion = match self.criterion.as_str() {
             "gini" => Criterion::Gini,
@@ -94,6 +107,10 @@ pub(crate) fn sampling(bootstrap: bool, max_samples: Option<PyMaxSamples>) -> Sa
 }
 
 impl PyForestConfig {
+    pub(crate) fn schema(&self) -> Schema<'static> {
+        self.tree.schema()
+    }
+
     pub(crate) fn trees(&self) -> Range<usize> {
         self.trees.0..self.trees.1
     }
@@ -138,6 +155,10 @@ pub(crate) struct PyBoostConfig {
 }
 
 impl PyBoostConfig {
+    pub(crate) fn schema(&self) -> Schema<'static> {
+        self.tree.schema()
+    }
+
     /// With the loss, if Python computes it.
     pub(crate) fn into_config(self) -> PyResult<(BoostConfig, OwnLoss)> {
         let tree = self.tree.into_config()?;

@@ -47,12 +47,13 @@ pub(crate) fn fit_tree(
     weights: PyRowWeights<'_>,
     config: PyTreeConfig,
 ) -> PyResult<PyForest> {
+    let schema = config.schema();
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
     let weights = weights.view()?;
     let cost = cost_of_tree(&x, &y, &config);
     let entry = Entry { n_threads: 1, cost, progress: None };
     entry
-        .run(py, |control| config.fit(Dataset::new(&x, &y).weights(weights), control).map(Forest::from))
+        .run(py, |control| config.fit(Dataset::new(&x, &y).weights(weights).schema(schema), control).map(Forest::from))
         .map(PyForest::from)
 }
 
@@ -68,12 +69,13 @@ pub(crate) fn fit_forest<'py>(
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<PyForest> {
-    let trees = config.trees();
+    let (trees, schema) = (config.trees(), config.schema());
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
     let weights = weights.view()?;
     let cost = cost_of_tree(&x, &y, &config.tree).saturating_mul(trees.len());
     let entry = Entry { n_threads, cost, progress };
-    entry.run(py, |control| config.fit_trees(trees, Dataset::new(&x, &y).weights(weights), control)).map(PyForest::from)
+    let data = Dataset::new(&x, &y).weights(weights).schema(schema);
+    entry.run(py, |control| config.fit_trees(trees, data, control)).map(PyForest::from)
 }
 
 /// Rough steps of growing one tree.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray3};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use spinney::{RuleStyle, Tree};
@@ -67,6 +68,15 @@ impl PyTree {
         output::copied(py, WHAT, self.0.weighted_n_node_samples())
     }
 
+    /// The categories that a split sends left, rising; none where it tests a threshold, and in leaves.
+    fn categories_left<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyArray1<u16>>> {
+        if node >= self.0.n_nodes() {
+            let message = format!("node is {node}, accepted: 0 to {}", self.0.n_nodes() - 1);
+            return Err(PyIndexError::new_err(message));
+        }
+        output::copied(py, WHAT, self.0.categories_left(node))
+    }
+
     /// (n_nodes, n_outputs, max_n_classes): means of numbers, frequencies of classes.
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         Ok(output::array(py, Entry::to_the_end().run(py, |_| self.0.value())?))
@@ -79,7 +89,8 @@ impl PyTree {
     }
 
     /// The leaves as text, one rule a line.
-    #[pyo3(signature = (feature_names, column_names, decimals, max_depth, top_k))]
+    #[pyo3(signature = (feature_names, column_names, decimals, max_depth, top_k, category_names=None))]
+    #[allow(clippy::too_many_arguments)] // the signature of a Python function
     fn rules<'py>(
         &self,
         py: Python<'py>,
@@ -88,11 +99,13 @@ impl PyTree {
         decimals: Option<usize>,
         max_depth: Option<usize>,
         top_k: usize,
+        category_names: Option<Vec<Vec<String>>>,
     ) -> PyResult<Bound<'py, PyString>> {
         let (feature_names, column_names) = (feature_names.as_deref(), column_names.as_deref());
         let style = RuleStyle::default()
             .feature_names(feature_names)
             .column_names(column_names)
+            .category_names(category_names.as_deref())
             .decimals(decimals)
             .max_depth(max_depth)
             .top_k(top_k);

@@ -214,7 +214,7 @@ pub fn milliseconds_of_trees(
     let y = TrainY::new(y)?;
     let rows: Vec<u32> = (0..x.n_samples() as u32).collect();
     let start = Instant::now();
-    let grower = Grower::binned(config, x, x.n_features(), max_bins, |_| 1, control)?;
+    let grower = Grower::binned(config, x, x.n_features(), max_bins, None, |_| 1, control)?;
     let prepared = start.elapsed().as_secs_f64() * 1e3;
     let mut times = Vec::with_capacity(repeats);
     for repeat in 0..repeats as u64 {

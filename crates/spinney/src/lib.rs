@@ -53,7 +53,8 @@
 //! | link | what a row of scores means: numbers, probabilities |
 //! | step | what multiplies a weak model in a stage of boosting, one for each score |
 //! | cut | a place between two neighbouring values of a feature in a node; a split is a cut of a feature |
-//! | decision | the test of a node: which values go left, and to which side missing ones (NaN) go |
+//! | decision | the test of a node: which values or categories go left, and to which side missing ones (NaN) go |
+//! | category | a value without an order, as its code from 0; a test of categories *lists* those that go left |
 //! | bin, code | a range of values of a feature; the number of a bin |
 //! | slot | a column of predictions of classes or labels that a sample occupies with weight |
 //! | unit | the power of two of which all weights of a fit are whole multiples |
@@ -77,7 +78,8 @@
 //!    the search below reads those.
 //! 3. The growth loop takes a node from the frontier, moves its samples, enters and searches both children. A search is one
 //!    partitioner and one criterion compiled together: the partitioner shows entries, the criterion moves samples. It
-//!    returns the gap between two neighbouring values, or codes of bins; growth makes the node's [`Decision`] of it.
+//!    returns the gap between two neighbouring values, or codes of bins, or a set of categories; growth makes the node's
+//!    [`Decision`] of it.
 //! 4. When the structure stands, leaves are filled from y itself in one pass over the samples, sparse when that is
 //!    smaller.
 //!
@@ -151,7 +153,7 @@ pub use model::{Additive, DecisionPath, Direction, StagedScores, StepDtype, Term
 #[cfg(feature = "model-files")]
 pub use model_file::{Model, ModelFile};
 pub use ndarray;
-pub use partition::decision::{Decision, Side, Test};
+pub use partition::decision::{Category, Decision, Side, Test};
 pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
 pub use split::Splitter;
 pub use tree::{LeafTable, MaxFeatures, Node, Precision, PruningPath, RuleStyle, Tree, TreeConfig};

@@ -21,6 +21,8 @@ use crate::rounds::Observer;
 pub(super) struct Training<'a> {
     pub(super) x: &'a Matrix<'a>,
     pub(super) y: &'a Targets<'a>,
+    /// Features that are categories; `None` where none is.
+    pub(super) categories: Option<Vec<bool>>,
     pub(super) sample_weight: Option<&'a [f64]>,
     /// Scores to start from, a column for each score.
     pub(super) margins: Option<ArrayView2<'a, f64>>,
@@ -177,7 +179,8 @@ impl BoostConfig {
             sample_weight: held_weight.as_deref(),
             margins: of_held,
         });
-        let training = Training { x: &x, y: &y, sample_weight: sample_weight.as_deref(), margins };
+        let categories = data.categories()?;
+        let training = Training { x: &x, y: &y, categories, sample_weight: sample_weight.as_deref(), margins };
         fit(&Fitting::new(self, problem, training, validation.as_ref(), control)?)
     }
 }

@@ -104,7 +104,7 @@ impl<'f> Fitting<'f> {
         validation: Option<&'f Validation<'f>>,
         control: &'f Control,
     ) -> Result<Self> {
-        let Training { x, y, sample_weight, margins } = training;
+        let Training { x, y, categories, sample_weight, margins } = training;
         let n = x.n_samples();
         let n_rows = sample_weight.map_or(n, |w| w.iter().filter(|&&w| w > 0.0).count());
         let sampling = config.sampling(n_rows);
@@ -122,7 +122,15 @@ impl<'f> Fitting<'f> {
             margins,
             validation,
             control,
-            grower: Grower::binned(&tree, x, n_of_tree, config.max_bins, |row| weights.units(row), control)?,
+            grower: Grower::binned(
+                &tree,
+                x,
+                n_of_tree,
+                config.max_bins,
+                categories,
+                |row| weights.units(row),
+                control,
+            )?,
             n_of_tree,
             tree,
             rows: urn.rows_rising()?,

@@ -116,6 +116,7 @@ fn rebuild_tree(
         n_features: tree.n_features,
         outputs: outputs.clone().into(),
         criterion: Criterion::OF_GRADIENTS,
+        sets: tree.sets.kept_by(&mut nodes)?,
         nodes,
         impurity,
         n_node_samples: samples,

@@ -50,30 +50,39 @@ impl CriterionKind for GiniIndex {
 pub(crate) trait Occupancy<U: Units>: std::fmt::Debug {
     fn weight(&self, row: u32) -> U;
     fn for_each_slot(&self, row: u32, visit: impl FnMut(u32));
+    /// See [`NodeCriterion::ordering_sum`].
+    fn ordering_slot(&self) -> Option<u32>;
     /// At least |e − r|² of every sample, e its slots and r their shares in the node: |r|² and the least of r are given.
     fn reach(&self, square_share: f64, least_share: f64) -> f64;
 }
 
 /// One class output: weight and slot of a sample side by side, one load.
 #[derive(Debug)]
-pub(crate) struct OneSlot<U>(Vec<(U, u32)>);
+pub(crate) struct OneSlot<U> {
+    of_rows: Vec<(U, u32)>,
+    n_classes: usize,
+}
 
 impl<U: Units> OneSlot<U> {
     pub(crate) fn new(y: &Slots<'_>, weights: &[U]) -> Result<Self> {
         let of_rows = weights.iter().enumerate().map(|(row, &w)| (w, y.of(row as u32)[0]));
-        Ok(OneSlot(try_collected("the classes of samples", of_rows)?))
+        Ok(OneSlot { of_rows: try_collected("the classes of samples", of_rows)?, n_classes: y.width })
     }
 }
 
 impl<U: Units> Occupancy<U> for OneSlot<U> {
     #[inline]
     fn weight(&self, row: u32) -> U {
-        self.0[row as usize].0
+        self.of_rows[row as usize].0
     }
 
     #[inline]
     fn for_each_slot(&self, row: u32, mut visit: impl FnMut(u32)) {
-        visit(self.0[row as usize].1);
+        visit(self.of_rows[row as usize].1);
+    }
+
+    fn ordering_slot(&self) -> Option<u32> {
+        (self.n_classes == 2).then_some(1)
     }
 
     fn reach(&self, square_share: f64, least_share: f64) -> f64 {
@@ -104,6 +113,10 @@ impl<U: Units> Occupancy<U> for ManySlots<'_, U> {
     #[inline]
     fn for_each_slot(&self, row: u32, visit: impl FnMut(u32)) {
         self.y.of(row).iter().copied().for_each(visit);
+    }
+
+    fn ordering_slot(&self) -> Option<u32> {
+        self.y.ordering_slot()
     }
 
     fn reach(&self, square_share: f64, _: f64) -> f64 {
@@ -369,6 +382,37 @@ impl<U: Units, Y: Occupancy<U>> NodeCriterion for Gini<U, Y> {
     fn least_moved_weight(&self, score: f64) -> f64 {
         let w = self.weight.to_f64();
         least_weight(score, U::square_to_f64(self.squares) / w, w, self.reach)
+    }
+
+    type Sum = U;
+
+    fn moved_sums(&self, sums: &Sums<U>, mut visit: impl FnMut(u32, U)) -> U {
+        if self.few_slots {
+            (0..).zip(&self.moved).for_each(|(slot, &moved)| visit(slot, moved));
+        } else {
+            self.touched.iter().for_each(|&slot| visit(slot, self.moved[slot as usize]));
+        }
+        sums.weight
+    }
+
+    fn node_sums(&self, mut visit: impl FnMut(u32, U)) -> U {
+        self.present.iter().for_each(|&slot| visit(slot, self.total[slot as usize]));
+        self.weight
+    }
+
+    fn move_side(&mut self, moved: &mut Sums<U>, weight: U, sums: &[(u32, U)]) {
+        moved.weight += weight;
+        for &(slot, sum) in sums {
+            let before = &mut self.moved[slot as usize];
+            if !self.few_slots && *before == U::default() {
+                self.touched.push(slot);
+            }
+            moved.add(sum, self.total[slot as usize], before);
+        }
+    }
+
+    fn ordering_sum(&self) -> Option<u32> {
+        self.y.ordering_slot()
     }
 
     fn decrease(&self, score: f64) -> f64 {

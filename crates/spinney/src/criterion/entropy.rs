@@ -165,6 +165,27 @@ impl<U: Units> NodeCriterion for Entropy<'_, U> {
         -(moved_side + rest)
     }
 
+    type Sum = f64;
+
+    fn moved_sums(&self, moved: &f64, mut visit: impl FnMut(u32, f64)) -> f64 {
+        self.present.iter().for_each(|&slot| visit(slot, self.moved[slot as usize]));
+        *moved
+    }
+
+    fn node_sums(&self, mut visit: impl FnMut(u32, f64)) -> f64 {
+        self.present.iter().for_each(|&slot| visit(slot, self.total[slot as usize]));
+        self.weight
+    }
+
+    fn move_side(&mut self, moved: &mut f64, weight: f64, sums: &[(u32, f64)]) {
+        *moved += weight;
+        sums.iter().for_each(|&(slot, sum)| self.moved[slot as usize] += sum);
+    }
+
+    fn ordering_sum(&self) -> Option<u32> {
+        self.y.ordering_slot()
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         ((self.node_entropy + score) / self.weight / self.n_outputs()).max(0.0)
     }

@@ -131,6 +131,22 @@ pub(crate) trait NodeCriterion {
         0.0
     }
 
+    /// A sum over samples, exact: what scores are made of. Categories are added up once and moved as a whole.
+    type Sum: SideSum;
+
+    /// Shows the sums of the moved side, each with its number, those of zero left out or not; returns its weight.
+    fn moved_sums(&self, moved: &Self::Moved, visit: impl FnMut(u32, Self::Sum)) -> Self::Sum;
+
+    /// The same of the whole node.
+    fn node_sums(&self, visit: impl FnMut(u32, Self::Sum)) -> Self::Sum;
+
+    /// Moves samples of this weight and these sums.
+    fn move_side(&mut self, moved: &mut Self::Moved, weight: Self::Sum, sums: &[(u32, Self::Sum)]);
+
+    /// The number of the sum whose mean tells what is best on one side with what, where one does: of one output, or of two
+    /// classes (Breiman et al. 1984, chapter 4).
+    fn ordering_sum(&self) -> Option<u32>;
+
     /// Decrease of the node's mean impurity by a cut of this score.
     fn decrease(&self, score: f64) -> f64;
 }
@@ -147,8 +163,29 @@ pub(crate) fn least_weight(score: f64, base: f64, weight: f64, reach: f64) -> f6
     if gain > 0.0 { gain * weight / (reach * weight + gain) * (1.0 - 1e-9) } else { 0.0 }
 }
 
+/// See [`NodeCriterion::Sum`].
+pub(crate) trait SideSum:
+    Copy + Default + PartialEq + std::fmt::Debug + std::ops::AddAssign + std::ops::Sub<Output = Self>
+{
+    /// To find an order; scores use the sums themselves.
+    fn as_f64(self) -> f64;
+}
+
+macro_rules! side_sums {
+    ($($sum:ty),*) => { $(
+        impl SideSum for $sum {
+            #[inline]
+            fn as_f64(self) -> f64 {
+                self as f64
+            }
+        }
+    )* };
+}
+
+side_sums!(f64, u32, u64, i128);
+
 /// Weight of samples in one tree: units as narrow as exactness allows.
-pub(crate) trait Units: Summand + Default + std::fmt::Debug + std::ops::Sub<Output = Self> {
+pub(crate) trait Units: Summand + SideSum {
     /// Wide enough for the square of a total.
     type Square: Copy
         + Default

@@ -16,6 +16,10 @@ pub(crate) trait MovedSums: std::fmt::Debug {
     fn add_four(&mut self, local: &mut Self::Local, samples: [&[f64]; 4]) {
         samples.into_iter().for_each(|sample| self.add(local, sample));
     }
+    /// Adds samples of this weight and these sums, each with its output.
+    fn add_sums(&mut self, local: &mut Self::Local, weight: f64, sums: &[(u32, f64)]);
+    /// Shows m_j of each output j.
+    fn for_each(&self, local: &Self::Local, visit: impl FnMut(u32, f64));
     fn weight(local: &Self::Local) -> f64;
     /// Writes m_j.
     fn totals(&self, local: &Self::Local, out: &mut [f64]);
@@ -48,6 +52,16 @@ impl MovedSums for One {
     fn add(&mut self, local: &mut [f64; 2], sample: &[f64]) {
         local[0] += sample[0];
         local[1] += sample[1];
+    }
+
+    #[inline]
+    fn add_sums(&mut self, local: &mut [f64; 2], weight: f64, sums: &[(u32, f64)]) {
+        local[0] += weight;
+        sums.iter().for_each(|(_, sum)| local[1] += sum);
+    }
+
+    fn for_each(&self, local: &[f64; 2], mut visit: impl FnMut(u32, f64)) {
+        visit(0, local[1]);
     }
 
     #[inline]
@@ -115,6 +129,15 @@ impl MovedSums for Many {
         for (moved, ((a, b), (c, d))) in self.0.iter_mut().zip(ab.zip(cd)) {
             *moved += (a + b) + (c + d);
         }
+    }
+
+    fn add_sums(&mut self, local: &mut f64, weight: f64, sums: &[(u32, f64)]) {
+        *local += weight;
+        sums.iter().for_each(|&(output, sum)| self.0[output as usize] += sum);
+    }
+
+    fn for_each(&self, _: &f64, mut visit: impl FnMut(u32, f64)) {
+        (0..).zip(&self.0).for_each(|(output, &sum)| visit(output, sum));
     }
 
     #[inline]

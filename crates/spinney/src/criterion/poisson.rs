@@ -228,6 +228,27 @@ impl<U: Units> NodeCriterion for Poisson<'_, U> {
         score
     }
 
+    type Sum = i128;
+
+    fn moved_sums(&self, moved: &f64, mut visit: impl FnMut(u32, i128)) -> i128 {
+        (0..).zip(&self.moved).for_each(|(output, &sum)| visit(output, sum));
+        *moved as i128
+    }
+
+    fn node_sums(&self, mut visit: impl FnMut(u32, i128)) -> i128 {
+        (0..).zip(&self.total).for_each(|(output, &sum)| visit(output, sum));
+        self.weight as i128
+    }
+
+    fn move_side(&mut self, moved: &mut f64, weight: i128, sums: &[(u32, i128)]) {
+        *moved += weight as f64;
+        sums.iter().for_each(|&(output, sum)| self.moved[output as usize] += sum);
+    }
+
+    fn ordering_sum(&self) -> Option<u32> {
+        (self.total.len() == 1).then_some(0)
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         let mean = score / self.weight / self.y.n_outputs as f64;
         self.size.map_or(mean, |size| size.down(mean))

@@ -496,6 +496,26 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
         least_weight(score, self.base(), self.node.weight, self.distance * self.distance)
     }
 
+    type Sum = f64;
+
+    fn moved_sums(&self, moved: &M::Local, visit: impl FnMut(u32, f64)) -> f64 {
+        self.moved.for_each(moved, visit);
+        M::weight(moved)
+    }
+
+    fn node_sums(&self, mut visit: impl FnMut(u32, f64)) -> f64 {
+        (0..).zip(&self.node.total).for_each(|(output, &sum)| visit(output, sum));
+        self.node.weight
+    }
+
+    fn move_side(&mut self, moved: &mut M::Local, weight: f64, sums: &[(u32, f64)]) {
+        self.moved.add_sums(moved, weight, sums);
+    }
+
+    fn ordering_sum(&self) -> Option<u32> {
+        (self.moved.n_outputs() == 1).then_some(0)
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         let grid = self.frame.grid;
         ((score - self.base()) / self.node.weight * grid * grid / self.moved.n_outputs() as f64).max(0.0)

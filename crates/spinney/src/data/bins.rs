@@ -7,6 +7,9 @@
 //!
 //! A *code* is the number of a value's bin. Of dense X all codes are kept, a byte each. Of sparse X those that differ from
 //! the code of zero are, as values relative to it: they are sparse columns again, on which trees grow as on any others.
+//! A feature that is a category has a bin for each category, or where there are more than bins, for each of the most frequent
+//! ones; the others share one.
+//!
 //! Missing values are in no bin. In dense X they have the code after the last one, so that bytes hold 255 bins and it; in
 //! sparse X they stay missing.
 
@@ -17,6 +20,7 @@ use crate::control::Control;
 use crate::data::sort::Entry;
 use crate::data::sort::sort_by_value;
 use crate::error::{Result, try_collected, try_copied, try_filled, try_grow, try_push, try_with_capacity};
+use crate::partition::decision::Category;
 use crate::pool;
 
 /// Most bins of a feature: codes are bytes.
@@ -35,12 +39,22 @@ pub(crate) struct Bins {
     /// Bins of feature j: `bins[start[j]..start[j + 1]]`, rising; at least one unless all values are missing.
     bins: Vec<Bin>,
     start: Vec<usize>,
-    /// The code that relative codes are relative to.
+    /// The code that relative codes are relative to; 0 of categories.
     zero: Vec<u8>,
+    /// The bin that categories share, of each feature that has one; empty where no feature does.
+    shared: Vec<Option<SharedBin>>,
+}
+
+/// A bin of several categories.
+#[derive(Clone, Debug, PartialEq)]
+struct SharedBin {
+    code: u8,
+    /// Rising.
+    categories: Vec<Category>,
 }
 
 impl Bins {
-    fn new(of_features: Vec<Vec<Bin>>, zero: Vec<u8>) -> Result<Self> {
+    fn new(of_features: Vec<Vec<Bin>>, zero: Vec<u8>, shared: Vec<Option<SharedBin>>) -> Result<Self> {
         let mut start = try_with_capacity(WHAT, of_features.len() + 1)?;
         let mut bins = try_with_capacity(WHAT, of_features.iter().map(Vec::len).sum())?;
         start.push(0);
@@ -48,7 +62,16 @@ impl Bins {
             bins.extend(of_feature);
             start.push(bins.len());
         }
-        Ok(Bins { bins, start, zero })
+        Ok(Bins { bins, start, zero, shared })
+    }
+
+    /// The categories of a bin, rising.
+    pub(crate) fn categories(&self, feature: u32, code: Category) -> impl ExactSizeIterator<Item = Category> + '_ {
+        let own = self.of(feature)[usize::from(code)].low as Category;
+        let shared = self.shared.get(feature as usize).and_then(Option::as_ref);
+        let shared = shared.filter(|shared| Category::from(shared.code) == code);
+        let others = shared.map_or(&[][..], |shared| &shared.categories);
+        (0..others.len().max(1)).map(move |i| others.get(i).copied().unwrap_or(own))
     }
 
     pub(crate) fn of(&self, feature: u32) -> &[Bin] {
@@ -120,6 +143,7 @@ const WHAT: &str = "the bins of X";
 pub(crate) fn bin_dense(
     x: &DenseColumns<'_>,
     max_bins: usize,
+    categories: Option<&[bool]>,
     units: impl Fn(usize) -> u64 + Sync,
     control: &Control,
 ) -> Result<(Bins, Codes<'static>)> {
@@ -127,29 +151,44 @@ pub(crate) fn bin_dense(
     let mut codes = control.try_filled(WHAT, 0u8, n * p)?;
     let mut of_features = try_filled(WHAT, Vec::new(), p)?;
     let mut has_missing = try_filled(WHAT, false, p)?;
-    let jobs = codes.chunks_exact_mut(n.max(1)).zip(&mut of_features).zip(&mut has_missing).enumerate();
+    let mut shared = try_filled(WHAT, None, p)?;
+    let of_all = of_features.iter_mut().zip(&mut has_missing).zip(&mut shared);
+    let jobs = codes.chunks_exact_mut(n.max(1)).zip(of_all).enumerate();
     let scratch = || Ok((try_with_capacity::<Entry>(WHAT, n)?, Vec::new()));
-    pool::for_each(control.n_threads(), jobs, scratch, |(entries, runs), (feature, ((codes, bins), has_missing))| {
-        control.check()?;
-        entries.clear();
-        let values = x.column(feature as u32).iter().enumerate().filter(|&(row, _)| units(row) > 0);
-        entries.extend(values.map(|(row, &value)| Entry::new(value, row as u32)));
-        sort_by_value(entries, control)?;
-        let (present, missing) = entries.split_at(entries.partition_point(|e| !e.is_missing()));
-        find_runs(present, &units, 0, runs)?;
-        *bins = find_bins(runs, max_bins)?;
-        *has_missing = !missing.is_empty();
-        missing.iter().for_each(|entry| codes[entry.row() as usize] = bins.len() as u8);
-        let mut code = 0;
-        for entry in present {
-            while entry.value() > bins[code].high {
-                code += 1;
+    pool::for_each(
+        control.n_threads(),
+        jobs,
+        scratch,
+        |(entries, runs), (feature, (codes, ((bins, has_missing), shared)))| {
+            control.check()?;
+            entries.clear();
+            let values = x.column(feature as u32).iter().enumerate().filter(|&(row, _)| units(row) > 0);
+            entries.extend(values.map(|(row, &value)| Entry::new(value, row as u32)));
+            sort_by_value(entries, control)?;
+            let (present, missing) = entries.split_at(entries.partition_point(|e| !e.is_missing()));
+            find_runs(present, &units, 0, runs)?;
+            *has_missing = !missing.is_empty();
+            if is_category(categories, feature) {
+                (*bins, *shared) = find_category_bins(runs, max_bins)?;
+                for entry in present {
+                    codes[entry.row() as usize] = code_of_category(bins, shared.as_ref(), entry.value());
+                }
+                missing.iter().for_each(|entry| codes[entry.row() as usize] = bins.len() as u8);
+                return Ok(());
             }
-            codes[entry.row() as usize] = code as u8;
-        }
-        Ok(())
-    })?;
-    let bins = Bins::new(of_features, try_filled(WHAT, 0, p)?)?;
+            *bins = find_bins(runs, max_bins)?;
+            missing.iter().for_each(|entry| codes[entry.row() as usize] = bins.len() as u8);
+            let mut code = 0;
+            for entry in present {
+                while entry.value() > bins[code].high {
+                    code += 1;
+                }
+                codes[entry.row() as usize] = code as u8;
+            }
+            Ok(())
+        },
+    )?;
+    let bins = Bins::new(of_features, try_filled(WHAT, 0, p)?, shared)?;
     let mut start = try_copied(WHAT, &bins.start)?;
     let mut n_before = 0;
     for (start, has_missing) in start[1..].iter_mut().zip(&has_missing) {
@@ -164,6 +203,7 @@ pub(crate) fn bin_dense(
 pub(crate) fn bin_sparse(
     x: &SparseView<'_>,
     max_bins: usize,
+    categories: Option<&[bool]>,
     units: impl Fn(usize) -> u64 + Sync,
     control: &Control,
 ) -> Result<(Bins, SparseView<'static>)> {
@@ -172,6 +212,7 @@ pub(crate) fn bin_sparse(
     let (mut entries, mut runs) = (Vec::new(), Vec::new());
     let mut of_features = try_with_capacity(WHAT, p)?;
     let mut zeros = try_with_capacity(WHAT, p)?;
+    let mut shared = try_with_capacity(WHAT, if categories.is_some() { p } else { 0 })?;
     let mut ptr = try_with_capacity(WHAT, p + 1)?;
     let mut indices = try_with_capacity(WHAT, x.values().len())?;
     let mut codes = try_with_capacity(WHAT, x.values().len())?;
@@ -187,16 +228,20 @@ pub(crate) fn bin_sparse(
         let n_zeros = total - entries.iter().map(|e| units(e.row() as usize)).sum::<u64>();
         let n_present = entries.partition_point(|e| !e.is_missing());
         find_runs(&entries[..n_present], &units, n_zeros, &mut runs)?;
-        let bins = find_bins(&runs, max_bins)?;
-        // Where no row is zero the code of zero is that of the rows that are not kept below, as everywhere.
-        let zero = code_of(&bins, 0.0);
+        let is_category = is_category(categories, feature);
+        let (bins, shared_bin) =
+            if is_category { find_category_bins(&runs, max_bins)? } else { (find_bins(&runs, max_bins)?, None) };
+        // Where no row is zero the code of zero is that of the rows that are not kept below, as everywhere. Category 0 is the
+        // lowest, so that its bin is the first.
+        let zero = if is_category { 0 } else { code_of(&bins, 0.0) };
         for (&row, &value) in stored() {
             if value.is_nan() {
                 indices.push(row);
                 codes.push(f32::NAN);
                 continue;
             }
-            let code = code_of(&bins, value);
+            let code =
+                if is_category { code_of_category(&bins, shared_bin.as_ref(), value) } else { code_of(&bins, value) };
             if code != zero {
                 indices.push(row);
                 codes.push(f32::from(code) - f32::from(zero));
@@ -205,8 +250,46 @@ pub(crate) fn bin_sparse(
         ptr.push(indices.len());
         zeros.push(zero);
         of_features.push(bins);
+        if categories.is_some() {
+            shared.push(shared_bin);
+        }
     }
-    Ok((Bins::new(of_features, zeros)?, SparseView::try_new(ptr, indices, codes, n)?))
+    Ok((Bins::new(of_features, zeros, shared)?, SparseView::try_new(ptr, indices, codes, n)?))
+}
+
+fn is_category(categories: Option<&[bool]>, feature: usize) -> bool {
+    categories.is_some_and(|categories| categories[feature])
+}
+
+/// The bin of a category; of one that no row has, any.
+fn code_of_category(bins: &[Bin], shared: Option<&SharedBin>, category: f32) -> u8 {
+    let at = bins.partition_point(|bin| bin.low < category);
+    match shared {
+        Some(shared) if at == usize::from(shared.code) || bins.get(at).is_none_or(|bin| bin.low != category) => {
+            shared.code
+        }
+        Some(_) | None => at.min(bins.len().saturating_sub(1)) as u8,
+    }
+}
+
+/// A bin for each category, of `runs` of rising categories with the units of each; where there are more categories than
+/// bins, the least frequent share one. Bins rise by their lowest category.
+fn find_category_bins(runs: &[(f32, u64)], max_bins: usize) -> Result<(Vec<Bin>, Option<SharedBin>)> {
+    let mut bins = try_with_capacity(WHAT, runs.len().min(max_bins))?;
+    let alone = |&(category, _): &(f32, u64)| Bin { low: category, high: category };
+    if runs.len() <= max_bins {
+        bins.extend(runs.iter().map(alone));
+        return Ok((bins, None));
+    }
+    let mut by_frequency = try_collected(WHAT, 0..runs.len())?;
+    by_frequency.sort_unstable_by_key(|&run| (std::cmp::Reverse(runs[run].1), run));
+    let (own, rare) = by_frequency.split_at_mut(max_bins - 1);
+    rare.sort_unstable();
+    let categories: Vec<Category> = try_collected(WHAT, rare.iter().map(|&run| runs[run].0 as Category))?;
+    bins.extend(own.iter().chain(&rare[..1]).map(|&run| alone(&runs[run])));
+    bins.sort_unstable_by(|a, b| a.low.total_cmp(&b.low));
+    let code = bins.partition_point(|bin| bin.low < runs[rare[0]].0) as u8;
+    Ok((bins, Some(SharedBin { code, categories })))
 }
 
 /// The bin of a value; of one outside all bins, the nearest above or the last; zero where there is none.
@@ -304,12 +387,12 @@ mod tests {
             for x in rows.layouts() {
                 let (bins, codes) = match &x {
                     Matrix::Dense(x) => {
-                        let (bins, codes) = bin_dense(&DenseColumns::new(*x).unwrap(), max_bins, units, &control).unwrap();
+                        let (bins, codes) = bin_dense(&DenseColumns::new(*x).unwrap(), max_bins, None, units, &control).unwrap();
                         let codes = (0..p as u32).map(|j| codes.column(j).to_vec()).collect();
                         (bins, codes)
                     }
-                    Matrix::Csr(x) => sparse(&x.transposed().unwrap(), max_bins, units, &control),
-                    Matrix::Csc(x) => sparse(x, max_bins, units, &control),
+                    Matrix::Csr(x) => sparse(&x.transposed().unwrap(), max_bins, None, units, &control),
+                    Matrix::Csc(x) => sparse(x, max_bins, None, units, &control),
                 };
                 let bins: Vec<Vec<Bin>> = (0..p as u32).map(|j| bins.of(j).to_vec()).collect();
                 let mut codes: Vec<Vec<u8>> = codes;
@@ -327,10 +410,11 @@ mod tests {
     fn sparse(
         x: &SparseView<'_>,
         max_bins: usize,
+        kinds: Option<&[bool]>,
         units: impl Fn(usize) -> u64 + Sync,
         control: &Control,
     ) -> (Bins, Vec<Vec<u8>>) {
-        let (bins, relative) = bin_sparse(x, max_bins, units, control).unwrap();
+        let (bins, relative) = bin_sparse(x, max_bins, kinds, units, control).unwrap();
         let mut codes: Vec<Vec<u8>> = bins.zero.iter().map(|&zero| vec![zero; x.n_minor()]).collect();
         for (j, column) in codes.iter_mut().enumerate() {
             let (rows, values) = relative.slice(j);

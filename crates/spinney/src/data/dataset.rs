@@ -152,6 +152,11 @@ impl<'a> Dataset<'a> {
         self.y.outputs()
     }
 
+    /// Which features are categories; `None` where none is.
+    pub(crate) fn categories(&self) -> Result<Option<Vec<bool>>> {
+        self.schema.categories()
+    }
+
     pub(crate) fn row_weights(&self) -> RowWeights<'a> {
         self.weights
     }
@@ -198,7 +203,7 @@ impl<'a> Dataset<'a> {
     /// Proves what there is: a model of no features takes samples without any.
     pub(crate) fn check_values(&self) -> Result<()> {
         self.x.check()?;
-        self.schema.check(self.n_features())?;
+        self.schema.check(&self.x)?;
         self.y.check(self.n_samples())?;
         self.check_mask()?;
         Weights::check(self.weights.sample_weight, self.n_samples())
@@ -302,7 +307,7 @@ mod tests {
         assert_eq!(at_fault(&Dataset::new(&Array2::<f32>::zeros((2, 0)), &y)), "X");
         assert_eq!(at_fault(&Dataset::new(&x, &array![[0.0]])), "y");
         assert_eq!(at_fault(&Dataset::new(&x, &y).sample_weight(&[1.0][..])), "sample_weight");
-        let kinds = [FeatureKind::Ordered, FeatureKind::Category { n_categories: 3 }];
+        let kinds = [FeatureKind::Ordered, FeatureKind::Category { n_categories: 65_536 }];
         assert_eq!(at_fault(&Dataset::new(&x, &y).schema(Schema::new(&kinds[..]))), "schema");
         assert_eq!(at_fault(&Dataset::new(&x, &y).schema(Schema::new(&kinds[..1]))), "schema");
         assert!(Dataset::new(&x, &y).schema(Schema::new(vec![kinds[0]; 2])).check(&Names::TRAINING).is_ok());

@@ -37,6 +37,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// Most columns of X: nodes of trees have so many bits for the feature that they test.
 pub(crate) const MOST_FEATURES: usize = 1 << 29;
 
+/// Most categories of a feature.
+pub(crate) const MOST_CATEGORIES: u32 = 65_535;
+
 /// X as the caller holds it; nothing is copied until it must be.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Error, Result};
+use super::{MOST_CATEGORIES, Matrix};
+use crate::error::{Error, Result, try_collected};
 
 /// What the values of a feature mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,9 +11,10 @@ use crate::error::{Error, Result};
 pub enum FeatureKind {
     /// Numbers: a split sends those up to a threshold left.
     Ordered,
-    /// Codes 0 to `n_categories` − 1 without an order. Learners do not support them yet, and refuse them.
+    /// Codes 0 to `n_categories` − 1 without an order, or NaN where the category is missing: a split sends a set of them
+    /// left. Where X is sparse, what is not stored has category 0.
     Category {
-        /// Number of categories.
+        /// Number of categories, at most 65 535.
         n_categories: u32,
     },
 }
@@ -39,18 +41,62 @@ impl<'a> Schema<'a> {
         Schema { kinds: self.kinds.as_deref().map(Cow::Borrowed) }
     }
 
-    pub(crate) fn check(&self, n_features: usize) -> Result<()> {
+    /// Which features are categories; `None` where none is.
+    pub(crate) fn categories(&self) -> Result<Option<Vec<bool>>> {
+        let is_category = |kind: &FeatureKind| matches!(kind, FeatureKind::Category { .. });
+        match &self.kinds {
+            Some(kinds) if kinds.iter().any(is_category) => {
+                try_collected("the kinds of features", kinds.iter().map(is_category)).map(Some)
+            }
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Proves that there is a kind for each feature of X, and that values of categories are categories.
+    pub(crate) fn check(&self, x: &Matrix<'_>) -> Result<()> {
         const WHAT: &str = "schema";
         let Some(kinds) = &self.kinds else { return Ok(()) };
-        if kinds.len() != n_features {
-            return Err(Error::shape(WHAT, n_features, kinds.len()));
+        if kinds.len() != x.n_features() {
+            return Err(Error::shape(WHAT, x.n_features(), kinds.len()));
         }
-        match kinds.iter().find(|kind| **kind != FeatureKind::Ordered) {
-            None => Ok(()),
-            Some(_) => {
-                let accepted = "ordered features: unordered categories are not supported yet";
-                Err(Error::invalid(WHAT, "with unordered categories", accepted))
+        let mut has_categories = false;
+        for (j, kind) in kinds.iter().enumerate() {
+            let FeatureKind::Category { n_categories } = kind else { continue };
+            if !(1..=MOST_CATEGORIES).contains(n_categories) {
+                let got = format!("of {n_categories} categories in feature {j}");
+                return Err(Error::invalid(WHAT, got, "of 1 to 65535 categories"));
             }
+            has_categories = true;
+        }
+        if has_categories { self.check_values(x) } else { Ok(()) }
+    }
+
+    fn check_values(&self, x: &Matrix<'_>) -> Result<()> {
+        let check = |j: usize, value: f32| match self.kind(j) {
+            FeatureKind::Ordered => Ok(()),
+            FeatureKind::Category { n_categories } => {
+                let is_code = value.is_nan() || value >= 0.0 && value.fract() == 0.0 && value < n_categories as f32;
+                if is_code {
+                    return Ok(());
+                }
+                let got = format!("{value} in feature {j}, which is a category");
+                Err(Error::invalid("X", got, "whole numbers below the number of categories, or NaN"))
+            }
+        };
+        match x {
+            Matrix::Dense(x) => {
+                let columns = x.columns().into_iter().enumerate();
+                let mut categories = columns.filter(|&(j, _)| self.kind(j) != FeatureKind::Ordered);
+                categories.try_for_each(|(j, column)| column.iter().try_for_each(|&value| check(j, value)))
+            }
+            Matrix::Csc(x) => (0..x.n_major()).filter(|&j| self.kind(j) != FeatureKind::Ordered).try_for_each(|j| {
+                let (_, values) = x.slice(j);
+                values.iter().try_for_each(|&value| check(j, value))
+            }),
+            Matrix::Csr(x) => (0..x.n_major()).try_for_each(|row| {
+                let (features, values) = x.slice(row);
+                features.iter().zip(values).try_for_each(|(&j, &value)| check(j as usize, value))
+            }),
         }
     }
 }

@@ -28,6 +28,15 @@ enum Offsets<'a> {
 }
 
 impl<'a> Slots<'a> {
+    /// The slot whose share tells all others': that of one label, or of the second of two classes.
+    pub(crate) fn ordering_slot(&self) -> Option<u32> {
+        match (self.n_class_outputs, self.width) {
+            (None, 1) => Some(0),
+            (Some(1), 2) => Some(1),
+            _ => None,
+        }
+    }
+
     /// Gives numbers back.
     pub(crate) fn new<'y>(y: &'a Targets<'y>) -> Result<std::result::Result<Self, &'a ArrayView2<'y, f64>>> {
         let width = y.outputs().width();

@@ -116,7 +116,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         });
         let projection = projection.transpose()?;
         Ok(TrainingSet {
-            grower: Grower::new(config, x, control)?,
+            grower: Grower::new(config, x, control)?.with_categories(data.categories()?),
             y: targets,
             projection,
             outputs: y.outputs(),
@@ -165,7 +165,7 @@ pub(crate) fn seconds_of_tree(config: &TreeConfig, data: &Dataset<'_>, carry: bo
     let fit = Fit { sampling: Sampling::All, seed: config.seed, n_trees: 1 };
     let mut training_set = TrainingSet::new(config, data, fit, &control)?;
     let start = std::time::Instant::now();
-    training_set.grower = Grower::arranged(data.x(), carry, &control)?;
+    training_set.grower = Grower::arranged(data.x(), carry, &control)?.with_categories(data.categories()?);
     std::hint::black_box(training_set.grow(config, 0, Key::from_seed(config.seed), &control)?);
     Ok(start.elapsed().as_secs_f64())
 }

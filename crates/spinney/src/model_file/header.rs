@@ -389,6 +389,7 @@ impl Head {
             ("leaf_scales", 0, n_trees.saturating_mul(self.header.outputs.width() as u64)),
             ("leaf_factors", 0, n_leaves),
             ("leaf_totals", 0, n_leaves),
+            ("category_sizes", 0, n_splits),
             ("weights", n_leaves, n_nodes),
             ("row_set", 0, n_trees),
         ];
@@ -416,7 +417,10 @@ const WHOLE: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32];
 const NUMBERS: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F16, Dtype::F32, Dtype::F64];
 
 /// Tensors of trees, with the types that each may have.
-const OF_TREES: [(&str, &[Dtype]); 25] = [
+const OF_TREES: [(&str, &[Dtype]); 28] = [
+    ("categories", WHOLE),
+    ("category_sizes", WHOLE),
+    ("category_splits", &[Dtype::U8]),
     ("features", &[Dtype::U16, Dtype::U32]),
     ("leaf_amounts", NUMBERS),
     ("leaf_columns", WHOLE),

@@ -35,8 +35,11 @@
 //! |---|---|---|
 //! | `n_nodes` | trees | nodes of each tree |
 //! | `features` | nodes | feature tested, or the largest number of the type in leaves; pre-order |
-//! | `thresholds` | splits | `x[feature] <= threshold` goes left |
-//! | `missing_sides` | splits | two bits each, as below: 1 where missing values were seen and go left, 2 where they go right, 0 where none were seen and they go to the child of more weight, the left one of equal weights; absent when all are 0 |
+//! | `thresholds` | splits | `x[feature] <= threshold` goes left; 0 where categories are listed |
+//! | `category_splits` | splits | a bit each, as below: 1 where the categories that go left are listed; absent when all are 0 |
+//! | `category_sizes` | splits that list categories | number of categories listed, at least one; absent with `category_splits` |
+//! | `categories` | categories listed | codes that go left, rising in each split; all other values go right |
+//! | `missing_sides` | splits | two bits each, as below: 1 where missing values were seen and go left, 2 where they go right, 0 where none were seen and they go to the child of more weight, the left one of equal weights (right where categories are listed); absent when all are 0 |
 //! | `split_impurity`, `leaf_impurity` | splits, leaves | impurity; `leaf_impurity` is absent when all are zero |
 //! | `n_node_samples` | leaves or nodes | distinct samples; per node only if splits are not the sums of their leaves |
 //! | `weights` | leaves or nodes | total weight, likewise; absent when equal to `n_node_samples`, in trees of rows to `row_units` |

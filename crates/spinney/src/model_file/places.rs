@@ -4,7 +4,6 @@ use std::ops::Add;
 
 use super::read::{TensorReader, with_numbers};
 use crate::error::{Error, Result, try_reserve};
-use crate::partition::decision::Decision;
 use crate::tree::Node;
 
 const WHAT: &str = "the model";
@@ -69,11 +68,7 @@ impl Places {
             leaves[*n_leaves] = here;
             splits[*n_splits] = here;
             open[n_open] = here;
-            nodes.push(if is_leaf {
-                Node::leaf(*n_leaves as u32)
-            } else {
-                Node::split(feature, Decision::at_most(0.0))
-            });
+            nodes.push(if is_leaf { Node::leaf(*n_leaves as u32) } else { Node::split(feature, 0.0) });
             if !(is_leaf & (n_open == 0)) {
                 // After a leaf, the last open split has its left children. A split writes to itself, for the time being.
                 nodes[open[n_open - usize::from(is_leaf)] as usize].set_right(here + 1);

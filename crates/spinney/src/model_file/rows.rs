@@ -134,6 +134,7 @@ pub(super) struct Packed<'f> {
     ids: Option<Whole<'f>>,
     ends: Option<Whole<'f>>,
     pub(super) missing_sides: Option<Whole<'f>>,
+    pub(super) category_splits: Option<Whole<'f>>,
 }
 
 impl<'f> Packed<'f> {
@@ -142,6 +143,7 @@ impl<'f> Packed<'f> {
             ids: file.whole("row_ids")?,
             ends: file.whole("row_ends")?,
             missing_sides: file.whole("missing_sides")?,
+            category_splits: file.whole("category_splits")?,
         })
     }
 }

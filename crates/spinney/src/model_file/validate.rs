@@ -18,10 +18,11 @@ use super::read::{File, TensorReader, with_numbers, with_whole};
 use super::rows::{Packed, RowLists, RowTensors};
 use super::scores::check_scores;
 use super::{BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
-use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::data::{MOST_CATEGORIES, Outputs};
+use crate::error::{Error, Result, try_collected, try_filled, try_reserve, try_with_capacity};
 use crate::forest::Forest;
-use crate::partition::decision::{Decision, Side};
+use crate::partition::category_sets::CategorySets;
+use crate::partition::decision::{Category, Side};
 use crate::tree::leaves::{Amounts, Half, Indices, Layout, StoredRows, StoredValues};
 use crate::tree::{LeafTable, Node, Tree};
 
@@ -154,6 +155,9 @@ struct Tensors<'f> {
     leaf_totals: Option<TensorReader<'f>>,
     rows: RowTensors<'f>,
     missing_sides: Option<Bits<'f>>,
+    category_splits: Option<Bits<'f>>,
+    category_sizes: Option<TensorReader<'f>>,
+    categories: Option<TensorReader<'f>>,
     places: Places,
 }
 
@@ -190,6 +194,9 @@ impl<'f> Tensors<'f> {
             leaf_totals: file.optional("leaf_totals")?,
             rows: RowTensors::new(file, packed)?,
             missing_sides: packed.missing_sides.as_ref().map(Bits::new).transpose()?,
+            category_splits: packed.category_splits.as_ref().map(Bits::new).transpose()?,
+            category_sizes: file.optional("category_sizes")?,
+            categories: file.optional("categories")?,
             places: Places::default(),
         })
     }
@@ -205,17 +212,26 @@ impl<'f> Tensors<'f> {
             &self.leaf_columns,
             &self.leaf_amounts,
         ];
-        let optional =
-            [&self.leaf_impurity, &self.leaf_scales, &self.leaf_factors, &self.leaf_totals].into_iter().flatten();
+        let optional = [
+            &self.leaf_impurity,
+            &self.leaf_scales,
+            &self.leaf_factors,
+            &self.leaf_totals,
+            &self.category_sizes,
+            &self.categories,
+        ];
+        let optional = optional.into_iter().flatten();
         let weights = self.weights.as_ref().map(|weights| &weights.stream);
         self.rows.finish()?;
         self.missing_sides.map_or(Ok(()), Bits::finish)?;
+        self.category_splits.map_or(Ok(()), Bits::finish)?;
         required.into_iter().chain(optional).chain(weights).try_for_each(TensorReader::finish)
     }
 
     fn next_tree(&mut self, file: &File<'_>, n_nodes: usize) -> Result<Tree> {
         let header = &file.head.header;
         let mut nodes = self.nodes(n_nodes, header.n_features)?;
+        let sets = self.categories(&mut nodes)?;
         let impurity = self.impurity(n_nodes)?;
         let n_node_samples = self.n_node_samples.whole(&nodes, &self.places)?;
         let layout = self.leaf_layout.one()?;
@@ -246,6 +262,7 @@ impl<'f> Tensors<'f> {
             outputs: Arc::clone(&self.outputs),
             criterion: header.criterion,
             nodes,
+            sets,
             impurity,
             n_node_samples,
             weighted_n_node_samples,
@@ -278,7 +295,7 @@ impl<'f> Tensors<'f> {
             with_numbers!(piece, |thresholds| {
                 for (threshold, &split) in thresholds.zip(places) {
                     finite &= threshold.is_finite();
-                    nodes[split as usize].set_decision(Decision::at_most(threshold as f32));
+                    nodes[split as usize].set_threshold(threshold as f32);
                 }
             });
             if finite { Ok(()) } else { Err(Error::corrupt("a threshold is not finite")) }
@@ -292,18 +309,63 @@ impl<'f> Tensors<'f> {
         let mut sides = self.missing_sides.as_mut().map(|sides| sides.take(splits.len(), 2)).transpose()?;
         for &i in splits {
             let i = i as usize;
-            let decision = nodes[i].decision();
-            let decision = match sides.as_mut().and_then(Iterator::next) {
-                None | Some(0) => {
-                    decision.with_unseen(Side::heavier(weights[i + 1], weights[nodes[i].right() as usize]))
-                }
-                Some(1) => decision.with_missing(Side::Left),
-                Some(2) => decision.with_missing(Side::Right),
-                Some(_) => return Err(Error::corrupt("a side of missing values is neither left nor right")),
+            let unseen = if nodes[i].tests_categories() {
+                Side::Right
+            } else {
+                Side::heavier(weights[i + 1], weights[nodes[i].right() as usize])
             };
-            nodes[i].set_decision(decision);
+            let (side, is_seen) = match sides.as_mut().and_then(Iterator::next) {
+                None | Some(0) => (unseen, false),
+                Some(1) if !nodes[i].tests_categories() => (Side::Left, true),
+                Some(2) => (Side::Right, true),
+                Some(_) => return Err(Error::corrupt("a side of missing values is not one that there is")),
+            };
+            nodes[i].set_missing(side, is_seen);
         }
         Ok(())
+    }
+
+    /// The categories that splits list, which then test no threshold.
+    fn categories(&mut self, nodes: &mut [Node]) -> Result<CategorySets> {
+        let mut sets = CategorySets::default();
+        let Some(is_listed) = &mut self.category_splits else {
+            // Proven at the end: what is left over is refused.
+            return Ok(sets);
+        };
+        let (Some(sizes), Some(categories)) = (&mut self.category_sizes, &mut self.categories) else {
+            return Err(Error::corrupt("`category_splits` without `category_sizes` and `categories`"));
+        };
+        let splits = &self.places.splits;
+        let mut set: Vec<Category> = Vec::new();
+        for (&i, is_listed) in splits.iter().zip(is_listed.take(splits.len(), 1)?) {
+            if is_listed == 0 {
+                continue;
+            }
+            let node = &mut nodes[i as usize];
+            if node.threshold() != 0.0 {
+                return Err(Error::corrupt("a split that lists categories has a threshold"));
+            }
+            let size = sizes.one()?;
+            if !(1.0..=f64::from(MOST_CATEGORIES)).contains(&size) || size.fract() != 0.0 {
+                return Err(Error::corrupt(format!("a split lists {size} categories")));
+            }
+            categories.check(size as usize)?;
+            set.clear();
+            try_reserve(WHAT, &mut set, size as usize)?;
+            categories.pieces(size as usize, |piece| {
+                with_whole!(piece, "categories", |piece| {
+                    let mut rise = true;
+                    for category in piece {
+                        rise &= category <= u32::from(Category::MAX)
+                            && set.last().is_none_or(|&last| u32::from(last) < category);
+                        set.push(category as Category);
+                    }
+                    if rise { Ok(()) } else { Err(Error::corrupt("the categories of a split do not rise")) }
+                })
+            })?;
+            node.set_categories(sets.push(set.iter().copied())?);
+        }
+        Ok(sets)
     }
 
     fn impurity(&mut self, n_nodes: usize) -> Result<Vec<f64>> {

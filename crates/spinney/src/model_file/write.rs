@@ -15,8 +15,8 @@ use super::{ABOVE, BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE, d
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::Forest;
 use crate::partition::decision::{Decision, Side};
-use crate::tree::Tree;
 use crate::tree::leaves::{Amounts, Half, Indices, Layout};
+use crate::tree::{Node, Tree};
 
 pub(super) const WHAT: &str = "the bytes of the model";
 
@@ -95,7 +95,7 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
     let mut tensors = vec![
         narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
         features(all, n_features)?,
-        floats("thresholds", || splits().map(|(tree, i)| tree.nodes[i].threshold()))?,
+        floats("thresholds", || splits().map(|(tree, i)| threshold(&tree.nodes[i])))?,
         narrowest("split_impurity", || splits().map(|(tree, i)| tree.impurity[i]))?,
         narrowest("leaf_layout", || layouts.iter().copied().map(f64::from))?,
         narrowest("leaf_sizes", || {
@@ -113,9 +113,16 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
             })?
         },
     ];
-    let decisions = || splits().map(|(tree, i)| tree.nodes[i].decision());
+    let sets = || splits().filter_map(|(tree, i)| tree.nodes[i].set().map(|set| tree.sets.of(set)));
+    if sets().next().is_some() {
+        let is_listed = splits().map(|(tree, i)| u64::from(tree.nodes[i].tests_categories()));
+        tensors.push(packed("category_splits", 1, is_listed)?);
+        tensors.push(narrowest("category_sizes", || sets().map(|set| set.len() as f64))?);
+        tensors.push(narrowest("categories", || sets().flatten().map(|&category| f64::from(category)))?);
+    }
+    let decisions = || splits().map(|(tree, i)| tree.decision(i));
     if decisions().any(|decision| decision.saw_missing()) {
-        let side = |decision: Decision| match decision.missing() {
+        let side = |decision: Decision<'_>| match decision.missing() {
             _ if !decision.saw_missing() => 0,
             Side::Left => 1,
             Side::Right => 2,
@@ -157,6 +164,11 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
         tensors.push(narrowest("leaf_totals", || totals().map(|(total, _)| total))?);
     }
     Ok(tensors)
+}
+
+/// The threshold of a split; zero where it lists categories.
+fn threshold(node: &Node) -> f32 {
+    if node.tests_categories() { 0.0 } else { node.threshold() }
 }
 
 /// A number of each leaf, or of each node where splits are not the sums of their children.

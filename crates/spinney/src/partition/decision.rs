@@ -1,7 +1,7 @@
 //! What a node asks of the value of its feature: a test, and the side of values that are missing.
 //!
-//! [`Decision::goes_left`] is the one place where a value meets a threshold: partitioners, searches, prediction and rules
-//! ask it, so that none can differ from another.
+//! [`Decision::goes_left`] is the one place where a value meets a threshold or a set of categories: partitioners, searches,
+//! prediction and rules ask it, so that none can differ from another.
 
 /// One of the two sides of a split: there will be no third.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,28 @@ impl Side {
 /// What a node asks of values that are not missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Test {
+pub enum Test<'a> {
     /// Values up to this threshold go left.
     AtMost(f32),
+    /// These categories go left, in rising order. All others go right with the missing ones: categories that the node did
+    /// not see in training, and values that are no category.
+    AnyOf(&'a [Category]),
+}
+
+/// The code of a category, from 0.
+pub type Category = u16;
+
+/// The category that a value is, if it is one.
+#[inline]
+pub(crate) fn category_of(value: f32) -> Option<Category> {
+    let category = value as Category;
+    (f32::from(category) == value).then_some(category)
+}
+
+/// Whether a value is one of these categories, which rise.
+#[inline]
+fn is_any_of(categories: &[Category], value: f32) -> bool {
+    category_of(value).is_some_and(|category| categories.binary_search(&category).is_ok())
 }
 
 /// No value is above this threshold: a node with it parts missing values from all others.
@@ -40,17 +59,23 @@ pub(crate) const ABOVE_ALL: f32 = f32::MAX;
 /// assert!(!decision.goes_left(f32::NAN) && decision.with_missing(Side::Left).goes_left(f32::NAN));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Decision {
-    test: Test,
+pub struct Decision<'a> {
+    test: Test<'a>,
     missing: Side,
     saw_missing: bool,
 }
 
-impl Decision {
+impl<'a> Decision<'a> {
     /// Values up to `threshold` go left, larger and missing ones right.
     #[inline]
     pub const fn at_most(threshold: f32) -> Self {
         Decision { test: Test::AtMost(threshold), missing: Side::Right, saw_missing: false }
+    }
+
+    /// These categories, which rise, go left; all others and missing values go right.
+    #[inline]
+    pub const fn any_of(categories: &'a [Category]) -> Self {
+        Decision { test: Test::AnyOf(categories), missing: Side::Right, saw_missing: false }
     }
 
     /// The same test of a node that saw missing values, and sends them to this side.
@@ -67,7 +92,7 @@ impl Decision {
 
     /// What is asked of values that are not missing.
     #[inline]
-    pub const fn test(&self) -> Test {
+    pub const fn test(&self) -> Test<'a> {
         self.test
     }
 
@@ -91,6 +116,7 @@ impl Decision {
         }
         match self.test {
             Test::AtMost(threshold) => value <= threshold,
+            Test::AnyOf(categories) => is_any_of(categories, value),
         }
     }
 
@@ -101,6 +127,7 @@ impl Decision {
         debug_assert!(!value.is_nan());
         match self.test {
             Test::AtMost(threshold) => value <= threshold,
+            Test::AnyOf(categories) => is_any_of(categories, value),
         }
     }
 
@@ -113,6 +140,25 @@ impl Decision {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn listed_categories_go_left_and_all_else_right() {
+        let decision = Decision::any_of(&[0, 3, 65_535]);
+        for (value, goes_left) in [
+            (0.0, true),
+            (-0.0, true),
+            (3.0, true),
+            (65_535.0, true),
+            (1.0, false),
+            (3.5, false),
+            (-3.0, false),
+            (65_536.0, false),
+            (f32::INFINITY, false),
+        ] {
+            assert_eq!((decision.goes_left(value), decision.sends_left(value)), (goes_left, goes_left), "{value}");
+        }
+        assert!(!decision.goes_left(f32::NAN) && !Decision::any_of(&[]).goes_left(0.0));
+    }
 
     #[test]
     fn both_comparisons_agree() {

@@ -92,7 +92,7 @@ impl Partitioner for DensePartitioner<'_> {
         Ok(())
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
         let column = self.x.column(feature);
         self.samples.split(span.samples.clone(), |row| !decision.goes_left(column[row as usize]))
     }
@@ -218,7 +218,7 @@ impl Partitioner for SortedColumns<'_> {
         Ok(())
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
         let column = self.x.column(feature);
         let goes_right = &mut self.goes_right;
         for &row in self.samples.rows(span.samples.clone()) {

@@ -14,6 +14,7 @@
 //!
 //! Sums over entries are exact (see [`crate::criterion`]), so every partitioner leads to the same tree.
 
+pub(crate) mod category_sets;
 pub(crate) mod decision;
 pub(crate) mod dense;
 pub(crate) mod lottery;
@@ -118,7 +119,7 @@ pub(crate) trait Partitioner {
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> Result<()>;
 
     /// Moves the samples that go right behind the others; returns where they start.
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32;
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32;
 
     /// Whether columns are carried from node to node: then [`Partitioner::split_columns`] follows every
     /// [`Partitioner::split_samples`] of a node that has a child to be searched.

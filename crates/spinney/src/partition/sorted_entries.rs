@@ -276,7 +276,7 @@ impl Partitioner for SortedEntries<'_> {
         Ok(())
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
         let (rows, values) = self.x.slice(feature as usize);
         let column = StoredColumn::Whole(rows, values);
         split_by_column(column, &mut self.samples, span, decision, &mut self.goes_right)

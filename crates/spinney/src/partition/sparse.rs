@@ -450,7 +450,7 @@ impl Partitioner for SparsePartitioner<'_> {
         }
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
         self.columns.leave(span);
         // Both children will be searched, and all that is below them.
         let is_worth = || self.columns.are_worth_cutting(span.n_samples(), self.n_drawn);

@@ -98,7 +98,7 @@ pub(crate) fn split_by_column(
     column: StoredColumn<'_>,
     samples: &mut Permutation,
     span: &Span,
-    decision: Decision,
+    decision: Decision<'_>,
     marked: &mut BitSet,
 ) -> u32 {
     let zeros_go_left = decision.goes_left(0.0);

@@ -1,5 +1,6 @@
 //! Where a split parts the values of its feature, and to which side it sends missing ones.
 
+use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::{ABOVE_ALL, Decision, Side};
 
 /// Two neighbouring values of a feature in a node, or the codes of two neighbouring bins; `low < high`.
@@ -45,6 +46,9 @@ enum Place {
     Drawn(f32),
     /// All values go left, and missing ones right.
     AboveAll,
+    /// A set of categories goes left: its place among the sets of the feature while that is searched, then among those that
+    /// were found in the tree, [`CategorySets`].
+    Subset(u32),
 }
 
 impl Cut {
@@ -61,28 +65,60 @@ impl Cut {
     /// Missing values against all others.
     pub(crate) const MISSING: Cut = Cut { place: Place::AboveAll, missing: Some(Side::Right) };
 
+    /// A set of categories against the others, which comes after so many sets of the feature; `sees_missing` is whether
+    /// some of the others are missing.
+    pub(crate) fn of_subset(place: u32, sees_missing: bool) -> Self {
+        Cut { place: Place::Subset(place), missing: sees_missing.then_some(Side::Right) }
+    }
+
+    /// The place of its set of categories, if that is what it is.
+    pub(crate) fn subset(self) -> Option<u32> {
+        match self.place {
+            Place::Subset(place) => Some(place),
+            Place::Gap(_) | Place::Drawn(_) | Place::AboveAll => None,
+        }
+    }
+
+    /// The same cut with its set at another place.
+    pub(crate) fn with_subset(self, place: u32) -> Self {
+        Cut { place: Place::Subset(place), ..self }
+    }
+
+    /// The side of missing values, if the node has some.
+    pub(crate) fn missing(self) -> Option<Side> {
+        self.missing
+    }
+
     /// Parts the samples of the node that was searched, among the values or codes that were searched: the same sides as
     /// for every threshold inside the gap.
-    pub(crate) fn parting(self) -> Decision {
-        self.sending_missing(Decision::at_most(self.lowest()), Side::Right)
+    pub(crate) fn parting(self, subsets: &CategorySets) -> Decision<'_> {
+        match self.place {
+            Place::Subset(subset) => self.sending_missing(Decision::any_of(subsets.of(subset))),
+            Place::Gap(_) | Place::Drawn(_) | Place::AboveAll => self.by_threshold(),
+        }
     }
 
-    /// What the tree asks of values. `values` turns a gap between codes into one between values; `unseen` is the side of
-    /// missing values where the node has none.
-    pub(crate) fn decision(self, values: impl FnOnce(Gap) -> Gap, unseen: Side) -> Decision {
-        let threshold = match self.place {
+    /// The same of a cut that is no set of categories.
+    #[inline]
+    pub(crate) fn by_threshold(self) -> Decision<'static> {
+        self.sending_missing(Decision::at_most(self.lowest()))
+    }
+
+    #[inline]
+    fn sending_missing<'a>(&self, decision: Decision<'a>) -> Decision<'a> {
+        self.missing.map_or(decision, |side| decision.with_missing(side))
+    }
+
+    /// The threshold of the tree. `values` turns a gap between codes into one between values.
+    pub(crate) fn threshold(self, values: impl FnOnce(Gap) -> Gap) -> f32 {
+        match self.place {
             Place::Gap(gap) => values(gap).threshold(),
-            Place::Drawn(_) | Place::AboveAll => self.lowest(),
-        };
-        self.sending_missing(Decision::at_most(threshold), unseen)
-    }
-
-    fn sending_missing(self, decision: Decision, unseen: Side) -> Decision {
-        self.missing.map_or(decision.with_unseen(unseen), |side| decision.with_missing(side))
+            Place::Drawn(_) | Place::AboveAll | Place::Subset(_) => self.lowest(),
+        }
     }
 
     /// Whether it comes before another cut of the same feature and node: those that send missing values right do, then
-    /// those of a lower threshold. Gaps of a feature do not overlap.
+    /// those of a lower threshold. Gaps of a feature do not overlap, and sets of categories are offered in order.
     pub(crate) fn is_before(self, other: Cut) -> bool {
         let rank = |cut: Cut| (cut.missing == Some(Side::Left), cut.lowest());
         rank(self) < rank(other)
@@ -94,6 +130,7 @@ impl Cut {
             Place::Gap(gap) => gap.low,
             Place::Drawn(threshold) => threshold,
             Place::AboveAll => ABOVE_ALL,
+            Place::Subset(place) => place as f32,
         }
     }
 }
@@ -118,14 +155,17 @@ mod tests {
                 prop_assert!(f64::from(t) <= middle && middle < f64::from(t.next_up()), "{low:e} {t:e} {high:e}");
                 for side in [None, Some(Side::Left), Some(Side::Right)] {
                     let cut = Cut::between(b, a, side);
-                    for decision in [cut.parting(), cut.decision(|gap| gap, Side::Left)] {
-                        prop_assert!(decision.goes_left(low) && !decision.goes_left(high));
-                        prop_assert!(side.is_none_or(|side| decision.missing() == side));
-                    }
+                    let subsets = CategorySets::default();
+                    let decision = cut.parting(&subsets);
+                    prop_assert!(decision.goes_left(low) && !decision.goes_left(high));
+                    prop_assert!(side.is_none_or(|side| decision.missing() == side));
+                    prop_assert_eq!(cut.threshold(|gap| gap), t);
                     prop_assert!(!cut.is_before(cut) && (cut.is_before(Cut::MISSING) || side == Some(Side::Left)));
                 }
                 prop_assert_eq!(Cut::between(a, f32::NAN, None), Cut::MISSING);
-                prop_assert!(Cut::MISSING.parting().goes_left(high) && !Cut::MISSING.parting().goes_left(f32::NAN));
+                let subsets = CategorySets::default();
+                let missing = Cut::MISSING.parting(&subsets);
+                prop_assert!(missing.goes_left(high) && !missing.goes_left(f32::NAN));
             }
         }
     }

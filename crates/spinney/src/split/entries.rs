@@ -24,7 +24,7 @@ impl<P: Partitioner, C: NodeCriterion> Store<C> for Entries<P> {
         self.0.rows(span)
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
         self.0.split_samples(span, feature, decision)
     }
 

@@ -3,13 +3,15 @@
 //! The smaller child is entered and searched first. Its sums are then taken away from those of the node, which leaves
 //! those of the larger child: of the criterion, and of bins where there are histograms. So a node costs its smaller child.
 
+use super::categories::Categories;
 use super::scan::Scan;
 use super::{LOTTERY, Rules, Split, SplitSearch, Splitter, Task, by_size};
 use crate::control::Control;
 use crate::criterion::{NodeCriterion, NodeStats};
 use crate::error::{Result, try_push, try_with_capacity};
 use crate::partition::Span;
-use crate::partition::decision::Decision;
+use crate::partition::category_sets::CategorySets;
+use crate::partition::decision::{Category, Decision};
 use crate::partition::lottery::Lottery;
 use crate::rng::Key;
 
@@ -25,7 +27,7 @@ pub(crate) trait Store<C: NodeCriterion> {
     fn rows(&self, span: &Span) -> &[u32];
 
     /// Moves the samples that go right behind the others; returns where they start.
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32;
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32;
 
     /// Whether columns are carried from node to node. Then [`Store::split_columns`] follows every
     /// [`Store::split_samples`] of a node that has a child to be searched, and both children must be known before.
@@ -70,6 +72,9 @@ pub(crate) struct NodeSearch<S: Store<C>, C: NodeCriterion> {
     control: Control,
     lottery: Lottery,
     picked: Vec<u32>,
+    categories: Categories<C::Sum>,
+    /// The sets of categories that were found, of nodes that wait and of those that are split.
+    subsets: CategorySets,
     waiting: Vec<Waiting<C::Memory, S::Sums>>,
     /// Places in `waiting` that are free.
     free: Vec<usize>,
@@ -96,6 +101,8 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
         Ok(NodeSearch {
             lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn)?,
             n_kept_left: store.most_kept(),
+            categories: Categories::new(rules.categories.is_some())?,
+            subsets: CategorySets::default(),
             store,
             criterion,
             rules,
@@ -124,11 +131,14 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
     fn find_split(&mut self, task: &mut Task, sums: Option<&mut S::Sums>) -> Result<()> {
         self.lottery.restart(task.key.child(LOTTERY));
         let (rules, lottery) = (&self.rules, &self.lottery);
-        let mut scan = Scan::new(&mut self.criterion, rules, lottery, &self.control, task, &mut self.picked);
+        let mut scan =
+            Scan::new(&mut self.criterion, rules, lottery, &self.control, task, &mut self.picked, &mut self.categories);
         self.store.search(&mut scan, task, sums)?;
-        task.split = scan.outcome(task);
-        if task.split.is_none() {
-            return Ok(());
+        task.split = scan.outcome(task)?;
+        let Some(split) = &mut task.split else { return Ok(()) };
+        if split.cut.subset().is_some() {
+            let subset = self.subsets.push(self.categories.listed().iter().copied())?;
+            split.cut = split.cut.with_subset(subset);
         }
         if self.free.is_empty() {
             try_push(WAITING, &mut self.free, self.waiting.len())?;
@@ -211,7 +221,7 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
     }
 
     fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]> {
-        let mid = self.store.split_samples(&parent.span, split.feature, split.cut.parting());
+        let mid = self.store.split_samples(&parent.span, split.feature, split.cut.parting(&self.subsets));
         let mut children = parent.children(mid);
         let (smaller, larger) = by_size(&children);
         let whole = self.take(parent);
@@ -252,5 +262,9 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
 
     fn rows(&self, span: &Span) -> &[u32] {
         self.store.rows(span)
+    }
+
+    fn listed(&self, split: &Split) -> &[Category] {
+        split.cut.subset().map_or(&[], |subset| self.subsets.of(subset))
     }
 }

@@ -17,10 +17,12 @@
 //! | `expand` | from a node to its children, for every store of X |
 //! | `entries`, [`histogram`] | the stores: partitioners; sums by bin |
 //! | `scan`, `best`, `random` | the best cut of a node so far; the cuts of a feature, all or one |
+//! | `categories` | the sets of categories of a feature, ordered by their targets; the sets that were found |
 //! | [`cut`], [`constraint`] | what is found; what it must leave on both sides |
 //! | [`dispatch`] | runtime tags become types |
 
 mod best;
+mod categories;
 pub(crate) mod constraint;
 pub(crate) mod cut;
 pub(crate) mod dispatch;
@@ -32,14 +34,15 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use constraint::Constraints;
 use cut::Cut;
 
 use crate::criterion::NodeStats;
 use crate::error::Result;
 use crate::partition::Span;
-#[cfg(test)]
-use crate::partition::decision::{Decision, Side};
+use crate::partition::decision::Category;
 use crate::rng::Key;
 
 /// How the threshold of a drawn feature is chosen.
@@ -61,11 +64,20 @@ pub(crate) struct Split {
     pub(crate) decrease: f64,
 }
 
+/// What growth makes of splits where values were searched.
 #[cfg(test)]
-impl Split {
-    /// What a node with this split asks, where values were searched.
-    pub(crate) fn decide(&self, unseen: Side) -> Decision {
-        self.cut.decision(|gap| gap, unseen)
+#[derive(Debug)]
+pub(crate) struct Values;
+
+#[cfg(test)]
+impl crate::tree::grow::Decode for Values {
+    fn threshold(&self, split: &Split) -> f32 {
+        split.cut.threshold(|gap| gap)
+    }
+
+    fn categories(&self, _: u32, codes: &[Category], out: &mut Vec<Category>) -> Result<()> {
+        out.extend(codes);
+        Ok(())
     }
 }
 
@@ -79,6 +91,8 @@ pub(crate) struct Rules {
     pub(crate) min_impurity_decrease: f64,
     pub(crate) n_drawn: u32,
     pub(crate) n_features: usize,
+    /// Features that are categories; `None` where none is.
+    pub(crate) categories: Option<Arc<[bool]>>,
     /// Weight of the root, in units.
     pub(crate) total_weight: f64,
     /// Largest weight of a sample, in units.
@@ -86,6 +100,12 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
+    /// Whether a feature is a category.
+    #[inline]
+    fn is_category(&self, feature: u32) -> bool {
+        self.categories.as_ref().is_some_and(|categories| categories[feature as usize])
+    }
+
     /// Whether a node is worth searching.
     fn may_split(&self, task: &Task) -> bool {
         let node = &task.stats;
@@ -141,6 +161,9 @@ pub(crate) trait SplitSearch {
 
     /// Samples of a node, rising.
     fn rows(&self, span: &Span) -> &[u32];
+
+    /// The categories, or codes of bins, that a split sends left, where it lists them: in any order.
+    fn listed(&self, split: &Split) -> &[Category];
 }
 
 /// Which child has fewer samples (the right one if they have as many), and the other.
@@ -155,3 +178,4 @@ const THRESHOLDS: u64 = 1;
 const LEFT: u64 = 2;
 const RIGHT: u64 = 3;
 const MISSING_SIDES: u64 = 4;
+const SUBSETS: u64 = 5;

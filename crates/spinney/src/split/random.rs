@@ -46,14 +46,26 @@ impl<C: NodeCriterion> Scan<'_, C> {
     /// Offers the cut between the cells, values and their rows, that go left and those that go right.
     #[inline]
     fn offer_random(&mut self, feature: u32, cut: Cut, cells: impl ExactSizeIterator<Item = (f32, u32)>) {
-        let decision = cut.parting();
+        let decision = cut.by_threshold();
         let zero_goes_left = decision.goes_left(0.0);
+        self.offer_moved(feature, |value| decision.goes_left(value) != zero_goes_left, cells, cut);
+    }
+
+    /// Offers the cut between the cells that are moved and all others; returns the weight of those moved.
+    #[inline]
+    pub(super) fn offer_moved(
+        &mut self,
+        feature: u32,
+        is_moved: impl Fn(f32) -> bool,
+        cells: impl ExactSizeIterator<Item = (f32, u32)>,
+        cut: Cut,
+    ) -> f64 {
         // Picked without a branch: which side a value takes cannot be foretold.
         self.picked.resize(self.picked.len().max(cells.len()), 0);
         let mut n_moved = 0;
         for (value, row) in cells {
             self.picked[n_moved] = row;
-            n_moved += usize::from(decision.goes_left(value) != zero_goes_left);
+            n_moved += usize::from(is_moved(value));
         }
         let mut moved = self.criterion.reset();
         let picked = std::mem::take(self.picked);
@@ -62,5 +74,6 @@ impl<C: NodeCriterion> Scan<'_, C> {
         if is_whole {
             self.offer(feature, n_moved as u32, &moved, || cut);
         }
+        self.criterion.moved_weight(&moved)
     }
 }

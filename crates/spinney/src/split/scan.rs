@@ -1,10 +1,12 @@
 //! The search of one node under way: the best cut so far, and what a better one must do.
 
+use super::categories::Categories;
 use super::constraint::CutSide;
 use super::cut::Cut;
-use super::{MISSING_SIDES, Rules, Split, Splitter, THRESHOLDS, Task};
+use super::{MISSING_SIDES, Rules, SUBSETS, Split, Splitter, THRESHOLDS, Task};
 use crate::control::Control;
 use crate::criterion::NodeCriterion;
+use crate::error::{Error, Result};
 use crate::partition::decision::Side;
 use crate::partition::lottery::Lottery;
 use crate::partition::{Column, Entry, PlainColumn, Visitor};
@@ -12,14 +14,14 @@ use crate::rng::Key;
 
 /// State of the search of one node.
 #[derive(Debug)]
-pub(crate) struct Scan<'a, C> {
+pub(crate) struct Scan<'a, C: NodeCriterion> {
     pub(super) criterion: &'a mut C,
     pub(super) rules: &'a Rules,
     pub(super) lottery: &'a Lottery,
     pub(super) control: &'a Control,
     pub(super) thresholds: Key,
     key: Key,
-    n_samples: u32,
+    pub(super) n_samples: u32,
     pub(super) weight: f64,
     pub(super) best_score: f64,
     perfect_score: f64,
@@ -28,6 +30,9 @@ pub(crate) struct Scan<'a, C> {
     best: Option<Candidate>,
     /// Rows that a scan picks before it moves them.
     pub(super) picked: &'a mut Vec<u32>,
+    pub(super) categories: &'a mut Categories<C::Sum>,
+    /// Why the search ended early, if it did.
+    pub(super) failure: Option<Error>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +43,11 @@ struct Candidate {
 
 impl<C: NodeCriterion> Visitor for Scan<'_, C> {
     fn column(&mut self, column: Column<'_>) {
-        match self.rules.splitter {
-            Splitter::Best => self.best_cut(column),
-            Splitter::Random => self.random_cut(column),
+        match (self.rules.splitter, self.rules.is_category(column.feature)) {
+            (Splitter::Best, false) => self.best_cut(column),
+            (Splitter::Best, true) => self.best_subset(column),
+            (Splitter::Random, false) => self.random_cut(column),
+            (Splitter::Random, true) => self.random_subset(column),
         }
     }
 
@@ -49,7 +56,11 @@ impl<C: NodeCriterion> Visitor for Scan<'_, C> {
     }
 
     fn plain_column(&mut self, column: PlainColumn<'_>) {
-        self.random_plain_cut(column);
+        if self.rules.is_category(column.feature) {
+            self.random_plain_subset(column);
+        } else {
+            self.random_plain_cut(column);
+        }
     }
 
     fn least_entries(&self) -> u32 {
@@ -58,7 +69,7 @@ impl<C: NodeCriterion> Visitor for Scan<'_, C> {
 
     fn is_over(&self) -> bool {
         // Features drawn later lose ties.
-        self.best_score >= self.perfect_score || self.control.is_stopped()
+        self.best_score >= self.perfect_score || self.control.is_stopped() || self.failure.is_some()
     }
 }
 
@@ -71,6 +82,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         control: &'a Control,
         task: &Task,
         picked: &'a mut Vec<u32>,
+        categories: &'a mut Categories<C::Sum>,
     ) -> Self {
         // Every cut between two samples is the same.
         let any_cut = task.stats.n == 2;
@@ -92,15 +104,30 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             least_entries,
             best: None,
             picked,
+            categories,
+            failure: None,
         }
     }
 
     /// The best cut found, if it is good enough.
-    pub(super) fn outcome(self, task: &Task) -> Option<Split> {
-        let (best, score) = (self.best?, self.best_score);
-        let decrease = self.criterion.decrease(score);
+    pub(super) fn outcome(self, task: &Task) -> Result<Option<Split>> {
+        if let Some(error) = self.failure {
+            return Err(error);
+        }
+        let Some(best) = self.best else { return Ok(None) };
+        let decrease = self.criterion.decrease(self.best_score);
         let split = Split { feature: best.feature, cut: best.cut, decrease };
-        self.rules.accepts_decrease(&task.stats, decrease).then_some(split)
+        Ok(self.rules.accepts_decrease(&task.stats, decrease).then_some(split))
+    }
+
+    /// The place of the best cut so far among the sets of categories of a feature, if it is one of them.
+    pub(super) fn best_subset_of(&self, feature: u32) -> Option<u32> {
+        self.best.filter(|best| best.feature == feature)?.cut.subset()
+    }
+
+    /// The source of the random sets of categories of a feature.
+    pub(super) fn subsets_key(&self, feature: u32) -> Key {
+        self.key.child(SUBSETS).child(feature.into())
     }
 
     /// Takes the cut between moved and rest if it leaves enough on both sides and is better than the best so far.

@@ -14,7 +14,7 @@ use super::*;
 use crate::Control;
 use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
 use crate::partition::Partitioner;
-use crate::partition::decision::Side;
+use crate::partition::decision::{Decision, Side, Test};
 use crate::partition::lottery::Lottery;
 use crate::partition::sorted_entries::{self, SortedEntries};
 use crate::partition::sparse::{Forced, Way};
@@ -43,6 +43,8 @@ struct Problem {
     x: Vec<f32>,
     y: Y,
     weights: Option<Vec<f64>>,
+    /// Features that are categories.
+    categories: Vec<bool>,
     n_drawn: u32,
     min_samples_leaf: usize,
     splitter: Splitter,
@@ -76,21 +78,29 @@ fn problem() -> impl Strategy<Value = Problem> {
             ],
             y,
             weights.prop_filter("some weight", |w| w.as_ref().is_none_or(|w| w.iter().any(|&w| w > 0.0))),
+            prop_oneof![Just(vec![false; p]), prop::collection::vec(any::<bool>(), p)],
             1..=p as u32,
             1usize..3,
             splitter,
             any::<u64>(),
         )
-            .prop_map(move |(x, y, weights, n_drawn, min_samples_leaf, splitter, seed)| Problem {
-                n,
-                p,
-                x,
-                y,
-                weights,
-                n_drawn,
-                min_samples_leaf,
-                splitter,
-                seed,
+            .prop_map(move |(mut x, y, weights, categories, n_drawn, min_samples_leaf, splitter, seed)| {
+                Problem {
+                    x: {
+                        let of_categories = x.iter_mut().enumerate().filter(|(i, v)| categories[i % p] && !v.is_nan());
+                        of_categories.for_each(|(_, v)| *v = (v.abs() as u64 % 7) as f32);
+                        x
+                    },
+                    n,
+                    p,
+                    y,
+                    weights,
+                    categories,
+                    n_drawn,
+                    min_samples_leaf,
+                    splitter,
+                    seed,
+                }
             })
     })
 }
@@ -152,6 +162,7 @@ impl Problem {
                 min_impurity_decrease: 0.0,
                 n_drawn: self.n_drawn,
                 n_features: self.p,
+                categories: self.categories.contains(&true).then(|| self.categories.clone().into()),
                 total_weight: units.iter().sum::<u64>() as f64,
                 largest_weight: units.iter().copied().max().unwrap() as f64,
             },
@@ -171,7 +182,7 @@ fn structure(
     seed: u64,
 ) -> Structure {
     let mut search = NodeSearch::new(Entries(partitioner), criterion, rules.clone(), Control::default()).unwrap();
-    grow(&mut search, &Split::decide, Key::from_seed(seed), None, &Control::default()).unwrap()
+    grow(&mut search, &Values, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
 /// Searches the children of every expansion, whether asked to or not.
@@ -187,18 +198,24 @@ impl<S: SplitSearch> SplitSearch for Eager<S> {
     fn rows(&self, span: &Span) -> &[u32] {
         self.0.rows(span)
     }
+    fn listed(&self, split: &Split) -> &[Category] {
+        self.0.listed(split)
+    }
 }
 
-type Fingerprint = (Vec<(u32, u32, u32, Side, bool)>, Vec<u64>, Vec<u64>, Vec<u32>);
+pub(super) type Fingerprint = (Vec<(u32, u32, u32, Side, bool, Vec<Category>)>, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// Everything that growth decides, with floats as bits.
-fn fingerprint(s: &Structure) -> Fingerprint {
+pub(super) fn fingerprint(s: &Structure) -> Fingerprint {
     let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect();
     (
         s.nodes
             .iter()
             .map(|n| {
-                (n.feature(), n.threshold().to_bits(), n.right(), n.decision().missing(), n.decision().saw_missing())
+                let decision = n.decision(&s.sets);
+                let listed = n.set().map_or(vec![], |set| s.sets.of(set).to_vec());
+                let missing = (decision.missing(), decision.saw_missing());
+                (n.feature(), n.threshold().to_bits(), n.right(), missing.0, missing.1, listed)
             })
             .collect(),
         bits(&s.impurity),
@@ -260,8 +277,65 @@ fn refused_by_poisson(problem: &Problem, rows: &[u32], sides: [&[u32]; 2]) -> bo
 #[derive(Debug)]
 struct NaiveCut {
     feature: u32,
-    decision: Decision,
+    asks: Asks,
     decrease: f64,
+    /// Whether a search must offer it.
+    is_offered: bool,
+}
+
+/// A decision that owns its categories.
+#[derive(Clone, Debug, PartialEq)]
+enum Asks {
+    Threshold(f32, Side, bool),
+    AnyOf(Vec<Category>, bool),
+}
+
+impl Asks {
+    fn of(decision: Decision<'_>) -> Self {
+        match decision.test() {
+            Test::AtMost(threshold) => Asks::Threshold(threshold, decision.missing(), decision.saw_missing()),
+            Test::AnyOf(listed) => Asks::AnyOf(listed.to_vec(), decision.saw_missing()),
+        }
+    }
+}
+
+/// Every set of the categories that some rows have, against the others and missing values. With one mean to order them by,
+/// and a limit on the sides, a search offers those alone that are the first or the last in that order.
+fn sets_of_categories(problem: &Problem, rows: &[u32], weight: &[f64], j: u32) -> Vec<(Vec<Category>, bool)> {
+    let x = |i: u32| problem.x[i as usize * problem.p + j as usize];
+    let mut present: Vec<Category> =
+        rows.iter().map(|&i| x(i)).filter(|v| !v.is_nan()).map(|v| v as Category).collect();
+    let has_missing = present.len() < rows.len();
+    present.sort_unstable();
+    present.dedup();
+    let value: Option<Box<dyn Fn(u32) -> f64>> = match &problem.y {
+        Y::Real(y, 1) => Some(Box::new(|i| y[i as usize])),
+        Y::Labels(y, 1) => Some(Box::new(|i| f64::from(u8::from(y[i as usize])))),
+        Y::Real(..) | Y::Labels(..) | Y::Classes(..) => None,
+    };
+    let mean = |category: Category| -> f64 {
+        let Some(value) = &value else { return 0.0 };
+        let those = || rows.iter().filter(|&&i| x(i) == f32::from(category));
+        let total: f64 = those().map(|&i| weight[i as usize]).sum();
+        those().map(|&i| weight[i as usize] * value(i)).sum::<f64>() / total
+    };
+    let all = 1u32 << present.len();
+    let subsets = 1..if has_missing { all } else { all - 1 };
+    subsets
+        .map(|set| {
+            let is_in = |at: &usize| set >> at & 1 == 1;
+            let (listed, others): (Vec<usize>, Vec<usize>) = (0..present.len()).partition(is_in);
+            let means = |places: &[usize]| places.iter().map(|&at| mean(present[at])).collect::<Vec<f64>>();
+            let (listed_means, other_means) = (means(&listed), means(&others));
+            // Between means that are equal but for rounding no cut must be offered.
+            let apart =
+                |low: &[f64], high: &[f64]| low.iter().all(|l| high.iter().all(|h| l + 1e-9 * (1.0 + h.abs()) < *h));
+            let in_order = apart(&listed_means, &other_means) || apart(&other_means, &listed_means);
+            let is_limited = problem.min_samples_leaf > 1 || matches!(problem.y, Y::Real(..));
+            let is_offered = value.is_none() || !is_limited || in_order;
+            (listed.into_iter().map(|at| present[at]).collect(), is_offered)
+        })
+        .collect()
 }
 
 /// Every admissible cut of every feature among `features`.
@@ -278,29 +352,37 @@ fn exhaustive(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], 
         let has_missing = values.len() < rows.len();
         values.sort_by(f32::total_cmp);
         values.dedup_by(|a, b| a == b);
-        let between = values.windows(2).map(|pair| Gap::between(pair[0], pair[1]).threshold());
-        let mut decisions: Vec<Decision> = between.map(Decision::at_most).collect();
-        if has_missing {
-            let left: Vec<Decision> = decisions.iter().map(|d| d.with_missing(Side::Left)).collect();
-            decisions.extend(left);
-            decisions.extend((!values.is_empty()).then_some(Decision::at_most(f32::MAX)));
+        let mut asked: Vec<(Asks, bool)> = vec![];
+        if problem.categories[j as usize] {
+            let sets = sets_of_categories(problem, rows, weight, j);
+            asked.extend(sets.into_iter().map(|(listed, is_offered)| (Asks::AnyOf(listed, has_missing), is_offered)));
+        } else {
+            for pair in values.windows(2) {
+                let threshold = Gap::between(pair[0], pair[1]).threshold();
+                asked.push((Asks::Threshold(threshold, Side::Right, has_missing), true));
+                if has_missing {
+                    asked.push((Asks::Threshold(threshold, Side::Left, true), true));
+                }
+            }
+            if has_missing && !values.is_empty() {
+                asked.push((Asks::Threshold(f32::MAX, Side::Right, true), true));
+            }
         }
-        for decision in decisions {
-            let goes_left = |&&i: &&u32| {
-                let value = x(i, j);
-                let crate::partition::decision::Test::AtMost(threshold) = decision.test();
-                if value.is_nan() { decision.missing() == Side::Left } else { value <= threshold }
+        for (mut asks, is_offered) in asked {
+            let goes_left = |&&i: &&u32| match &asks {
+                Asks::Threshold(_, missing, _) if x(i, j).is_nan() => *missing == Side::Left,
+                Asks::Threshold(threshold, ..) => x(i, j) <= *threshold,
+                Asks::AnyOf(listed, _) => listed.iter().any(|&category| f32::from(category) == x(i, j)),
             };
             let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(goes_left);
             let is_refused = criterion == "poisson" && refused_by_poisson(problem, rows, [&left, &right]);
             if left.len().min(right.len()) >= problem.min_samples_leaf && !is_refused {
                 let weight = |rows: &[u32]| rows.iter().map(|&i| weight[i as usize]).sum::<f64>();
-                let unseen = Side::heavier(weight(&left), weight(&right));
-                let decision = match has_missing {
-                    true => decision.with_missing(decision.missing()),
-                    false => decision.with_unseen(unseen),
-                };
-                cuts.push(NaiveCut { feature: j, decision, decrease: (of(rows) - of(&left) - of(&right)) / total });
+                if let Asks::Threshold(_, missing, false) = &mut asks {
+                    *missing = Side::heavier(weight(&left), weight(&right));
+                }
+                let decrease = (of(rows) - of(&left) - of(&right)) / total;
+                cuts.push(NaiveCut { feature: j, asks, decrease, is_offered });
             }
         }
     }
@@ -355,15 +437,17 @@ fn check_against_exhaustive(
             // A random threshold may leave a side that is not admitted although another would not.
             let may_be_refused = problem.min_samples_leaf > 1 || criterion == "poisson";
             let forced = problem.splitter == Splitter::Random && may_be_refused;
-            prop_assert!(pure || cuts.is_empty() || forced || rows.len() / 2 < problem.min_samples_leaf, "{cuts:?}");
+            let is_cut = cuts.iter().any(|cut| cut.is_offered);
+            prop_assert!(pure || !is_cut || forced || rows.len() / 2 < problem.min_samples_leaf, "{cuts:?}");
             continue;
         }
         let x = |i: u32| problem.x[i as usize * problem.p + n.feature() as usize];
-        let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&i| n.decision().goes_left(x(i)));
+        let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&i| n.decision(&s.sets).goes_left(x(i)));
         prop_assert!(left.len().min(right.len()) >= problem.min_samples_leaf);
         if problem.splitter == Splitter::Best {
-            let chosen = cuts.iter().find(|c| c.feature == n.feature() && c.decision == n.decision());
-            let best = cuts.iter().map(|c| c.decrease).fold(f64::NEG_INFINITY, f64::max);
+            let asks = Asks::of(n.decision(&s.sets));
+            let chosen = cuts.iter().find(|c| c.feature == n.feature() && c.asks == asks);
+            let best = cuts.iter().filter(|c| c.is_offered).map(|c| c.decrease).fold(f64::NEG_INFINITY, f64::max);
             prop_assert!(chosen.is_some_and(|c| c.decrease >= best - 1e-9 * scale), "{chosen:?} {best}");
         } else {
             prop_assert!(features.contains(&n.feature()));
@@ -433,11 +517,13 @@ fn passing_over_light_columns_changes_nothing() {
         let mut stream = Stream::new(Key::from_seed(seed));
         let (n, p, q) = (400, 150, 1 + (seed as usize % 3));
         let mut draw = |below: u64| stream.below(below);
+        // Rare categories too, in one column in five of some problems.
+        let categories: Vec<bool> = (0..p).map(|j| seed % 3 == 1 && j % 5 == 2).collect();
         let x = (0..n * p)
             .map(|i| {
                 // The later the feature, the rarer its entries; a third of the features has both signs.
                 let rare = 2 + (i % p) as u64 / 4;
-                let sign = if i % 3 == 0 && draw(2) == 0 { -1.0 } else { 1.0 };
+                let sign = if i % 3 == 0 && !categories[i % p] && draw(2) == 0 { -1.0 } else { 1.0 };
                 if draw(rare) == 0 { sign * (1 + draw(3)) as f32 } else { 0.0 }
             })
             .collect();
@@ -450,7 +536,18 @@ fn passing_over_light_columns_changes_nothing() {
         let weights = (seed % 2 == 0).then(|| (0..n).map(|_| draw(4) as f64).collect());
         let n_drawn = if seed % 5 == 0 { 12 } else { p as u32 };
         let splitter = if seed % 3 == 0 { Splitter::Random } else { Splitter::Best };
-        let problem = Problem { n, p, x, y, weights, n_drawn, min_samples_leaf: 1 + seed as usize % 2, splitter, seed };
+        let problem = Problem {
+            n,
+            p,
+            x,
+            y,
+            weights,
+            categories,
+            n_drawn,
+            min_samples_leaf: 1 + seed as usize % 2,
+            splitter,
+            seed,
+        };
         let data = problem.prepare();
         let dense_x = DenseColumns::new(data.x.view()).unwrap();
         let sparse_x = SparseColumns { by_column: data.by_column.clone(), by_row: data.by_row.clone() };
@@ -486,7 +583,7 @@ proptest! {
         let (key, control) = (Key::from_seed(problem.seed), Control::default());
         for_each_criterion(&data, |name, make| {
             let (rules, rows) = (&data.rules, &data.rows[..]);
-            let grown = |search: &mut dyn SplitSearch| fingerprint(&grow(search, &Split::decide, key, Some(max_leaves), &control).unwrap());
+            let grown = |search: &mut dyn SplitSearch| fingerprint(&grow(search, &Values, key, Some(max_leaves), &control).unwrap());
             let found = |c| {
                 let columns = dense::DensePartitioner::new(&dense_x, rows, &Control::default()).unwrap();
                 NodeSearch::new(Entries(columns), c, rules.clone(), Control::default()).unwrap()
@@ -518,6 +615,7 @@ fn missing_values_go_right_where_both_sides_are_as_good() {
             x,
             y: Y::Real(y, 1),
             weights: None,
+            categories: vec![false],
             n_drawn: 1,
             min_samples_leaf: 1,
             splitter: Splitter::Best,
@@ -532,7 +630,7 @@ fn missing_values_go_right_where_both_sides_are_as_good() {
             }
             let partitioner = dense::DensePartitioner::new(&dense_x, &data.rows, &Control::default()).unwrap();
             let root = structure(partitioner, make(), &data.rules, 0).nodes[0];
-            assert_eq!(root.decision(), Decision::at_most(threshold).with_missing(Side::Right), "{name}");
+            assert_eq!(root.threshold_decision(), Decision::at_most(threshold).with_missing(Side::Right), "{name}");
         });
     }
 }

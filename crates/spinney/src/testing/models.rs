@@ -7,7 +7,8 @@ use ndarray::{Array2, ShapeBuilder};
 use crate::criterion::Criterion;
 use crate::data::{Matrix, Outputs, SparseView};
 use crate::forest::Forest;
-use crate::partition::decision::{Decision, Side};
+use crate::partition::category_sets::CategorySets;
+use crate::partition::decision::{Category, Side};
 use crate::rng::{Key, Stream};
 use crate::tree::leaves::LeafTableBuilder;
 use crate::tree::{Node, Tree};
@@ -49,6 +50,7 @@ pub(crate) fn tree(rng: &mut Stream, shape: &Shape) -> Tree {
             _ => Criterion::Gini,
         },
         nodes: Vec::new(),
+        sets: CategorySets::default(),
         impurity: Vec::new(),
         n_node_samples: Vec::new(),
         weighted_n_node_samples: Vec::new(),
@@ -74,7 +76,7 @@ pub(crate) fn tree(rng: &mut Stream, shape: &Shape) -> Tree {
         } else {
             let n_left = 1 + rng.below(n_below as u64 - 1) as usize;
             let feature = rng.below(shape.n_features as u64) as u32;
-            tree.nodes.push(Node::split(feature, Decision::at_most(quarter(rng))));
+            tree.nodes.push(Node::split(feature, quarter(rng)));
             todo.push((n_below - n_left, Some(at)));
             todo.push((n_left, None));
         }
@@ -82,6 +84,7 @@ pub(crate) fn tree(rng: &mut Stream, shape: &Shape) -> Tree {
         tree.n_node_samples.push(if n_below == 1 { 1 + rng.below(3) as u32 } else { 0 });
     }
     sum_statistics(&mut tree);
+    list_categories(&mut tree, &mut Stream::new(Key::from_seed(n_leaves as u64).child(1)));
     send_missing(&mut tree, &mut Stream::new(Key::from_seed(n_leaves as u64)));
     tree.leaves = leaves.finish().unwrap();
     tree
@@ -92,16 +95,33 @@ fn heavier_child(tree: &Tree, split: usize) -> Side {
     Side::heavier(weight[split + 1], weight[tree.nodes[split].right() as usize])
 }
 
+/// Makes the splits of some features tests of categories, in one tree in three.
+fn list_categories(tree: &mut Tree, rng: &mut Stream) {
+    if rng.below(3) > 0 {
+        return;
+    }
+    for node in &mut tree.nodes {
+        if !node.is_leaf() && node.feature() % 2 == 1 {
+            let mut listed: Vec<Category> = (0..1 + rng.below(4)).map(|_| rng.below(6) as Category).collect();
+            listed.sort_unstable();
+            listed.dedup();
+            node.set_categories(tree.sets.push(listed.into_iter()).unwrap());
+        }
+    }
+}
+
 /// Sides of missing values: one tree in two has seen none.
 fn send_missing(tree: &mut Tree, rng: &mut Stream) {
     let has_seen = rng.below(2) == 0;
     for split in (0..tree.nodes.len()).filter(|&i| !tree.nodes[i].is_leaf()).collect::<Vec<_>>() {
-        let (decision, heavier) = (tree.nodes[split].decision(), heavier_child(tree, split));
-        tree.nodes[split].set_decision(match rng.below(3) {
-            0 if has_seen => decision.with_missing(Side::Left),
-            1 if has_seen => decision.with_missing(Side::Right),
-            _ => decision.with_unseen(heavier),
-        });
+        let is_by_threshold = !tree.nodes[split].tests_categories();
+        let unseen = if is_by_threshold { heavier_child(tree, split) } else { Side::Right };
+        let (side, is_seen) = match rng.below(3) {
+            0 if has_seen && is_by_threshold => (Side::Left, true),
+            0 | 1 if has_seen => (Side::Right, true),
+            _ => (unseen, false),
+        };
+        tree.nodes[split].set_missing(side, is_seen);
     }
 }
 
@@ -174,7 +194,7 @@ pub(crate) fn chain(depth: usize) -> Tree {
     let mut leaves = LeafTableBuilder::new(2);
     let (mut nodes, mut impurity) = (Vec::new(), Vec::new());
     for i in 0..depth {
-        nodes.push(Node::split(0, Decision::at_most(-(i as f32))).with_right((2 * depth - i) as u32));
+        nodes.push(Node::split(0, -(i as f32)).with_right((2 * depth - i) as u32));
         impurity.push(0.5);
     }
     for leaf in 0..=depth {
@@ -189,13 +209,14 @@ pub(crate) fn chain(depth: usize) -> Tree {
         n_node_samples: vec![1; nodes.len()],
         weighted_n_node_samples: vec![1.0; nodes.len()],
         nodes,
+        sets: CategorySets::default(),
         impurity,
         leaves: leaves.finish().unwrap(),
     };
     sum_statistics(&mut tree);
     for split in 0..depth {
         let heavier = heavier_child(&tree, split);
-        tree.nodes[split].set_decision(Decision::at_most(-(split as f32)).with_unseen(heavier));
+        tree.nodes[split].set_missing(heavier, false);
     }
     tree
 }

@@ -11,7 +11,7 @@ pub(crate) fn path(tree: &Tree, row: ArrayView1<'_, f32>) -> Vec<usize> {
         passed.push(at);
         let node = tree.nodes[at];
         if !node.is_leaf() {
-            let goes_left = node.decision().goes_left(row[node.feature() as usize]);
+            let goes_left = node.decision(&tree.sets).goes_left(row[node.feature() as usize]);
             walk(tree, row, if goes_left { at + 1 } else { node.right() as usize }, passed);
         }
     }

@@ -61,11 +61,13 @@ impl Tree {
             nodes.push(Node::leaf(leaves.n_leaves));
             pulse.after(leaves.push(self, i..ends[i] as usize, below)?)?;
         }
+        let sets = self.sets.kept_by(&mut nodes)?;
         Ok(Tree {
             n_features: self.n_features,
             outputs: self.outputs.clone(),
             criterion: self.criterion,
             nodes,
+            sets,
             impurity: kept_of(&self.impurity, &kept)?,
             n_node_samples: kept_of(&self.n_node_samples, &kept)?,
             weighted_n_node_samples: kept_of(&self.weighted_n_node_samples, &kept)?,

@@ -9,7 +9,8 @@ use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{ErrorKind, Result, try_copied, try_extend, try_push, try_with_capacity};
-use crate::partition::decision::{Decision, Side};
+use crate::partition::category_sets::CategorySets;
+use crate::partition::decision::{Category, Side};
 use crate::rng::Key;
 use crate::split::{Split, SplitSearch, Task};
 
@@ -19,6 +20,7 @@ const WHAT: &str = "the nodes of a tree";
 #[derive(Debug, Default)]
 pub(crate) struct Structure {
     pub(crate) nodes: Vec<Node>,
+    pub(crate) sets: CategorySets,
     pub(crate) impurity: Vec<f64>,
     pub(crate) n_node_samples: Vec<u32>,
     /// In units.
@@ -36,11 +38,19 @@ struct Growing {
     left: Option<u32>,
 }
 
-/// Grows the structure. `max_leaves` asks for best-first growth; `decide` tells what a node with this split asks of values,
-/// with the side of missing ones where the node has seen none.
+/// From what was searched, which may be codes, to the values of the tree.
+pub(crate) trait Decode {
+    /// The threshold of the tree.
+    fn threshold(&self, split: &Split) -> f32;
+
+    /// The categories, in any order, of the codes that a split of this feature sends left.
+    fn categories(&self, feature: u32, codes: &[Category], out: &mut Vec<Category>) -> Result<()>;
+}
+
+/// Grows the structure. `max_leaves` asks for best-first growth; `decode` tells what a node with a split asks of values.
 pub(crate) fn grow(
     search: &mut dyn SplitSearch,
-    decide: &dyn Fn(&Split, Side) -> Decision,
+    decode: &dyn Decode,
     key: Key,
     max_leaves: Option<usize>,
     control: &Control,
@@ -79,13 +89,13 @@ pub(crate) fn grow(
     }
     // A search that was stopped half way tells nothing, and may have left nothing to wait for.
     control.check()?;
-    let mut structure = in_pre_order(&nodes, decide)?;
+    let mut structure = in_pre_order(&nodes, search, decode)?;
     structure.order = try_copied("the order of samples", search.rows(&whole))?;
     Ok(structure)
 }
 
 /// Renumbers nodes in pre-order, so that a left child always follows its parent.
-fn in_pre_order(grown: &[Growing], decide: &dyn Fn(&Split, Side) -> Decision) -> Result<Structure> {
+fn in_pre_order(grown: &[Growing], search: &dyn SplitSearch, decode: &dyn Decode) -> Result<Structure> {
     enum Visit {
         Node(u32),
         /// The right child of this (renumbered) node comes next.
@@ -94,12 +104,14 @@ fn in_pre_order(grown: &[Growing], decide: &dyn Fn(&Split, Side) -> Decision) ->
     let n_nodes = grown.len();
     let mut out = Structure {
         nodes: try_with_capacity(WHAT, n_nodes)?,
+        sets: CategorySets::default(),
         impurity: try_with_capacity(WHAT, n_nodes)?,
         n_node_samples: try_with_capacity(WHAT, n_nodes)?,
         weight: try_with_capacity(WHAT, n_nodes)?,
         leaf_samples: try_with_capacity(WHAT, n_nodes.div_ceil(2))?,
         order: Vec::new(),
     };
+    let mut listed = Vec::new();
     let mut stack = vec![Visit::Node(0)];
     while let Some(visit) = stack.pop() {
         let old = match visit {
@@ -115,8 +127,19 @@ fn in_pre_order(grown: &[Growing], decide: &dyn Fn(&Split, Side) -> Decision) ->
         match (left, &task.split) {
             (Some(left), Some(split)) => {
                 let weight = |node: u32| grown[node as usize].task.stats.weight;
-                let unseen = Side::heavier(weight(*left), weight(left + 1));
-                out.nodes.push(Node::split(split.feature, decide(split, unseen)));
+                let (mut node, unseen) = if split.cut.subset().is_some() {
+                    listed.clear();
+                    decode.categories(split.feature, search.listed(split), &mut listed)?;
+                    listed.sort_unstable();
+                    // All that is not listed goes right.
+                    (Node::split_by_set(split.feature, out.sets.push(listed.iter().copied())?), Side::Right)
+                } else {
+                    let heavier = Side::heavier(weight(*left), weight(left + 1));
+                    (Node::split(split.feature, decode.threshold(split)), heavier)
+                };
+                let missing = split.cut.missing();
+                node.set_missing(missing.unwrap_or(unseen), missing.is_some());
+                out.nodes.push(node);
                 try_extend(WHAT, &mut stack, [Visit::Node(left + 1), Visit::RightOf(new), Visit::Node(*left)])?;
             }
             (None, _) | (_, None) => {
@@ -154,6 +177,7 @@ impl Structure {
             outputs: outputs.into(),
             criterion,
             nodes: self.nodes,
+            sets: self.sets,
             impurity: self.impurity,
             n_node_samples: self.n_node_samples,
             weighted_n_node_samples: self.weight,
@@ -167,6 +191,7 @@ mod tests {
     use super::*;
     use crate::criterion::NodeStats;
     use crate::partition::Span;
+    use crate::split::Values;
     use crate::split::cut::Cut;
 
     /// Splits one sample off at a time, to the left or to the right.
@@ -201,6 +226,10 @@ mod tests {
         fn rows(&self, span: &Span) -> &[u32] {
             &self.rows[span.samples.start as usize..span.samples.end as usize]
         }
+
+        fn listed(&self, _: &Split) -> &[Category] {
+            &[]
+        }
     }
 
     #[test]
@@ -209,7 +238,7 @@ mod tests {
         for left in [true, false] {
             for max_leaves in [None, Some(n as usize), Some(50_000)] {
                 let mut search = Peel { rows: (0..n).collect(), left, n_searched: 0 };
-                let s = grow(&mut search, &Split::decide, Key::from_seed(0), max_leaves, &Control::default()).unwrap();
+                let s = grow(&mut search, &Values, Key::from_seed(0), max_leaves, &Control::default()).unwrap();
                 let n_leaves = max_leaves.unwrap_or(n as usize);
                 assert_eq!(s.nodes.len(), 2 * n_leaves - 1);
                 assert_eq!(s.leaf_samples.len(), n_leaves);
@@ -227,7 +256,7 @@ mod tests {
         let control = Control::default();
         control.stop();
         let mut search = Peel { rows: (0..10).collect(), left: true, n_searched: 0 };
-        let error = grow(&mut search, &Split::decide, Key::from_seed(0), None, &control).unwrap_err();
+        let error = grow(&mut search, &Values, Key::from_seed(0), None, &control).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::Interrupted);
     }
 }

@@ -8,9 +8,9 @@ use crate::data::bins::{MOST_BINS, bin_dense, bin_sparse};
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
 use crate::data::{Bins, DenseColumns, FeatureSubset, Matrix, SparseColumns, SparseView};
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
-use crate::partition::decision::{Decision, Side};
+use crate::partition::decision::Category;
 use crate::partition::dense::SortedOrder;
 use crate::partition::lottery::Lottery;
 use crate::partition::sorted_entries;
@@ -21,7 +21,7 @@ use crate::split::dispatch::{SearchData, TrainX};
 use crate::split::histogram::{Spare, SparseCells};
 use crate::split::{Rules, Split, Splitter};
 use crate::tree::config::TreeConfig;
-use crate::tree::grow::{Structure, grow};
+use crate::tree::grow::{Decode, Structure, grow};
 
 /// The rows that one tree is grown on, and what each weighs.
 #[derive(Debug)]
@@ -81,6 +81,8 @@ pub(crate) struct Grower<'a> {
     n_features: usize,
     /// Those of a tree that `x` holds, rising.
     features: FeatureSubset,
+    /// Features of X that are categories; `None` where none is.
+    categories: Option<Arc<[bool]>>,
 }
 
 /// Columns are carried down, sorted, when a node draws at least this share of the features; below it, sorting the drawn
@@ -92,6 +94,12 @@ impl<'a> Grower<'a> {
     pub(crate) fn new(config: &TreeConfig, x: &'a Matrix<'_>, control: &Control) -> Result<Self> {
         let n_drawn = config.max_features.resolve(x.n_features())?;
         Grower::arranged(x, config.carries_columns(x, n_drawn, x.n_features()), control)
+    }
+
+    /// The same where these features are categories; of X without bins, which must know them when it is binned.
+    pub(crate) fn with_categories(self, categories: Option<Vec<bool>>) -> Self {
+        debug_assert!(self.bins.is_none());
+        Grower { categories: categories.map(Arc::from), ..self }
     }
 
     /// The same, with columns carried down or found at each node.
@@ -112,11 +120,11 @@ impl<'a> Grower<'a> {
             Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.try_transposed(control)?, by_column: x.view() }),
             Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.try_transposed(control)?, by_row: x.view() }),
         };
-        Ok(Grower { x, bins: None, n_features, features: FeatureSubset::default() })
+        Ok(Grower { x, bins: None, n_features, features: FeatureSubset::default(), categories: None })
     }
 
-    /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), with the values of
-    /// each feature in at most `max_bins` bins, if any. They are made from the rows that have `units`; others may not be
+    /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), of which some may be
+    /// `categories`, with the values of each feature in at most `max_bins` bins, if any. They are made from the rows that have `units`; others may not be
     /// grown on. Dense `x` is searched by histograms, and sparse `x` whose columns have few distinct codes where nodes draw
     /// all features. These are of numbers: [`Grower::structure`] wants [`TrainY::Real`] then.
     ///
@@ -127,13 +135,16 @@ impl<'a> Grower<'a> {
         x: &'a Matrix<'_>,
         n_of_tree: usize,
         max_bins: Option<usize>,
+        categories: Option<Vec<bool>>,
         units: impl Fn(usize) -> u64 + Sync,
         control: &Control,
     ) -> Result<Self> {
         let n_features = x.n_features();
         let n_drawn = config.max_features.resolve(n_of_tree)?;
         let carry = config.carries_columns(x, n_drawn, n_of_tree);
-        let Some(max_bins) = max_bins else { return Grower::arranged(x, carry, control) };
+        let Some(max_bins) = max_bins else {
+            return Ok(Grower::arranged(x, carry, control)?.with_categories(categories));
+        };
         if !(2..=MOST_BINS).contains(&max_bins) {
             return Err(Error::invalid("max_bins", max_bins, "2 to 255, or none"));
         }
@@ -143,9 +154,10 @@ impl<'a> Grower<'a> {
         let by_column;
         let by_column = match x {
             Matrix::Dense(x) => {
-                let (bins, codes) = bin_dense(&DenseColumns::new(x.view())?, max_bins, units, control)?;
+                let (bins, codes) =
+                    bin_dense(&DenseColumns::new(x.view())?, max_bins, categories.as_deref(), units, control)?;
                 let x = TrainX::Binned(codes, Spare::default());
-                return Ok(Grower { x, bins: Some(Arc::new(bins)), n_features, features: FeatureSubset::default() });
+                return Ok(Grower::coded(x, bins, n_features, categories));
             }
             Matrix::Csc(x) => x,
             Matrix::Csr(x) => {
@@ -153,7 +165,7 @@ impl<'a> Grower<'a> {
                 &by_column
             }
         };
-        let (bins, codes) = bin_sparse(by_column, max_bins, units, control)?;
+        let (bins, codes) = bin_sparse(by_column, max_bins, categories.as_deref(), units, control)?;
         let x = if n_drawn == n_of_tree {
             match SparseCells::try_new(codes, config.min_samples_leaf, control)? {
                 Ok(cells) => TrainX::SparseBinned(cells, Spare::default()),
@@ -164,7 +176,12 @@ impl<'a> Grower<'a> {
         } else {
             TrainX::Sparse(SparseColumns::of(codes, control)?)
         };
-        Ok(Grower { x, bins: Some(Arc::new(bins)), n_features, features: FeatureSubset::default() })
+        Ok(Grower::coded(x, bins, n_features, categories))
+    }
+
+    fn coded(x: TrainX<'a>, bins: Bins, n_features: usize, categories: Option<Vec<bool>>) -> Self {
+        let categories = categories.map(Arc::from);
+        Grower { x, bins: Some(Arc::new(bins)), n_features, features: FeatureSubset::default(), categories }
     }
 
     pub(crate) fn n_features(&self) -> usize {
@@ -189,7 +206,19 @@ impl<'a> Grower<'a> {
         features.sort_unstable();
         let x = self.x.narrowed(&features, config.min_samples_leaf, control)?;
         let features = self.features.narrowed(&features)?;
-        Ok(Some(Grower { x, bins: self.bins.clone(), n_features: self.n_features, features }))
+        let (bins, categories) = (self.bins.clone(), self.categories.clone());
+        Ok(Some(Grower { x, bins, n_features: self.n_features, features, categories }))
+    }
+
+    /// Which of the features that `x` holds are categories.
+    fn held_categories(&self) -> Result<Option<Arc<[bool]>>> {
+        Ok(match (&self.categories, self.features.numbers()) {
+            (Some(of_all), Some(features)) => {
+                let held = features.iter().map(|&feature| of_all[feature as usize]);
+                Some(try_collected("the kinds of features", held)?.into())
+            }
+            (of_all, _) => of_all.clone(),
+        })
     }
 
     /// Number of features that `x` holds.
@@ -218,26 +247,12 @@ impl<'a> Grower<'a> {
             control,
             workers: sample.workers,
         };
-        let decide = |split: &Split, unseen| self.decide(split, unseen);
-        let mut structure = grow(&mut *search.into_search()?, &decide, key, config.max_leaf_nodes, control)?;
+        let mut structure = grow(&mut *search.into_search()?, self, key, config.max_leaf_nodes, control)?;
         if self.features.numbers().is_some() {
             let splits = structure.nodes.iter_mut().filter(|node| !node.is_leaf());
             splits.for_each(|node| node.set_feature(self.features.in_x(node.feature())));
         }
         Ok(structure)
-    }
-
-    /// What a node with this split asks of values, also where codes were searched. `unseen` is the side of missing values
-    /// where it has seen none.
-    fn decide(&self, split: &Split, unseen: Side) -> Decision {
-        let values = |gap: Gap| match &self.bins {
-            None => gap,
-            Some(bins) => {
-                let (low, high) = bins.values_between(self.features.in_x(split.feature), gap.low, gap.high);
-                Gap { low, high }
-            }
-        };
-        split.cut.decision(values, unseen)
     }
 
     fn rules(&self, config: &TreeConfig, sample: &Sample<'_>) -> Result<Rules> {
@@ -256,9 +271,33 @@ impl<'a> Grower<'a> {
             min_impurity_decrease: config.min_impurity_decrease,
             n_drawn: config.max_features.resolve(self.n_held())? as u32,
             n_features: self.n_held(),
+            categories: self.held_categories()?,
             total_weight,
             largest_weight: sample.largest as f64,
         })
+    }
+}
+
+impl Decode for Grower<'_> {
+    fn threshold(&self, split: &Split) -> f32 {
+        split.cut.threshold(|gap: Gap| match &self.bins {
+            None => gap,
+            Some(bins) => {
+                let (low, high) = bins.values_between(self.features.in_x(split.feature), gap.low, gap.high);
+                Gap { low, high }
+            }
+        })
+    }
+
+    fn categories(&self, feature: u32, codes: &[Category], out: &mut Vec<Category>) -> Result<()> {
+        const WHAT: &str = "the categories of a split";
+        match &self.bins {
+            None => try_extend(WHAT, out, codes.iter().copied()),
+            Some(bins) => {
+                let feature = self.features.in_x(feature);
+                codes.iter().try_for_each(|&code| try_extend(WHAT, out, bins.categories(feature, code)))
+            }
+        }
     }
 }
 
@@ -307,7 +346,7 @@ mod tests {
         let targets = Targets::Real(y.view());
         let y = TrainY::new(&targets).unwrap();
         let rows: Vec<u32> = (0..units.len() as u32).filter(|&row| units[row as usize] > 0).collect();
-        let grower = Grower::binned(config, x, x.n_features(), max_bins, |row| units[row], control).unwrap();
+        let grower = Grower::binned(config, x, x.n_features(), max_bins, None, |row| units[row], control).unwrap();
         let sample = Sample::new(&rows, units.len(), |row| units[row], true, &y, &Workers::One).unwrap();
         let grow = || grower.structure(config, &y, Criterion::Variance, &sample, Key::from_seed(3), control).unwrap();
         let first = grow();
@@ -387,7 +426,7 @@ mod tests {
             for (x, max_bins) in layouts.iter().flat_map(|x| [None, Some(2), Some(30), Some(255)].map(|bins| (x, bins)))
             {
                 let units = |row: usize| units[row];
-                let whole = Grower::binned(&config, x, n_of_tree, max_bins, units, &control).unwrap();
+                let whole = Grower::binned(&config, x, n_of_tree, max_bins, None, units, &control).unwrap();
                 let Some(drawn) = whole.of_drawn(&config, n_of_tree, Key::from_seed(seed), &control).unwrap() else {
                     assert_eq!(n_of_tree, p);
                     continue;
@@ -397,7 +436,7 @@ mod tests {
                 let columns: Vec<usize> = features.iter().map(|&feature| feature as usize).collect();
                 let alone = c_order.select(Axis(1), &columns);
                 let alone = alone.view().into();
-                let naive = Grower::binned(&config, &alone, n_of_tree, max_bins, units, &control).unwrap();
+                let naive = Grower::binned(&config, &alone, n_of_tree, max_bins, None, units, &control).unwrap();
                 let mut expected = structure(&naive);
                 for node in expected.nodes.iter_mut().filter(|node| !node.is_leaf()) {
                     node.set_feature(features[node.feature() as usize]);
@@ -429,12 +468,12 @@ mod tests {
         let best = TreeConfig::new(Criterion::Variance);
         let random = TreeConfig { splitter: Splitter::Random, ..best.clone() };
         for (config, max_bins) in [(&best, 0), (&best, 1), (&best, 256), (&random, 255)] {
-            let error = Grower::binned(config, &x, 2, Some(max_bins), |_| 1, &control).unwrap_err();
+            let error = Grower::binned(config, &x, 2, Some(max_bins), None, |_| 1, &control).unwrap_err();
             assert!(matches!(error.kind(), crate::ErrorKind::Invalid { what: "max_bins", .. }));
         }
-        Grower::binned(&random, &x, 2, None, |_| 1, &control).unwrap();
+        Grower::binned(&random, &x, 2, None, None, |_| 1, &control).unwrap();
         control.stop();
-        let error = Grower::binned(&best, &x, 2, Some(2), |_| 1, &control).unwrap_err();
+        let error = Grower::binned(&best, &x, 2, Some(2), None, |_| 1, &control).unwrap_err();
         assert_eq!(error.kind(), &crate::ErrorKind::Interrupted);
     }
 }

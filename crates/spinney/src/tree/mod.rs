@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `config` | parameters |
 //! | `node` | a leaf, or a split with its decision, in 12 bytes |
+//! | `categories` | the sets of categories that splits send left |
 //! | `leaves` | the table of leaf values, dense or sparse, and its smaller forms |
 //! | `rows` | X as prediction reads it: blocks of dense rows, or sparse rows scattered one by one |
 //! | `traverse` | walking rows to their leaves |
@@ -20,6 +21,7 @@
 //! | `reduced_error` | which splits: by the loss of other rows |
 //! | `rules` | leaves as text, with merged conditions |
 
+mod categories;
 mod collapse;
 pub(crate) mod config;
 pub(crate) mod fill;
@@ -49,7 +51,8 @@ use ndarray::Array3;
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_with_capacity};
-use crate::partition::decision::Side;
+use crate::partition::category_sets::CategorySets;
+use crate::partition::decision::{Decision, Side};
 
 /// A fitted decision tree. Immutable; shared freely between threads.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +63,8 @@ pub struct Tree {
     /// Impurity that the splits reduced.
     pub(crate) criterion: Criterion,
     pub(crate) nodes: Vec<Node>,
+    /// Of the splits that list categories, in their order.
+    pub(crate) sets: CategorySets,
     /// Impurity of each node (mean over outputs).
     pub(crate) impurity: Vec<f64>,
     /// Distinct samples of positive weight in each node.
@@ -120,6 +125,7 @@ impl Tree {
             outputs: self.outputs.clone(),
             criterion: self.criterion,
             nodes: try_copied(WHAT, &self.nodes)?,
+            sets: self.sets.try_clone()?,
             impurity: try_copied(WHAT, &self.impurity)?,
             n_node_samples: try_copied(WHAT, &self.n_node_samples)?,
             weighted_n_node_samples: try_copied(WHAT, &self.weighted_n_node_samples)?,
@@ -177,7 +183,13 @@ impl Tree {
         self.per_node(NO_FEATURE, |_, node| node.feature().into())
     }
 
-    /// Threshold of each node, −2 in leaves: `x[feature] <= threshold` goes left.
+    /// What a split asks of its feature. Means nothing in leaves.
+    pub fn decision(&self, node: usize) -> Decision<'_> {
+        self.nodes[node].decision(&self.sets)
+    }
+
+    /// Threshold of each node, −2 in leaves: `x[feature] <= threshold` goes left. NaN where categories are tested, see
+    /// [`Tree::categories_left`].
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -190,7 +202,7 @@ impl Tree {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
     pub fn missing_go_to_left(&self) -> Result<Vec<u8>> {
-        self.per_node(0, |_, node| u8::from(node.decision().missing() == Side::Left))
+        self.per_node(0, |_, node| u8::from(node.decision(&self.sets).missing() == Side::Left))
     }
 
     /// Impurity of each node: mean over outputs.

@@ -1,15 +1,17 @@
 //! A node in 12 bytes, as prediction walks it.
 
 use crate::data::MOST_FEATURES;
-use crate::partition::decision::{Decision, Side, Test};
+use crate::partition::category_sets::CategorySets;
+use crate::partition::decision::{Decision, Side};
 
-/// A node of a tree: a leaf, or a split with its [`Decision`]. Nodes are in pre-order: the left child of node i is i + 1.
+/// A node of a tree: a leaf, or a split with its decision, see [`crate::Tree::decision`]. Nodes are in pre-order: the left child of node i is i + 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Node {
-    /// Feature tested, with [`MISSING_LEFT`] and [`SAW_MISSING`]; or [`Node::LEAF`].
+    /// Feature tested, with [`MISSING_LEFT`], [`SAW_MISSING`] and [`TESTS_CATEGORIES`]; or [`Node::LEAF`].
     feature: u32,
-    /// Samples with `x[feature] <= threshold` go left. Zero in leaves.
+    /// Samples with `x[feature] <= threshold` go left. Zero in leaves; of a test of categories, the bits are the number of
+    /// its set.
     threshold: f32,
     /// Index of the right child, or the leaf's row.
     right: u32,
@@ -22,7 +24,10 @@ const MISSING_LEFT: u32 = 1 << 31;
 /// Set in [`Node::feature`] of splits that saw missing values.
 const SAW_MISSING: u32 = 1 << 30;
 
-const FLAGS: u32 = MISSING_LEFT | SAW_MISSING;
+/// Set in [`Node::feature`] of splits that list the categories that go left.
+const TESTS_CATEGORIES: u32 = 1 << 29;
+
+const FLAGS: u32 = MISSING_LEFT | SAW_MISSING | TESTS_CATEGORIES;
 
 impl Node {
     /// What [`Node::feature`] is in leaves.
@@ -36,20 +41,35 @@ impl Node {
         Node { feature: Node::LEAF, threshold: 0.0, right: row }
     }
 
-    /// A split whose right child is not known yet.
-    pub(crate) fn split(feature: u32, decision: Decision) -> Self {
+    /// A split at a threshold whose right child is not known yet; missing values go right, none were seen.
+    pub(crate) fn split(feature: u32, threshold: f32) -> Self {
         debug_assert!((feature as usize) < MOST_FEATURES);
-        let mut node = Node { feature, threshold: 0.0, right: 0 };
-        node.set_decision(decision);
+        Node { feature, threshold, right: 0 }
+    }
+
+    /// The same of categories: those of set number `set` go left.
+    pub(crate) fn split_by_set(feature: u32, set: u32) -> Self {
+        let mut node = Node::split(feature, 0.0);
+        node.set_categories(set);
         node
     }
 
-    pub(crate) fn set_decision(&mut self, decision: Decision) {
-        let Test::AtMost(threshold) = decision.test();
+    pub(crate) fn set_threshold(&mut self, threshold: f32) {
         self.threshold = threshold;
-        let side = if decision.missing() == Side::Left { MISSING_LEFT } else { 0 };
-        let saw = if decision.saw_missing() { SAW_MISSING } else { 0 };
-        self.feature = self.feature & !FLAGS | side | saw;
+        self.feature &= !TESTS_CATEGORIES;
+    }
+
+    /// Makes it a test of categories.
+    pub(crate) fn set_categories(&mut self, set: u32) {
+        self.threshold = f32::from_bits(set);
+        self.feature |= TESTS_CATEGORIES;
+    }
+
+    /// The side of missing values, and whether some were seen.
+    pub(crate) fn set_missing(&mut self, side: Side, is_seen: bool) {
+        let side = if side == Side::Left { MISSING_LEFT } else { 0 };
+        let saw = if is_seen { SAW_MISSING } else { 0 };
+        self.feature = self.feature & !(MISSING_LEFT | SAW_MISSING) | side | saw;
     }
 
     /// The same split of another feature.
@@ -90,10 +110,22 @@ impl Node {
         (self.feature & !FLAGS) as usize
     }
 
-    /// Threshold of a split, see [`Test::AtMost`]; zero in leaves.
+    /// Whether it is a split that lists the categories that go left.
+    #[inline]
+    pub fn tests_categories(&self) -> bool {
+        !self.is_leaf() && self.feature & TESTS_CATEGORIES != 0
+    }
+
+    /// Threshold of a split, see [`crate::Test::AtMost`]; zero in leaves, NaN where categories are tested.
     #[inline]
     pub fn threshold(&self) -> f32 {
-        self.threshold
+        if self.tests_categories() { f32::NAN } else { self.threshold }
+    }
+
+    /// Number of the set of categories that go left, of a split that tests them.
+    #[inline]
+    pub(crate) fn set(&self) -> Option<u32> {
+        self.tests_categories().then(|| self.threshold.to_bits())
     }
 
     /// Index of the right child; in a leaf, the leaf's row in the [`crate::LeafTable`] (leaves are numbered in pre-order).
@@ -102,11 +134,24 @@ impl Node {
         self.right
     }
 
-    /// Which values of the feature go left. Means nothing in leaves.
+    /// Which values of the feature go left, in a tree with these sets. Means nothing in leaves.
     #[inline]
-    pub fn decision(&self) -> Decision {
+    pub(crate) fn decision<'a>(&self, sets: &'a CategorySets) -> Decision<'a> {
+        match self.set() {
+            None => self.threshold_decision(),
+            Some(set) => self.with_missing_side(Decision::any_of(sets.of(set))),
+        }
+    }
+
+    /// The same of a node that is known to test no categories.
+    #[inline]
+    pub(crate) fn threshold_decision(&self) -> Decision<'static> {
+        self.with_missing_side(Decision::at_most(self.threshold))
+    }
+
+    #[inline]
+    fn with_missing_side<'a>(&self, decision: Decision<'a>) -> Decision<'a> {
         let missing = if self.feature & MISSING_LEFT != 0 { Side::Left } else { Side::Right };
-        let decision = Decision::at_most(self.threshold);
         if self.feature & SAW_MISSING == 0 { decision.with_unseen(missing) } else { decision.with_missing(missing) }
     }
 }
@@ -117,26 +162,41 @@ mod tests {
 
     #[test]
     fn a_split_keeps_its_decision_whatever_its_children() {
+        let mut sets = CategorySets::default();
+        sets.push([2, 5].into_iter()).unwrap();
+        sets.push([1].into_iter()).unwrap();
         for missing in [Side::Left, Side::Right] {
             let decision = Decision::at_most(-2.5);
             for decision in [decision.with_missing(missing), decision.with_unseen(missing)] {
                 for (feature, right) in [(0, 7), (3, 0), (MOST_FEATURES as u32 - 1, Node::MOST as u32 - 1)] {
-                    let node = Node::split(feature, decision).with_right(right);
+                    let mut node = Node::split(feature, -2.5).with_right(right);
+                    node.set_missing(missing, decision.saw_missing());
                     assert_eq!(
-                        (node.feature(), node.decision(), node.right(), node.is_leaf()),
+                        (node.feature(), node.decision(&sets), node.right(), node.is_leaf()),
                         (feature, decision, right, false)
                     );
-                    let sides = [-3.0, -2.5, 0.0, f32::NAN].map(|value| node.decision().goes_left(value));
+                    let sides = [-3.0, -2.5, 0.0, f32::NAN].map(|value| node.decision(&sets).goes_left(value));
                     assert_eq!(sides, [true, true, false, missing == Side::Left]);
+                    // Tests of categories send missing values right: with all flags, the last feature would be a leaf's mark.
+                    node.set_missing(Side::Right, decision.saw_missing());
+                    node.set_categories(0);
+                    assert!(node.tests_categories() && node.threshold().is_nan());
+                    assert_eq!(node.decision(&sets).test(), Decision::any_of(&[2, 5]).test());
+                    assert_eq!((node.feature(), node.decision(&sets).saw_missing()), (feature, decision.saw_missing()));
+                    node.set_threshold(-2.5);
+                    node.set_missing(missing, decision.saw_missing());
+                    assert_eq!(node.decision(&sets), decision);
                 }
             }
         }
         assert_eq!(size_of::<Node>(), 12);
+        assert_eq!(Node::split_by_set(4, 1).decision(&sets), Decision::any_of(&[1]));
+        assert!(!Node::leaf(3).tests_categories());
     }
 
     #[test]
     fn where_missing_values_go_right_no_bit_is_set() {
-        let node = Node::split(3, Decision::at_most(0.5)).with_right(9);
+        let node = Node::split(3, 0.5).with_right(9);
         assert_eq!(node, Node { feature: 3, threshold: 0.5, right: 9 });
         assert_eq!(Node::leaf(4), Node { feature: u32::MAX, threshold: 0.0, right: 4 });
     }

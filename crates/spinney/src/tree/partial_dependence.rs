@@ -109,7 +109,7 @@ impl Tree {
             let (left, right) = (at + 1, node.right() as usize);
             if let Some(column) = points.column_of[node.feature() as usize] {
                 let goes_left =
-                    |point: u32| node.decision().goes_left(points.values[[point as usize, column as usize]]);
+                    |point: u32| node.decision(&self.sets).goes_left(points.values[[point as usize, column as usize]]);
                 let middle = first + divided(&mut list[first..end], goes_left);
                 try_push(WHAT, &mut to_come, Part { node: right, share, first: middle, end })?;
                 try_push(WHAT, &mut to_come, Part { node: left, share, first, end: middle })?;
@@ -193,7 +193,7 @@ mod tests {
         let (left, right) = (at + 1, node.right() as usize);
         let below = |at| naive_mean(tree, leaves, at, given, column);
         match given(node.feature()) {
-            Some(value) if node.decision().goes_left(value) => below(left),
+            Some(value) if node.decision(&tree.sets).goes_left(value) => below(left),
             Some(_) => below(right),
             None => {
                 let weight = |at: usize| tree.weighted_n_node_samples[at] / tree.weighted_n_node_samples[0];

@@ -19,6 +19,9 @@ const LANES: usize = 8;
 
 /// Calls `visit` with each node on the path of `row`, from the root to the leaf.
 pub(crate) fn path<const MISSING: bool>(tree: &Tree, row: &[f32], mut visit: impl FnMut(u32)) {
+    if !tree.sets.is_empty() {
+        return path_by_categories(tree, row, visit);
+    }
     let nodes = &tree.nodes[..];
     let mut at = 0;
     loop {
@@ -28,7 +31,8 @@ pub(crate) fn path<const MISSING: bool>(tree: &Tree, row: &[f32], mut visit: imp
             return;
         }
         let value = row[node.tested()];
-        let goes_left = if MISSING { node.decision().goes_left(value) } else { node.decision().sends_left(value) };
+        let decision = node.threshold_decision();
+        let goes_left = if MISSING { decision.goes_left(value) } else { decision.sends_left(value) };
         at = if goes_left {
             at + 1
         } else {
@@ -37,6 +41,19 @@ pub(crate) fn path<const MISSING: bool>(tree: &Tree, row: &[f32], mut visit: imp
             black_box(());
             node.right()
         };
+    }
+}
+
+/// The same in a tree with tests of categories, which look the value up in a set.
+fn path_by_categories(tree: &Tree, row: &[f32], mut visit: impl FnMut(u32)) {
+    let mut at = 0;
+    loop {
+        visit(at);
+        let node = &tree.nodes[at as usize];
+        if node.is_leaf() {
+            return;
+        }
+        at = if node.decision(&tree.sets).goes_left(row[node.tested()]) { at + 1 } else { node.right() };
     }
 }
 
@@ -53,8 +70,10 @@ pub(crate) fn walk_rows<const MISSING: bool>(tree: &Tree, rows: &[f32], ids: &mu
     if tree.nodes.len() == 1 {
         return ids.for_each(|id| *id = 0);
     }
-    let groups = rows.chunks_exact(LANES * tree.n_features);
-    let rest = groups.remainder();
+    // Rows of a tree with categories go down one by one.
+    let in_groups = if tree.sets.is_empty() { rows } else { &[] };
+    let groups = in_groups.chunks_exact(LANES * tree.n_features);
+    let rest = if tree.sets.is_empty() { groups.remainder() } else { rows };
     for group in groups {
         walk_group::<MISSING>(tree, group).into_iter().zip(&mut ids).for_each(|(leaf, id)| *id = leaf);
     }
@@ -73,7 +92,7 @@ fn walk_group<const MISSING: bool>(tree: &Tree, rows: &[f32]) -> [u32; LANES] {
             let is_leaf = node.is_leaf();
             let feature = if is_leaf { 0 } else { node.tested() };
             let value = rows[lane * tree.n_features + feature];
-            let decision = node.decision();
+            let decision = node.threshold_decision();
             let goes_left = if MISSING { decision.goes_left(value) } else { decision.sends_left(value) };
             let next = select_unpredictable(goes_left, *at + 1, node.right());
             *at = select_unpredictable(is_leaf, *at, next);

@@ -39,6 +39,17 @@ impl Counting {
     }
 }
 
+impl Counting {
+    /// Samples of a bin of this weight, with its count, if there is one; one where that is enough.
+    pub(super) fn n_samples(self, weight: f64, count: Option<&u32>) -> u32 {
+        match self {
+            Counting::Not => 1,
+            Counting::ByWeight(each) => (weight / each) as u32,
+            Counting::InBins => count.copied().unwrap_or_default(),
+        }
+    }
+}
+
 /// Sums and counts of the bins of all features or of some.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {

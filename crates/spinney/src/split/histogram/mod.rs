@@ -37,7 +37,7 @@ use crate::criterion::variance::Variance;
 use crate::criterion::{NodeCriterion, Units};
 use crate::data::Codes;
 use crate::error::{Result, try_grow, try_reserve, try_with_capacity};
-use crate::partition::decision::{Decision, Side};
+use crate::partition::decision::{Category, Decision, Side};
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
 use crate::partition::{Column, Entry, KnownConstants, Span, Visitor};
@@ -136,6 +136,12 @@ impl<'a> Histograms<'a> {
     }
 }
 
+/// Shows the sums of a bin, each with its output; returns their weight.
+fn show_sums(sums: &[f64], visit: &mut dyn FnMut(u32, f64)) -> f64 {
+    (0..).zip(&sums[1..]).for_each(|(output, &sum)| visit(output, sum));
+    sums[0]
+}
+
 /// A code as the value that is searched.
 fn value_of(code: u8, missing: Option<u8>) -> f32 {
     if Some(code) == missing { f32::NAN } else { f32::from(code) }
@@ -159,7 +165,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         self.samples.rows(span.samples.clone())
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
         let column = self.x.column(feature);
         let missing = self.x.missing(feature);
         self.samples.split(span.samples.clone(), |row| !decision.goes_left(value_of(column[row as usize], missing)))
@@ -255,7 +261,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
                     gather(&mut self.entries, self.x.column(feature), self.x.missing(feature), rows);
                     let n_zeros = (rows.len() - self.entries.len()) as u32;
                     let column = Column::varying(feature, &mut self.entries, false, n_zeros);
-                    column.map(|column| scan.best_cut(column)).is_some()
+                    column.map(|column| scan.column(column)).is_some()
                 } else {
                     let bins = self.x.bins(feature);
                     let (histogram, bins) = match &histogram {
@@ -288,6 +294,9 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         has_missing: bool,
         counting: Counting,
     ) -> bool {
+        if self.rules.is_category(feature) {
+            return self.best_subset_of_bins(feature, histogram, bins, has_missing, counting);
+        }
         let len = self.criterion.sample_len();
         let sums = &histogram.sums[bins.start * len..bins.end * len];
         let last = bins.len() - 1;
@@ -297,6 +306,34 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         // Right, missing values come after all bins; left, before them.
         let varies = self.move_bins(feature, histogram, bins.clone(), Some(Side::Right), counting);
         self.move_bins(feature, histogram, bins, Some(Side::Left), counting);
+        varies
+    }
+
+    /// The same of a feature whose bins are categories.
+    fn best_subset_of_bins(
+        &mut self,
+        feature: u32,
+        histogram: &Histogram,
+        bins: Range<usize>,
+        has_missing: bool,
+        counting: Counting,
+    ) -> bool {
+        let len = self.criterion.sample_len();
+        let mut varies = false;
+        self.with_categories(|scan, categories| {
+            categories.sums.clear();
+            let last = bins.len() - 1;
+            for (code, bin) in bins.enumerate() {
+                let sums = &histogram.sums[bin * len..][..len];
+                if sums[0] != 0.0 {
+                    let category = (!has_missing || code < last).then_some(code as Category);
+                    let n = counting.n_samples(sums[0], histogram.counts.get(bin));
+                    categories.sums.push(category, n, |visit| show_sums(sums, visit))?;
+                }
+            }
+            varies = categories.sums.varies();
+            scan.offer_subsets(feature, categories)
+        });
         varies
     }
 

@@ -9,13 +9,13 @@ use std::ops::Range;
 use super::builder::{Counting, Histogram};
 use super::cells::SparseCells;
 use super::spare::{MOST_BYTES, Spare, Unused, WHAT};
-use super::{BinnedSums, FEW_SAMPLES};
+use super::{BinnedSums, FEW_SAMPLES, show_sums};
 use crate::control::Control;
 use crate::criterion::variance::Variance;
 use crate::criterion::{NodeCriterion, Units};
 use crate::error::{Result, try_extend, try_reserve};
 use crate::exact::reduce::Reduce;
-use crate::partition::decision::{Decision, Side};
+use crate::partition::decision::{Decision, Side, category_of};
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
 use crate::partition::stored_column::{StoredColumn, split_by_column};
@@ -153,7 +153,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         self.samples.rows(span.samples.clone())
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
         let (rows, values) = self.x.by_column.slice(feature as usize);
         let column = StoredColumn::Whole(rows, values);
         split_by_column(column, &mut self.samples, span, decision, &mut self.goes_right)
@@ -281,6 +281,9 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
             return;
         }
         let counts = histogram.counts.get(cells).unwrap_or(&[]);
+        if self.rules.is_category(feature) {
+            return self.best_subset_of_cells(feature, values, sums, counts, counting);
+        }
         let n = values.len();
         let has_missing = values[n - 1].is_nan() && sums[(n - 1) * len] != 0.0;
         let missing = has_missing.then_some(Side::Right);
@@ -298,6 +301,25 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
             self.move_cells(&side, (n_negative..n - 1).rev(), below_positive, None);
             self.move_cells(&side, 0..n_negative, zero, Some(n - 1));
         }
+    }
+
+    /// The same of a feature whose cells are categories, or the last one missing values.
+    fn best_subset_of_cells(&mut self, feature: u32, values: &[f32], sums: &[f64], counts: &[u32], counting: Counting) {
+        let len = self.criterion.sample_len();
+        self.with_categories(|scan, categories| {
+            categories.sums.clear();
+            let (mut n_rest, mut weight_of_rest) = (scan.n_samples, scan.weight);
+            for (i, (&value, sums)) in values.iter().zip(sums.chunks_exact(len)).enumerate() {
+                if sums[0] != 0.0 {
+                    let n = counting.n_samples(sums[0], counts.get(i));
+                    n_rest -= n;
+                    weight_of_rest -= sums[0];
+                    categories.sums.push(category_of(value), n, |visit| show_sums(sums, visit))?;
+                }
+            }
+            scan.add_rest(categories, if weight_of_rest > 0.0 { n_rest } else { 0 })?;
+            scan.offer_subsets(feature, categories)
+        });
     }
 
     /// Moves cells from the outermost inwards and offers the cut after each that is not empty. `inner` is the value in the

@@ -10,7 +10,7 @@ use crate::data::train_y::RealTargets;
 use crate::data::{Bins as Edges, DenseColumns, SparseColumns, SparseView, Weights};
 use crate::exact::reduce::Workers;
 use crate::exact::reduce::tests::by_two;
-use crate::partition::decision::Side;
+use crate::partition::decision::Category;
 use crate::partition::sorted_entries::{SortedEntries, SortedOrder};
 use crate::partition::{dense, sparse};
 use crate::rng::Key;
@@ -18,9 +18,9 @@ use crate::split::constraint::{Constraints, LeafSizes};
 use crate::split::cut::Gap;
 use crate::split::entries::Entries;
 use crate::split::expand::NodeSearch;
+use crate::split::tests::{Fingerprint, fingerprint};
 use crate::split::{Split, SplitSearch, Splitter};
-use crate::tree::Node;
-use crate::tree::grow::{Structure, grow};
+use crate::tree::grow::{Decode, Structure, grow};
 
 #[derive(Clone, Debug)]
 struct Problem {
@@ -28,6 +28,8 @@ struct Problem {
     y: Vec<f64>,
     q: usize,
     weights: Option<Vec<f64>>,
+    /// Features that are categories.
+    categories: Vec<bool>,
     max_bins: usize,
     n_drawn: u32,
     min_samples_leaf: usize,
@@ -64,6 +66,7 @@ fn problem() -> impl Strategy<Value = Problem> {
                     prop::collection::vec(prop_oneof![5 => hostile_value(), 1 => Just(f32::NAN)], n * p),
                 ],
                 prop::bool::weighted(0.3),
+                prop_oneof![Just(vec![false; p]), prop::collection::vec(any::<bool>(), p)],
             ),
             y,
             weights.prop_filter("some weight", |w| w.as_ref().is_none_or(|w| w.iter().any(|&w| w > 0.0))),
@@ -75,12 +78,38 @@ fn problem() -> impl Strategy<Value = Problem> {
             any::<u64>(),
         )
             .prop_map(
-                move |((mut x, is_constant), y, weights, max_bins, n_drawn, leaf, max_depth, max_leaves, seed)| {
+                move |(
+                    (mut x, is_constant, categories),
+                    y,
+                    weights,
+                    max_bins,
+                    n_drawn,
+                    leaf,
+                    max_depth,
+                    max_leaves,
+                    seed,
+                )| {
                     if is_constant {
                         x.chunks_mut(p).for_each(|row| row[0] = 7.5);
                     }
-                    let x = Array2::from_shape_vec((n, p), x).unwrap();
-                    Problem { x, y, q, weights, max_bins, n_drawn, min_samples_leaf: leaf, max_depth, max_leaves, seed }
+                    let mut x = Array2::from_shape_vec((n, p), x).unwrap();
+                    for (mut column, _) in x.columns_mut().into_iter().zip(&categories).filter(|(_, is)| **is) {
+                        column.iter_mut().filter(|v| !v.is_nan()).for_each(|v| *v = (v.abs() as u64 % 12) as f32);
+                    }
+                    let min_samples_leaf = leaf;
+                    Problem {
+                        x,
+                        y,
+                        q,
+                        weights,
+                        categories,
+                        max_bins,
+                        n_drawn,
+                        min_samples_leaf,
+                        max_depth,
+                        max_leaves,
+                        seed,
+                    }
                 },
             )
     })
@@ -122,6 +151,10 @@ impl Problem {
         }
     }
 
+    fn kinds(&self) -> Option<&[bool]> {
+        self.categories.contains(&true).then_some(&self.categories)
+    }
+
     fn rules(&self, data: &Data) -> Rules {
         Rules {
             splitter: Splitter::Best,
@@ -133,6 +166,7 @@ impl Problem {
             min_impurity_decrease: 0.0,
             n_drawn: self.n_drawn,
             n_features: self.x.ncols(),
+            categories: self.kinds().map(Into::into),
             total_weight: data.units.iter().sum::<u64>() as f64,
             largest_weight: data.units.iter().copied().max().unwrap() as f64,
         }
@@ -145,30 +179,27 @@ impl Problem {
 
     /// With thresholds between values; of codes, those of `bins`.
     fn grown(&self, search: &mut dyn SplitSearch, bins: Option<&Edges>) -> Structure {
-        let decide = |split: &Split, unseen: Side| {
-            let values = |gap: Gap| match bins {
-                None => gap,
-                Some(bins) => {
-                    let (low, high) = bins.values_between(split.feature, gap.low, gap.high);
-                    Gap { low, high }
+        struct Decoded<'a>(Option<&'a Edges>);
+        impl Decode for Decoded<'_> {
+            fn threshold(&self, split: &Split) -> f32 {
+                split.cut.threshold(|gap| match self.0 {
+                    None => gap,
+                    Some(bins) => {
+                        let (low, high) = bins.values_between(split.feature, gap.low, gap.high);
+                        Gap { low, high }
+                    }
+                })
+            }
+            fn categories(&self, feature: u32, codes: &[Category], out: &mut Vec<Category>) -> Result<()> {
+                match self.0 {
+                    None => out.extend(codes),
+                    Some(bins) => codes.iter().for_each(|&code| out.extend(bins.categories(feature, code))),
                 }
-            };
-            split.cut.decision(values, unseen)
-        };
-        grow(search, &decide, Key::from_seed(self.seed), self.max_leaves, &Control::default()).unwrap()
+                Ok(())
+            }
+        }
+        grow(search, &Decoded(bins), Key::from_seed(self.seed), self.max_leaves, &Control::default()).unwrap()
     }
-}
-
-type Fingerprint = (Vec<(u32, u32, u32, Side, bool)>, Vec<u64>, Vec<u64>, Vec<u32>);
-
-/// Everything that growth decides, with floats as bits.
-fn fingerprint(s: &Structure) -> Fingerprint {
-    let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect();
-    let node = |n: &Node| {
-        (n.feature(), n.threshold().to_bits(), n.right(), n.decision().missing(), n.decision().saw_missing())
-    };
-    let nodes = s.nodes.iter().map(node).collect();
-    (nodes, bits(&s.impurity), bits(&s.weight), s.order.clone())
 }
 
 /// By histograms, with every setting that may not matter.
@@ -206,7 +237,7 @@ proptest! {
         let control = Control::default();
         let units = |row: usize| data.units[row];
         let raw = DenseColumns::new(problem.x.view()).unwrap();
-        let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &control).unwrap();
+        let (bins, codes) = bin_dense(&raw, problem.max_bins, problem.kinds(), units, &control).unwrap();
         let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap(), &Control::default()).unwrap();
         let rules = problem.rules(&data);
 
@@ -224,7 +255,7 @@ proptest! {
             check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &codes), &expected)?;
         }
 
-        let (sparse_bins, by_column) = bin_sparse(&data.csc, problem.max_bins, units, &control).unwrap();
+        let (sparse_bins, by_column) = bin_sparse(&data.csc, problem.max_bins, problem.kinds(), units, &control).unwrap();
         for (few, limit) in [(0, MOST_BYTES), (5, MOST_BYTES), (u32::MAX, 0), (0, 0), (2, 20_000)] {
             let Ok(cells) = SparseCells::where_worth(by_column.clone(), problem.min_samples_leaf, 0, &control).unwrap() else { unreachable!() };
             let spare = Spare::default();
@@ -278,7 +309,7 @@ proptest! {
     fn histograms_of_two_workers_are_those_of_one(problem in problem()) {
         let data = problem.data();
         let raw = DenseColumns::new(problem.x.view()).unwrap();
-        let (_, codes) = bin_dense(&raw, problem.max_bins, |row| data.units[row], &Control::default()).unwrap();
+        let (_, codes) = bin_dense(&raw, problem.max_bins, problem.kinds(), |row| data.units[row], &Control::default()).unwrap();
         let features: Vec<u32> = (0..problem.x.ncols() as u32).collect();
         let found = |workers: &Workers, is_own: &dyn Fn(u32) -> bool| {
             let rows: Vec<u32> = data.rows.iter().copied().filter(|&row| is_own(row)).collect();
@@ -307,7 +338,7 @@ proptest! {
         let data = problem.data();
         let units = |row: usize| data.units[row];
         let raw = DenseColumns::new(problem.x.view()).unwrap();
-        let (bins, codes) = bin_dense(&raw, problem.max_bins, units, &Control::default()).unwrap();
+        let (bins, codes) = bin_dense(&raw, problem.max_bins, problem.kinds(), units, &Control::default()).unwrap();
         let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q).unwrap(), &Control::default()).unwrap();
         let rules = problem.rules(&data);
         let spare = Spare::default();
@@ -321,7 +352,7 @@ proptest! {
                 let mut at = 0;
                 while !s.nodes[at].is_leaf() {
                     let value = problem.x[[row as usize, s.nodes[at].feature() as usize]];
-                    let goes_left = s.nodes[at].decision().goes_left(value);
+                    let goes_left = s.nodes[at].decision(&s.sets).goes_left(value);
                     at = if goes_left { at + 1 } else { s.nodes[at].right() as usize };
                 }
                 prop_assert_eq!(s.nodes[at].right() as usize, leaf);
@@ -346,6 +377,10 @@ fn subtracting_and_new_frames_change_nothing() {
             4 if seed % 2 == 1 && seed % 7 != 0 => f32::NAN,
             _ => (draw(900) - 400.0) as f32,
         });
+        let x = Array2::from_shape_fn(
+            (n, p),
+            |(i, j)| if seed % 4 == 2 && j % 3 == 0 { x[[i, j]].abs() } else { x[[i, j]] },
+        );
         let outlier = |i: usize| if i.is_multiple_of(97) { 1e14 } else { 0.0 };
         let signal = |i: usize| {
             let signal = f64::from(x[[i / q, 3]] + x[[i / q, 5]].abs());
@@ -363,6 +398,7 @@ fn subtracting_and_new_frames_change_nothing() {
             y,
             q,
             weights,
+            categories: (0..p).map(|j| seed % 4 == 2 && j % 3 == 0).collect(),
             max_bins: [255, 16, 100][seed as usize % 3],
             n_drawn: if seed % 5 == 0 { 5 } else { p as u32 },
             min_samples_leaf: 1 + 4 * (seed as usize % 2),
@@ -373,7 +409,8 @@ fn subtracting_and_new_frames_change_nothing() {
         let data = problem.data();
         let raw = DenseColumns::new(problem.x.view()).unwrap();
         let control = Control::default();
-        let (bins, codes) = bin_dense(&raw, problem.max_bins, |row| data.units[row], &control).unwrap();
+        let (bins, codes) =
+            bin_dense(&raw, problem.max_bins, problem.kinds(), |row| data.units[row], &control).unwrap();
         let values = problem.codes(&codes);
         let columns = DenseColumns::new(values.view()).unwrap();
         let variance = || {

@@ -18,7 +18,7 @@ pub(super) type Make<'a> = dyn FnMut() -> Box<dyn AnyCriterion + 'a> + 'a;
 
 /// Calls `body` with each criterion that fits the targets, for each width of units.
 pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str, &mut Make<'_>)) {
-    fn with_units<U: Units>(data: &Prepared<'_>, units: &[U], body: &mut impl FnMut(&str, &mut Make<'_>)) {
+    fn with_units<U: Units + Whole>(data: &Prepared<'_>, units: &[U], body: &mut impl FnMut(&str, &mut Make<'_>)) {
         let total = data.rules.total_weight;
         match Slots::new(&data.targets).unwrap() {
             Ok(slots) => {
@@ -68,11 +68,36 @@ pub(super) trait AnyCriterion {
     fn perfect_score(&self) -> f64;
     fn least_moved_weight(&self, score: f64) -> f64;
     fn decrease(&self, score: f64) -> f64;
+    fn moved_sums(&self, visit: &mut dyn FnMut(u32, i128)) -> i128;
+    fn node_sums(&self, visit: &mut dyn FnMut(u32, i128)) -> i128;
+    fn move_side(&mut self, weight: i128, sums: &[(u32, i128)]);
+    fn ordering_sum(&self) -> Option<u32>;
 }
+
+/// Sums are whole numbers, whatever their type.
+trait Whole: Copy {
+    fn to_whole(self) -> i128;
+    fn from_whole(whole: i128) -> Self;
+}
+
+macro_rules! whole {
+    ($($sum:ty),*) => { $(
+        impl Whole for $sum {
+            fn to_whole(self) -> i128 {
+                self as i128
+            }
+            fn from_whole(whole: i128) -> Self {
+                whole as $sum
+            }
+        }
+    )* };
+}
+
+whole!(f64, u32, u64, i128);
 
 struct Scanned<C: NodeCriterion>(C, C::Moved, RefCell<Vec<C::Memory>>);
 
-impl<C: NodeCriterion> AnyCriterion for Scanned<C> {
+impl<C: NodeCriterion<Sum: Whole>> AnyCriterion for Scanned<C> {
     fn remember(&self, place: &mut usize) -> Result<bool> {
         let mut memory = C::Memory::default();
         let worthwhile = self.0.remember(&mut memory);
@@ -110,9 +135,22 @@ impl<C: NodeCriterion> AnyCriterion for Scanned<C> {
     fn decrease(&self, score: f64) -> f64 {
         self.0.decrease(score)
     }
+    fn moved_sums(&self, visit: &mut dyn FnMut(u32, i128)) -> i128 {
+        self.0.moved_sums(&self.1, |number, sum| visit(number, sum.to_whole())).to_whole()
+    }
+    fn node_sums(&self, visit: &mut dyn FnMut(u32, i128)) -> i128 {
+        self.0.node_sums(|number, sum| visit(number, sum.to_whole())).to_whole()
+    }
+    fn move_side(&mut self, weight: i128, sums: &[(u32, i128)]) {
+        let sums: Vec<_> = sums.iter().map(|&(number, sum)| (number, C::Sum::from_whole(sum))).collect();
+        self.0.move_side(&mut self.1, C::Sum::from_whole(weight), &sums);
+    }
+    fn ordering_sum(&self) -> Option<u32> {
+        self.0.ordering_sum()
+    }
 }
 
-fn boxed<'a, C: NodeCriterion + 'a>(mut criterion: C) -> Box<dyn AnyCriterion + 'a> {
+fn boxed<'a, C: NodeCriterion<Sum: Whole> + 'a>(mut criterion: C) -> Box<dyn AnyCriterion + 'a> {
     let moved = criterion.reset();
     Box::new(Scanned(criterion, moved, RefCell::default()))
 }
@@ -154,5 +192,18 @@ impl NodeCriterion for Box<dyn AnyCriterion + '_> {
     }
     fn decrease(&self, score: f64) -> f64 {
         (**self).decrease(score)
+    }
+    type Sum = i128;
+    fn moved_sums(&self, (): &(), mut visit: impl FnMut(u32, i128)) -> i128 {
+        (**self).moved_sums(&mut visit)
+    }
+    fn node_sums(&self, mut visit: impl FnMut(u32, i128)) -> i128 {
+        (**self).node_sums(&mut visit)
+    }
+    fn move_side(&mut self, (): &mut (), weight: i128, sums: &[(u32, i128)]) {
+        (**self).move_side(weight, sums);
+    }
+    fn ordering_sum(&self) -> Option<u32> {
+        (**self).ordering_sum()
     }
 }

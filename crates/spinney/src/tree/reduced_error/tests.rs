@@ -92,7 +92,8 @@ impl Naive<'_> {
         if node.is_leaf() {
             return as_leaf;
         }
-        let goes_left = |row: &&usize| node.decision().goes_left(self.x[[**row, node.feature() as usize]]);
+        let goes_left =
+            |row: &&usize| node.decision(&self.tree.sets).goes_left(self.x[[**row, node.feature() as usize]]);
         let (left, right): (Vec<&usize>, Vec<&usize>) = rows.iter().partition(goes_left);
         let side = |rows: Vec<&usize>| rows.into_iter().copied().collect::<Vec<_>>();
         let below = self.prune(i + 1, &side(left), pruned) + self.prune(node.right() as usize, &side(right), pruned);

@@ -16,7 +16,8 @@ use super::{Node, Tree};
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_with_capacity};
-use crate::partition::decision::{ABOVE_ALL, Side, Test};
+use crate::partition::category_sets::CategorySets;
+use crate::partition::decision::{ABOVE_ALL, Category, Decision, Side, Test};
 use crate::setters::setters;
 
 const WHAT: &str = "the rules of a tree";
@@ -30,6 +31,8 @@ pub struct RuleStyle<'a> {
     /// Names of the columns of predictions. Without, `y0` and so on for numbers and labels (a single number has no name),
     /// `class 0` for classes, `y0=0` for classes of several outputs.
     pub column_names: Option<&'a [String]>,
+    /// Names of the categories of each feature; those beyond the list of a feature, and all without, are their codes.
+    pub category_names: Option<&'a [Vec<String>]>,
     /// Digits after the point; `None` for as many as tell each number from its neighbours.
     pub decimals: Option<usize>,
     /// Splits at this depth are written as if they were leaves; `None` writes all leaves.
@@ -41,6 +44,7 @@ pub struct RuleStyle<'a> {
 setters! { RuleStyle<'a> {
     feature_names: impl Into<Option<&'a [String]>>,
     column_names: impl Into<Option<&'a [String]>>,
+    category_names: impl Into<Option<&'a [Vec<String>]>>,
     decimals: impl Into<Option<usize>>,
     max_depth: impl Into<Option<usize>>,
     top_k: usize,
@@ -48,7 +52,14 @@ setters! { RuleStyle<'a> {
 
 impl Default for RuleStyle<'_> {
     fn default() -> Self {
-        RuleStyle { feature_names: None, column_names: None, decimals: Some(3), max_depth: None, top_k: 5 }
+        RuleStyle {
+            feature_names: None,
+            column_names: None,
+            category_names: None,
+            decimals: Some(3),
+            max_depth: None,
+            top_k: 5,
+        }
     }
 }
 
@@ -84,6 +95,9 @@ impl Tree {
                 return Err(Error::shape(what, expected, names.len()));
             }
         }
+        if let Some(names) = style.category_names.filter(|names| names.len() != self.n_features) {
+            return Err(Error::shape("category_names", self.n_features, names.len()));
+        }
         if style.top_k == 0 {
             return Err(Error::invalid("top_k", 0, "at least 1"));
         }
@@ -107,20 +121,69 @@ impl Tree {
     }
 }
 
-/// What the path says of one feature: above `low`, not above `high`; or missing.
-#[derive(Clone, Copy, Debug)]
-struct Interval {
+/// What the path says of one feature: which values, or missing.
+#[derive(Clone, Debug)]
+struct Condition {
     feature: u32,
-    low: f32,
-    high: f32,
+    values: Values,
     /// Whether missing values that were seen went here too.
     or_missing: bool,
+}
+
+/// The values that a path leaves.
+#[derive(Clone, Debug)]
+enum Values {
+    /// Above `low`, not above `high`.
+    Interval { low: f32, high: f32 },
+    /// These categories, rising.
+    AnyOf(Vec<Category>),
+    /// All but these categories, rising.
+    NoneOf(Vec<Category>),
+}
+
+impl Values {
+    /// All that a node with this decision may be asked about.
+    fn all(decision: Decision<'_>) -> Self {
+        match decision.test() {
+            Test::AtMost(_) => Values::Interval { low: f32::NEG_INFINITY, high: ABOVE_ALL },
+            Test::AnyOf(_) => Values::NoneOf(Vec::new()),
+        }
+    }
+
+    /// Those that a decision sends to one side.
+    fn narrowed(self, decision: Decision<'_>, right: bool) -> Self {
+        match (self, decision.test()) {
+            (Values::Interval { low, high }, Test::AtMost(threshold)) if right => {
+                Values::Interval { low: low.max(threshold), high }
+            }
+            (Values::Interval { low, high }, Test::AtMost(threshold)) => {
+                Values::Interval { low, high: high.min(threshold) }
+            }
+            (Values::AnyOf(mut left), Test::AnyOf(listed)) => {
+                left.retain(|category| listed.binary_search(category).is_ok() != right);
+                Values::AnyOf(left)
+            }
+            (Values::NoneOf(mut out), Test::AnyOf(listed)) if right => {
+                out.extend(listed);
+                out.sort_unstable();
+                out.dedup();
+                Values::NoneOf(out)
+            }
+            (Values::NoneOf(out), Test::AnyOf(listed)) => {
+                let left = listed.iter().filter(|category| out.binary_search(category).is_err());
+                Values::AnyOf(left.copied().collect())
+            }
+            // A feature is tested by thresholds or by categories.
+            (values @ Values::Interval { .. }, Test::AnyOf(_))
+            | (values @ (Values::AnyOf(_) | Values::NoneOf(_)), Test::AtMost(_)) => values,
+        }
+    }
 }
 
 /// The conditions of the path to a node, one for each feature, in order of first appearance.
 #[derive(Debug)]
 struct Conditions {
-    intervals: Vec<Interval>,
+    of_features: Vec<Condition>,
     /// Place of each feature among them, or [`ABSENT`].
     places: Vec<u32>,
 }
@@ -128,26 +191,28 @@ struct Conditions {
 const ABSENT: u32 = u32::MAX;
 
 /// A condition before it was narrowed: `None` when it was not there.
-type Before = Option<Interval>;
+type Before = Option<Condition>;
 
 impl Conditions {
     /// One side of the split of `node`.
-    fn narrow(&mut self, node: &Node, right: bool) -> Before {
+    fn narrow(&mut self, node: &Node, sets: &CategorySets, right: bool) -> Before {
+        let decision = node.decision(sets);
         let place = &mut self.places[node.feature() as usize];
-        let before = self.intervals.get(*place as usize).copied();
+        let before = self.of_features.get(*place as usize).cloned();
         if before.is_none() {
-            *place = self.intervals.len() as u32;
-            let (low, high) = (f32::NEG_INFINITY, ABOVE_ALL);
-            self.intervals.push(Interval { feature: node.feature(), low, high, or_missing: false });
+            *place = self.of_features.len() as u32;
         }
-        let interval = &mut self.intervals[*place as usize];
-        let decision = node.decision();
+        let (values, mut or_missing) = match &before {
+            Some(before) => (before.values.clone(), before.or_missing),
+            None => (Values::all(decision), false),
+        };
         if decision.saw_missing() {
-            interval.or_missing = (decision.missing() == Side::Right) == right;
+            or_missing = (decision.missing() == Side::Right) == right;
         }
-        match (decision.test(), right) {
-            (Test::AtMost(threshold), true) => interval.low = interval.low.max(threshold),
-            (Test::AtMost(threshold), false) => interval.high = interval.high.min(threshold),
+        let narrowed = Condition { feature: node.feature(), values: values.narrowed(decision, right), or_missing };
+        match self.of_features.get_mut(*place as usize) {
+            Some(condition) => *condition = narrowed,
+            None => self.of_features.push(narrowed),
         }
         before
     }
@@ -156,9 +221,9 @@ impl Conditions {
     fn restore(&mut self, node: &Node, before: Before) {
         let place = &mut self.places[node.feature() as usize];
         match before {
-            Some(interval) => self.intervals[*place as usize] = interval,
+            Some(condition) => self.of_features[*place as usize] = condition,
             None => {
-                self.intervals.pop();
+                self.of_features.pop();
                 *place = ABSENT;
             }
         }
@@ -184,7 +249,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(tree: &'a Tree, style: &'a RuleStyle<'a>) -> Result<Self> {
-        let conditions = Conditions { intervals: Vec::new(), places: try_filled(WHAT, ABSENT, tree.n_features)? };
+        let conditions = Conditions { of_features: Vec::new(), places: try_filled(WHAT, ABSENT, tree.n_features)? };
         Ok(Writer { tree, style, conditions, cells: Vec::new(), line: String::new() })
     }
 
@@ -195,7 +260,7 @@ impl<'a> Writer<'a> {
         let mut pulse = control.pulse();
         for (i, node) in self.tree.nodes.iter().enumerate() {
             if !node.is_leaf() {
-                let before = self.conditions.narrow(node, false);
+                let before = self.conditions.narrow(node, &self.tree.sets, false);
                 open.push(Open { node: *node, right: false, before });
                 continue;
             }
@@ -212,7 +277,7 @@ impl<'a> Writer<'a> {
                 self.conditions.restore(&split.node, split.before);
                 if !split.right {
                     split.right = true;
-                    split.before = self.conditions.narrow(&split.node, true);
+                    split.before = self.conditions.narrow(&split.node, &self.tree.sets, true);
                     open.push(split);
                     break;
                 }
@@ -222,37 +287,55 @@ impl<'a> Writer<'a> {
     }
 
     fn write_conditions(&mut self) {
-        for (c, interval) in self.conditions.intervals.iter().enumerate() {
-            self.line.push_str(if c == 0 { "if " } else { " and " });
-            let is_bounded = interval.high < ABOVE_ALL;
-            let or_missing = interval.or_missing && interval.low != ABOVE_ALL;
+        let Writer { line, style, conditions, .. } = self;
+        for (c, condition) in conditions.of_features.iter().enumerate() {
+            line.push_str(if c == 0 { "if " } else { " and " });
+            let is_for_missing = matches!(condition.values, Values::Interval { low: ABOVE_ALL, .. });
+            let or_missing = condition.or_missing && !is_for_missing;
             if or_missing {
-                self.line.push('(');
+                line.push('(');
             }
-            if interval.low > f32::NEG_INFINITY && is_bounded {
-                push_number(&mut self.line, interval.low, self.style.decimals);
-                self.line.push_str(" < ");
+            let name = |line: &mut String| match style.feature_names {
+                Some(names) => line.push_str(&names[condition.feature as usize]),
+                None => push(line, format_args!("feature_{}", condition.feature)),
+            };
+            match &condition.values {
+                Values::Interval { low, high } => {
+                    let is_bounded = *high < ABOVE_ALL;
+                    if *low > f32::NEG_INFINITY && is_bounded {
+                        push_number(line, *low, style.decimals);
+                        line.push_str(" < ");
+                    }
+                    name(line);
+                    if is_for_missing {
+                        line.push_str(" is missing");
+                    } else if *low == f32::NEG_INFINITY && !is_bounded {
+                        line.push_str(" is not missing");
+                    } else {
+                        let (sign, bound) = if is_bounded { (" <= ", *high) } else { (" > ", *low) };
+                        line.push_str(sign);
+                        push_number(line, bound, style.decimals);
+                    }
+                }
+                Values::AnyOf(categories) | Values::NoneOf(categories) => {
+                    name(line);
+                    line.push_str(if let Values::AnyOf(_) = condition.values { " in {" } else { " not in {" });
+                    let names = style.category_names.map_or(&[][..], |names| &names[condition.feature as usize]);
+                    for (i, category) in categories.iter().enumerate() {
+                        line.push_str(if i == 0 { "" } else { ", " });
+                        match names.get(usize::from(*category)) {
+                            Some(name) => line.push_str(name),
+                            None => push(line, format_args!("{category}")),
+                        }
+                    }
+                    line.push('}');
+                }
             }
-            match self.style.feature_names {
-                Some(names) => self.line.push_str(&names[interval.feature as usize]),
-                None => push(&mut self.line, format_args!("feature_{}", interval.feature)),
-            }
-            if interval.low == ABOVE_ALL {
-                self.line.push_str(" is missing");
-                continue;
-            }
-            if interval.low == f32::NEG_INFINITY && !is_bounded {
-                self.line.push_str(" is not missing");
-                continue;
-            }
-            let (sign, bound) = if is_bounded { (" <= ", interval.high) } else { (" > ", interval.low) };
-            self.line.push_str(sign);
-            push_number(&mut self.line, bound, self.style.decimals);
             if or_missing {
-                self.line.push_str(" or missing)");
+                line.push_str(" or missing)");
             }
         }
-        self.line.push_str(if self.conditions.intervals.is_empty() { "always: " } else { ": " });
+        line.push_str(if conditions.of_features.is_empty() { "always: " } else { ": " });
     }
 
     fn write_value(&mut self, leaf: usize) -> Result<()> {

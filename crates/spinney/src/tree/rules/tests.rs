@@ -23,6 +23,11 @@ fn holds(rule: &str, row: ndarray::ArrayView1<'_, f32>) -> bool {
             [low, "<", name, "<=", high] => number(low) < value(name) && value(name) <= number(high),
             [name, "<=", high] => value(name) <= number(high),
             [name, ">", low] => value(name) > number(low),
+            [name, "in", ..] | [name, "not", "in", ..] => {
+                let listed = condition.split_once('{').unwrap().1.strip_suffix('}').unwrap();
+                let is_listed = listed.split(", ").any(|category| category.parse() == Ok(value(name)));
+                is_listed == (words[1] == "in")
+            }
             _ => panic!("{condition}"),
         }
     })
@@ -43,6 +48,30 @@ fn each_row_meets_the_rule_of_its_leaf_alone() {
             assert_eq!(met, [leaf], "{text}");
         }
     }
+}
+
+#[test]
+fn categories_are_listed_by_their_names() {
+    let control = Control::default();
+    let (x, y) = (
+        ndarray::array![[0.0f32], [1.0], [2.0], [3.0], [f32::NAN], [0.0], [1.0]],
+        ndarray::array![[1.0], [5.0], [1.0], [9.0], [5.0], [1.0], [5.0]],
+    );
+    let kinds = [crate::FeatureKind::Category { n_categories: 4 }];
+    let data = crate::Dataset::new(&x, &y).schema(crate::Schema::new(&kinds[..]));
+    let tree = crate::TreeConfig::new(crate::Criterion::Variance).fit(&data, &control).unwrap();
+    let rules = tree.rules(&RuleStyle::default().decimals(0), &control).unwrap();
+    assert_eq!(
+        rules,
+        "if feature_0 in {0, 2}: 1 (3 samples)\n\
+         if feature_0 in {3}: 9 (1 sample)\n\
+         if (feature_0 not in {0, 2, 3} or missing): 5 (3 samples)\n"
+    );
+    let names = [vec!["red".to_owned(), "green".to_owned(), "blue".to_owned()]];
+    let rules = tree.rules(&RuleStyle::default().decimals(0).category_names(&names[..]), &control).unwrap();
+    assert!(rules.starts_with("if feature_0 in {red, blue}: 1 (3 samples)\nif feature_0 in {3}: 9"), "{rules}");
+    let error = tree.rules(&RuleStyle::default().category_names(&[][..]), &control).unwrap_err();
+    assert_eq!(error.kind(), &ErrorKind::Shape { what: "category_names", expected: 1, got: 0 });
 }
 
 #[test]

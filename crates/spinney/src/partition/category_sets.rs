@@ -1,0 +1,43 @@
+//! Sets of categories, one for each split that lists them: those that go left.
+//!
+//! A set holds no more categories than the node had in training, so that all sets of a tree are no longer than the samples
+//! of its nodes, whatever the number of categories of a feature.
+
+use super::decision::Category;
+use crate::error::{Result, try_copied, try_extend, try_push};
+
+const WHAT: &str = "the categories of splits";
+
+/// The sets of one tree, numbered from 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CategorySets {
+    /// One past the last category of each set.
+    ends: Vec<usize>,
+    /// Rising in each set.
+    categories: Vec<Category>,
+}
+
+impl CategorySets {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The categories of a set, rising.
+    pub(crate) fn of(&self, set: u32) -> &[Category] {
+        let set = set as usize;
+        let start = if set == 0 { 0 } else { self.ends[set - 1] };
+        &self.categories[start..self.ends[set]]
+    }
+
+    /// Adds a set of rising categories; returns its number.
+    pub(crate) fn push(&mut self, categories: impl ExactSizeIterator<Item = Category>) -> Result<u32> {
+        try_extend(WHAT, &mut self.categories, categories)?;
+        try_push(WHAT, &mut self.ends, self.categories.len())?;
+        debug_assert!(self.of(self.ends.len() as u32 - 1).is_sorted_by(|a, b| a < b));
+        Ok(self.ends.len() as u32 - 1)
+    }
+
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        Ok(CategorySets { ends: try_copied(WHAT, &self.ends)?, categories: try_copied(WHAT, &self.categories)? })
+    }
+}

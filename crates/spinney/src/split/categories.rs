@@ -1,0 +1,512 @@
+//! The sets of categories of a feature: which of them go left.
+//!
+//! A search adds up the targets of each category once, see [`CategorySums`]; from then on a category is one sample with these
+//! sums, however they were found. Categories are put in order, and only the sets that an order begins with are offered: with
+//! one output or two classes, the best of all sets is among those in the order of the mean (Fisher 1958; Breiman et al. 1984,
+//! chapter 4). With several outputs the order is that of the means along the direction in which they differ most (Coppersmith,
+//! Hong and Hosking 1999), and where a node has at most [`FEW`] categories all sets are offered. Categories of equal means stay
+//! together: a cut between them is no better than the better one of those around.
+//!
+//! The categories of one side are *listed*; all others go right: those of the other side, those that the node has not seen,
+//! and missing ones. The side with missing values is never listed; where there are none, the lighter side is.
+//!
+//! Cost: the entries, categories × log, and outputs present × categories for the scores, for the direction about ten times so much.
+
+use super::cut::Cut;
+use super::scan::Scan;
+use crate::control::Control;
+use crate::criterion::{NodeCriterion, SideSum};
+use crate::data::MOST_CATEGORIES;
+use crate::data::sort::{sort_by, sort_by_value};
+use crate::error::{Result, try_push, try_reserve};
+use crate::partition::decision::{Category, category_of};
+use crate::partition::{BitSet, Column, Entry, PlainColumn};
+use crate::rng::Key;
+
+/// Categories of which all sets are offered, where one mean does not tell the order.
+const FEW: usize = 8;
+
+/// Steps towards the direction in which means differ most, at most.
+const MOST_STEPS: usize = 10;
+
+/// Categories between two looks at the flag that stops a search.
+const PULSE: usize = 256;
+
+const WHAT: &str = "the categories of a node";
+
+/// Memory for the categories of one feature in one node after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Categories<S> {
+    pub(super) sums: CategorySums<S>,
+    order: Order,
+    /// The categories that the best cut lists, rising, if it lists some.
+    listed: Vec<Category>,
+    /// What the categories that were added up leave of the sums of the node.
+    rest: Vec<(u32, S)>,
+    /// Of random sets: the categories that are there, and which.
+    present: Vec<Category>,
+    is_present: BitSet,
+}
+
+impl<S: SideSum> Categories<S> {
+    /// Takes memory where features are categories.
+    pub(super) fn new(are_needed: bool) -> Result<Self> {
+        let n_bits = if are_needed { MOST_CATEGORIES as usize + 1 } else { 0 };
+        Ok(Categories { is_present: BitSet::new(n_bits)?, ..Categories::default() })
+    }
+
+    /// The categories that the best cut lists, rising, if it lists some.
+    pub(super) fn listed(&self) -> &[Category] {
+        &self.listed
+    }
+}
+
+/// The sums of each category of a feature in a node.
+#[derive(Debug, Default)]
+pub(crate) struct CategorySums<S> {
+    categories: Vec<Category>,
+    n: Vec<u32>,
+    weight: Vec<S>,
+    /// Sums that are not zero, with their numbers; those of place i end at `ends[i]`.
+    sums: Vec<(u32, S)>,
+    ends: Vec<usize>,
+    /// The place that holds missing values in place of a category.
+    missing: Option<usize>,
+    /// The place of category 0 where it came after the others.
+    rest: Option<usize>,
+}
+
+impl<S: SideSum> CategorySums<S> {
+    pub(super) fn clear(&mut self) {
+        self.categories.clear();
+        self.n.clear();
+        self.weight.clear();
+        self.sums.clear();
+        self.ends.clear();
+        (self.missing, self.rest) = (None, None);
+    }
+
+    /// Adds `n` samples of a category, or of missing values; `show` shows their sums and returns their weight.
+    pub(super) fn push(
+        &mut self,
+        category: Option<Category>,
+        n: u32,
+        show: impl FnOnce(&mut dyn FnMut(u32, S)) -> S,
+    ) -> Result<()> {
+        if category.is_none() {
+            self.missing = Some(self.categories.len());
+        }
+        let sums = &mut self.sums;
+        let mut outcome = Ok(());
+        let weight = show(&mut |number, sum| {
+            if sum != S::default() && outcome.is_ok() {
+                outcome = try_push(WHAT, sums, (number, sum));
+            }
+        });
+        outcome?;
+        try_push(WHAT, &mut self.categories, category.unwrap_or_default())?;
+        try_push(WHAT, &mut self.n, n)?;
+        try_push(WHAT, &mut self.weight, weight)?;
+        try_push(WHAT, &mut self.ends, self.sums.len())
+    }
+
+    /// Whether there is anything to part.
+    pub(super) fn varies(&self) -> bool {
+        self.categories.len() > 1
+    }
+
+    /// Places that hold categories, which rise: sums of floats over them are the same in every layout of X.
+    fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        let others = (0..self.categories.len()).filter(|&at| Some(at) != self.missing && Some(at) != self.rest);
+        self.rest.into_iter().chain(others)
+    }
+
+    fn of(&self, at: usize) -> &[(u32, S)] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.sums[start..self.ends[at]]
+    }
+
+    fn move_to<C: NodeCriterion<Sum = S>>(&self, at: usize, criterion: &mut C, moved: &mut C::Moved) {
+        criterion.move_side(moved, self.weight[at], self.of(at));
+    }
+}
+
+/// The order of categories, and what finding it needs.
+#[derive(Debug, Default)]
+struct Order {
+    /// The key of each category: where it is in the order.
+    keys: Vec<f64>,
+    /// Categories in order.
+    places: Vec<u32>,
+    /// One past the last place of each group of equal keys.
+    group_ends: Vec<u32>,
+    /// Numbers of the sums that are not zero, and for each number the mean, the direction, and the next direction.
+    numbers: Vec<u32>,
+    mean: Vec<f64>,
+    direction: Vec<f64>,
+    next: Vec<f64>,
+}
+
+impl Order {
+    /// Orders the categories. `by_mean` is the number of the sum whose mean is the key, if one is.
+    fn find<S: SideSum>(&mut self, sums: &CategorySums<S>, by_mean: Option<u32>, control: &Control) -> Result<()> {
+        self.keys.clear();
+        try_reserve(WHAT, &mut self.keys, sums.categories.len())?;
+        match by_mean {
+            Some(number) => self.keys.extend((0..sums.categories.len()).map(|at| {
+                let sum = sums.of(at).iter().find(|sum| sum.0 == number).map_or(0.0, |sum| sum.1.as_f64());
+                sum / sums.weight[at].as_f64()
+            })),
+            None => self.find_keys_along_direction(sums, control)?,
+        }
+        self.places.clear();
+        try_reserve(WHAT, &mut self.places, sums.categories.len())?;
+        self.places.extend(sums.places().map(|at| at as u32));
+        let keys = &self.keys;
+        let category = |at: u32| sums.categories[at as usize];
+        let order =
+            |&a: &u32, &b: &u32| keys[a as usize].total_cmp(&keys[b as usize]).then(category(a).cmp(&category(b)));
+        sort_by(&mut self.places, order, control)?;
+        self.group_ends.clear();
+        try_reserve(WHAT, &mut self.group_ends, self.places.len())?;
+        let mut end = 0;
+        for group in self.places.chunk_by(|&a, &b| keys[a as usize] == keys[b as usize]) {
+            end += group.len() as u32;
+            self.group_ends.push(end);
+        }
+        Ok(())
+    }
+
+    /// Keys are the means along the leading eigenvector of their weighted covariance, found by the power method from the
+    /// category that adds most to it.
+    fn find_keys_along_direction<S: SideSum>(&mut self, sums: &CategorySums<S>, control: &Control) -> Result<()> {
+        self.find_mean(sums)?;
+        let Order { keys, numbers, mean, direction, next, .. } = self;
+        let along = |direction: &[f64], i: usize| {
+            let product: f64 = sums.of(i).iter().map(|(number, sum)| sum.as_f64() * direction[*number as usize]).sum();
+            product / sums.weight[i].as_f64()
+        };
+        let mean_square: f64 = numbers.iter().map(|&number| mean[number as usize].powi(2)).sum();
+        let mut first = (None, 0.0);
+        for i in sums.places() {
+            let weight = sums.weight[i].as_f64();
+            let square: f64 = sums.of(i).iter().map(|(_, sum)| (sum.as_f64() / weight).powi(2)).sum();
+            let share = weight * (square - 2.0 * along(mean, i) + mean_square);
+            if share > first.1 {
+                first = (Some(i), share);
+            }
+        }
+        let clear = |of_numbers: &mut [f64]| numbers.iter().for_each(|&number| of_numbers[number as usize] = 0.0);
+        clear(direction);
+        // Without one all means are equal, and so are the keys.
+        if let (Some(i), _) = first {
+            let weight = sums.weight[i].as_f64();
+            sums.of(i).iter().for_each(|(number, sum)| direction[*number as usize] = sum.as_f64() / weight);
+            numbers.iter().for_each(|&number| direction[number as usize] -= mean[number as usize]);
+        }
+        for _ in 0..MOST_STEPS {
+            control.check()?;
+            let of_mean: f64 = numbers.iter().map(|&j| mean[j as usize] * direction[j as usize]).sum();
+            clear(next);
+            let mut total = 0.0;
+            for i in sums.places() {
+                let deviation = along(direction, i) - of_mean;
+                total += deviation * sums.weight[i].as_f64();
+                sums.of(i).iter().for_each(|(number, sum)| next[*number as usize] += deviation * sum.as_f64());
+            }
+            numbers.iter().for_each(|&j| next[j as usize] -= total * mean[j as usize]);
+            let square = |v: &[f64]| numbers.iter().map(|&j| v[j as usize].powi(2)).sum::<f64>();
+            let (length, product) =
+                (square(next).sqrt(), numbers.iter().map(|&j| next[j as usize] * direction[j as usize]).sum::<f64>());
+            // All means are equal, or so nearly that the rest is rounding.
+            if length <= f64::MIN_POSITIVE {
+                break;
+            }
+            let is_there = product >= (1.0 - 1e-12) * length * square(direction).sqrt();
+            numbers.iter().for_each(|&j| direction[j as usize] = next[j as usize] / length);
+            if is_there {
+                break;
+            }
+        }
+        // Missing values have no place in the order.
+        let key = |at: usize| if Some(at) == sums.missing { 0.0 } else { along(direction, at) };
+        keys.extend((0..sums.categories.len()).map(key));
+        // All at rest for the next feature: zero wherever a number may not be there.
+        for of_numbers in [mean, direction, next] {
+            numbers.iter().for_each(|&number| of_numbers[number as usize] = 0.0);
+        }
+        Ok(())
+    }
+
+    /// The mean of all categories, and the numbers in which it may differ from zero.
+    fn find_mean<S: SideSum>(&mut self, sums: &CategorySums<S>) -> Result<()> {
+        let total: f64 = sums.places().map(|at| sums.weight[at].as_f64()).sum();
+        self.numbers.clear();
+        for at in sums.places() {
+            for &(number, sum) in sums.of(at) {
+                let width = number as usize + 1;
+                for of_numbers in [&mut self.mean, &mut self.direction, &mut self.next] {
+                    if of_numbers.len() < width {
+                        try_reserve(WHAT, of_numbers, width - of_numbers.len())?;
+                        of_numbers.resize(width, 0.0);
+                    }
+                }
+                // Marked until the numbers are in order.
+                if self.next[number as usize] == 0.0 {
+                    self.next[number as usize] = 1.0;
+                    try_push(WHAT, &mut self.numbers, number)?;
+                }
+                self.mean[number as usize] += sum.as_f64() / total;
+            }
+        }
+        self.numbers.sort_unstable();
+        self.numbers.iter().for_each(|&number| self.next[number as usize] = 0.0);
+        Ok(())
+    }
+}
+
+impl<C: NodeCriterion> Scan<'_, C> {
+    /// Offers sets of the categories of a column. As elsewhere, zeros are never visited: their sums are those of the node
+    /// without all others.
+    pub(super) fn best_subset(&mut self, column: Column<'_>) {
+        self.with_categories(|scan, categories| {
+            if !column.sorted {
+                sort_by_value(column.entries, scan.control)?;
+            }
+            let Categories { sums, .. } = categories;
+            sums.clear();
+            let mut n_rest = scan.n_samples;
+            for run in column.entries.chunk_by(|a, b| a.key() == b.key()) {
+                if run[0].key() == Entry::ZERO_KEY && column.n_zeros > 0 {
+                    continue;
+                }
+                n_rest -= run.len() as u32;
+                let mut moved = scan.criterion.reset();
+                if !scan.move_long_run(&mut moved, run, Entry::row) {
+                    return Ok(());
+                }
+                let category = category_of(run[0].value());
+                sums.push(category, run.len() as u32, |visit| scan.criterion.moved_sums(&moved, visit))?;
+            }
+            scan.add_rest(categories, n_rest)?;
+            scan.offer_subsets(column.feature, categories)
+        });
+    }
+
+    /// Works with the memory for categories. A search that was stopped, or that lacks memory, tells nothing.
+    pub(super) fn with_categories(&mut self, work: impl FnOnce(&mut Self, &mut Categories<C::Sum>) -> Result<()>) {
+        let mut categories = std::mem::take(self.categories);
+        if let Err(error) = work(self, &mut categories) {
+            self.failure.get_or_insert(error);
+        }
+        *self.categories = categories;
+    }
+
+    /// Adds category 0, of the `n` samples of the node that are in none of those added up, if any.
+    pub(super) fn add_rest(&mut self, categories: &mut Categories<C::Sum>, n: u32) -> Result<()> {
+        if n == 0 {
+            return Ok(());
+        }
+        let Categories { sums, rest, .. } = categories;
+        let mut moved = self.criterion.reset();
+        (0..sums.categories.len()).for_each(|at| sums.move_to(at, self.criterion, &mut moved));
+        rest.clear();
+        let mut outcome = Ok(());
+        let whole = self.criterion.node_sums(|number, sum| {
+            if outcome.is_ok() {
+                outcome = try_push(WHAT, rest, (number, sum));
+            }
+        });
+        outcome?;
+        rest.sort_unstable_by_key(|sum| sum.0);
+        let taken = self.criterion.moved_sums(&moved, |number, sum| {
+            if let Ok(at) = rest.binary_search_by_key(&number, |sum| sum.0) {
+                rest[at].1 = rest[at].1 - sum;
+            }
+        });
+        sums.rest = Some(sums.categories.len());
+        sums.push(Some(0), n, |visit| {
+            rest.iter().for_each(|&(number, sum)| visit(number, sum));
+            whole - taken
+        })
+    }
+
+    /// Offers sets of the categories that were added up.
+    pub(super) fn offer_subsets(&mut self, feature: u32, categories: &mut Categories<C::Sum>) -> Result<()> {
+        let Categories { sums, order, .. } = categories;
+        if !sums.varies() {
+            return Ok(());
+        }
+        let by_mean = self.criterion.ordering_sum();
+        order.find(sums, by_mean, self.control)?;
+        let sets = Sets { order, are_few: by_mean.is_none() && order.places.len() <= FEW };
+        // Missing values are on the side that is not moved, then on the other, then alone.
+        self.offer_sets(feature, sums, &sets, false)?;
+        if let Some(missing) = sums.missing {
+            self.offer_sets(feature, sums, &sets, true)?;
+            let mut moved = self.criterion.reset();
+            sums.move_to(missing, self.criterion, &mut moved);
+            self.offer(feature, sums.n[missing], &moved, || Cut::of_subset(2 * sets.len(), true));
+        }
+        if let Some(place) = self.best_subset_of(feature) {
+            let listed = &mut categories.listed;
+            listed.clear();
+            try_reserve(WHAT, listed, sets.order.places.len())?;
+            let moved = |at: usize| place < 2 * sets.len() && sets.contains(place % sets.len(), at);
+            let weight = |at: usize| sums.weight[sets.order.places[at] as usize].as_f64();
+            let n = sets.order.places.len();
+            let lists_moved = match sums.missing {
+                Some(_) => place < sets.len(),
+                None => 2.0 * (0..n).filter(|&at| moved(at)).map(weight).sum::<f64>() <= self.weight,
+            };
+            let of_side = (0..n).filter(|&at| moved(at) == lists_moved);
+            listed.extend(of_side.map(|at| sums.categories[sets.order.places[at] as usize]));
+            listed.sort_unstable();
+        }
+        Ok(())
+    }
+
+    /// Offers all sets, with missing values moved or not.
+    fn offer_sets(
+        &mut self,
+        feature: u32,
+        sums: &CategorySums<C::Sum>,
+        sets: &Sets<'_>,
+        moves_missing: bool,
+    ) -> Result<()> {
+        let mut moved = self.criterion.reset();
+        let (mut n_moved, mut at) = (0, 0);
+        for set in 0..sets.len() {
+            if (set as usize).is_multiple_of(PULSE) {
+                self.control.check()?;
+            }
+            if sets.are_few {
+                // Made anew: it is eight places at most.
+                (moved, n_moved, at) = (self.criterion.reset(), 0, 0);
+            }
+            if let (Some(missing), true, 0) = (sums.missing, moves_missing, at) {
+                sums.move_to(missing, self.criterion, &mut moved);
+                n_moved += sums.n[missing];
+            }
+            let end = sets.end(set);
+            for place in (at..end).filter(|&at| sets.contains(set, at)).map(|at| sets.order.places[at] as usize) {
+                sums.move_to(place, self.criterion, &mut moved);
+                n_moved += sums.n[place];
+            }
+            at = end;
+            let place = if moves_missing { sets.len() + set } else { set };
+            self.offer(feature, n_moved, &moved, || Cut::of_subset(place, sums.missing.is_some()));
+        }
+        Ok(())
+    }
+
+    /// Offers one set of categories, drawn uniformly among those that are neither empty nor all. Nothing is sorted but the
+    /// categories: O(entries).
+    pub(super) fn random_subset(&mut self, column: Column<'_>) {
+        let cells = column.entries.iter().map(|e| (e.value(), e.row()));
+        self.offer_random_subset(column.feature, column.n_zeros > 0, cells);
+    }
+
+    /// The same for a dense column without missing values.
+    pub(super) fn random_plain_subset(&mut self, column: PlainColumn<'_>) {
+        let cells = column.values.iter().copied().zip(column.rows.iter().copied());
+        self.offer_random_subset(column.feature, false, cells);
+    }
+
+    fn offer_random_subset(
+        &mut self,
+        feature: u32,
+        has_zeros: bool,
+        cells: impl ExactSizeIterator<Item = (f32, u32)> + Clone,
+    ) {
+        let key = self.subsets_key(feature);
+        self.with_categories(|scan, Categories { present, is_present, listed, .. }| {
+            present.clear();
+            let mut has_missing = false;
+            let zero = has_zeros.then_some(0.0);
+            for value in cells.clone().map(|(value, _)| value).chain(zero) {
+                match category_of(value) {
+                    Some(category) if !is_present.contains(category.into()) => {
+                        is_present.insert(category.into());
+                        try_push(WHAT, present, category)?;
+                    }
+                    Some(_) => {}
+                    None => has_missing = true,
+                }
+            }
+            present.iter().for_each(|&category| is_present.remove(category.into()));
+            present.sort_unstable();
+            let drawn = DrawnSet::new(key, present, has_missing);
+            let moves_drawn = !drawn.contains(0.0);
+            let is_moved = |value| drawn.contains(value) == moves_drawn;
+            let weight_moved = scan.offer_moved(feature, is_moved, cells, Cut::of_subset(0, has_missing));
+            if scan.best_subset_of(feature).is_none() {
+                return Ok(());
+            }
+            let weight_drawn = if moves_drawn { weight_moved } else { scan.weight - weight_moved };
+            let lists_drawn = has_missing || 2.0 * weight_drawn <= scan.weight;
+            listed.clear();
+            try_reserve(WHAT, listed, present.len())?;
+            listed.extend(present.iter().filter(|&&category| drawn.contains(category.into()) == lists_drawn));
+            Ok(())
+        });
+    }
+}
+
+/// The sets that are offered, numbered from 0: the first groups of the order; or where categories are few, those whose bit
+/// is set in the number plus one, never the last one.
+#[derive(Debug)]
+struct Sets<'a> {
+    order: &'a Order,
+    are_few: bool,
+}
+
+impl Sets<'_> {
+    fn len(&self) -> u32 {
+        let Order { places, group_ends, .. } = self.order;
+        if self.are_few { (1 << (places.len() - 1)) - 1 } else { group_ends.len() as u32 - 1 }
+    }
+
+    /// One past the last place of the order that is in a set.
+    fn end(&self, set: u32) -> usize {
+        if self.are_few { self.order.places.len() } else { self.order.group_ends[set as usize] as usize }
+    }
+
+    /// Whether the category at a place of the order is in a set.
+    fn contains(&self, set: u32, at: usize) -> bool {
+        if self.are_few { (set + 1) >> at & 1 == 1 } else { at < self.end(set) }
+    }
+}
+
+/// A set of categories that is drawn.
+#[derive(Clone, Copy, Debug)]
+struct DrawnSet {
+    key: Key,
+    /// The only category beside missing values.
+    only: Option<Category>,
+}
+
+impl DrawnSet {
+    /// A set of some of `present`, which rise, and not of all; of all where only missing values are left for the other side.
+    fn new(key: Key, present: &[Category], has_missing: bool) -> Self {
+        if let ([only], true) = (present, has_missing) {
+            return DrawnSet { key, only: Some(*only) };
+        }
+        // Two tries on average with two categories, fewer with more.
+        let mut attempts = (0..).map(|attempt| DrawnSet { key: key.child(attempt), only: None });
+        let is_proper = |drawn: &DrawnSet| {
+            let n_drawn = present.iter().filter(|&&category| drawn.contains(category.into())).count();
+            // With missing values on the other side, all categories are a proper set too.
+            (1..present.len() + usize::from(has_missing)).contains(&n_drawn)
+        };
+        attempts.find(is_proper).unwrap_or(DrawnSet { key, only: present.first().copied() })
+    }
+
+    /// Missing values are on the other side.
+    fn contains(&self, value: f32) -> bool {
+        category_of(value).is_some_and(|category| match self.only {
+            Some(only) => category == only,
+            None => self.key.uniform(category.into()) < 0.5,
+        })
+    }
+}
