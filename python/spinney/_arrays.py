@@ -38,7 +38,7 @@ class Tree:
     children_left, children_right, feature : int64 ndarray of shape (node_count,)
     threshold, impurity, weighted_n_node_samples : float64 ndarray of shape (node_count,)
         With `output_projection`, impurities are those of the projected outputs. A threshold of the largest float32
-        parts missing values from all others.
+        parts missing values from all others. NaN where categories are tested, see `categories_left`.
     n_node_samples : int64 ndarray of shape (node_count,)
         Distinct training rows of positive weight.
     value : float64 ndarray of shape (node_count, n_outputs, max_n_classes)
@@ -78,6 +78,13 @@ class Tree:
         array.flags.writeable = False
         setattr(self, name, array)
         return array
+
+    def categories_left(self, node: int) -> NDArray[np.int64]:
+        """Codes of the categories that a split sends left, rising; all others and missing ones go right.
+
+        Empty where the split tests a threshold, and in leaves. Raises IndexError for nodes that are not there.
+        """
+        return self._tree.categories_left(range(self.node_count)[node]).astype(np.int64)
 
     def __reduce__(self) -> tuple[type[Tree], tuple[_spinney.Forest]]:
         return (Tree, (self._forest,))

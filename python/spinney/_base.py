@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _frames, _projection, _proof, _spinney, _validation
+from spinney import _categories, _frames, _projection, _proof, _spinney, _validation
 from spinney._at_once import of_one_fit
 from spinney._projection import Growth
 from spinney._proof import Kind
@@ -113,6 +113,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_impurity_decrease": [Number(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         **_projection.CONSTRAINTS,
     }
     # How thresholds are chosen, where it is not a parameter.
@@ -128,6 +129,14 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     n_outputs_: int
     target_names_in_: NDArray[np.object_]
+    categories_: _categories.Known
+
+    @property
+    def is_categorical_(self) -> NDArray[np.bool_] | None:
+        """Which features are categories, (n_features,); None where none is."""
+        check_is_fitted(self)
+        mask = _categories.mask_of(self)
+        return None if mask is None else np.array(mask)
 
     def set_output(self, *, transform: Any = None, predict: str | None = None) -> Any:
         """Choose what predictions are: arrays, or frames of pandas or polars with the names of the outputs.
@@ -214,7 +223,14 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             self.target_names_in_ = target.names
 
     def _check_X(self, X: Any, *, reset: bool) -> Matrix:
-        return _validation.check_X(self, X, reset=reset)
+        if not reset:
+            X = _validation.check_X(self, _categories.encode(self, X), reset=False)
+            _categories.check_codes(self, X)
+            return X
+        X, known = _categories.learn(self, X)
+        X = _validation.check_X(self, X, reset=True)
+        _categories.declare(self, X, known)
+        return X
 
     def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Matrix, Target, Float | None]:
         if y is None:
@@ -250,6 +266,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             "seed": seed,
             "output_projection": None,
             "ccp_alpha": float(getattr(self, "ccp_alpha", 0.0)),
+            "categories": _categories.to_engine(self),
         }
 
     def _check_predict(self, X: Any) -> Matrix:

@@ -59,7 +59,7 @@ class BoostedModel(BaseEnsemble):
     def _check_X(self, X: Any, *, reset: bool, fitting: bool = False) -> Matrix:
         weak = self.estimator if reset or fitting else self._weak
         if weak is None:
-            return _validation.check_X(self, X, reset=reset)
+            return super()._check_X(X, reset=reset)
         model = weak[0] if isinstance(weak, list) and weak else self.estimator
         return _validation.check_wide_X(self, X, reset=reset, allow_nan=get_tags(model).input_tags.allow_nan)
 
@@ -314,6 +314,8 @@ class BoostedModel(BaseEnsemble):
         member.n_features_in_ = self.n_features_in_
         member.max_features_ = self.max_features_
         member.n_outputs_ = member.tree_.n_outputs
+        if hasattr(self, "categories_"):
+            member.categories_ = self.categories_
         return member
 
     @available_if(grows_trees)  # type: ignore[untyped-decorator]

@@ -170,6 +170,18 @@ callbacks : object or list of objects, default=None
     are set by `set_callbacks`: each round is a task named "round", after which they get a fitted estimator of the
     rounds so far, and may end the fit.
 """,
+    "categorical_features": """
+categorical_features : "from_dtype", array-like or None, default="from_dtype"
+    Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
+    names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
+    none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
+    numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories, and
+    at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes the
+    best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
+    most, or of all sets of up to 8 categories.
+    With `max_bins`, the most frequent categories have a bin each, and the others share one. `init` and `estimator` see
+    codes.
+""",
     "warm_start": """
 warm_start : bool, default=False
     Keep the stages of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same

@@ -88,6 +88,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
     n_iter_no_change: int | None
     tol: float
     callbacks: Any
+    categorical_features: Any
     warm_start: bool
     n_jobs: int | None
     random_state: Any

@@ -55,6 +55,8 @@ _ADDED: dict[str, Any] = {
     "max_features_by_tree": None,
     "min_weight_leaf": 0.0,
     "quantile": 0.5,
+    "categorical_features": "from_dtype",
+    "keep_rows": False,
     "huber_delta": 1.0,
     "tweedie_power": 1.5,
 }

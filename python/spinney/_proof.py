@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from spinney import _spinney
+from spinney import _categories, _kept_rows, _spinney
 from spinney._arrays import Tree
 from spinney._frames import CONTAINERS, OUTPUT
 from spinney._validation import LabelFormat, label_classes
@@ -32,6 +32,7 @@ _OF_ALL = {
     "n_outputs_": True,
     "feature_names_in_": False,
     "target_names_in_": False,
+    "categories_": False,
     OUTPUT: False,
 }
 _OF_CLASSIFIERS = {"classes_": True, "n_classes_": True, "_label_format": True}
@@ -44,6 +45,7 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
         "oob_score_": False,
         "oob_decision_function_": False,
         "oob_prediction_": False,
+        **dict.fromkeys(_kept_rows.ATTRIBUTES, False),
     },
     "boosting": {
         "_seed": True,
@@ -78,7 +80,15 @@ WITH_LOG_LINK = {"poisson", "gamma", "tweedie"}
 # The parameter that a loss has, in `_SHARED` of its models.
 LOSS_PARAMETERS = {"quantile": "quantile", "huber": "huber_delta", "tweedie": "tweedie_power"}
 _STRATEGIES = {"projected", "joint", "single_target"}
-_OF_TRAINING = {"oob_decision_function_", "oob_prediction_", "path_", "_curves", "_eval_curves", "_init"}
+_OF_TRAINING = {
+    "oob_decision_function_",
+    "oob_prediction_",
+    "path_",
+    "_curves",
+    "_eval_curves",
+    "_init",
+    *_kept_rows.ATTRIBUTES,
+}
 _PATH = {"l1_norm": "f", "train_loss": "f", "n_test_nodes": "i", "n_nonzero": "i"}
 _TESTED = {"test_loss_mean": "f", "test_loss_std": "f"}
 
@@ -136,6 +146,7 @@ def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> Non
         With the attribute, and what is wrong with it. An estimator that is not fitted has nothing to prove.
     """
     known = fitted_names(kind, classifier)
+    _categories.prove(name, state)
     if OUTPUT in state and (type(state[OUTPUT]) is not str or state[OUTPUT] not in CONTAINERS):
         raise ValueError(f"{name}: {OUTPUT} is none of {', '.join(CONTAINERS)}")
     if ENGINE[kind] not in state:
@@ -270,6 +281,9 @@ class _Proof:
             self.numbers("oob_decision_function_", [(-1, self.model.width)])
         if "oob_prediction_" in self.state:
             self.numbers("oob_prediction_", [(-1,) if self.model.width == 1 else (-1, self.model.width)])
+        if any(attribute in self.state for attribute in _kept_rows.ATTRIBUTES):
+            node_counts = [self.model.tree(i).node_count for i in range(self.model.n_trees)]
+            _kept_rows.prove(self.name, self.state, node_counts, self.model.n_outputs)
 
     def boosting(self) -> None:
         self.seed()

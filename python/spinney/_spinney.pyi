@@ -76,6 +76,8 @@ class _TreeConfig(TypedDict):
     seed: int
     output_projection: _OutputProjection | None
     ccp_alpha: float
+    # Number of categories of each feature, 0 for those that are none.
+    categories: list[int] | None
 
 @type_check_only
 class _ForestConfig(TypedDict):
@@ -431,6 +433,7 @@ class Tree:
     def n_node_samples(self) -> NDArray[np.uint32]: ...
     def weighted_n_node_samples(self) -> NDArray[np.float64]: ...
     def value(self) -> NDArray[np.float64]: ...
+    def categories_left(self, node: int) -> NDArray[np.uint16]: ...
     def cost_complexity_pruning_path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
     def rules(
         self,
@@ -439,4 +442,5 @@ class Tree:
         decimals: int | None,
         max_depth: int | None,
         top_k: int,
+        category_names: list[list[str]] | None = None,
     ) -> str: ...

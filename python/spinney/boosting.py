@@ -112,6 +112,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     {n_iter_no_change}
     {tol}
     {callbacks}
+    {categorical_features}
     {warm_start}
     {n_jobs}
     {random_state}
@@ -211,6 +212,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         n_iter_no_change: int | None = None,
         tol: float = 1e-4,
         callbacks: Any = None,
+        categorical_features: Any = "from_dtype",
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -304,6 +306,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     {n_iter_no_change}
     {tol}
     {callbacks}
+    {categorical_features}
     {warm_start}
     class_weight : "balanced", dict or list of dict, default=None
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output. Sums of weights that
@@ -411,6 +414,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         n_iter_no_change: int | None = None,
         tol: float = 1e-4,
         callbacks: Any = None,
+        categorical_features: Any = "from_dtype",
         warm_start: bool = False,
         class_weight: Any = None,
         multi_label: str | bool = "auto",

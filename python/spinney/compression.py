@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _frames, _memory, _spinney
+from spinney import _categories, _frames, _memory, _spinney, _validation
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -284,12 +284,28 @@ class BaseCompressed(BaseEnsemble):
         own: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": derived_seed(seed, ())}
         params = forest.get_params(deep=False)
         forest.set_params(**{name: value for name, value in own.items() if params.get(name, own) is None})
+        # X holds codes by now, whatever it came as.
+        forest.set_params(categorical_features=_categories.mask_of(self))
         single = target.n_outputs == 1 and target.kind != "labels"
         forest.fit(X, target.original[:, 0] if single else y, sample_weight=weights)
-        for name in ("feature_names_in_", "target_names_in_"):
+        for name in ("feature_names_in_", "target_names_in_", "categories_"):
             if hasattr(self, name):
                 setattr(forest, name, getattr(self, name))
         return forest
+
+    @property
+    def categorical_features(self) -> Any:
+        """Those of the forest."""
+        given = self._given()
+        return "from_dtype" if given is None else given.categorical_features
+
+    def _check_X(self, X: Any, *, reset: bool) -> Matrix:
+        known = getattr(self._given(), "categories_", None) if reset and self._is_frozen() else None
+        if known is None:
+            return super()._check_X(X, reset=reset)
+        X = _validation.check_X(self, _categories.encode(self._given(), X), reset=True)
+        self.categories_ = known
+        return X
 
     def _fitted_before(self, target: Target) -> Any:
         """The fitted estimator, if it was grown on such X and y."""
@@ -480,6 +496,8 @@ class BaseCompressed(BaseEnsemble):
         member.n_features_in_ = self.n_features_in_
         member.max_features_ = n_drawn_features(None, self.n_features_in_)
         member.n_outputs_ = member.tree_.n_outputs
+        if hasattr(self, "categories_"):
+            member.categories_ = self.categories_
         return member
 
     @property

@@ -18,7 +18,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _memory, _spinney
+from spinney import _kept_rows, _memory, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -58,6 +58,7 @@ class BaseForest(BaseEnsemble):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
+        "keep_rows": ["boolean"],
         "max_samples": [
             None,
             Number(RealNotInt, 0.0, None, closed="neither"),
@@ -152,6 +153,10 @@ class BaseForest(BaseEnsemble):
             with progress_bar(n_more, self.verbose, type(self).__name__) as progress:
                 more = _spinney.fit_forest(X, target.engine, row_weights, config, n_threads, progress)
             self._forest = more if grown is None else _spinney.Forest.merge([grown, more])
+        _kept_rows.drop(self)
+        if self.keep_rows:
+            leaves = self._forest.apply(X, n_threads)
+            _kept_rows.keep(self, leaves, weights, target.original if target.kind == "numbers" else None)
         draws = (config["bootstrap"], config["max_samples"])
         if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
             if grown is not None and draws != self._draws:
@@ -217,7 +222,7 @@ class BaseForest(BaseEnsemble):
         member.tree_ = Tree(self._forest.only(index))
         member.n_features_in_ = self.n_features_in_
         member.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
-        for name in ("n_outputs_", "target_names_in_", "classes_", "n_classes_", "_label_format"):
+        for name in ("n_outputs_", "target_names_in_", "categories_", "classes_", "n_classes_", "_label_format"):
             if name in self.__dict__:
                 setattr(member, name, self.__dict__[name])
         return member
@@ -238,11 +243,12 @@ class BaseForest(BaseEnsemble):
         Returns
         -------
         pruned : estimator of the same class
-            A new fitted estimator; this one is left as it is. It has no out-of-bag score.
+            A new fitted estimator; this one is left as it is. It has no out-of-bag score, and keeps no rows.
         """
         forest = self._reduced_error_pruned(X_val, y_val, sample_weight)
         pruned = copy(self)
         pruned._forest = forest
+        _kept_rows.drop(pruned)
         for name in self._oob_attributes:
             pruned.__dict__.pop(name, None)
         return pruned
@@ -320,6 +326,70 @@ class BaseForestRegressor(BaseForest, BaseRegressor):
         score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(truth[rows], scores[rows]) if len(rows) else np.nan
 
+    @of_one_fit
+    def predict_quantiles(self, X: Any, q: Any = 0.5) -> Float:
+        """Predict quantiles of each output, of the training rows in the leaves that a row reaches.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        q : float or array-like of shape (n_quantiles,), default=0.5
+            Shares from 0 to 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs, n_quantiles), float64
+            Without the axis of outputs where there is one, and without that of quantiles where `q` is a number. Each is
+            the target of a training row: the least for which the weights of the rows up to it reach q.
+
+        Raises
+        ------
+        ValueError
+            When the forest was fitted without `keep_rows=True`, and for other values of `q`.
+
+        Notes
+        -----
+        A training row weighs the mean over the trees of its share of the weight of the leaf, if it is there
+        (Meinshausen 2006, Quantile regression forests; all training rows count, also those that a tree has not drawn).
+        Cost: the training rows of the leaves reached, for each output, and a pass over the leaves of all training rows.
+        """
+        check_is_fitted(self)
+        _kept_rows.check_kept(self)
+        shares = _kept_rows.check_quantiles(q)
+        found = _kept_rows.quantiles(self, self.apply(X), np.atleast_1d(shares))
+        found = found[:, :, 0] if shares.ndim == 0 else found
+        return found[:, 0] if self.n_outputs_ == 1 else found
+
+    @of_one_fit
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Float:
+        """Draw targets of training rows in the leaves that a row reaches: jointly, those of one row for all outputs.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        n_samples : int, default=1
+            Draws for each row.
+        random_state : int, RandomState instance or None, default=0
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs, n_samples), float64
+            Without the axis of outputs where there is one.
+
+        Raises
+        ------
+        ValueError
+            When the forest was fitted without `keep_rows=True`, and for other values of `n_samples`.
+
+        Notes
+        -----
+        Training rows are drawn by the weights of `predict_quantiles`. Cost: as there, once for all outputs.
+        """
+        check_is_fitted(self)
+        _kept_rows.check_kept(self)
+        found = _kept_rows.draws(self, self.apply(X), n_samples, random_state)
+        return found[:, 0] if self.n_outputs_ == 1 else found
+
 
 class RandomForestClassifier(BaseForestClassifier):
     """A random forest for classes and labels: bootstrap, and a few features drawn at each node.
@@ -381,9 +451,24 @@ class RandomForestClassifier(BaseForestClassifier):
         Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether every tree has a projection of its own, or all the same.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
+        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
+        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
+        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
+        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
+        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
+        most, or of all sets of up to 8 categories.
+    keep_rows : bool, default=False
+        Keep the leaf of each training row in each tree, its weight and, for numbers, its targets: four bytes for each
+        row and tree. `spinney.inspection.similar_rows` and the conditional quantiles and draws of regressors ask for
+        them. Model files have them too.
 
     Attributes
     ----------
+    categories_ : list of length n_features
+        The categories of each feature that is one, in the order of their codes, and None for the others; there only
+        where some feature is a category. `is_categorical_` is a mask of them.
     estimators_ : sequence of DecisionTreeClassifier
         Made when asked for; they share the forest's memory.
     classes_ : ndarray, or list of ndarray
@@ -450,6 +535,8 @@ class RandomForestClassifier(BaseForestClassifier):
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
+        categorical_features: Any = "from_dtype",
+        keep_rows: bool = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -473,6 +560,8 @@ class RandomForestClassifier(BaseForestClassifier):
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
+        self.categorical_features = categorical_features
+        self.keep_rows = keep_rows
 
 
 class RandomForestRegressor(BaseForestRegressor):
@@ -527,9 +616,24 @@ class RandomForestRegressor(BaseForestRegressor):
         Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether every tree has a projection of its own, or all the same.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
+        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
+        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
+        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
+        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
+        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
+        most, or of all sets of up to 8 categories.
+    keep_rows : bool, default=False
+        Keep the leaf of each training row in each tree, its weight and, for numbers, its targets: four bytes for each
+        row and tree. `spinney.inspection.similar_rows` and the conditional quantiles and draws of regressors ask for
+        them. Model files have them too.
 
     Attributes
     ----------
+    categories_ : list of length n_features
+        The categories of each feature that is one, in the order of their codes, and None for the others; there only
+        where some feature is a category. `is_categorical_` is a mask of them.
     estimators_ : sequence of DecisionTreeRegressor
         Made when asked for; they share the forest's memory.
     n_outputs_, n_features_in_ : int
@@ -578,6 +682,8 @@ class RandomForestRegressor(BaseForestRegressor):
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
+        categorical_features: Any = "from_dtype",
+        keep_rows: bool = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -599,6 +705,8 @@ class RandomForestRegressor(BaseForestRegressor):
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
+        self.categorical_features = categorical_features
+        self.keep_rows = keep_rows
 
 
 class ExtraTreesClassifier(BaseForestClassifier):
@@ -661,9 +769,24 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether every tree has a projection of its own, or all the same.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
+        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
+        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
+        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
+        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
+        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
+        most, or of all sets of up to 8 categories.
+    keep_rows : bool, default=False
+        Keep the leaf of each training row in each tree, its weight and, for numbers, its targets: four bytes for each
+        row and tree. `spinney.inspection.similar_rows` and the conditional quantiles and draws of regressors ask for
+        them. Model files have them too.
 
     Attributes
     ----------
+    categories_ : list of length n_features
+        The categories of each feature that is one, in the order of their codes, and None for the others; there only
+        where some feature is a category. `is_categorical_` is a mask of them.
     estimators_ : sequence of ExtraTreeClassifier
         Made when asked for; they share the forest's memory.
     classes_ : ndarray, or list of ndarray
@@ -719,6 +842,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
+        categorical_features: Any = "from_dtype",
+        keep_rows: bool = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -742,6 +867,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
+        self.categorical_features = categorical_features
+        self.keep_rows = keep_rows
 
 
 class ExtraTreesRegressor(BaseForestRegressor):
@@ -796,9 +923,24 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether every tree has a projection of its own, or all the same.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
+        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
+        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
+        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
+        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
+        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
+        most, or of all sets of up to 8 categories.
+    keep_rows : bool, default=False
+        Keep the leaf of each training row in each tree, its weight and, for numbers, its targets: four bytes for each
+        row and tree. `spinney.inspection.similar_rows` and the conditional quantiles and draws of regressors ask for
+        them. Model files have them too.
 
     Attributes
     ----------
+    categories_ : list of length n_features
+        The categories of each feature that is one, in the order of their codes, and None for the others; there only
+        where some feature is a category. `is_categorical_` is a mask of them.
     estimators_ : sequence of ExtraTreeRegressor
         Made when asked for; they share the forest's memory.
     n_outputs_, n_features_in_ : int
@@ -848,6 +990,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
+        categorical_features: Any = "from_dtype",
+        keep_rows: bool = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -869,6 +1013,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
+        self.categorical_features = categorical_features
+        self.keep_rows = keep_rows
 
 
 # `sklearn.inspection.partial_dependence` takes the recursion for instances of this class, and calls

@@ -9,15 +9,17 @@ from typing import Any, Literal, overload
 import numpy as np
 import sklearn.inspection
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _frames, _spinney
+from spinney import _categories, _frames, _kept_rows, _spinney
 from spinney._base import BaseModel
 from spinney._boosting_fit import BaseBoosting
 from spinney._curve_display import BoostingCurveDisplay
 from spinney._path_display import CompressionPathDisplay
 from spinney._validation import Float, is_sparse
+from spinney.forest import BaseForest
 from spinney.tree import DecisionTreeRegressor
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "export_rules",
     "feature_importances",
     "partial_dependence",
+    "similar_rows",
 ]
 
 
@@ -290,6 +293,58 @@ class _Recursion(DecisionTreeRegressor):
         return means
 
 
+def similar_rows(model: Any, X: Any, k: int | None = 10) -> sparse.csr_array:
+    """Training rows behind the predictions of a forest, with their weights.
+
+    Parameters
+    ----------
+    model : fitted forest
+        A random forest or extra-trees of spinney that was fitted with `keep_rows=True`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows to explain.
+    k : int, default=10
+        The training rows of largest weight are returned, the first ones of equals; None returns all.
+
+    Returns
+    -------
+    weights : CSR array of shape (n_samples, n_training_rows), float64
+        The weight of each training row in the prediction: the mean over the trees of its share of the weight of the
+        leaf, if it is in the leaf that the row reaches. All weights of a row sum to 1. Indices rise in each row.
+
+    Raises
+    ------
+    TypeError
+        When `model` is no forest of spinney.
+    ValueError
+        When it keeps no rows, and for other values of `k`.
+
+    Notes
+    -----
+    These are the weights of quantile regression forests (Meinshausen 2006), of all training rows, also those that a
+    tree has not drawn. Cost: the training rows of the leaves reached, and a pass over the leaves of all training rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import spinney
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = spinney.RandomForestClassifier(min_samples_leaf=5, keep_rows=True, random_state=0).fit(X, y)
+    >>> weights = spinney.inspection.similar_rows(forest, X[100:101], k=5)
+    >>> y[weights.indices]
+    array([2, 2, 2, 2, 2])
+    """
+    if not isinstance(model, BaseForest):
+        raise TypeError(f"model is a {type(model).__name__}, accepted: a random forest or extra-trees of spinney")
+    check_is_fitted(model)
+    most = _kept_rows.check_k(k)
+    model = model._twin()
+    _kept_rows.check_kept(model)
+    parts = list(_kept_rows.weights_of(model, model.apply(X)))
+    if most is not None:
+        parts = [_kept_rows.largest(part, most) for part in parts]
+    return sparse.csr_array(sparse.vstack(parts, format="csr"))
+
+
 def export_rules(
     model: Any,
     *,
@@ -372,7 +427,8 @@ def export_rules(
         feature_names = getattr(model, "feature_names_in_", None)
     features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
     columns = _column_names(model, forest, class_names)
-    rules: str = forest.tree(trees[tree]).rules(features, columns, decimals, max_depth, int(top_k))
+    categories = _categories.names_of(model)
+    rules: str = forest.tree(trees[tree]).rules(features, columns, decimals, max_depth, int(top_k), categories)
     return rules
 
 

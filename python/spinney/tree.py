@@ -261,9 +261,20 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         `spinney.projection`. A single output of classes has no projection.
     n_projections : int, float or "log", default="log"
         Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
+        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
+        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
+        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
+        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
+        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
+        most, or of all sets of up to 8 categories.
 
     Attributes
     ----------
+    categories_ : list of length n_features
+        The categories of each feature that is one, in the order of their codes, and None for the others; there only
+        where some feature is a category. `is_categorical_` is a mask of them.
     classes_ : ndarray, or list of ndarray
         Classes in rising order; for several outputs one array for each. For labels, their
         numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
@@ -328,6 +339,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
+        categorical_features: Any = "from_dtype",
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -344,6 +356,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
         self.n_projections = n_projections
+        self.categorical_features = categorical_features
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """Predict probabilities: frequencies in the leaf; shapes as of `RandomForestClassifier.predict_proba`."""
@@ -362,9 +375,20 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
     splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, random_state, \
 max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projections
         As in `DecisionTreeClassifier`.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
+        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
+        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
+        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
+        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
+        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
+        most, or of all sets of up to 8 categories.
 
     Attributes
     ----------
+    categories_ : list of length n_features
+        The categories of each feature that is one, in the order of their codes, and None for the others; there only
+        where some feature is a category. `is_categorical_` is a mask of them.
     n_outputs_, n_features_in_, max_features_ : int
     feature_names_in_ : ndarray
         When X had names that are all strings.
@@ -406,6 +430,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
         ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
+        categorical_features: Any = "from_dtype",
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -420,6 +445,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
         self.ccp_alpha = ccp_alpha
         self.output_projection = output_projection
         self.n_projections = n_projections
+        self.categorical_features = categorical_features
 
 
 class ExtraTreeClassifier(DecisionTreeClassifier):
@@ -455,6 +481,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
+        categorical_features: Any = "from_dtype",
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -472,6 +499,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             ccp_alpha=ccp_alpha,
             output_projection=output_projection,
             n_projections=n_projections,
+            categorical_features=categorical_features,
         )
 
 
@@ -505,6 +533,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         ccp_alpha: float = 0.0,
         output_projection: Any = None,
         n_projections: Any = "log",
+        categorical_features: Any = "from_dtype",
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -520,6 +549,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             ccp_alpha=ccp_alpha,
             output_projection=output_projection,
             n_projections=n_projections,
+            categorical_features=categorical_features,
         )
 
 

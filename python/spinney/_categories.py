@@ -1,0 +1,338 @@
+"""Features that are categories: which they are, and from their values to the codes that trees split on.
+
+A column of a frame whose type is categorical or text has its categories by value, and its codes are their positions in
+`categories_`. A column of numbers that is named as a category holds codes already: whole numbers from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney._validation import is_sparse
+
+# The engine's limit.
+MOST_CATEGORIES = 65_535
+
+# Categories of each feature that is one, None for the others.
+Known = list[NDArray[Any] | None]
+
+_ACCEPTED = (
+    '"from_dtype", None, a mask (n_features,), or indices or names of features, which are positions and column names'
+)
+
+
+def learn(estimator: Any, X: Any) -> tuple[Any, Known | None]:
+    """X with codes in place of categories that are values, and these categories; None where no feature is a category.
+
+    Of features that hold codes already the categories are not known before X was converted: they are empty here, and
+    `declare` finds them.
+    """
+    asked = estimator.categorical_features
+    columns = _Columns.of(X)
+    if asked is None or (isinstance(asked, str) and asked == "from_dtype" and columns is None):
+        return X, None
+    n_features = X.shape[1] if len(getattr(X, "shape", ())) == 2 else np.asarray(X).shape[-1]
+    by_type = {j for j in range(n_features) if columns is not None and columns.is_by_value(j)}
+    named = by_type if isinstance(asked, str) else _places(asked, n_features, X)
+    if not named:
+        return X, None
+    known: Known = [None] * n_features
+    codes = {}
+    for j in sorted(named):
+        known[j] = np.arange(0)
+        if columns is not None and j in by_type:
+            known[j] = categories = _checked(columns.categories(j), columns.name(j))
+            codes[j] = columns.codes(j, categories)
+    return (X if columns is None else columns.replaced(codes)), known
+
+
+def declare(estimator: Any, X: Any, known: Known | None) -> None:
+    """Set `categories_` on the estimator, of X with codes."""
+    estimator.__dict__.pop("categories_", None)
+    if known is None:
+        return
+    for j, categories in enumerate(known):
+        if categories is not None and len(categories) == 0:
+            values = _codes_of(X, j)
+            _check_codes(estimator, j, values)
+            most = int(np.nanmax(values, initial=0.0)) + 1
+            if most > MOST_CATEGORIES:
+                raise ValueError(
+                    f"X has the category {most - 1} in feature {_called(estimator, j)}, accepted: at most "
+                    f"{MOST_CATEGORIES} categories, whose codes are below that"
+                )
+            known[j] = np.arange(most)
+    estimator.categories_ = known
+
+
+def encode(estimator: Any, X: Any) -> Any:
+    """X with the codes of `categories_`; NaN stands for a missing or unknown category."""
+    known = getattr(estimator, "categories_", None)
+    if known is None:
+        return X
+    columns = _Columns.of(X)
+    if columns is None or columns.n_columns != len(known):
+        by_value = [j for j, categories in enumerate(known) if categories is not None and not _are_codes(categories)]
+        if by_value and not (hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] != len(known)):
+            raise ValueError(
+                f"X holds numbers, but feature {_called(estimator, by_value[0])} is a category with values such as "
+                f"{known[by_value[0]].tolist()[:1]}; accepted: a frame, or an array of objects, with values of that "
+                "kind"
+            )
+        return X
+    codes = {}
+    for j, categories in enumerate(known):
+        if categories is None or (_are_codes(categories) and not columns.is_by_value(j)):
+            continue
+        if categories.dtype.kind == "O" and not columns.is_by_value(j):
+            raise ValueError(
+                f"X has numbers in feature {_called(estimator, j)}, which is a category with values such as "
+                f"{categories.tolist()[:1]}; accepted: values of that kind"
+            )
+        codes[j] = columns.codes(j, categories)
+    return columns.replaced(codes)
+
+
+def check_codes(estimator: Any, X: Any) -> None:
+    """Refuse values of categories that are no codes. Codes that training did not have are unknown categories."""
+    for j, categories in enumerate(getattr(estimator, "categories_", ())):
+        if categories is not None and _are_codes(categories):
+            _check_codes(estimator, j, _codes_of(X, j))
+
+
+def to_engine(estimator: Any) -> list[int] | None:
+    """Number of categories of each feature, 0 for those that are none."""
+    known = getattr(estimator, "categories_", None)
+    return None if known is None else [0 if categories is None else max(1, len(categories)) for categories in known]
+
+
+def mask_of(estimator: Any) -> list[bool] | None:
+    """Which features are categories; None where none is."""
+    known = getattr(estimator, "categories_", None)
+    return None if known is None else [categories is not None for categories in known]
+
+
+def names_of(estimator: Any) -> list[list[str]] | None:
+    """What rules call the categories of each feature."""
+    known = getattr(estimator, "categories_", None)
+    return None if known is None else [[] if categories is None else list(map(str, categories)) for categories in known]
+
+
+def prove(name: str, state: dict[str, Any]) -> None:
+    """Prove the attribute `categories_` of a state that anybody may have made."""
+    if "categories_" not in state:
+        return
+    known = state["categories_"]
+    if not isinstance(known, list) or len(known) != state.get("n_features_in_"):
+        raise ValueError(f"{name}: categories_ is not a list with an item for each feature")
+    for categories in known:
+        if categories is None:
+            continue
+        is_list = isinstance(categories, np.ndarray) and categories.ndim == 1 and categories.dtype.kind in "biufO"
+        if not is_list or not 1 <= len(categories) <= MOST_CATEGORIES:
+            raise ValueError(f"{name}: categories_ has an item that is no array of 1 to {MOST_CATEGORIES} categories")
+        if categories.dtype.kind == "O" and not all(isinstance(value, str) for value in categories):
+            raise ValueError(f"{name}: categories_ has values that are neither numbers nor text")
+
+
+def _places(asked: Any, n_features: int, X: Any) -> set[int]:
+    """The features that a mask, indices or names tell."""
+    items = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, (str, bytes)) else None
+    if items is None:
+        raise ValueError(f"categorical_features is {asked!r}, accepted: {_ACCEPTED}")
+    if items and all(isinstance(item, (bool, np.bool_)) for item in items):
+        if len(items) != n_features:
+            raise ValueError(f"categorical_features is a mask of length {len(items)}, but X has {n_features} features")
+        return {j for j, is_category in enumerate(items) if is_category}
+    if all(isinstance(item, str) for item in items):
+        columns = [str(column) for column in getattr(X, "columns", ())]
+        for item in items:
+            if item not in columns:
+                raise ValueError(f"categorical_features has the name {item!r}, which is no column of X")
+        return {columns.index(item) for item in items}
+    for item in items:
+        if not isinstance(item, Integral) or isinstance(item, (bool, np.bool_)):
+            raise ValueError(f"categorical_features has {item!r}, accepted: {_ACCEPTED}")
+        if not 0 <= int(item) < n_features:
+            raise ValueError(f"categorical_features has the index {item}, accepted: 0 to {n_features - 1}")
+    return {int(item) for item in items}
+
+
+def _checked(categories: Sequence[Any], name: Any) -> NDArray[Any]:
+    """Categories of one kind: truth values, whole numbers, floats, or text for all others."""
+    if len(categories) > MOST_CATEGORIES:
+        raise ValueError(f"X has {len(categories)} categories in feature {name!r}, accepted: at most {MOST_CATEGORIES}")
+    for kind in (bool, int, float):
+        if categories and all(type(value) is kind for value in categories):
+            return np.array(categories)
+    return np.array([str(value) for value in categories] or [""], dtype=object)
+
+
+def _are_codes(categories: NDArray[Any]) -> bool:
+    """Whether the values of the feature are its codes."""
+    return categories.dtype.kind == "i" and np.array_equal(categories, np.arange(len(categories)))
+
+
+def _codes_of(X: Any, j: int) -> NDArray[Any]:
+    """The values of a column of checked X; of sparse X those that are stored."""
+    values: NDArray[Any]
+    if not is_sparse(X):
+        values = X[:, j]
+    elif X.format == "csc":
+        values = X.data[X.indptr[j] : X.indptr[j + 1]]
+    else:
+        values = X.data[X.indices == j]
+    return values
+
+
+def _check_codes(estimator: Any, j: int, values: NDArray[Any]) -> None:
+    wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
+    if wrong.any():
+        raise ValueError(
+            f"X has {values[wrong][0]:g} in feature {_called(estimator, j)}, which is a category; accepted: whole "
+            "numbers from 0, and NaN"
+        )
+
+
+def _called(estimator: Any, j: int) -> Any:
+    """What messages call a feature."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return j if names is None else repr(names[j])
+
+
+class _Columns:
+    """The columns of a frame of pandas or polars, or of an array of objects."""
+
+    def __init__(self, X: Any) -> None:
+        self._X = X
+        self.n_columns = X.shape[1]
+
+    @staticmethod
+    def of(X: Any) -> _Columns | None:
+        """The columns of X, where they may hold other values than numbers."""
+        if len(getattr(X, "shape", ())) != 2:
+            return None
+        if hasattr(X, "iloc"):
+            return _PandasColumns(X)
+        if hasattr(X, "get_columns"):
+            return _PolarsColumns(X)
+        if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
+            return _Columns(X)
+        return None
+
+    def name(self, j: int) -> Any:
+        """What messages call the column."""
+        return j
+
+    def is_by_value(self, j: int) -> bool:
+        """Whether the column holds categories by value, as text or in a type of their own."""
+        return any(isinstance(value, str) for value in self._X[:, j])
+
+    def _values(self, j: int) -> Sequence[Any]:
+        return list(self._X[:, j].tolist())
+
+    def categories(self, j: int) -> Sequence[Any]:
+        """The categories of the column: those of its type, or the distinct values in their order."""
+        present = {value for value in self._values(j) if not _is_missing(value)}
+        return sorted(map(_plain, present), key=str)
+
+    def codes(self, j: int, categories: NDArray[Any]) -> NDArray[np.float32]:
+        """The position of each value among the categories, NaN where it has none."""
+        return _found(self._values(j), categories)
+
+    def replaced(self, codes: dict[int, NDArray[np.float32]]) -> Any:
+        """The same with these columns in place of their own."""
+        X = self._X.astype(object)
+        for j, column in codes.items():
+            X[:, j] = column
+        return X.astype(np.float64)
+
+
+class _PandasColumns(_Columns):
+    def name(self, j: int) -> Any:
+        return self._X.columns[j]
+
+    def is_by_value(self, j: int) -> bool:
+        dtype = self._X.dtypes.iloc[j]
+        if hasattr(dtype, "categories"):
+            return True
+        is_text = getattr(dtype, "kind", "") == "O" or "string" in str(dtype)
+        return is_text and any(isinstance(value, str) for value in self._X.iloc[:, j])
+
+    def _values(self, j: int) -> Sequence[Any]:
+        return list(self._X.iloc[:, j])
+
+    def categories(self, j: int) -> Sequence[Any]:
+        dtype = self._X.dtypes.iloc[j]
+        return list(map(_plain, dtype.categories)) if hasattr(dtype, "categories") else super().categories(j)
+
+    def codes(self, j: int, categories: NDArray[Any]) -> NDArray[np.float32]:
+        column = self._X.iloc[:, j]
+        if not hasattr(column.dtype, "categories"):
+            return super().codes(j, categories)
+        # One look for each category, and not for each row.
+        of_codes = np.append(_found(list(column.cat.categories), categories), np.float32(np.nan))
+        codes: NDArray[np.float32] = of_codes[column.cat.codes.to_numpy()]
+        return codes
+
+    def replaced(self, codes: dict[int, NDArray[np.float32]]) -> Any:
+        X = self._X.copy(deep=False)
+        for j, column in codes.items():
+            X.isetitem(j, column)
+        return X
+
+
+class _PolarsColumns(_Columns):
+    def name(self, j: int) -> Any:
+        return self._X.columns[j]
+
+    def _column(self, j: int) -> Any:
+        return self._X.get_columns()[j]
+
+    def is_by_value(self, j: int) -> bool:
+        return str(self._column(j).dtype).startswith(("String", "Utf8", "Categorical", "Enum"))
+
+    def _values(self, j: int) -> Sequence[Any]:
+        return list(self._column(j).to_list())
+
+    def categories(self, j: int) -> Sequence[Any]:
+        dtype = self._column(j).dtype
+        return list(dtype.categories) if str(dtype).startswith("Enum") else super().categories(j)
+
+    def replaced(self, codes: dict[int, NDArray[np.float32]]) -> Any:
+        columns = self._X.get_columns()
+        for j, column in codes.items():
+            columns[j] = type(columns[j])(columns[j].name, column)
+        return type(self._X)(columns)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, and pandas' NA and NaT, which differ from themselves or compare with nothing."""
+    if value is None:
+        return True
+    try:
+        return not bool(value == value)
+    except TypeError:
+        return True
+
+
+def _found(values: Sequence[Any], categories: NDArray[Any]) -> NDArray[np.float32]:
+    """The position of each value among the categories; NaN where it has none."""
+    are_text = categories.dtype.kind == "O"
+    places = {category: place for place, category in enumerate(categories.tolist())}
+    codes = np.full(len(values), np.nan, dtype=np.float32)
+    for row, value in enumerate(values):
+        if not _is_missing(value):
+            place = places.get(str(value) if are_text else _plain(value))
+            if place is not None:
+                codes[row] = place
+    return codes

@@ -1,0 +1,173 @@
+"""Training rows behind the predictions of a forest: which are in the leaves that a row reaches, and with what weight.
+
+A row weighs in a leaf its share of the weight of the leaf, and in a forest the mean over the trees: the weights of all
+training rows sum to 1 (Meinshausen 2006). Of them come conditional quantiles, and joint draws of all outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from spinney._validation import Float
+
+# Of a forest with `keep_rows`: the leaf of each training row in each tree (n_samples, n_trees), int32; the weights of
+# the rows; and of regressors the targets (n_samples, n_outputs).
+LEAVES, WEIGHTS, TARGETS = "_kept_leaves", "_kept_weights", "_kept_targets"
+ATTRIBUTES = (LEAVES, WEIGHTS, TARGETS)
+
+# Weights of so many rows and training rows are held at once, where none is zero.
+_BLOCK_CELLS = 1 << 24
+# Sums of weights are rounded: a share of the cumulated weight that is as near as this is reached.
+_SLACK = 1e-12
+
+
+def keep(forest: Any, leaves: NDArray[Any], weights: Float | None, targets: Float | None) -> None:
+    """Keep what the training rows tell on a fitted forest."""
+    setattr(forest, LEAVES, leaves.astype(np.int32))
+    setattr(forest, WEIGHTS, np.ones(len(leaves)) if weights is None else np.array(weights, dtype=np.float64))
+    if targets is not None:
+        setattr(forest, TARGETS, np.array(targets, dtype=np.float64))
+
+
+def drop(forest: Any) -> None:
+    """Forget them: the leaves have changed."""
+    for name in ATTRIBUTES:
+        forest.__dict__.pop(name, None)
+
+
+def check_kept(forest: Any) -> None:
+    """Refuse a forest that keeps no rows."""
+    if not hasattr(forest, LEAVES):
+        raise ValueError(
+            f"this {type(forest).__name__} keeps no training rows, accepted: a forest that was fitted with "
+            "keep_rows=True, and not pruned since"
+        )
+
+
+def weights_of(forest: Any, leaves: NDArray[Any]) -> Iterator[sparse.csr_array]:
+    """Weights of all training rows for rows that reach these leaves, (n, n_samples), block by block."""
+    kept: NDArray[np.int32] = getattr(forest, LEAVES)
+    row_weights: Float = getattr(forest, WEIGHTS)
+    n_train, n_trees = kept.shape
+    n_nodes = np.array([forest._forest.tree(i).node_count for i in range(n_trees)])
+    first = np.concatenate([[0], np.cumsum(n_nodes)])
+    there = np.flatnonzero(row_weights > 0)
+    places = (kept[there] + first[:-1]).ravel()
+    shares = np.repeat(row_weights[there], n_trees)
+    in_leaf = np.bincount(places, weights=shares, minlength=first[-1])
+    of_nodes = sparse.csr_array(
+        (shares / in_leaf[places] / n_trees, (places, np.repeat(there, n_trees))), shape=(first[-1], n_train)
+    )
+    n_at_once = max(1, _BLOCK_CELLS // max(1, n_train))
+    for start in range(0, len(leaves), n_at_once):
+        reached = leaves[start : start + n_at_once] + first[:-1]
+        n = len(reached)
+        indicators = sparse.csr_array(
+            (np.ones(reached.size), reached.ravel(), np.arange(0, reached.size + 1, n_trees)), shape=(n, first[-1])
+        )
+        yield sparse.csr_array(indicators @ of_nodes)
+
+
+def largest(weights: sparse.csr_array, k: int) -> sparse.csr_array:
+    """The k largest of each row, of equal ones those of the first training rows."""
+    weights.sort_indices()
+    rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    order = np.lexsort((weights.indices, -weights.data, rows))
+    place = np.arange(len(order)) - weights.indptr[rows[order]]
+    kept = np.sort(order[place < k])
+    return sparse.csr_array((weights.data[kept], (rows[kept], weights.indices[kept])), shape=weights.shape)
+
+
+def quantiles(forest: Any, leaves: NDArray[Any], q: Float) -> Float:
+    """The least target whose weight and that of all below reach each share, (n, n_outputs, n_quantiles)."""
+    targets: Float = getattr(forest, TARGETS)
+    n_outputs = targets.shape[1]
+    parts = []
+    for weights in weights_of(forest, leaves):
+        of_block = np.empty((weights.shape[0], n_outputs, len(q)))
+        for j in range(n_outputs):
+            known = np.flatnonzero(~np.isnan(targets[:, j]))
+            order = known[np.argsort(targets[known, j], kind="stable")]
+            ordered = weights[:, order]
+            ordered.sort_indices()
+            of_block[:, j] = targets[order, j][_reached(ordered, q)]
+        parts.append(of_block)
+    return np.concatenate(parts) if parts else np.empty((0, n_outputs, len(q)))
+
+
+def _reached(weights: sparse.csr_array, q: Float) -> NDArray[Any]:
+    """Of each row and share, the column at which the weights up to it reach that share of their sum."""
+    sums = np.cumsum(weights.data)
+    starts, ends = weights.indptr[:-1], weights.indptr[1:]
+    if (starts == ends).any():
+        raise ValueError("a row reaches no leaf with a training row whose target is known")
+    before = np.where(starts > 0, sums[starts - 1], 0.0)
+    total = sums[ends - 1] - before
+    goals = before[:, None] + total[:, None] * (q - _SLACK)
+    places = np.searchsorted(sums, goals)
+    found: NDArray[Any] = weights.indices[np.clip(places, starts[:, None], ends[:, None] - 1)]
+    return found
+
+
+def check_quantiles(q: Any) -> Float:
+    """Shares between 0 and 1, one or a list of them."""
+    shares = np.asarray(q, dtype=np.float64)
+    if shares.ndim > 1 or not ((shares >= 0) & (shares <= 1)).all():
+        raise ValueError(f"q is {q!r}, accepted: a number from 0 to 1, or a list of such numbers")
+    return shares
+
+
+def draws(forest: Any, leaves: NDArray[Any], n_samples: Any, random_state: Any) -> Float:
+    """Targets of training rows drawn by their weights, (n, n_outputs, n_samples): those of one row for all outputs."""
+    if not isinstance(n_samples, Integral) or n_samples < 1:
+        raise ValueError(f"n_samples is {n_samples!r}, accepted: an integer from 1")
+    targets: Float = getattr(forest, TARGETS)
+    rng = check_random_state(random_state)
+    parts = []
+    for weights in weights_of(forest, leaves):
+        weights.sort_indices()
+        shares = rng.uniform(size=(weights.shape[0], int(n_samples)))
+        sums = np.cumsum(weights.data)
+        starts, ends = weights.indptr[:-1], weights.indptr[1:]
+        before = np.where(starts > 0, sums[starts - 1], 0.0)
+        goals = before[:, None] + shares * (sums[ends - 1] - before)[:, None]
+        places = np.clip(np.searchsorted(sums, goals, side="right"), starts[:, None], ends[:, None] - 1)
+        parts.append(targets[weights.indices[places]].transpose(0, 2, 1))
+    return np.concatenate(parts) if parts else np.empty((0, targets.shape[1], int(n_samples)))
+
+
+def check_k(k: Any) -> int | None:
+    """How many rows are asked for; None for all."""
+    if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
+        raise ValueError(f"k is {k!r}, accepted: an integer from 1, or None")
+    return None if k is None else int(k)
+
+
+def prove(name: str, state: dict[str, Any], node_counts: list[int], n_outputs: int) -> None:
+    """Prove what a state that anybody may have made keeps of training rows."""
+    if LEAVES not in state:
+        if found := [attribute for attribute in (WEIGHTS, TARGETS) if attribute in state]:
+            raise ValueError(f"{name}: there is {found[0]}, but no {LEAVES}")
+        return
+    leaves: Any = state[LEAVES]
+    weights: Any = state.get(WEIGHTS)
+    is_table = isinstance(leaves, np.ndarray) and leaves.dtype == np.int32 and leaves.ndim == 2
+    if not is_table or leaves.shape[1] != len(node_counts) or len(leaves) == 0:
+        raise ValueError(f"{name}: {LEAVES} is no array of int32 with a column for each tree")
+    if (leaves < 0).any() or (leaves >= np.array(node_counts)).any():
+        raise ValueError(f"{name}: {LEAVES} has nodes that the trees have not")
+    of_rows: list[tuple[str, Any, tuple[int, ...]]] = [(WEIGHTS, weights, (len(leaves),))]
+    if TARGETS in state:
+        of_rows.append((TARGETS, state[TARGETS], (len(leaves), n_outputs)))
+    for attribute, value, shape in of_rows:
+        if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
+            raise ValueError(f"{name}: {attribute} is no array of float64 of shape {shape}")
+    if not (np.isfinite(weights) & (weights >= 0)).all() or not (weights > 0).any():
+        raise ValueError(f"{name}: {WEIGHTS} has other values than weights")

@@ -1,0 +1,350 @@
+"""Unordered categories in X: which sets go left, frames and codes, and the laws with categories."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import spinney
+from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, TREES, check_refused, make, make_data, model_bytes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+EVERY = [*ALL, *BOOSTING, *COMPRESSED]
+# Features that hold codes.
+CODES = [0, 3]
+
+
+def make_categorical(name, categorical_features=CODES, **params):
+    """The estimator with these categories; of compressed forests the forest has them."""
+    if name in COMPRESSED:
+        forest = spinney.ExtraTreesClassifier if name.endswith("Classifier") else spinney.ExtraTreesRegressor
+        params = {"estimator": forest(n_estimators=5, categorical_features=categorical_features), **params}
+        return make(name, **params)
+    return make(name, categorical_features=categorical_features, **params)
+
+
+def with_codes(X, seed=0, n_categories=6):
+    """X with codes in two columns, some of them missing."""
+    rng = np.random.default_rng(seed)
+    X = X.astype(np.float32)
+    # Many are category 0, which sparse X does not store.
+    X[:, CODES] = rng.integers(0, n_categories, (len(X), 2)) * (rng.random((len(X), 2)) < 0.7)
+    X[rng.random(len(X)) < 0.1, 3] = np.nan
+    return X
+
+
+def data(name, outputs="single", n=90):
+    """X with categories that matter, and y."""
+    X, y = make_data(name, n=n, outputs=outputs)
+    return with_codes(X), y
+
+
+def outputs_of(name, outputs):
+    if outputs == "labels" and name.endswith("Regressor"):
+        pytest.skip("labels are for classifiers")
+    if outputs == "several" and name in COMPRESSED + BOOSTING and name.endswith("Classifier"):
+        return "labels"
+    return outputs
+
+
+SETTINGS = {name: [{}, {"max_features": 0.4}] for name in [*TREES, *FORESTS]}
+SETTINGS |= {
+    name: [{}, {"max_features": 0.4}, {"max_features_by_tree": 0.5}, {"max_bins": 4}, {"max_bins": None}]
+    for name in BOOSTING
+}
+SETTINGS |= {name: [{}] for name in COMPRESSED}
+
+
+@pytest.mark.parametrize("outputs", ["single", "several", "labels"])
+@pytest.mark.parametrize("name", EVERY)
+def test_one_model_for_every_layout_and_number_of_threads(name, outputs):
+    X, y = data(name, outputs_of(name, outputs))
+    stored = sparse.csr_array(X)
+    for params in SETTINGS[name]:
+        expected = make_categorical(name, **params).fit(X, y)
+        assert b"category_splits" in model_bytes(expected)
+        for form in [X, np.asfortranarray(X), X.astype(np.float64), stored, stored.tocsc()]:
+            threads = {} if name in TREES else {"n_jobs": 2}
+            other = make_categorical(name, **params, **threads).fit(form, y)
+            assert model_bytes(other) == model_bytes(expected), params
+            np.testing.assert_array_equal(expected.predict(form), expected.predict(X))
+            np.testing.assert_array_equal(expected.apply(form), expected.apply(X))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_weights_are_counts(name):
+    X, y = data(name)
+    w = np.random.default_rng(1).integers(0, 3, len(X))
+    rows = np.repeat(np.arange(len(X)), w)
+    params = {"bootstrap": False} if name in FORESTS else {}
+    if name in COMPRESSED:
+        params = {"l1_norm": 0.3}
+    weighted = make_categorical(name, **params).fit(X, y, sample_weight=w)
+    removed = make_categorical(name, **params).fit(X[w > 0], y[w > 0], sample_weight=w[w > 0])
+    assert model_bytes(weighted) == model_bytes(removed)
+    if name not in COMPRESSED:
+        copied = make_categorical(name, **params).fit(X[rows], y[rows])
+        np.testing.assert_array_equal(weighted.apply(X), copied.apply(X))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_is_saved_predicts_the_same(name, tmp_path):
+    X, y = data(name)
+    model = make_categorical(name).fit(X, y)
+    spinney.save(model, tmp_path / "model")
+    for other in (spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert model_bytes(other) == model_bytes(model)
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+        np.testing.assert_array_equal(other.is_categorical_, model.is_categorical_)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_without_categories_models_are_those_of_before(name):
+    X, y = make_data(name, n=90)
+    expected = make(name).fit(X, y)
+    for asked in (None, [], np.zeros(X.shape[1], dtype=bool)):
+        other = make_categorical(name, asked).fit(X, y)
+        assert model_bytes(other) == model_bytes(expected)
+        assert other.is_categorical_ is None
+        assert not hasattr(other, "categories_")
+    assert b"categor" not in model_bytes(expected)
+
+
+@pytest.mark.parametrize("outputs", ["single", "several"])
+@pytest.mark.parametrize("name", ["DecisionTreeRegressor", "RandomForestRegressor", "GradientBoostingRegressor"])
+def test_other_codes_of_the_same_categories_change_no_prediction(name, outputs):
+    X, y = data(name, outputs)
+    order = np.random.default_rng(4).permutation(6)
+    other = X.copy()
+    there = ~np.isnan(X)
+    for j in CODES:
+        other[there[:, j], j] = order[X[there[:, j], j].astype(int)]
+    # Rows are drawn by what they hold.
+    params = {"bootstrap": False} if name in FORESTS else {}
+    one, two = (make_categorical(name, **params).fit(form, y) for form in (X, other))
+    # Sums of floats over categories come in another order: rounding alone.
+    np.testing.assert_allclose(two.predict(other), one.predict(X), rtol=1e-12, atol=1e-12)
+
+
+def test_a_split_sends_the_best_set_left():
+    """Against all sets of categories, in plain loops."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        n, k, q = 30, 6, int(rng.integers(1, 4))
+        x, y = rng.integers(0, k, n), rng.integers(0, 5, (n, q)).astype(float)
+        tree = spinney.DecisionTreeRegressor(max_depth=1, categorical_features=[0]).fit(x[:, None], y)
+        left = np.isin(x, tree.tree_.categories_left(0))
+
+        def sum_of_squares(left, y=y):
+            return sum(((y[side] - y[side].mean(0)) ** 2).sum() for side in (left, ~left))
+
+        present = np.unique(x)
+        sets = itertools.chain.from_iterable(itertools.combinations(present, r) for r in range(1, len(present)))
+        best = min(sum_of_squares(np.isin(x, listed)) for listed in sets)
+        # Rounding of the sums of 90 numbers.
+        assert sum_of_squares(left) <= best + 1e-9
+        np.testing.assert_array_equal(tree.apply(x[:, None]) == 1, left)
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_missing_unseen_and_unknown_categories_go_right_together(splitter):
+    X = np.array([[0], [0], [1], [1], [2], [2]], dtype=np.float32)
+    y = np.array([0.0, 0, 5, 5, 1, 1])
+    mask = [True]
+    tree = spinney.DecisionTreeRegressor(max_depth=1, splitter=splitter, categorical_features=mask, random_state=0).fit(
+        X, y
+    )
+    right = tree.tree_.children_right[0]
+    assert (tree.apply([[np.nan], [7.0], [65_000.0]]) == right).all()
+    # The lighter side is listed, so that the others go with more of the samples.
+    n = tree.tree_.n_node_samples
+    assert n[1] <= n[right]
+    assert np.isnan(tree.tree_.threshold[0])
+    assert tree.tree_.missing_go_to_left[0] == 0
+    with_missing = np.vstack([X, [[np.nan]] * 3])
+    tree.fit(with_missing, np.r_[y, 9, 9, 9])
+    assert len(tree.tree_.categories_left(0)) > 0
+    assert (tree.apply(with_missing[6:]) == tree.apply([[np.nan]])).all()
+
+
+def test_random_sets_are_drawn_evenly():
+    """All proper sets of three categories, each with its complement: three splits, a third of the trees each."""
+    X = np.repeat(np.arange(3), 10)[:, None]
+    y = np.random.default_rng(0).normal(size=30)
+    model = spinney.ExtraTreesRegressor(n_estimators=1500, max_depth=1, categorical_features=[0], random_state=0).fit(
+        X, y
+    )
+    found = [tuple(tree.tree_.categories_left(0)) for tree in model.estimators_]
+    shares = np.array([found.count((j,)) for j in range(3)]) / len(found)
+    assert shares.sum() == 1
+    # Four standard deviations of a share of 1500 draws.
+    np.testing.assert_allclose(shares, 1 / 3, atol=4 * np.sqrt(2 / 9 / 1500))
+
+
+def colours(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    colour = rng.choice(["red", "green", "blue", "black"], n)
+    size = rng.normal(size=n)
+    y = np.where(np.isin(colour, ["red", "black"]), 5.0, 0.0) + 0.1 * size
+    return pd.DataFrame({"colour": colour, "size": size}), y
+
+
+def in_polars(X, dtype=None):
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({name: [None if pd.isna(value) else value for value in X[name]] for name in X})
+    return frame.with_columns(pl.col("colour").cast(getattr(pl, dtype))) if dtype else frame
+
+
+FORMS = {
+    "text": lambda X: X,
+    "category": lambda X: X.astype({"colour": "category"}),
+    "string": lambda X: X.astype({"colour": "string"}),
+    "polars": in_polars,
+    "polars categories": lambda X: in_polars(X, "Categorical"),
+    "objects": lambda X: X.to_numpy(dtype=object),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", EVERY)
+def test_categories_of_frames_are_known_by_value(name, form):
+    X, y = colours()
+    y = y if name.endswith("Regressor") else y > 2
+    asked = "from_dtype"
+    by_codes = np.column_stack([np.searchsorted(["black", "blue", "green", "red"], X["colour"]), X["size"]])
+    expected = make_categorical(name, [0]).fit(by_codes, y)
+    given = FORMS[form](X)
+    model = make_categorical(name, asked).fit(given, y)
+    assert model.categories_[0].tolist() == ["black", "blue", "green", "red"]
+    assert model.categories_[1] is None
+    assert model_bytes(model) == model_bytes(expected)
+    np.testing.assert_array_equal(model.predict(given), expected.predict(by_codes))
+    # Other rows, of which some have a category that training had not.
+    rows = pd.DataFrame({"colour": ["red", "pink", None, "blue"], "size": [0.0, 0.0, 0.0, 0.0]})
+    codes = np.array([[3, 0], [np.nan, 0], [np.nan, 0], [1, 0]])
+    np.testing.assert_array_equal(model.predict(FORMS[form](rows)), expected.predict(codes))
+
+
+def test_categories_of_a_type_keep_their_codes_whatever_is_there(tmp_path):
+    X, y = colours()
+    kinds = pd.CategoricalDtype(["none", "red", "green", "blue", "black"])
+    X["colour"] = X["colour"].astype(kinds)
+    model = spinney.RandomForestRegressor(n_estimators=5, random_state=0).fit(X, y)
+    assert model.categories_[0].tolist() == list(kinds.categories)
+    few = X[X["colour"] == "blue"].astype({"colour": "category"})
+    np.testing.assert_array_equal(model.predict(few), model.predict(X)[X["colour"] == "blue"])
+    spinney.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(spinney.load(tmp_path / "model").predict(X), model.predict(X))
+    numbers = pd.DataFrame({"year": pd.Categorical([2001, 1999, 2001, 1999]), "x": [0.0, 1.0, 2.0, 3.0]})
+    model = spinney.DecisionTreeRegressor().fit(numbers, [1.0, 2, 1, 2])
+    assert model.categories_[0].tolist() == [1999, 2001]
+    np.testing.assert_array_equal(model.predict(numbers.astype({"year": int})), [1.0, 2, 1, 2])
+    np.testing.assert_array_equal(model.predict(numbers), [1.0, 2, 1, 2])
+
+
+def test_names_masks_and_indices_are_one():
+    X, y = colours()
+    X["colour"] = X["colour"].map({"red": 0, "green": 1, "blue": 2, "black": 3})
+    model = spinney.DecisionTreeRegressor(categorical_features=["colour"], random_state=0).fit(X, y)
+    for asked in ([0], [True, False], np.array([True, False]), np.array([0])):
+        other = spinney.DecisionTreeRegressor(categorical_features=asked, random_state=0).fit(X, y)
+        assert model_bytes(other) == model_bytes(model)
+    assert clone(model).categorical_features == ["colour"]
+    assert spinney.DecisionTreeRegressor().fit(X, y).is_categorical_ is None
+
+
+def test_rules_name_categories():
+    X, y = colours()
+    model = spinney.DecisionTreeRegressor(max_depth=1).fit(X, y)
+    rules = spinney.inspection.export_rules(model, decimals=0)
+    assert rules.startswith("if colour in {")
+    assert "colour not in {" in rules
+    listed = rules.split("{")[1].split("}")[0].split(", ")
+    assert sorted(listed) in (["black", "red"], ["blue", "green"])
+
+
+def test_what_is_no_category_is_refused():
+    X, y = colours()
+    codes = np.array([[0.0, 1], [1, 2], [2, 3], [0, 4]])
+    for wrong, message in [
+        (-1.0, r"X has -1 in feature 0, which is a category; accepted: whole numbers from 0, and NaN"),
+        (0.5, r"X has 0.5 in feature 0"),
+        (65_535.0, r"X has the category 65535 in feature 0, accepted: at most 65535"),
+    ]:
+        bad = codes.copy()
+        bad[1, 0] = wrong
+        for form in (bad, sparse.csr_array(bad), sparse.csc_array(bad)):
+            model = spinney.DecisionTreeRegressor(categorical_features=[0]).fit(codes, [0, 1, 2, 3])
+            check_refused(model, ValueError, message, form, [0, 1, 2, 3])
+            if wrong != 65_535.0:
+                with pytest.raises(ValueError, match=message):
+                    model.predict(form)
+    for asked, message in [
+        ("colour", "The 'categorical_features' parameter"),
+        ([2], "the index 2, accepted: 0 to 1"),
+        ([-1], "the index -1, accepted: 0 to 1"),
+        ([True], "a mask of length 1, but X has 2 features"),
+        (["shape"], "the name 'shape', which is no column of X"),
+        ([0.5], "has 0.5, accepted"),
+    ]:
+        model = spinney.DecisionTreeRegressor().fit(X, y).set_params(categorical_features=asked)
+        check_refused(model, ValueError, message, X, y)
+    model = spinney.DecisionTreeRegressor().fit(X, y)
+    with pytest.raises(ValueError, match="X has numbers in feature 'colour', which is a category with values such as"):
+        model.predict(X.assign(colour=1.0))
+    with pytest.raises(ValueError, match="X holds numbers, but feature 'colour' is a category with values such as"):
+        model.predict(np.zeros((2, 2)))
+    many = pd.DataFrame({"id": [f"n{i}" for i in range(65_536)]})
+    with pytest.raises(ValueError, match="X has 65536 categories in feature 'id', accepted: at most 65535"):
+        spinney.DecisionTreeRegressor().fit(many, np.arange(65_536))
+
+
+def test_more_categories_than_bins():
+    """The most frequent have a bin each; the others share one, and are listed together."""
+    rng = np.random.default_rng(0)
+    x = np.minimum(rng.geometric(0.02, 3000), 400)
+    y = (x % 2) * 3.0 + rng.normal(scale=0.1, size=3000)
+    model = spinney.GradientBoostingRegressor(n_estimators=30, max_bins=50, categorical_features=[0], random_state=0)
+    assert model.fit(x[:, None], y).score(x[:, None], y) > 0.55
+    exact = clone(model).set_params(max_bins=None).fit(x[:, None], y)
+    assert exact.score(x[:, None], y) > 0.95
+    ordered = clone(exact).set_params(categorical_features=None).fit(x[:, None], y)
+    assert exact.score(x[:, None], y) > ordered.score(x[:, None], y)
+
+
+def test_in_a_pipeline_and_beside_other_columns():
+    X, y = colours()
+    X["when"] = np.arange(len(X))
+    model = make_pipeline(FunctionTransformer(), spinney.GradientBoostingRegressor(n_estimators=20, random_state=0))
+    assert model.fit(X, y).score(X, y) > 0.9
+    assert model[-1].is_categorical_.tolist() == [True, False, False]
+    assert model[-1].feature_importances_.argmax() == 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_one_split_beside_scikit_learns_of_ordered_means(draws):
+    """Of one output the best set is a cut in the order of the mean targets (Fisher 1958)."""
+    n = draws.draw(st.integers(3, 20))
+    x = np.array(draws.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)))
+    y = np.array(draws.draw(st.lists(st.integers(-4, 4), min_size=n, max_size=n)), dtype=float)
+    means = {category: y[x == category].mean() for category in np.unique(x)}
+    ordered = np.array([means[category] for category in x])[:, None]
+    tree = spinney.DecisionTreeRegressor(max_depth=1, categorical_features=[0]).fit(x[:, None], y)
+    expected = spinney.DecisionTreeRegressor(max_depth=1).fit(ordered, y)
+    assert tree.tree_.node_count == expected.tree_.node_count
+    if tree.tree_.node_count > 1:
+        fell = [
+            t.tree_.impurity[0] - (t.tree_.impurity[1:] * t.tree_.n_node_samples[1:]).sum() / n
+            for t in (tree, expected)
+        ]
+        # Impurities are sums of squares of small numbers.
+        assert fell[0] == pytest.approx(fell[1], abs=1e-9)
