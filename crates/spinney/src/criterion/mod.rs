@@ -17,9 +17,13 @@
 //! | [`entropy`] | entropy of classes and labels | its labels | labels present in the node |
 //! | [`variance`] | numbers | outputs | outputs |
 //! | [`poisson`] | numbers that are not negative | outputs | outputs |
+//! | [`masked_counts`] | classes and labels with unknown cells | its labels, half of the outputs | slots in the node |
+//! | [`masked_variance`] | numbers with unknown cells | outputs | outputs |
 
 pub(crate) mod counts;
 pub(crate) mod entropy;
+pub(crate) mod masked_counts;
+pub(crate) mod masked_variance;
 pub(crate) mod moved_sums;
 pub(crate) mod poisson;
 #[macro_use]

@@ -78,6 +78,11 @@ impl Many {
     pub(crate) fn new(n_outputs: usize) -> Result<Self> {
         Ok(Many(try_filled(OUTPUTS, 0.0, n_outputs)?))
     }
+
+    /// m_j.
+    pub(crate) fn sums(&self) -> &[f64] {
+        &self.0
+    }
 }
 
 impl MovedSums for Many {
