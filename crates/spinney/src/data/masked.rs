@@ -13,8 +13,10 @@ const WHAT: &str = "the known cells of y";
 /// Classes and labels of which some are not known.
 #[derive(Debug)]
 pub(crate) struct MaskedSlots<'a> {
-    /// Of the known cells alone.
+    /// Those of labels have none that is not known.
     slots: Slots<'a>,
+    /// Of classes: slots of the known cells, and where those of each row start.
+    of_classes: Option<(Vec<usize>, Vec<u32>)>,
     known: &'a Known,
     /// Output of each slot of classes; slots of labels are outputs.
     output_of: Option<Vec<u32>>,
@@ -32,8 +34,8 @@ impl<'a> MaskedSlots<'a> {
         units: impl Fn(u32) -> u64,
     ) -> Result<Self> {
         let n = known.n_rows() as u32;
-        let (slots, output_of) = match n_classes {
-            None => (slots, None),
+        let (of_classes, output_of) = match n_classes {
+            None => (None, None),
             Some(n_classes) => {
                 let mut output_of = try_with_capacity(WHAT, slots.width)?;
                 let n_outputs = n_classes.len();
@@ -46,15 +48,15 @@ impl<'a> MaskedSlots<'a> {
                     kept.extend(cells.map(|(_, &slot)| slot));
                     ptr.push(kept.len());
                 }
-                (Slots::of_rows(ptr, kept, slots.width, Some(n_outputs)), Some(output_of))
+                (Some((ptr, kept)), Some(output_of))
             }
         };
-        let mut masked = MaskedSlots { slots, known, output_of, means: Vec::new() };
+        let mut masked = MaskedSlots { slots, of_classes, known, output_of, means: Vec::new() };
         let mut sums = try_filled(WHAT, 0u64, masked.slots.width)?;
         let mut weights = OutputWeights::new(known.n_outputs())?;
         for row in 0..n {
             let units = units(row);
-            masked.slots.of(row).iter().for_each(|&slot| sums[slot as usize] += units);
+            masked.of(row).iter().for_each(|&slot| sums[slot as usize] += units);
             weights.add(known.of(row), units as i64);
         }
         let mean = |(slot, &sum): (usize, &u64)| match sum {
@@ -77,7 +79,10 @@ impl<'a> MaskedSlots<'a> {
     /// Slots of the known cells of a row.
     #[inline]
     pub(crate) fn of(&self, row: u32) -> &[u32] {
-        self.slots.of(row)
+        match &self.of_classes {
+            None => self.slots.of(row),
+            Some((ptr, kept)) => &kept[ptr[row as usize]..ptr[row as usize + 1]],
+        }
     }
 
     pub(crate) fn known(&self) -> &Known {

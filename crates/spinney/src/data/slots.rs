@@ -24,7 +24,7 @@ pub(crate) struct Slots<'a> {
 enum Offsets<'a> {
     /// Every sample has that many.
     Stride(usize),
-    Ptr(Cow<'a, [usize]>),
+    Ptr(&'a [usize]),
 }
 
 impl<'a> Slots<'a> {
@@ -37,7 +37,7 @@ impl<'a> Slots<'a> {
         Ok(match y {
             Targets::Real(y) => Err(y),
             Targets::Labels(y) => Ok(Slots {
-                offsets: Offsets::Ptr(Cow::Borrowed(y.ptr())),
+                offsets: Offsets::Ptr(y.ptr()),
                 slots: Cow::Borrowed(y.indices()),
                 width,
                 n_class_outputs: None,
@@ -62,14 +62,9 @@ impl<'a> Slots<'a> {
         })
     }
 
-    /// `slots[ptr[i]..ptr[i + 1]]` are those of row i, rising.
-    pub(super) fn of_rows(ptr: Vec<usize>, slots: Vec<u32>, width: usize, n_class_outputs: Option<usize>) -> Self {
-        Slots { offsets: Offsets::Ptr(Cow::Owned(ptr)), slots: Cow::Owned(slots), width, n_class_outputs }
-    }
-
     pub(crate) fn of(&self, row: u32) -> &[u32] {
         let row = row as usize;
-        match &self.offsets {
+        match self.offsets {
             Offsets::Stride(stride) => &self.slots[row * stride..(row + 1) * stride],
             Offsets::Ptr(ptr) => &self.slots[ptr[row]..ptr[row + 1]],
         }
@@ -77,8 +72,8 @@ impl<'a> Slots<'a> {
 
     /// The largest number of slots that one sample occupies.
     pub(crate) fn most_in_a_row(&self) -> usize {
-        match &self.offsets {
-            Offsets::Stride(stride) => *stride,
+        match self.offsets {
+            Offsets::Stride(stride) => stride,
             Offsets::Ptr(ptr) => ptr.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0),
         }
     }
