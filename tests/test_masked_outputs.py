@@ -327,13 +327,18 @@ def test_what_does_not_support_masks_says_so() -> None:
         spinney.CompressedForestRegressor().fit(X, np.where(mask, NAN, y))
 
 
-def test_one_output_without_y_is_a_row_of_weight_zero() -> None:
+def test_one_output_that_is_masked_is_a_row_of_weight_zero_and_is_not_told_by_nan() -> None:
     X, y, mask = problem("numbers", d=1)
     y, mask = y[:, 0], mask[:, 0]
     model = spinney.RandomForestRegressor(n_estimators=3, random_state=0)
-    with_gaps = model.fit(X, np.where(mask, NAN, y)).predict(X)
-    np.testing.assert_array_equal(with_gaps, model.fit(X, y, sample_weight=np.where(mask, 0.0, 1.0)).predict(X))
-    np.testing.assert_array_equal(with_gaps, model.fit(X, y, y_mask=mask).predict(X))
+    masked = model.fit(X, np.where(mask, NAN, y), y_mask=mask).predict(X)
+    np.testing.assert_array_equal(masked, model.fit(X, y, sample_weight=np.where(mask, 0.0, 1.0)).predict(X))
+    np.testing.assert_array_equal(masked, model.fit(X, y, y_mask=mask).predict(X))
+    assert model.score(X, y, y_mask=mask) == pytest.approx(model.score(X[~mask], y[~mask]), rel=1e-12)
+    with pytest.raises(ValueError, match="Input y contains NaN, and has one output"):
+        model.fit(X, np.where(mask, NAN, y))
+    with pytest.raises(ValueError, match="NaN"):
+        model.score(X, np.where(mask, NAN, y))
 
 
 @settings(deadline=None, max_examples=30)

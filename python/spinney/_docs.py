@@ -25,7 +25,7 @@ _TEXTS = {
     "y": """
 y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
     Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse matrix of
-    them, which is never made dense. NaN in y of floats is a cell that is not known, see `y_mask`.
+    them, which is never made dense. NaN among several columns of floats is a cell that is not known, see `y_mask`.
 """,
     "y_mask": """
 y_mask : {array-like, sparse matrix} of the shape of y, default=None

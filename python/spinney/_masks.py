@@ -86,8 +86,10 @@ def join(one: Any, other: Any) -> Any:
     return one | other
 
 
-def dense(mask: Any) -> NDArray[np.bool_]:
+def dense(mask: Any) -> Any:
     """The mask as an array."""
+    if mask is None:
+        return None
     return np.asarray(mask.toarray() if is_sparse(mask) else mask, dtype=np.bool_)
 
 
@@ -156,8 +158,10 @@ def to_score(y: Any, y_mask: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | No
         return None
     y = np.asarray(y.toarray() if is_sparse(y) else y)
     y = y.reshape(len(y), -1)
-    told = None if y_mask is None else check(y_mask, y.shape)
-    mask = join(of_missing(y), None if told is None else dense(told))
+    if y_mask is None and y.shape[1] == 1:
+        return None
+    told = None if y_mask is None else dense(check(y_mask, y.shape))
+    mask = join(of_missing(y), told)
     return None if mask is None else (y, mask)
 
 

@@ -374,8 +374,14 @@ def numbers(
 
 def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any) -> Any:
     """Cells of y that are NaN or that `y_mask` tells; refuses outputs without others."""
-    told = None if y_mask is None else _masks.check(y_mask, y.shape)
-    mask = _masks.join(_masks.of_missing(y), None if told is None else _masks.dense(told))
+    told = None if y_mask is None else _masks.dense(_masks.check(y_mask, y.shape))
+    missing = _masks.of_missing(y)
+    if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told).any()):
+        raise ValueError(
+            "Input y contains NaN, and has one output: a row without y is no row, accepted: y without such rows, or a "
+            "y_mask of them"
+        )
+    mask = _masks.join(missing, told)
     _masks.weights_of_known(mask, weights, names)
     return mask
 

@@ -119,6 +119,22 @@ impl<'a> Dataset<'a> {
 
     /// Cells of y that are not known; the values that y has there are not looked at. A sample without a known cell is no
     /// sample. Trees, forests and boosting support masked cells; others refuse a mask that is not empty.
+    ///
+    /// ```
+    /// use spinney::ndarray::array;
+    /// use spinney::{Control, Criterion, Dataset, Mask, TreeConfig};
+    ///
+    /// let x = array![[0.0f32], [1.0], [2.0], [3.0]];
+    /// let y = array![[0.0, 5.0], [0.0, f64::NAN], [1.0, f64::NAN], [1.0, 7.0]];
+    /// let mask = y.mapv(f64::is_nan);
+    /// let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));
+    /// let tree = TreeConfig::new(Criterion::Variance).fit(&data, &Control::default())?;
+    /// // Both leaves have a known cell of each output, whose mean is the prediction.
+    /// assert_eq!(tree.n_leaves(), 2);
+    /// assert_eq!(tree.leaves().value(0).collect::<Vec<_>>(), [(1, 5.0)]);
+    /// assert_eq!(tree.leaves().value(1).collect::<Vec<_>>(), [(0, 1.0), (1, 7.0)]);
+    /// # Ok::<(), spinney::Error>(())
+    /// ```
     #[must_use]
     pub fn y_mask(mut self, y_mask: impl Into<Option<Mask<'a>>>) -> Self {
         self.y_mask = y_mask.into();
