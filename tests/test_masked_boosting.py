@@ -135,6 +135,27 @@ def test_early_stopping_looks_at_known_cells_of_rows_that_are_held_out() -> None
         assert model.n_estimators_ <= 60
 
 
+def test_rows_given_to_stop_by_may_have_gaps() -> None:
+    X, y, mask = data("numbers", "squared_error")
+    held = np.where(mask, NAN, y)[:30]
+    held[4] = NAN
+    held[:, 3] = NAN  # an output may have no cell there
+    model = boosting("numbers", n_iter_no_change=50, output_strategy="joint")
+    model.fit(X[30:], y[30:], X_val=X[:30], y_val=held)
+    without = boosting("numbers", output_strategy="joint").fit(X[30:], y[30:])
+    known = ~np.isnan(held)
+    losses = [((found - held)[known] ** 2).mean() for found in without.staged_predict(X[:30])]
+    # The loss is half the square, or the square; stages after the best are not kept.
+    ratio = model.validation_score_ / losses[: len(model.validation_score_)]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+    assert ratio[0] in (pytest.approx(1.0), pytest.approx(0.5))
+    X, y, mask = data("labels", "log_loss")
+    with_gaps = boosting("labels").fit(X[30:], y[30:], X_val=X[:30], y_val=np.where(mask, NAN, y)[:30])
+    assert np.isfinite(with_gaps.validation_score_).all()
+    with pytest.raises(ValueError, match="scoring is given, which does not support masked cells"):
+        boosting("labels", scoring="accuracy").fit(X[30:], y[30:], X_val=X[:30], y_val=np.where(mask, NAN, y)[:30])
+
+
 def test_what_does_not_support_masks_says_so() -> None:
     X, y, mask = data("labels", "log_loss")
     from sklearn.linear_model import LogisticRegression, Ridge

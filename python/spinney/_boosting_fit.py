@@ -278,6 +278,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         weights, validation, y_held, mask_held = _held_out.validation_set(
             self, X, y_given, target, weights, given, (start, margins[1])
         )
+        if mask_held is not None:
+            _boosting_checks.check_masked(self, target)
         config = self._boost_config(n_positive(weights, X.shape[0]), target)
         _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
         scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)

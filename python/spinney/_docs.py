@@ -42,9 +42,9 @@ y_mask : {array-like, sparse matrix} of the shape of y, default=None
     Their gradient and curvature are zero; constants that stages start from, steps, leaves and losses are those of the
     known cells, in rows that are held out as well. A row without a known cell is a row of weight zero, with
     "single_target" for its output alone; an output without a known cell is refused. Not with `estimator`, `init`,
-    `scoring`, `class_weight`, several outputs of classes, nor `output_projection="pca"`; `y_val` and `eval_sets` have
-    no such cells. Leaves are found one by one, so that a fit takes some times as long as without, and y is held as
-    (n_samples, n_outputs) float64.
+    `scoring`, `class_weight`, several outputs of classes, nor `output_projection="pca"`. In `y_val` NaN tells such
+    cells; `eval_sets` have none. Leaves are found one by one, so that a fit takes some times as long as without, and y
+    is held as (n_samples, n_outputs) float64.
 """,
     "y_mask_of_score": """
 y_mask : {array-like, sparse matrix} of the shape of y, default=None

@@ -44,14 +44,14 @@ def validation_set(
             if start_val is not None and (rows := _validation.rows_there(w_val)) is not None:
                 start_val = start_val[rows]
             X_val, y_val, w_val = _validation.without_absent(X_val, y_val, w_val)
-            held = target.like(y_val, X_val.shape[0], type(boosting).__name__)
+            held, mask = target.like_with_gaps(y_val, X_val.shape[0], type(boosting).__name__)
         except (TypeError, ValueError) as error:
             raise type(error)(f"X_val, y_val, sample_weight_val: {error}") from error
         if start is not None and start_val is None:
             raise ValueError("base_margin is given, but base_margin_val, of the rows of X_val, is not: pass both")
         if start is None and start_val is not None:
             raise ValueError("base_margin_val is given, but base_margin is not: pass both")
-        return weights, (X_val, held, w_val, start_val), y_val, None
+        return weights, (X_val, held, w_val, start_val), y_val, mask
     for name, value in (("sample_weight_val", w_val), ("base_margin_val", margins_val)):
         if value is not None:
             raise ValueError(f"{name} is given, but X_val and y_val are not: pass all or none")

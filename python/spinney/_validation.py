@@ -324,14 +324,26 @@ class Target:
 
     def like(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> Any:
         """Other rows of y, `what` in messages, in the engine's form: the same columns, and no classes but these."""
+        return self._like(y, n_samples, name, what, masks=False)[0]
+
+    def like_with_gaps(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> tuple[Any, Any]:
+        """The same, where NaN among several columns of numbers or labels is a cell that is not known; and its mask."""
+        return self._like(y, n_samples, name, what, masks=self.kind != "classes")
+
+    def _like(self, y: Any, n_samples: int, name: str, what: str, *, masks: bool) -> tuple[Any, Any]:
         if (where := different(names_of(y, what), self.names)) is not None:
             raise ValueError(f"{what} has {where}: the columns of y have to be those of the fit, in their order")
         if self.kind == "numbers":
-            return self._as_wide(numbers(y, n_samples, name, warn_column=False).engine, what)
+            other = numbers(y, n_samples, name, warn_column=False, masks=masks, each_output=False)
+            return self._as_wide(other.engine, what), other.mask
         if self.kind == "labels":
-            y = _of_sparse_columns(y)
-            y = y if is_sparse(y) else sparse.csr_array(_dense(y, None, n_samples, name, warn_column=False))
-            return _labels(self._as_wide(_sparse_labels(y, n_samples), what), LabelFormat(y.dtype, None)).engine
+            y, mask = _of_sparse_columns(y), None
+            if not is_sparse(y):
+                y = _dense(y, None, n_samples, name, warn_column=False, masks=masks)
+                mask = _mask_of_dense(y, None, None, None, each_output=False) if masks else None
+                y = sparse.csr_array(y if mask is None else np.where(mask, 0, y))
+            labels = _labels(self._as_wide(_sparse_labels(y, n_samples), what), LabelFormat(y.dtype, None))
+            return labels.engine, None if mask is None else sparse.csr_array(mask)
         if is_sparse(y):
             raise TypeError(f"{what} is sparse, but y holds classes: convert it with toarray()")
         y = self._as_wide(_dense(y, None, n_samples, name, warn_column=False), what)
@@ -340,7 +352,7 @@ class Target:
             if not (known := np.isin(y[:, j], found)).all():
                 raise ValueError(f"{what} has the class {y[~known, j][:1].tolist()[0]!r}, which y has not")
             codes[:, j] = np.searchsorted(found, y[:, j])
-        return codes, self.engine[1]
+        return (codes, self.engine[1]), None
 
     def _as_wide(self, y: Any, what: str) -> Any:
         if y.shape[1] != self.n_outputs:
@@ -357,10 +369,12 @@ def numbers(
     weights: Float | None = None,
     masks: bool = False,
     y_mask: Any = None,
+    each_output: bool = True,
 ) -> Target:
     """Targets of a regressor. Rows of weight zero do not exist: what y says there is not looked at.
 
-    With `masks` NaN is a cell that is not known, as those are that `y_mask` tells.
+    With `masks` NaN is a cell that is not known, as those are that `y_mask` tells; with `each_output` each output has
+    others.
     """
     if is_sparse(y):
         raise TypeError(f"y is sparse; {name} needs dense y: convert with y.toarray()")
@@ -368,12 +382,12 @@ def numbers(
     if _has_sparse_columns(y):
         y = _of_sparse_columns(y).toarray()
     y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
-    mask = _mask_of_dense(y, y_mask, weights, names) if masks else None
+    mask = _mask_of_dense(y, y_mask, weights, names, each_output=each_output) if masks else None
     return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
 
 
-def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any) -> Any:
-    """Cells of y that are NaN or that `y_mask` tells; refuses outputs without others."""
+def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any, *, each_output: bool = True) -> Any:
+    """Cells of y that are NaN or that `y_mask` tells; refuses outputs without others if told."""
     told = None if y_mask is None else _masks.dense(_masks.check(y_mask, y.shape))
     missing = _masks.of_missing(y)
     if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told).any()):
@@ -382,7 +396,8 @@ def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: A
             "y_mask of them"
         )
     mask = _masks.join(missing, told)
-    _masks.weights_of_known(mask, weights, names)
+    if each_output:
+        _masks.weights_of_known(mask, weights, names)
     return mask
 
 
