@@ -183,6 +183,57 @@ class Oracle:
         return found
 
 
+class MaskedOracle(Oracle):
+    """The same where some cells of y are not known: those that are True in `mask`.
+
+    Each output has the weight of its known cells, kept beside the sums. Impurities are over the mean number of known
+    cells of a sample of the training set, so that at the root they are those of a known cell.
+    """
+
+    def __init__(self, X: Any, y: Any, mask: Any, sample_weight: Any = None, criterion: str = "gini") -> None:
+        mask = np.asarray(mask, dtype=bool).reshape(len(mask), -1)
+        weight = np.ones(len(mask)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        weight = np.where(mask.all(axis=1), 0.0, weight)
+        y = np.array(y.toarray() if sp.issparse(y) else y).reshape(mask.shape)
+        for j in range(mask.shape[1]):
+            y[mask[:, j], j] = y[(weight > 0) & ~mask[:, j], j][0]
+        super().__init__(X, y, weight, criterion)
+        self.known = ~mask[weight > 0]
+        widths = [1 if criterion in REAL_CRITERIA else len(np.unique(self.y[:, j])) for j in range(self.n_outputs)]
+        self.output_of = np.repeat(np.arange(self.n_outputs), widths)
+        if criterion in REAL_CRITERIA:
+            values, self.y_unit = as_integers(self.y.astype(float))
+            self.squares = self.w * (np.where(self.known, values, 0) ** 2).sum(axis=1)
+        else:
+            self.squares = self.w * self.known.sum(axis=1)
+        of_outputs = self.w[:, None] * self.known.astype(int).astype(object)
+        self.n_slots = len(self.output_of)
+        self.sums = np.column_stack([np.where(self.known[:, self.output_of], self.sums, 0), of_outputs])
+        self.cells_of_a_sample = Fraction(int(of_outputs.sum()), int(self.w.sum()))
+
+    def is_pure(self, rows: np.ndarray) -> bool:
+        return all(len(np.unique(self.y[rows[self.known[rows, j]], j])) <= 1 for j in range(self.n_outputs))
+
+    def _total_impurity(self, w: int, sums: np.ndarray, squares: int) -> Number:
+        slots, weights = sums[: self.n_slots], sums[self.n_slots :]
+        of_slots = [(int(s), int(weights[o])) for s, o in zip(slots, self.output_of, strict=True) if weights[o] > 0]
+        if self.criterion == "entropy":
+            parts = (-float(s * self.w_unit) * math.log2(s / v) for s, v in of_slots if s > 0)
+            return math.fsum(parts) / float(self.cells_of_a_sample)
+        left = int(squares) - sum((Fraction(s * s, v) for s, v in of_slots), Fraction(0))
+        return left * self.w_unit * self.y_unit**2 / self.cells_of_a_sample
+
+    def value(self, rows: np.ndarray, output: int) -> dict[Any, float] | float | None:
+        """Mean of the known cells, or the frequency of each class among them; None without any."""
+        known = rows[self.known[rows, output]]
+        if len(known) == 0:
+            return None
+        if self.criterion in REAL_CRITERIA:
+            total = sum(Fraction(float(self.y[i, output])) * int(self.w[i]) for i in known)
+            return float(total / int(self.w[known].sum()))
+        return {c: self.frequency(known, output, c) for c in np.unique(self.y[:, output])}
+
+
 @dataclass
 class Arrays:
     """scikit-learn's arrays of a fitted tree."""

@@ -72,3 +72,35 @@ def test_no_labels_at_all():
 def test_bad_scores(scores, k, message):
     with pytest.raises(ValueError, match=message):
         precision_at_k(np.eye(2, 4), scores, k)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("k", [1, 3, 9])
+@pytest.mark.parametrize("scores_as", [np.asarray, sparse.csr_matrix, lambda scores: first(scores, 9)])
+def test_masked_cells_are_left_out_of_the_ranking(seed, k, scores_as):
+    truth, scores = problem(seed)
+    mask = np.random.default_rng(seed + 9).random(truth.shape) < [0.1, 0.5, 0.9, 0.0][seed]
+    mask[1] = True
+    precisions, gains, errors = [], [], []
+    for row, values, hidden in zip(truth, scores, mask, strict=True):
+        known = [j for j in first(values[None], 9)[0] if not hidden[j]]
+        if not known:
+            continue
+        hits = [row[j] for j in known[:k]]
+        precisions.append(np.mean(hits))
+        errors.append(1 - row[known[0]])
+        n_right = min(k, sum(row[j] for j in known))
+        if n_right:
+            gains.append(
+                sum(h / np.log2(r + 2) for r, h in enumerate(hits)) / sum(1 / np.log2(np.arange(2, n_right + 2)))
+            )
+    passed = scores_as(scores)
+    with_gaps = np.where(mask, np.nan, truth)
+    for y, y_mask in ((truth, mask), (with_gaps, None), (sparse.csr_array(truth), sparse.coo_array(mask))):
+        assert precision_at_k(y, passed, k, y_mask=y_mask) == pytest.approx(np.mean(precisions))
+        assert one_error(y, passed, y_mask=y_mask) == pytest.approx(np.mean(errors))
+        assert ndcg_at_k(y, passed, k, y_mask=y_mask) == pytest.approx(np.mean(gains))
+    assert precision_at_k(truth, passed, k, y_mask=np.zeros_like(mask)) == precision_at_k(truth, passed, k)
+    assert np.isnan(precision_at_k(truth, passed, k, y_mask=np.ones_like(mask)))
+    with pytest.raises(ValueError, match="y_mask has shape"):
+        precision_at_k(truth, passed, k, y_mask=mask[:, 1:])

@@ -20,8 +20,9 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _categories, _frames, _projection, _proof, _spinney, _validation
+from spinney import _categories, _frames, _masks, _projection, _proof, _spinney, _validation
 from spinney._at_once import of_one_fit
+from spinney._docs import documented
 from spinney._projection import Growth
 from spinney._proof import Kind
 from spinney._validation import Float, LabelFormat, Matrix, Number, RowWeights, Target, label_classes
@@ -203,8 +204,11 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     def _n_threads(self) -> int:
         return 1
 
+    # Whether cells of y may be unknown.
+    _masks_y: ClassVar[bool] = False
+
     @abstractmethod
-    def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
+    def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
         """Bring y into the engine's form."""
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
@@ -232,13 +236,15 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         _categories.declare(self, X, known)
         return X
 
-    def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Matrix, Target, Float | None]:
+    def _check_fit(self, X: Any, y: Any, sample_weight: Any, y_mask: Any = None) -> tuple[Matrix, Target, Float | None]:
+        """X, y and weights; rows without a known cell of y weigh nothing."""
         if y is None:
             name = type(self).__name__
             raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
         X = self._check_X(X, reset=True)
         weights = _validation.check_weights(sample_weight, X.shape[0])
-        return X, self._check_y(y, weights, X.shape[0]), weights
+        target = self._check_y(y, weights, X.shape[0], y_mask)
+        return X, target, _masks.weights_of_known(target.mask, weights, target.names)
 
     def _tree_config(self, n_samples: int, target: Target, growth: Growth) -> _TreeConfig:
         """Parameters of trees grown on `n_samples` rows of positive weight."""
@@ -409,16 +415,35 @@ def n_positive(weights: Float | None, n_samples: int) -> int:
 class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
     """Predictions of numbers."""
 
-    def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
-        return _validation.numbers(y, n_samples, type(self).__name__, warn_column=self._warn_column, weights=weights)
+    def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
+        rules = {"warn_column": self._warn_column, "weights": weights, "masks": self._masks_y, "y_mask": y_mask}
+        return _validation.numbers(y, n_samples, type(self).__name__, **rules)
 
     def _known_target(self) -> Target:
         return Target("numbers", None, self.n_outputs_, [], None, names=getattr(self, "target_names_in_", None))
 
     @of_one_fit
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions for X, the mean over outputs, as every regressor of scikit-learn has it."""
-        return float(super().score(X, y, sample_weight))
+    @documented
+    def score(self, X: Any, y: Any, sample_weight: Any = None, y_mask: Any = None) -> float:
+        """R² of the predictions for X, the mean over outputs, as every regressor of scikit-learn has it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+        {y_mask_of_score}
+
+        Returns
+        -------
+        float
+            With masked cells the mean over outputs that have others.
+        """
+        truth = _masks.to_score(y, y_mask)
+        if truth is None:
+            return float(super().score(X, y, sample_weight))
+        scores = self._scores(X)
+        return _masks.r2(*_masks.alike(truth, scores), sample_weight)
 
     @of_one_fit
     def predict(self, X: Any) -> Float:
@@ -466,10 +491,10 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
     n_classes_: Any
     _label_format: LabelFormat | None
 
-    def _check_y(self, y: Any, weights: Float | None, n_samples: int) -> Target:
-        name = type(self).__name__
-        labels = self._multi_label()
-        return _validation.classes(y, weights, n_samples, name, warn_column=self._warn_column, multi_label=labels)
+    def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
+        rules: dict[str, Any] = {"warn_column": self._warn_column, "multi_label": self._multi_label()}
+        rules |= {"masks": self._masks_y, "y_mask": y_mask}
+        return _validation.classes(y, weights, n_samples, type(self).__name__, **rules)
 
     def _multi_label(self) -> str | bool:
         """Whether y is labels, as far as it is said."""
@@ -484,6 +509,8 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         return Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
+        if target.mask is not None and self.class_weight is not None:
+            raise ValueError("class_weight is set, but y has masked cells, accepted: class_weight=None with these")
         return _validation.row_weights(self.class_weight, target, weights)
 
     def _set_outputs(self, target: Target) -> None:
@@ -514,9 +541,29 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         return np.split(scores, np.cumsum(self.n_classes_)[:-1], axis=1)
 
     @of_one_fit
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the rows of X whose prediction is right, of labels in all of them, as scikit-learn has it."""
-        return float(super().score(X, y, sample_weight))
+    @documented
+    def score(self, X: Any, y: Any, sample_weight: Any = None, y_mask: Any = None) -> float:
+        """Share of the rows of X whose prediction is right, of labels in all of them, as scikit-learn has it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
+        sample_weight : array-like of shape (n_samples,), default=None
+        {y_mask_of_score}
+
+        Returns
+        -------
+        float
+            With masked cells the share of the rows that have others, right in all of these.
+        """
+        truth = _masks.to_score(y, y_mask)
+        if truth is None:
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        predicted = predicted.toarray() if _masks.is_sparse(predicted) else np.asarray(predicted)
+        known, predicted, mask = _masks.alike(truth, predicted.reshape(len(predicted), -1))
+        return _masks.accuracy(known == predicted, mask, sample_weight)
 
     @of_one_fit
     def predict(self, X: Any) -> Any:

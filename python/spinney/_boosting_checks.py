@@ -11,6 +11,7 @@ from sklearn.base import is_regressor
 from sklearn.frozen import FrozenEstimator
 
 from spinney._proof import CUSTOM, LOSS_PARAMETERS
+from spinney._validation import Target
 
 
 def name_of(loss: Any) -> str:
@@ -51,6 +52,17 @@ def check_parameters(boosting: Any) -> None:
             f"relabel_leaves is True, but {name} has no leaves to relabel: with estimator=, pass "
             "relabel_leaves=False, or output_strategy='joint'"
         )
+
+
+def check_masked(boosting: Any, target: Target) -> None:
+    """What does not support y of which some cells are not known."""
+    for parameter in ("estimator", "init", "scoring"):
+        if getattr(boosting, parameter) is not None:
+            raise ValueError(
+                f"{parameter} is given, which does not support masked cells of y; accepted: None with these"
+            )
+    if target.kind == "classes" and target.n_outputs > 1:
+        raise ValueError("y has masked cells and several outputs of classes, accepted: numbers or labels with these")
 
 
 def loss_parameter(boosting: Any) -> dict[str, float | list[float]]:

@@ -19,6 +19,7 @@ from spinney import (
     _callbacks,
     _eval_sets,
     _held_out,
+    _masks,
     _memory,
     _projection,
     _rounds,
@@ -29,6 +30,7 @@ from spinney import (
 from spinney._at_once import fitted_at_once
 from spinney._base import BaseModel, as_size, n_drawn_features, n_positive
 from spinney._boosted import BoostedModel, grows_trees
+from spinney._docs import documented
 from spinney._eval_sets import EvalSet
 from spinney._projection import Growth
 from spinney._proof import CUSTOM
@@ -54,6 +56,8 @@ def keep(estimator: Any, given: dict[str, Any]) -> None:
 
 class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: ignore[misc]
     """What boosting has, whatever y is."""
+
+    _masks_y = True
 
     # Parameters of all estimators, which `keep` sets.
     loss: str
@@ -126,6 +130,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
 
     @_callbacks.with_callbacks  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @documented
     def fit(
         self,
         X: Any,
@@ -138,6 +143,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         base_margin: Any = None,
         base_margin_val: Any = None,
         eval_sets: Any = None,
+        y_mask: Any = None,
     ) -> Any:
         """Grow the stages.
 
@@ -150,9 +156,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             when it came so, float32.
             Values are compared in float32: a `DataConversionWarning` names columns, such as ids above 2**24, of which
             it cannot tell some values apart; not with `estimator`.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
-            Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
-            matrix of them.
+        {y}
         sample_weight : array-like of shape (n_samples,), default=None
             Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must
             not contain infinity there either). A row of weight 2 is two rows, with three exceptions: `subsample` draws
@@ -178,6 +182,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             with `scoring` the score. They never stop the fit and have no part in the model. Sets of a list are called
             "eval_0", "eval_1" and so on, those of a dict by its names, which are strings. X, y and weights are as
             `X_val`, `y_val` and `sample_weight_val`. Not with `base_margin`.
+        {y_mask_of_boosting}
 
         Returns
         -------
@@ -209,7 +214,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         tasks = _callbacks.tasks_of(self, int(self.n_estimators), X, y, sample_weight)
         with fitted_at_once(self) as new:
             margins = (base_margin, base_margin_val)
-            new._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val), margins, eval_sets, tasks)
+            held_out = (X_val, y_val, sample_weight_val)
+            new._fit(X, y, sample_weight, held_out, margins, eval_sets, tasks, y_mask)
         if tasks is not None:
             tasks.end()
         return self
@@ -223,13 +229,16 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         margins: tuple[Any, Any],
         eval_sets: Any,
         tasks: _callbacks.Tasks | None,
+        y_mask: Any,
     ) -> None:
         self._check_parameters()
         callbacks = _rounds.check_callbacks(self.callbacks)
         y_given = y
         grown = self._model if self.warm_start and hasattr(self, "_model") else None
         before = dict(self.__dict__)
-        X, target, weights = self._check_fit(X, y, sample_weight)
+        X, target, weights = self._check_fit(X, y, sample_weight, y_mask)
+        if target.mask is not None:
+            _boosting_checks.check_masked(self, target)
         if grown is None:
             self._seed = draw_seed(self.random_state)
         self._set_outputs(target)
@@ -267,9 +276,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             start = _held_out.margins_by_folds(self, X, y_given, target, weights)
         else:
             start = self._start_margins(X, margins[0], "base_margin", target)
-        weights, validation, y_held = _held_out.validation_set(
+        weights, validation, y_held, mask_held = _held_out.validation_set(
             self, X, y_given, target, weights, given, (start, margins[1])
         )
+        if mask_held is not None:
+            _boosting_checks.check_masked(self, target)
         config = self._boost_config(n_positive(weights, X.shape[0]), target)
         _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
         scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
@@ -307,6 +318,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                     observer=rounds if is_watched else None,
                     wants_scores=scorer is not None,
                     wants_models=is_told,
+                    y_mask=_masks.to_engine(target.mask),
+                    y_mask_val=_masks.to_engine(mask_held),
                 )
                 self._weak = None
             else:

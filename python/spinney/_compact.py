@@ -237,6 +237,10 @@ def _with_stored_rows(model: Any, training_data: Any) -> _spinney.Forest:
         X = model._check_X(X, reset=False)
         weights = _validation.check_weights(sample_weight, X.shape[0])
         target = model._check_y(y, weights, X.shape[0])
+        if target.mask is not None:
+            raise ValueError(
+                "y has masked cells, which leaves of training rows do not support; accepted: y without NaN"
+            )
         if target.n_outputs != model.n_outputs_:
             raise ValueError(f"y has {target.n_outputs} outputs, the model {model.n_outputs_}")
         if "classes_" in model.__dict__:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from spinney import _validation
+from spinney import _masks, _validation
 from spinney._losses import LOSSES
 from spinney._projection import derived_seed
 from spinney._validation import Float, Matrix, Target
@@ -26,8 +26,8 @@ def validation_set(
     weights: Float | None,
     given: tuple[Any, Any, Any],
     margins: tuple[Float | None, Any],
-) -> tuple[Float | None, tuple[Matrix, _Targets, Float | None, Float | None] | None, Any]:
-    """Weights of training rows, and the rows held out, with their y as it was given.
+) -> tuple[Float | None, tuple[Matrix, _Targets, Float | None, Float | None] | None, Any, Any]:
+    """Weights of training rows, and the rows held out, with their y as it was given and the mask of it.
 
     Training rows that are held out get a weight of zero.
     """
@@ -44,19 +44,19 @@ def validation_set(
             if start_val is not None and (rows := _validation.rows_there(w_val)) is not None:
                 start_val = start_val[rows]
             X_val, y_val, w_val = _validation.without_absent(X_val, y_val, w_val)
-            held = target.like(y_val, X_val.shape[0], type(boosting).__name__)
+            held, mask = target.like_with_gaps(y_val, X_val.shape[0], type(boosting).__name__)
         except (TypeError, ValueError) as error:
             raise type(error)(f"X_val, y_val, sample_weight_val: {error}") from error
         if start is not None and start_val is None:
             raise ValueError("base_margin is given, but base_margin_val, of the rows of X_val, is not: pass both")
         if start is None and start_val is not None:
             raise ValueError("base_margin_val is given, but base_margin is not: pass both")
-        return weights, (X_val, held, w_val, start_val), y_val
+        return weights, (X_val, held, w_val, start_val), y_val, mask
     for name, value in (("sample_weight_val", w_val), ("base_margin_val", margins_val)):
         if value is not None:
             raise ValueError(f"{name} is given, but X_val and y_val are not: pass all or none")
     if boosting._patience() is None:
-        return weights, None, None
+        return weights, None, None, None
     there_are = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     try:
         held_rows = held_out(there_are, target, float(boosting.validation_fraction), boosting._seed)
@@ -76,7 +76,12 @@ def validation_set(
     y_held = y.tocsr() if _validation.is_sparse(y) else y
     y_held = _safe_indexing(y_held, held_rows) if boosting.scoring is not None else None
     start_held = None if start is None else start[held_rows]
-    return kept, (X_held, held, w_held, start_held), y_held
+    mask = None if target.mask is None else target.mask[held_rows]
+    if mask is not None:
+        # An output may be known in rows that are held out alone.
+        _masks.weights_of_known(target.mask, kept, target.names)
+        mask = mask if mask.sum() else None
+    return kept, (X_held, held, w_held, start_held), y_held, mask
 
 
 def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: Float | None) -> Float:

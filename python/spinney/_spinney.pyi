@@ -40,6 +40,9 @@ _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 # Numbers; class codes and the number of classes of each column; indptr, indices and the number of labels.
 _Targets: TypeAlias = NDArray[np.float64] | tuple[NDArray[np.uint32], Sequence[int]] | tuple[_Indices, _Indices, int]
 
+# Cells of y that are not known: True there; or indptr, indices and the number of outputs.
+_Mask: TypeAlias = NDArray[np.bool_] | tuple[_Indices, _Indices, int]
+
 # Sample weights; class weights by row, or their rule.
 _RowWeights: TypeAlias = tuple[NDArray[np.float64] | None, NDArray[np.float64] | str | None]
 
@@ -161,7 +164,9 @@ class _ModelSummary(TypedDict):
     estimator: str | None
 
 def build_info() -> dict[str, str | int]: ...
-def fit_tree(x: _Matrix, y: _Targets, weights: _RowWeights, config: _TreeConfig) -> Forest: ...
+def fit_tree(
+    x: _Matrix, y: _Targets, weights: _RowWeights, config: _TreeConfig, y_mask: _Mask | None = None
+) -> Forest: ...
 def fit_forest(
     x: _Matrix,
     y: _Targets,
@@ -169,6 +174,7 @@ def fit_forest(
     config: _ForestConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
+    y_mask: _Mask | None = None,
 ) -> Forest: ...
 def fit_boosting(
     x: _Matrix,
@@ -183,6 +189,8 @@ def fit_boosting(
     observer: Callable[[int, float, float | None, Boosted | None, NDArray[np.float64] | None], object] | None = None,
     wants_scores: bool = False,
     wants_models: bool = False,
+    y_mask: _Mask | None = None,
+    y_mask_val: _Mask | None = None,
 ) -> Boosted: ...
 def refit_leaves(
     model: Boosted,
@@ -283,6 +291,7 @@ class Forest:
         y: _Targets,
         sample_weight: NDArray[np.float64] | None,
         n_threads: int = 1,
+        y_mask: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def prune_reduced_error(
         self, x: _Matrix, y: _Targets, sample_weight: NDArray[np.float64] | None = None, n_threads: int = 1

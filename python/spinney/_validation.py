@@ -25,6 +25,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from spinney import _masks
 from spinney._frames import different, names_of
 from spinney._precision import warn_of_collapsed
 
@@ -304,6 +305,8 @@ class Target:
     label_format: LabelFormat | None = None
     # Of the outputs, where y had names.
     names: NDArray[np.object_] | None = None
+    # Cells that are not known, see `spinney._masks`; `original` has no values of its own there.
+    mask: Any = None
 
     @property
     def n_columns(self) -> int:
@@ -321,14 +324,26 @@ class Target:
 
     def like(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> Any:
         """Other rows of y, `what` in messages, in the engine's form: the same columns, and no classes but these."""
+        return self._like(y, n_samples, name, what, masks=False)[0]
+
+    def like_with_gaps(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> tuple[Any, Any]:
+        """The same, where NaN among several columns of numbers or labels is a cell that is not known; and its mask."""
+        return self._like(y, n_samples, name, what, masks=self.kind != "classes")
+
+    def _like(self, y: Any, n_samples: int, name: str, what: str, *, masks: bool) -> tuple[Any, Any]:
         if (where := different(names_of(y, what), self.names)) is not None:
             raise ValueError(f"{what} has {where}: the columns of y have to be those of the fit, in their order")
         if self.kind == "numbers":
-            return self._as_wide(numbers(y, n_samples, name, warn_column=False).engine, what)
+            other = numbers(y, n_samples, name, warn_column=False, masks=masks, each_output=False)
+            return self._as_wide(other.engine, what), other.mask
         if self.kind == "labels":
-            y = _of_sparse_columns(y)
-            y = y if is_sparse(y) else sparse.csr_array(_dense(y, None, n_samples, name, warn_column=False))
-            return _labels(self._as_wide(_sparse_labels(y, n_samples), what), LabelFormat(y.dtype, None)).engine
+            y, mask = _of_sparse_columns(y), None
+            if not is_sparse(y):
+                y = _dense(y, None, n_samples, name, warn_column=False, masks=masks)
+                mask = _mask_of_dense(y, None, None, None, each_output=False) if masks else None
+                y = sparse.csr_array(y if mask is None else np.where(mask, 0, y))
+            labels = _labels(self._as_wide(_sparse_labels(y, n_samples), what), LabelFormat(y.dtype, None))
+            return labels.engine, None if mask is None else sparse.csr_array(mask)
         if is_sparse(y):
             raise TypeError(f"{what} is sparse, but y holds classes: convert it with toarray()")
         y = self._as_wide(_dense(y, None, n_samples, name, warn_column=False), what)
@@ -337,7 +352,7 @@ class Target:
             if not (known := np.isin(y[:, j], found)).all():
                 raise ValueError(f"{what} has the class {y[~known, j][:1].tolist()[0]!r}, which y has not")
             codes[:, j] = np.searchsorted(found, y[:, j])
-        return codes, self.engine[1]
+        return (codes, self.engine[1]), None
 
     def _as_wide(self, y: Any, what: str) -> Any:
         if y.shape[1] != self.n_outputs:
@@ -345,15 +360,45 @@ class Target:
         return y
 
 
-def numbers(y: Any, n_samples: int, name: str, *, warn_column: bool, weights: Float | None = None) -> Target:
-    """Targets of a regressor. Rows of weight zero do not exist: what y says there is not looked at."""
+def numbers(
+    y: Any,
+    n_samples: int,
+    name: str,
+    *,
+    warn_column: bool,
+    weights: Float | None = None,
+    masks: bool = False,
+    y_mask: Any = None,
+    each_output: bool = True,
+) -> Target:
+    """Targets of a regressor. Rows of weight zero do not exist: what y says there is not looked at.
+
+    With `masks` NaN is a cell that is not known, as those are that `y_mask` tells; with `each_output` each output has
+    others.
+    """
     if is_sparse(y):
         raise TypeError(f"y is sparse; {name} needs dense y: convert with y.toarray()")
     names = names_of(y)
     if _has_sparse_columns(y):
         y = _of_sparse_columns(y).toarray()
-    y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights)
-    return Target("numbers", y, y.shape[1], [], y, names=names)
+    y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
+    mask = _mask_of_dense(y, y_mask, weights, names, each_output=each_output) if masks else None
+    return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
+
+
+def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any, *, each_output: bool = True) -> Any:
+    """Cells of y that are NaN or that `y_mask` tells; refuses outputs without others if told."""
+    told = None if y_mask is None else _masks.dense(_masks.check(y_mask, y.shape))
+    missing = _masks.of_missing(y)
+    if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told).any()):
+        raise ValueError(
+            "Input y contains NaN, and has one output: a row without y is no row, accepted: y without such rows, or a "
+            "y_mask of them"
+        )
+    mask = _masks.join(missing, told)
+    if each_output:
+        _masks.weights_of_known(mask, weights, names)
+    return mask
 
 
 def label_classes(n_labels: int) -> NDArray[np.int64]:
@@ -373,10 +418,13 @@ def classes(
     *,
     warn_column: bool,
     multi_label: str | bool = "auto",
+    masks: bool = False,
+    y_mask: Any = None,
 ) -> Target:
     """Targets of a classifier, labels or classes: with "auto" labels where y is sparse or several columns of 0 and 1.
 
     Rows of weight zero do not exist: what y says there is not looked at, and their classes are not among `classes_`.
+    With `masks` NaN in dense y of floats is a cell that is not known, as those are that `y_mask` tells.
     """
     names = names_of(y)
     y = _of_sparse_columns(y)
@@ -384,14 +432,26 @@ def classes(
         if multi_label is False:
             raise ValueError("multi_label is False, but y is sparse, which holds labels; accepted: y.toarray()")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
-        return _labels(_sparse_labels(y, n_samples, weights), LabelFormat(y.dtype, container), names)
+        labels = _sparse_labels(y, n_samples, weights)
+        mask = _masks.check(y_mask, labels.shape) if masks and y_mask is not None else None
+        if mask is not None:
+            mask = sparse.csr_array(mask)
+            _masks.weights_of_known(mask, weights, names)
+            labels = sparse.csr_array(labels > labels.multiply(mask))
+        return _labels(labels, LabelFormat(y.dtype, container), names, mask)
     if multi_label is True and np.ndim(y) != 2:
         raise ValueError(f"multi_label is True, but y has {np.ndim(y)} dimension(s), accepted: 2 (n_samples, n_labels)")
-    y = _dense(y, None, n_samples, name, warn_column=warn_column and multi_label is not True, weights=weights)
+    warn_column = warn_column and multi_label is not True
+    y = _dense(y, None, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
+    mask = _mask_of_dense(y, y_mask, weights, names) if masks else None
+    if mask is not None:
+        weights = _masks.weights_of_known(mask, weights, names)
+        y = _masks.fill(y, mask, weights)
     if multi_label is True and not is_binary(y):
         raise ValueError("multi_label is True, but y holds other values than the numbers 0 and 1")
     if multi_label is True or (multi_label == "auto" and y.shape[1] > 1 and is_binary(y)):
-        return _labels(sparse.csr_array(y != 0), LabelFormat(y.dtype, None), names)
+        labels = sparse.csr_array(y != 0 if mask is None else (y != 0) & ~mask)
+        return _labels(labels, LabelFormat(y.dtype, None), names, None if mask is None else sparse.csr_array(mask))
     check_classification_targets(y)
     kept = slice(None) if weights is None else weights > 0
     codes = np.zeros(y.shape, dtype=np.uint32)
@@ -399,7 +459,8 @@ def classes(
     for j in range(y.shape[1]):
         values, codes[kept, j] = np.unique(y[kept, j], return_inverse=True)
         found.append(values)
-    return Target("classes", (codes, [len(values) for values in found]), y.shape[1], found, y, names=names)
+    engine = (codes, [len(values) for values in found])
+    return Target("classes", engine, y.shape[1], found, y, names=names, mask=mask)
 
 
 def row_weights(class_weight: Any, target: Target, weights: Float | None) -> RowWeights:
@@ -434,20 +495,30 @@ def _checked_class_weight(class_weight: Any, n_outputs: int) -> Any:
 
 
 def _dense(
-    y: Any, dtype: Any, n_samples: int, name: str, *, warn_column: bool, weights: Float | None = None
+    y: Any,
+    dtype: Any,
+    n_samples: int,
+    name: str,
+    *,
+    warn_column: bool,
+    weights: Float | None = None,
+    masks: bool = False,
 ) -> NDArray[Any]:
-    """Columns of y. Rows of weight zero repeat one that exists."""
+    """Columns of y. Rows of weight zero repeat one that exists. With `masks` floats may be NaN."""
     if y is None:
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
     there = rows_there(weights)
     if there is not None:
         check_consistent_length(np.broadcast_to(np.False_, n_samples), y)
         y = _safe_indexing(y, there)
-    y = np.atleast_1d(check_array(y, ensure_2d=False, dtype=dtype, input_name="y", estimator=name))
+    rules = {"ensure_2d": False, "dtype": dtype, "input_name": "y", "estimator": name}
+    y = np.atleast_1d(check_array(y, ensure_all_finite="allow-nan" if masks else True, **rules))
+    if masks and y.dtype.kind == "O":
+        y = check_array(y, **rules)
     if there is not None:
-        known, y = y, np.empty((n_samples, *y.shape[1:]), dtype=y.dtype)
-        y[:] = known[0]
-        y[there] = known
+        present, y = y, np.empty((n_samples, *y.shape[1:]), dtype=y.dtype)
+        y[:] = present[0]
+        y[there] = present
     if len(y) != n_samples:
         check_consistent_length(np.broadcast_to(np.False_, n_samples), y)
     if y.ndim == 2 and y.shape[1] == 1 and warn_column:
@@ -490,7 +561,9 @@ def _sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> spar
     return labels
 
 
-def _labels(labels: Any, label_format: LabelFormat, names: NDArray[np.object_] | None = None) -> Target:
+def _labels(
+    labels: Any, label_format: LabelFormat, names: NDArray[np.object_] | None = None, mask: Any = None
+) -> Target:
     n_labels = labels.shape[1]
     engine = (labels.indptr, labels.indices, n_labels)
-    return Target("labels", engine, n_labels, [], labels, label_format, names)
+    return Target("labels", engine, n_labels, [], labels, label_format, names, mask)

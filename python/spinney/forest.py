@@ -18,7 +18,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _kept_rows, _memory, _spinney
+from spinney import _kept_rows, _masks, _memory, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -32,6 +32,7 @@ from spinney._base import (
     n_positive,
     progress_bar,
 )
+from spinney._docs import documented
 from spinney._projection import CLASSIFIER_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
 from spinney._validation import MOST, Float, Matrix, Number, Target, draw_seed
 from spinney.tree import (
@@ -67,6 +68,7 @@ class BaseForest(BaseEnsemble):
         **SCOPE_CONSTRAINTS,
         **PRUNING_CONSTRAINTS,
     }
+    _masks_y = True
     # Attributes of a fit with `oob_score`, gone after a fit without.
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
     _member_class: ClassVar[type[BaseTree]]
@@ -76,7 +78,8 @@ class BaseForest(BaseEnsemble):
     _draws: tuple[bool, float | None]
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    @documented
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, y_mask: Any = None) -> Any:
         """Grow the forest.
 
         Parameters
@@ -87,9 +90,7 @@ class BaseForest(BaseEnsemble):
             copy, shared by all trees. Every layout gives the same forest.
             Values are compared in float32: a `DataConversionWarning` names columns, such as ids above 2**24, of which
             it cannot tell some values apart.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
-            Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
-            matrix of them, which is never made dense.
+        {y}
         sample_weight : array-like of shape (n_samples,), default=None
             Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must not contain
             infinity there either); a row of weight 2 is two rows, wherever the second stands. With `bootstrap`, only
@@ -97,6 +98,7 @@ class BaseForest(BaseEnsemble):
             rounded to multiples of at most n_samples * max(sample_weight) / 2**50, and to one such multiple at least:
             the ratio of rows lighter than that is lost. Where the total would pass the largest float64,
             `weighted_n_node_samples` of the trees holds weights divided by a power of two.
+        {y_mask}
 
         Returns
         -------
@@ -118,17 +120,17 @@ class BaseForest(BaseEnsemble):
         it was grown at once or with `warm_start`.
         """
         with fitted_at_once(self) as new:
-            new._fit(X, y, sample_weight)
+            new._fit(X, y, sample_weight, y_mask)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> None:
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs trees that do not see all rows: set bootstrap=True")
         if self.max_samples is not None and not self.bootstrap:
             raise ValueError("max_samples is the size of bootstrap samples: set bootstrap=True, or max_samples=None")
         grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
         before = dict(self.__dict__)
-        X, target, weights = self._check_fit(X, y, sample_weight)
+        X, target, weights = self._check_fit(X, y, sample_weight, y_mask)
         n_grown = 0 if grown is None else grown.n_trees
         n_more = int(self.n_estimators) - n_grown
         if n_more < 0:
@@ -151,7 +153,8 @@ class BaseForest(BaseEnsemble):
         else:
             _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
             with progress_bar(n_more, self.verbose, type(self).__name__) as progress:
-                more = _spinney.fit_forest(X, target.engine, row_weights, config, n_threads, progress)
+                y_mask = _masks.to_engine(target.mask)
+                more = _spinney.fit_forest(X, target.engine, row_weights, config, n_threads, progress, y_mask)
             self._forest = more if grown is None else _spinney.Forest.merge([grown, more])
         _kept_rows.drop(self)
         if self.keep_rows:
@@ -189,7 +192,10 @@ class BaseForest(BaseEnsemble):
         }
 
     def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: _ForestConfig) -> None:
-        scores, n_trees = self._forest.oob_predict(config, X, target.engine, weights, self._n_threads())
+        if target.mask is not None and callable(self.oob_score):
+            raise ValueError("oob_score is a function, but y has masked cells, accepted: True with these")
+        y_mask = _masks.to_engine(target.mask)
+        scores, n_trees = self._forest.oob_predict(config, X, target.engine, weights, self._n_threads(), y_mask)
         scored = n_trees > 0
         exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
         if not scored[exists].all():
@@ -290,6 +296,7 @@ class BaseForestClassifier(BaseForest, BaseClassifier):
     def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
         if target.kind == "classes" and target.n_outputs > 1:
             raise ValueError("oob_score is for one output of classes, or labels; y has several outputs of classes")
+        mask = None if target.mask is None else _masks.dense(target.mask[rows])
         self.oob_decision_function_ = scores
         found = scores[rows]
         if target.kind == "labels":
@@ -302,6 +309,8 @@ class BaseForestClassifier(BaseForest, BaseClassifier):
             correct = truth == predicted
         if callable(self.oob_score):
             self.oob_score_ = self.oob_score(truth, predicted)
+        elif mask is not None and target.kind == "labels":
+            self.oob_score_ = _masks.accuracy(truth == predicted, mask)
         else:
             self.oob_score_ = float(np.mean(correct)) if len(rows) else np.nan
 
@@ -323,6 +332,10 @@ class BaseForestRegressor(BaseForest, BaseRegressor):
         if target.n_outputs == 1:
             scores, truth = scores[:, 0], truth[:, 0]
         self.oob_prediction_ = scores
+        if target.mask is not None:
+            mask = target.mask[rows]
+            self.oob_score_ = _masks.r2(target.original[rows], scores[rows].reshape(mask.shape), mask)
+            return
         score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(truth[rows], scores[rows]) if len(rows) else np.nan
 

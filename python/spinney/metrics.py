@@ -7,6 +7,9 @@
 * the labels of largest score, an integer array of shape (n_samples, k), best first, as of `predict_topk`.
 
 Equal scores rank by label, the lower first. Nothing of size n_samples × n_labels is made unless it is passed.
+
+Cells of `y_true` that are not known, NaN in a dense array or True or 1 in `y_mask` (of its shape, dense or sparse), are
+left out of the ranking: the first labels of a row are the first of those that are known, and a row without any is none.
 """
 
 from __future__ import annotations
@@ -19,23 +22,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from spinney import _masks
 from spinney._validation import is_sparse
 
 __all__ = ["ndcg_at_k", "one_error", "precision_at_k"]
 
 
-def one_error(y_true: Any, y_score: Any) -> float:
+def one_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
     """Share of the rows whose first label is wrong: 0 is best.
 
     Parameters
     ----------
     y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
     y_score : scores, or labels in their order; see the module
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 in cells that are not known.
 
     Returns
     -------
     float
-        A row without labels counts as an error.
+        A row without labels counts as an error. NaN when no cell is known.
 
     Raises
     ------
@@ -48,10 +54,10 @@ def one_error(y_true: Any, y_score: Any) -> float:
     >>> one_error([[0, 1], [1, 0]], [[0.2, 0.7], [0.1, 0.3]])
     0.5
     """
-    return 1.0 - precision_at_k(y_true, y_score, k=1)
+    return 1.0 - precision_at_k(y_true, y_score, k=1, y_mask=y_mask)
 
 
-def precision_at_k(y_true: Any, y_score: Any, k: int) -> float:
+def precision_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
     """Mean over rows of the share of right labels among the first `k`.
 
     Parameters
@@ -60,10 +66,13 @@ def precision_at_k(y_true: Any, y_score: Any, k: int) -> float:
     y_score : scores, or labels in their order; see the module
     k : int
         From 1 to the number of labels, or of columns of `y_score` where it holds labels.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 in cells that are not known.
 
     Returns
     -------
     float
+        A row of fewer than `k` known labels has the share among these. NaN when no cell is known.
 
     Raises
     ------
@@ -76,10 +85,17 @@ def precision_at_k(y_true: Any, y_score: Any, k: int) -> float:
     >>> precision_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
     0.75
     """
-    return float(_hits(_labels(y_true), y_score, k).mean())
+    y_true, mask = _labels(y_true, y_mask)
+    hits = _hits(y_true, y_score, k, mask)
+    if mask is None:
+        return float(hits.mean())
+    n_known = y_true.shape[1] - np.diff(mask.indptr)
+    rows = n_known > 0
+    shares = hits[rows].sum(axis=1) / np.minimum(n_known[rows], hits.shape[1])
+    return float(shares.mean()) if rows.any() else float("nan")
 
 
-def ndcg_at_k(y_true: Any, y_score: Any, k: int) -> float:
+def ndcg_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
     """Mean over rows of the discounted gain of the first `k` labels over the largest possible.
 
     A right label at rank r gains 1 / log2(r + 1). Rows without labels are left out.
@@ -90,11 +106,13 @@ def ndcg_at_k(y_true: Any, y_score: Any, k: int) -> float:
     y_score : scores, or labels in their order; see the module
     k : int
         From 1 to the number of labels, or of columns of `y_score` where it holds labels.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 in cells that are not known.
 
     Returns
     -------
     float
-        NaN when no row has a label.
+        NaN when no row has a known label.
 
     Raises
     ------
@@ -107,8 +125,8 @@ def ndcg_at_k(y_true: Any, y_score: Any, k: int) -> float:
     >>> ndcg_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
     1.0
     """
-    y_true = _labels(y_true)
-    hits = _hits(y_true, y_score, k)
+    y_true, mask = _labels(y_true, y_mask)
+    hits = _hits(y_true, y_score, k, mask)
     n_right = np.diff(y_true.indptr)
     discounts = 1.0 / np.log2(np.arange(2, hits.shape[1] + 2))
     ideal = np.concatenate([[0.0], np.cumsum(discounts)])[np.minimum(n_right, hits.shape[1])]
@@ -116,28 +134,54 @@ def ndcg_at_k(y_true: Any, y_score: Any, k: int) -> float:
     return float(((hits @ discounts)[rows] / ideal[rows]).mean()) if rows.any() else float("nan")
 
 
-def _labels(y_true: Any) -> sparse.csr_array:
-    y_true = check_array(y_true, accept_sparse=True, input_name="y_true")
+def _labels(y_true: Any, y_mask: Any) -> tuple[sparse.csr_array, sparse.csr_array | None]:
+    """The known labels, and the cells that are not known, in canonical form; None where all are."""
+    y_true = check_array(y_true, accept_sparse=True, input_name="y_true", ensure_all_finite="allow-nan")
+    if is_sparse(y_true):
+        y_true = check_array(y_true, accept_sparse=True, input_name="y_true")
+    missing = None if is_sparse(y_true) else _masks.of_missing(y_true)
+    mask = _masks.join(missing, None if y_mask is None else _masks.check(y_mask, y_true.shape))
     labels = sparse.csr_array(y_true != 0)
     labels.sum_duplicates()
-    return labels
+    if mask is None:
+        return labels, None
+    mask = sparse.csr_array(mask)
+    mask.sort_indices()
+    labels = sparse.csr_array(labels > labels.multiply(mask))
+    labels.sort_indices()
+    return labels, mask
 
 
-def _hits(y_true: sparse.csr_array, y_score: Any, k: int) -> NDArray[np.bool_]:
-    """Whether the label at each of the first k ranks is right, (n_samples, k)."""
-    ranked = _ranked(y_true, y_score, k)
-    n, d = y_true.shape
-    right = np.sort(np.repeat(np.arange(n), np.diff(y_true.indptr)) * d + y_true.indices)
-    asked = np.arange(n)[:, None] * d + ranked
-    if not len(right):
+def _hits(y_true: sparse.csr_array, y_score: Any, k: int, mask: sparse.csr_array | None) -> NDArray[np.bool_]:
+    """Whether the known label at each of the first k ranks is right, (n_samples, k)."""
+    more = 0 if mask is None else int(np.diff(mask.indptr).max(initial=0))
+    ranked = _ranked(y_true, y_score, k, more)
+    right = _are_stored(y_true, ranked)
+    if mask is None:
+        return right
+    known = ~_are_stored(mask, ranked)
+    rank = np.cumsum(known, axis=1) - 1
+    rows, places = np.nonzero(known & (rank < k))
+    hits = np.zeros((len(ranked), int(k)), dtype=np.bool_)
+    hits[rows, rank[rows, places]] = right[rows, places]
+    return hits
+
+
+def _are_stored(pattern: sparse.csr_array, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether a pattern of canonical form has each of some columns of each row."""
+    n, d = pattern.shape
+    stored = np.repeat(np.arange(n), np.diff(pattern.indptr)) * d + pattern.indices
+    asked = np.arange(n)[:, None] * d + columns
+    if not len(stored):
         return np.zeros(asked.shape, dtype=np.bool_)
-    at = np.minimum(np.searchsorted(right, asked), len(right) - 1)
-    found: NDArray[np.bool_] = right[at] == asked
+    stored = np.sort(stored)
+    at = np.minimum(np.searchsorted(stored, asked), len(stored) - 1)
+    found: NDArray[np.bool_] = stored[at] == asked
     return found
 
 
-def _ranked(y_true: sparse.csr_array, y_score: Any, k: int) -> NDArray[np.intp]:
-    """The first k labels of each row."""
+def _ranked(y_true: sparse.csr_array, y_score: Any, k: int, more: int) -> NDArray[np.intp]:
+    """The first k labels of each row, and as many more as there are up to `more`."""
     n, d = y_true.shape
     y_score = check_array(y_score, accept_sparse="csr", dtype=None, input_name="y_score")
     if y_score.shape[0] != n:
@@ -147,7 +191,7 @@ def _ranked(y_true: sparse.csr_array, y_score: Any, k: int) -> NDArray[np.intp]:
         raise ValueError(f"y_score has {y_score.shape[1]} columns, expected {d}: those of y_true")
     if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= y_score.shape[1]:
         raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {y_score.shape[1]}")
-    k = int(k)
+    k = min(int(k) + more, y_score.shape[1])
     if is_labels:
         ranked: NDArray[np.intp] = y_score[:, :k].astype(np.intp)
         if ranked.size and (ranked.min() < 0 or ranked.max() >= d):

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _memory, _spinney
+from spinney import _masks, _memory, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -25,6 +25,7 @@ from spinney._base import (
     n_drawn_features,
     n_positive,
 )
+from spinney._docs import documented
 from spinney._projection import CLASSIFIER_CRITERIA, Growth
 from spinney._validation import draw_seed
 
@@ -33,6 +34,7 @@ class BaseTree(BaseModel):
     """What trees have and forests have not."""
 
     _kind = "tree"
+    _masks_y = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
         "splitter": [StrOptions({"best", "random"})],
@@ -47,7 +49,8 @@ class BaseTree(BaseModel):
         return self.tree_._forest
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+    @documented
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True, y_mask: Any = None) -> Any:
         """Grow the tree.
 
         Parameters
@@ -58,9 +61,7 @@ class BaseTree(BaseModel):
             copy. Every layout gives the same tree.
             Values are compared in float32: a `DataConversionWarning` names columns, such as ids above 2**24, of which
             it cannot tell some values apart.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
-            Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
-            matrix of them, which is never made dense.
+        {y}
         sample_weight : array-like of shape (n_samples,), default=None
             Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must
             not contain infinity there either); a row of weight 2 is two rows.
@@ -71,6 +72,7 @@ class BaseTree(BaseModel):
             power of two.
         check_input : bool, default=True
             Kept for scikit-learn's signature; input is checked in any case, it costs one pass.
+        {y_mask}
 
         Returns
         -------
@@ -92,12 +94,12 @@ class BaseTree(BaseModel):
         count instead of the product.
         """
         with fitted_at_once(self) as new:
-            X, target, weights = new._check_fit(X, y, sample_weight)
+            X, target, weights = new._check_fit(X, y, sample_weight, y_mask)
             growth = Growth(draw_seed(new.random_state))
             config = new._tree_config(n_positive(weights, X.shape[0]), target, growth)
             row_weights = new._row_weights(target, weights)
             _memory.reserve(new, _memory.of_checked(X, target, row_weights[0] is not None))
-            new.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config))
+            new.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config, _masks.to_engine(target.mask)))
             new.max_features_ = n_drawn_features(new.max_features, new.n_features_in_)
             new._set_outputs(target)
         return self

@@ -17,7 +17,7 @@ use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
 use crate::names::{kind_of, n_classes, name_of_dtype};
 use crate::output;
 
@@ -73,7 +73,7 @@ pub(crate) fn weights_by_row<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
-    wants_scores=false, wants_models=false,
+    wants_scores=false, wants_models=false, y_mask=None, y_mask_val=None,
 ))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting<'py>(
@@ -90,6 +90,8 @@ pub(crate) fn fit_boosting<'py>(
     observer: Option<Py<PyAny>>,
     wants_scores: bool,
     wants_models: bool,
+    y_mask: Option<PyMask<'py>>,
+    y_mask_val: Option<PyMask<'py>>,
 ) -> PyResult<PyBoosted> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
@@ -99,14 +101,16 @@ pub(crate) fn fit_boosting<'py>(
         Some((x, y, _, margins)) => Some(
             Dataset::new(x.view()?, y.view()?)
                 .sample_weight(held_weights.as_deref())
-                .base_margin(margins.as_ref().map(|margins| margins.as_array())),
+                .base_margin(margins.as_ref().map(|margins| margins.as_array()))
+                .y_mask(y_mask_val.as_ref().map(PyMask::view).transpose()?),
         ),
         None => None,
     };
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
     let grown = grown.as_ref().map(|model| &*model.get().0);
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).schema(schema);
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask).schema(schema);
     let grown = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);
         match observer {

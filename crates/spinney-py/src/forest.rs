@@ -11,7 +11,7 @@ use spinney::{Dataset, Forest, Matrix, Precision, Targets, TreeConfig};
 use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
 use crate::names::{kind_of, n_classes, name_of};
 use crate::output;
 use crate::projection;
@@ -39,27 +39,32 @@ impl AsRef<Forest> for PyForest {
 
 /// Grows one tree: a forest of one.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config))]
+#[pyo3(signature = (x, y, weights, config, y_mask=None))]
 pub(crate) fn fit_tree(
     py: Python<'_>,
     x: PyMatrix<'_>,
     y: PyTargets<'_>,
     weights: PyRowWeights<'_>,
     config: PyTreeConfig,
+    y_mask: Option<PyMask<'_>>,
 ) -> PyResult<PyForest> {
     let schema = config.schema();
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let weights = weights.view()?;
+    let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let cost = cost_of_tree(&x, &y, &config);
     let entry = Entry { n_threads: 1, cost, progress: None };
     entry
-        .run(py, |control| config.fit(Dataset::new(&x, &y).weights(weights).schema(schema), control).map(Forest::from))
+        .run(py, |control| {
+            let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
+            config.fit(data, control).map(Forest::from)
+        })
         .map(PyForest::from)
 }
 
 /// Grows the trees `config["trees"]` of a forest.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None))]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None))]
+#[expect(clippy::too_many_arguments, reason = "as many as a fit has")]
 pub(crate) fn fit_forest<'py>(
     py: Python<'py>,
     x: PyMatrix<'py>,
@@ -68,14 +73,15 @@ pub(crate) fn fit_forest<'py>(
     config: PyForestConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
+    y_mask: Option<PyMask<'py>>,
 ) -> PyResult<PyForest> {
     let (trees, schema) = (config.trees(), config.schema());
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let weights = weights.view()?;
+    let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let cost = cost_of_tree(&x, &y, &config.tree).saturating_mul(trees.len());
     let entry = Entry { n_threads, cost, progress };
-    let data = Dataset::new(&x, &y).weights(weights).schema(schema);
-    entry.run(py, |control| config.fit_trees(trees, data, control)).map(PyForest::from)
+    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
+    entry.run(py, |control| config.fit_trees(trees, &data, control)).map(PyForest::from)
 }
 
 /// Rough steps of growing one tree.
@@ -218,7 +224,8 @@ impl PyForest {
 
     /// Predictions for the training rows by the trees that did not see them (NaN where there is none), and how many
     /// trees that were.
-    #[pyo3(signature = (config, x, y, sample_weight, n_threads=1))]
+    #[pyo3(signature = (config, x, y, sample_weight, n_threads=1, y_mask=None))]
+    #[expect(clippy::too_many_arguments, reason = "as many as a fit has")]
     fn oob_predict<'py>(
         &self,
         py: Python<'py>,
@@ -227,13 +234,14 @@ impl PyForest {
         y: PyTargets<'py>,
         sample_weight: Option<PyReadonlyArray1<'py, f64>>,
         n_threads: usize,
+        y_mask: Option<PyMask<'py>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
         let w = contiguous_weights(sample_weight.as_ref())?;
+        let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
-        let oob = entry.run(py, |control| {
-            self.0.oob_predict(&config, Dataset::new(&x, &y).sample_weight(w.as_deref()), control)
-        })?;
+        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
+        let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
         (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use spinney::{ClassWeight, ErrorKind, LabelView, Matrix, RowWeights, SparseView, Targets};
+use spinney::{ClassWeight, ErrorKind, LabelView, Mask, Matrix, RowWeights, SparseView, Targets};
 
 use crate::error::raise;
 
@@ -161,6 +161,25 @@ impl PyTargets<'_> {
             PyTargets::Labels(ptr, indices, n_labels) => {
                 let (ptr, indices) = (ptr.to_offsets("y")?, indices.to_u32("y", *n_labels)?);
                 Targets::Labels(LabelView::try_new(ptr, indices, *n_labels).map_err(raise)?)
+            }
+        })
+    }
+}
+
+/// Cells of y that are not known: a bool array of its shape, or `indptr`, `indices` and the number of outputs.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum PyMask<'py> {
+    Dense(PyReadonlyArray2<'py, bool>),
+    Sparse(PyIndices<'py>, PyIndices<'py>, usize),
+}
+
+impl PyMask<'_> {
+    pub(crate) fn view(&self) -> PyResult<Mask<'_>> {
+        Ok(match self {
+            PyMask::Dense(mask) => Mask::Dense(mask.as_array()),
+            PyMask::Sparse(ptr, indices, n_outputs) => {
+                let (ptr, indices) = (ptr.to_offsets("y_mask")?, indices.to_u32("y_mask", *n_outputs)?);
+                Mask::Sparse(LabelView::try_new(ptr, indices, *n_outputs).map_err(raise)?)
             }
         })
     }

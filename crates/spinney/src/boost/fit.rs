@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use ndarray::ArrayView2;
 
-use super::config::BoostConfig;
+use super::config::{BoostConfig, LeafEstimation};
 use super::model::Boosted;
 use super::observer::{StageObserver, Unobserved};
 use super::problem::Problem;
@@ -12,8 +12,10 @@ use super::stages::Fitting;
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
-use crate::data::{Dataset, Matrix, Targets};
+use crate::data::{Dataset, Matrix, Outputs, Targets};
 use crate::error::{Error, Result, try_copied};
+use crate::loss::column::LeafRule;
+use crate::loss::known_cells::KnownCells;
 use crate::rounds::Observer;
 
 /// Samples on which the model is fitted.
@@ -149,6 +151,11 @@ impl BoostConfig {
         control: &Control,
         fit: impl FnOnce(&Fitting<'_>) -> Result<Boosted>,
     ) -> Result<Boosted> {
+        let observed = data.observed()?;
+        let observed_validation = validation.map(Dataset::observed_held_out).transpose()?.flatten();
+        let data = &data.with_observed(observed.as_ref());
+        let validation = validation.map(|held| held.with_observed(observed_validation.as_ref()));
+        let validation = validation.as_ref();
         data.check_but_margins(&Names::TRAINING)?;
         let outputs = data.outputs();
         if let Some(validation) = validation {
@@ -157,7 +164,11 @@ impl BoostConfig {
             return Err(Error::invalid("validation", "missing", "a validation set, as n_iter_no_change is given"));
         }
         self.check(&outputs, n_scores(&outputs))?;
-        let problem = Problem::new(self, outputs)?;
+        let is_masked = data.known().is_some() || validation.is_some_and(|held| held.known().is_some());
+        let masked = if is_masked { Some(Masked::new(self, &outputs)?) } else { None };
+        let config = masked.as_ref().map_or(self, |masked| &masked.config);
+        let known = masked.as_ref().map(|_| KnownCells::of(config.loss.as_columns())).transpose()?;
+        let problem = Problem::new(config, outputs, known.as_deref())?;
         if let Some(model) = model {
             problem.check_model(self, model, data.x())?;
         }
@@ -173,15 +184,43 @@ impl BoostConfig {
         if let Some(validation) = validation {
             self.check_domain(Names::VALIDATION.y, validation.y(), held_weight.as_deref())?;
         }
+        let off = config.loss.as_loss().domain().off();
+        let numbers = |data: &Dataset<'_>| masked.is_some().then(|| data.numbers_with_gaps(off)).transpose();
+        let (of_training, of_validation) = (numbers(data)?, validation.map(numbers).transpose()?.flatten());
+        let y = of_training.as_ref().map_or(y, |numbers| Targets::Real(numbers.view()));
         let validation = validation.map(|held| Validation {
             x: held.x().view(),
-            y: held.y().view(),
+            y: of_validation.as_ref().map_or_else(|| held.y().view(), |numbers| Targets::Real(numbers.view())),
             sample_weight: held_weight.as_deref(),
             margins: of_held,
         });
         let categories = data.categories()?;
         let training = Training { x: &x, y: &y, categories, sample_weight: sample_weight.as_deref(), margins };
-        fit(&Fitting::new(self, problem, training, validation.as_ref(), control)?)
+        fit(&Fitting::new(config, problem, training, validation.as_ref(), control)?)
+    }
+}
+
+/// A fit to y of which some cells are not known.
+///
+/// y is then numbers, NaN where it is not known, and the loss one of known cells alone: gradient and curvature of the others
+/// are zero. Leaves are Newton steps also where they would else be means of residuals, which count the cells of a leaf.
+struct Masked {
+    config: BoostConfig,
+}
+
+impl Masked {
+    fn new(config: &BoostConfig, outputs: &Outputs) -> Result<Self> {
+        if let Outputs::Classes { .. } = outputs {
+            return Err(Error::invalid("y_mask", "of classes", "one of numbers or labels in boosting"));
+        }
+        let mut config = config.clone();
+        if config.loss.as_column().leaf_rule() == LeafRule::Residuals {
+            if config.leaf_estimation == LeafEstimation::LineSearch {
+                (config.l2_regularization, config.min_sum_hessian_in_leaf) = (0.0, 0.0);
+            }
+            config.leaf_estimation = LeafEstimation::Newton;
+        }
+        Ok(Masked { config })
     }
 }
 

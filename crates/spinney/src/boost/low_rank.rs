@@ -51,7 +51,9 @@ pub(crate) struct LowRank {
 fn slots<'d, T: Float>(data: &'d Data<'_, T>) -> &'d Slots<'d> {
     match &data.y {
         TrainY::Slots(y) => y,
-        TrainY::Real(_) => unreachable!("low rank is for labels and classes"),
+        TrainY::Real(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => {
+            unreachable!("low rank is for labels and classes that are all known")
+        }
     }
 }
 

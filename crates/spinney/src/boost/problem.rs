@@ -7,6 +7,7 @@ use crate::data::targets::n_scores;
 use crate::data::{Matrix, Outputs};
 use crate::error::{Error, Result, try_push};
 use crate::loss::Link;
+use crate::loss::known_cells::KnownCells;
 use crate::loss::working::WorkingLoss;
 
 /// What loss, outputs and strategy make together.
@@ -27,7 +28,9 @@ impl<'a> Problem<'a> {
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for float8 steps of classes that share a loss: cut each on its own, they may raise it.
     /// [`crate::ErrorKind::OutOfMemory`].
-    pub(crate) fn new(config: &'a BoostConfig, outputs: Outputs) -> Result<Self> {
+    ///
+    /// `known` are the losses of known cells, see [`WorkingLoss::of_known`], where some cells of y are not.
+    pub(crate) fn new(config: &'a BoostConfig, outputs: Outputs, known: Option<&'a [KnownCells<'a>]>) -> Result<Self> {
         let width = n_scores(&outputs);
         let single = matches!(config.strategy, OutputStrategy::SingleTarget);
         let combine = match config.strategy {
@@ -36,7 +39,10 @@ impl<'a> Problem<'a> {
             OutputStrategy::Projected { relabel: false, .. } if width > 1 => Combine::RankOne,
             OutputStrategy::SingleTarget | OutputStrategy::Joint | OutputStrategy::Projected { .. } => Combine::Leaves,
         };
-        let loss = WorkingLoss::new(&config.loss, &outputs, single)?;
+        let loss = match known {
+            None => WorkingLoss::new(&config.loss, &outputs, single)?,
+            Some(losses) => WorkingLoss::of_known(losses),
+        };
         let link = loss.link(&outputs);
         if config.step_dtype != StepDtype::Float64 && matches!(loss, WorkingLoss::Classes(_)) {
             let accepted = "Float64 for the log loss of three and more classes";

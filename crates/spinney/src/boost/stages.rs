@@ -24,7 +24,7 @@ use crate::criterion::Criterion;
 use crate::data::targets::{column, in_columns, starts};
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::data::{Matrix, Outputs, Targets, Weights};
-use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_results, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_push, try_results, try_with_capacity};
 use crate::exact::exact_mean;
 use crate::exact::reduce::Reduce;
 use crate::forest::bootstrap::{Urn, tree_key};
@@ -266,6 +266,10 @@ impl<'f> Fitting<'f> {
     fn draw(&self, projection: &mut dyn StageProjection, stage: usize, y: &[Targets<'_>]) -> Result<Projector> {
         let mut statistics = Statistics::default();
         match (projection.needs(stage), y) {
+            (Needs::Targets, _) if self.problem.loss.skips_unknown() => {
+                let accepted = "another family where cells of y are masked";
+                return Err(Error::invalid("output_projection", "Pca", accepted));
+            }
             (Needs::Targets, [y]) => {
                 let (n_samples, sample_weight, rows) = (self.x.n_samples(), self.sample_weight, &*self.rows);
                 statistics.targets = Some(TargetRows { y: TrainY::new(y)?, n_samples, sample_weight, rows });
@@ -293,6 +297,9 @@ impl<'f> Fitting<'f> {
             |targets, (j, (booster, slot))| {
                 booster.aim(&Projector::Identity(1), targets, &one)?;
                 let key = tree_key(self.config.seed, stage * self.problem.width + j);
+                // A row whose y is not known is none. Without others, the tree is a leaf that adds nothing.
+                let known = booster.train.data.known_rows(rows)?.filter(|known| !known.is_empty());
+                let rows = known.as_deref().unwrap_or(rows);
                 *slot = Some(self.stage(booster, rows, key, targets, None, &one)?);
                 Ok(())
             },

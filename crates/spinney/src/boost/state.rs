@@ -38,17 +38,45 @@ pub(crate) struct Data<'a, T: Float> {
     pub(crate) weights: Weights,
     pub(crate) n_samples: usize,
     pub(crate) width: usize,
+    /// Cells of y for each that is known, by weight.
+    cells_per_known: f64,
 }
 
 impl<'a, T: Float> Data<'a, T> {
     /// `y` has `width` columns.
     pub(crate) fn new(y: &'a Targets<'_>, loss: &'a WorkingLoss<'a>, weights: Weights, width: usize) -> Result<Self> {
-        Ok(Data { n_samples: y.n_samples(), y: TrainY::new(y)?, loss, of_row: loss.rows(), weights, width })
+        let (n_samples, y) = (y.n_samples(), TrainY::new(y)?);
+        let cells_per_known = if loss.skips_unknown() { cells_per_known(&y, &weights, n_samples) } else { 1.0 };
+        Ok(Data { n_samples, y, loss, of_row: loss.rows(), weights, width, cells_per_known })
+    }
+
+    /// Those of `rows` of which some cell is known; `None` where all are so.
+    pub(crate) fn known_rows(&self, rows: &[u32]) -> Result<Option<Vec<u32>>> {
+        let TrainY::Real(y) = &self.y else { return Ok(None) };
+        let is_known = |row: &u32| y.of(*row).iter().any(|y| !y.is_nan());
+        if !self.loss.skips_unknown() || rows.iter().all(is_known) {
+            return Ok(None);
+        }
+        let mut known = try_with_capacity("the rows of a stage", rows.len())?;
+        known.extend(rows.iter().copied().filter(is_known));
+        Ok(Some(known))
     }
 
     pub(crate) fn row(&self, row: usize) -> RowTargets<'_> {
         RowTargets::new(&self.y, row as u32)
     }
+}
+
+/// NaN is what is not known.
+fn cells_per_known(y: &TrainY<'_>, weights: &Weights, n_samples: usize) -> f64 {
+    let TrainY::Real(y) = y else { return 1.0 };
+    let (mut cells, mut known) = (0u128, 0u128);
+    for row in 0..n_samples as u32 {
+        let units = u128::from(weights.units(row as usize));
+        cells += units * y.n_outputs as u128;
+        known += units * y.of(row).iter().filter(|y| !y.is_nan()).count() as u128;
+    }
+    if known == 0 { 1.0 } else { cells as f64 / known as f64 }
 }
 
 /// What a stage adds to the scores.
@@ -118,7 +146,7 @@ impl<'a, T: Float> Scored<'a, T> {
     }
 
     /// Updates the scores, then writes the targets of the next tree where a projector is given. Returns the loss: weighted
-    /// mean over rows, divided by the number of scores of a row.
+    /// mean over rows, divided by the number of scores of a row; over the cells of y that are known.
     pub(crate) fn sweep(
         &mut self,
         update: Option<Update<'_, T>>,
@@ -255,7 +283,7 @@ fn sweep<T: Float>(
     };
     let weighted = losses.iter().enumerate().map(|(row, &loss)| (loss, data.weights.units(row)));
     let loss = exact_mean_of_all(weighted.filter(|(_, units)| *units > 0), data.weights.workers()) / width as f64;
-    Ok((loss, bounds))
+    Ok((loss * data.cells_per_known, bounds))
 }
 
 impl<T: Float> Update<'_, T> {

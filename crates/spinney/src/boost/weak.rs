@@ -100,7 +100,7 @@ impl BoostConfig {
         } else if self.n_iter_no_change.is_some() {
             return Err(Error::invalid("validation", "missing", "a validation set, as n_iter_no_change is given"));
         }
-        let mut problem = Problem::new(self, outputs)?;
+        let mut problem = Problem::new(self, outputs, None)?;
         problem.combine = combine;
         let columns = in_columns(y)?;
         let columns_validation = validation.as_ref().map(|(y, _)| in_columns(y)).transpose()?;

@@ -9,6 +9,7 @@
 //! cut). Expanding the second square leaves Σ t², Σ t m and Σ m²; moving a sample of weight w changes them only in the slots
 //! that it occupies, by w t_j and w (2 m_j + w): the cost is the labels of the sample, never the number of labels.
 
+use super::masked_counts::{GiniOfClasses, GiniOfLabels, MaskedCounts};
 use super::table::{CriterionKind, NodeData, SplitSums, TakeStatistics, TargetKind};
 use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::data::slots::Slots;
@@ -31,7 +32,11 @@ impl CriterionKind for GiniIndex {
                 taker.take(Gini::new(OneSlot::new(y, data.units)?, y)?.with_workers(data.workers))
             }
             TrainY::Slots(y) => taker.take(Gini::new(ManySlots::new(y, data.units), y)?.with_workers(data.workers)),
-            TrainY::Real(_) => Err(data.refused_by::<Self>()),
+            TrainY::MaskedSlots(y) => match y.n_class_outputs() {
+                Some(_) => taker.take(MaskedCounts::<U, GiniOfClasses>::new(y, data.units)?.with_workers(data.workers)),
+                None => taker.take(MaskedCounts::<U, GiniOfLabels>::new(y, data.units)?.with_workers(data.workers)),
+            },
+            TrainY::Real(_) | TrainY::MaskedReal(_) => Err(data.refused_by::<Self>()),
         }
     }
 

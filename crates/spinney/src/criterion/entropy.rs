@@ -4,6 +4,7 @@
 //! h(W) − h(m_j) − h(W − m_j) for a label. Labels absent from a side contribute nothing, so a score costs the labels
 //! present in the node, not the number of labels.
 
+use super::masked_counts::{EntropyOfClasses, EntropyOfLabels, MaskedCounts};
 use super::table::{CriterionKind, NodeData, SplitSums, TakeStatistics, TargetKind};
 use super::{NodeCriterion, NodeStats, Units};
 use crate::data::slots::Slots;
@@ -26,7 +27,13 @@ impl CriterionKind for ShannonEntropy {
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         match data.y {
             TrainY::Slots(y) => taker.take(Entropy::new(y, data.units, data.total_weight)?.with_workers(data.workers)),
-            TrainY::Real(_) => Err(data.refused_by::<Self>()),
+            TrainY::MaskedSlots(y) => match y.n_class_outputs() {
+                Some(_) => {
+                    taker.take(MaskedCounts::<U, EntropyOfClasses>::new(y, data.units)?.with_workers(data.workers))
+                }
+                None => taker.take(MaskedCounts::<U, EntropyOfLabels>::new(y, data.units)?.with_workers(data.workers)),
+            },
+            TrainY::Real(_) | TrainY::MaskedReal(_) => Err(data.refused_by::<Self>()),
         }
     }
 

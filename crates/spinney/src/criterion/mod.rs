@@ -17,9 +17,13 @@
 //! | [`entropy`] | entropy of classes and labels | its labels | labels present in the node |
 //! | [`variance`] | numbers | outputs | outputs |
 //! | [`poisson`] | numbers that are not negative | outputs | outputs |
+//! | [`masked_counts`] | classes and labels with unknown cells | its labels, half of the outputs | slots in the node |
+//! | [`masked_variance`] | numbers with unknown cells | outputs | outputs |
 
 pub(crate) mod counts;
 pub(crate) mod entropy;
+pub(crate) mod masked_counts;
+pub(crate) mod masked_variance;
 pub(crate) mod moved_sums;
 pub(crate) mod poisson;
 #[macro_use]
@@ -146,6 +150,11 @@ pub(crate) trait NodeCriterion {
     /// The number of the sum whose mean tells what is best on one side with what, where one does: of one output, or of two
     /// classes (Breiman et al. 1984, chapter 4).
     fn ordering_sum(&self) -> Option<u32>;
+
+    /// The sums with numbers below this are what the means of sides are made of; others may be there that scores ask for.
+    fn n_ordering_sums(&self) -> u32 {
+        u32::MAX
+    }
 
     /// Decrease of the node's mean impurity by a cut of this score.
     fn decrease(&self, score: f64) -> f64;

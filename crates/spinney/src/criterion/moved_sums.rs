@@ -92,6 +92,16 @@ impl Many {
     pub(crate) fn new(n_outputs: usize) -> Result<Self> {
         Ok(Many(try_filled(OUTPUTS, 0.0, n_outputs)?))
     }
+
+    /// m_j.
+    pub(crate) fn sums(&self) -> &[f64] {
+        &self.0
+    }
+
+    /// Adds to m_j.
+    pub(crate) fn add_to(&mut self, j: u32, sum: f64) {
+        self.0[j as usize] += sum;
+    }
 }
 
 impl MovedSums for Many {

@@ -28,13 +28,18 @@ impl CriterionKind for PoissonDeviance {
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         match data.y {
             TrainY::Real(y) => taker.take(Poisson::new(y, data.units, data.total_weight)?.with_workers(data.workers)),
-            TrainY::Slots(_) => Err(data.refused_by::<Self>()),
+            TrainY::MaskedReal(_) => Err(masked()),
+            TrainY::Slots(_) | TrainY::MaskedSlots(_) => Err(data.refused_by::<Self>()),
         }
     }
 
     fn check(y: &TrainY<'_>, rows: &[u32]) -> Result<()> {
-        // Other kinds of y are refused with the parameters.
-        let TrainY::Real(y) = y else { return Ok(()) };
+        let y = match y {
+            TrainY::Real(y) => y,
+            TrainY::MaskedReal(_) => return Err(masked()),
+            // Other kinds of y are refused with the parameters.
+            TrainY::Slots(_) | TrainY::MaskedSlots(_) => return Ok(()),
+        };
         let values = || rows.iter().flat_map(|&row| y.of(row));
         if let Some(negative) = values().find(|y| **y < 0.0) {
             return Err(Error::invalid("y", negative, "at least 0 with the Poisson criterion"));
@@ -54,6 +59,11 @@ impl CriterionKind for PoissonDeviance {
         };
         columns.map(of_column).sum()
     }
+}
+
+/// What it says to numbers of which some are not known.
+fn masked() -> Error {
+    Error::invalid("criterion", "Poisson", "Variance where cells of y are masked")
 }
 
 /// (1 + t) ln (1 + t) − t, for t ≥ −1.

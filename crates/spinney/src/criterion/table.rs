@@ -107,8 +107,8 @@ impl<U> NodeData<'_, U> {
     /// What criterion `K` says to targets that it is not for.
     pub(super) fn refused_by<K: CriterionKind>(&self) -> Error {
         let domain = match self.y {
-            TrainY::Real(_) => TargetKind::Numbers,
-            TrainY::Slots(_) => TargetKind::ClassesAndLabels,
+            TrainY::Real(_) | TrainY::MaskedReal(_) => TargetKind::Numbers,
+            TrainY::Slots(_) | TrainY::MaskedSlots(_) => TargetKind::ClassesAndLabels,
         };
         Error::invalid("criterion", K::NAME, accepted(domain, false))
     }

@@ -8,6 +8,7 @@
 //! of the sides is maximising Σ_j S_mj² / W_m + Σ_j (S_j − S_mj)² / W_r.
 
 use super::counts::GiniIndex;
+use super::masked_variance::MaskedVariance;
 use super::moved_sums::OUTPUTS;
 pub(crate) use super::moved_sums::{Many, MovedSums, One};
 use super::table::{CriterionKind, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind};
@@ -35,8 +36,9 @@ impl CriterionKind for VarianceOfNumbers {
                 let variance = Variance::new(y, units, exact, Many::new(y.n_outputs)?, control)?;
                 taker.take_variance(AnyVariance::Many(variance.with_workers(workers)))
             }
+            TrainY::MaskedReal(y) => taker.take(MaskedVariance::new(y, units, exact, control)?.with_workers(workers)),
             // Of columns of 0 and 1 it is a multiple of the Gini index.
-            TrainY::Slots(_) => GiniIndex::statistics(data, taker),
+            TrainY::Slots(_) | TrainY::MaskedSlots(_) => GiniIndex::statistics(data, taker),
         }
     }
 

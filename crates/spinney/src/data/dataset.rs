@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use ndarray::{Array2, ArrayView2};
 
+use super::known::Known;
 use super::row_weights::{ClassWeight, RowWeights};
 use super::targets::{LabelView, Outputs, Targets};
+use super::train_y::TrainY;
 use super::weights::Weights;
 use super::{Matrix, Schema};
 use crate::error::{Error, Result};
@@ -35,6 +37,8 @@ pub struct Dataset<'a> {
     y_mask: Option<Mask<'a>>,
     weights: RowWeights<'a>,
     base_margin: Option<ArrayView2<'a, f64>>,
+    /// Of what a mask has left, where it masks something: see [`Dataset::observed`].
+    known: Option<&'a Known>,
 }
 
 /// Cells of y whose values are not known.
@@ -48,14 +52,14 @@ pub enum Mask<'a> {
 }
 
 impl Mask<'_> {
-    fn shape(&self) -> (usize, usize) {
+    pub(super) fn shape(&self) -> (usize, usize) {
         match self {
             Mask::Dense(mask) => mask.dim(),
             Mask::Sparse(mask) => (mask.n_samples(), mask.n_labels()),
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         match self {
             Mask::Dense(mask) => mask.iter().all(|masked| !masked),
             Mask::Sparse(mask) => mask.indices().is_empty(),
@@ -81,6 +85,7 @@ impl<'a> Dataset<'a> {
             y_mask: None,
             weights: RowWeights::default(),
             base_margin: None,
+            known: None,
         }
     }
 
@@ -112,7 +117,24 @@ impl<'a> Dataset<'a> {
         self
     }
 
-    /// Cells of y that are not known. Learners do not support masked cells yet: a mask that is not empty is refused.
+    /// Cells of y that are not known; the values that y has there are not looked at. A sample without a known cell is no
+    /// sample. Trees, forests and boosting support masked cells; others refuse a mask that is not empty.
+    ///
+    /// ```
+    /// use spinney::ndarray::array;
+    /// use spinney::{Control, Criterion, Dataset, Mask, TreeConfig};
+    ///
+    /// let x = array![[0.0f32], [1.0], [2.0], [3.0]];
+    /// let y = array![[0.0, 5.0], [0.0, f64::NAN], [1.0, f64::NAN], [1.0, 7.0]];
+    /// let mask = y.mapv(f64::is_nan);
+    /// let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));
+    /// let tree = TreeConfig::new(Criterion::Variance).fit(&data, &Control::default())?;
+    /// // Both leaves have a known cell of each output, whose mean is the prediction.
+    /// assert_eq!(tree.n_leaves(), 2);
+    /// assert_eq!(tree.leaves().value(0).collect::<Vec<_>>(), [(1, 5.0)]);
+    /// assert_eq!(tree.leaves().value(1).collect::<Vec<_>>(), [(0, 1.0), (1, 7.0)]);
+    /// # Ok::<(), spinney::Error>(())
+    /// ```
     #[must_use]
     pub fn y_mask(mut self, y_mask: impl Into<Option<Mask<'a>>>) -> Self {
         self.y_mask = y_mask.into();
@@ -206,6 +228,11 @@ impl<'a> Dataset<'a> {
         self.schema.check(&self.x)?;
         self.y.check(self.n_samples())?;
         self.check_mask()?;
+        if let (Some(_), ClassWeight::Balanced | ClassWeight::BalancedSubsample) =
+            (self.known, self.weights.class_weight)
+        {
+            return Err(Error::invalid("class_weight", "balanced", "none where cells of y are masked"));
+        }
         Weights::check(self.weights.sample_weight, self.n_samples())
     }
 
@@ -221,17 +248,48 @@ impl<'a> Dataset<'a> {
         Ok(())
     }
 
-    fn check_mask(&self) -> Result<()> {
-        const WHAT: &str = "y_mask";
+    /// Refuses masks that nobody has taken: see [`Dataset::observed`].
+    pub(crate) fn check_mask(&self) -> Result<()> {
         let Some(mask) = &self.y_mask else { return Ok(()) };
-        let (expected, got) = ((self.n_samples(), self.outputs().n_outputs()), mask.shape());
-        if got != expected {
-            return Err(Error::invalid(WHAT, format!("of shape {got:?}"), "of the shape of y"));
-        }
+        self.check_shape_of_mask()?;
         if mask.is_empty() {
             return Ok(());
         }
-        Err(Error::invalid(WHAT, "not empty", "an empty mask: cells of y that are not known are not supported yet"))
+        Err(Error::invalid(Y_MASK, "not empty", "an empty mask: this learner does not support masked cells of y"))
+    }
+
+    /// Refuses a mask, or y, of another shape than X asks for.
+    pub(super) fn check_shape_of_mask(&self) -> Result<()> {
+        let Some(mask) = &self.y_mask else { return Ok(()) };
+        if self.y.n_samples() != self.n_samples() {
+            return Err(Error::shape("y", self.n_samples(), self.y.n_samples()));
+        }
+        let (expected, got) = ((self.n_samples(), self.outputs().n_outputs()), mask.shape());
+        if got != expected {
+            return Err(Error::invalid(Y_MASK, format!("of shape {got:?}"), "of the shape of y"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn mask(&self) -> Option<&Mask<'a>> {
+        self.y_mask.as_ref()
+    }
+
+    /// Which cells of y are known, where some are not and a learner has taken the mask.
+    pub(crate) fn known(&self) -> Option<&'a Known> {
+        self.known
+    }
+
+    /// The same with other values of y, of which some cells may not be known, and without a mask.
+    pub(super) fn with_known(self, y: Targets<'a>, known: Option<&'a Known>) -> Self {
+        Dataset { y, y_mask: None, known, ..self }
+    }
+
+    /// y as growth reads it. `weights` tell what each row weighs, `None` for all the same.
+    pub(crate) fn train_y(&self, weights: Option<&[f64]>) -> Result<TrainY<'_>> {
+        let Some(known) = self.known else { return TrainY::new(&self.y) };
+        let units = Weights::of_rows(weights, self.n_samples())?;
+        TrainY::masked(&self.y, known, |row| units.units(row as usize))
     }
 
     /// The same, lent.
@@ -243,9 +301,12 @@ impl<'a> Dataset<'a> {
             y_mask: self.y_mask.as_ref().map(Mask::view),
             weights: self.weights,
             base_margin: self.base_margin.as_ref().map(|margins| margins.view()),
+            known: self.known,
         }
     }
 }
+
+const Y_MASK: &str = "y_mask";
 
 /// What errors call the parts of a data set.
 #[derive(Debug)]

@@ -7,6 +7,8 @@
 pub(crate) mod bins;
 pub(crate) mod dataset;
 pub(crate) mod dense;
+pub(crate) mod known;
+pub(crate) mod masked;
 pub(crate) mod row_weights;
 mod schema;
 pub(crate) mod slots;

@@ -1,7 +1,9 @@
-//! y as growth reads it: slots of classes and labels, or rows of numbers.
+//! y as growth reads it: slots of classes and labels, or rows of numbers; and the same where some cells are not known.
 
 use std::borrow::Cow;
 
+use super::known::Known;
+use super::masked::{MaskedNumbers, MaskedSlots};
 use super::slots::Slots;
 use super::targets::Targets;
 use crate::error::{Result, try_with_capacity};
@@ -11,6 +13,8 @@ use crate::error::{Result, try_with_capacity};
 pub(crate) enum TrainY<'a> {
     Slots(Slots<'a>),
     Real(RealTargets<'a>),
+    MaskedSlots(MaskedSlots<'a>),
+    MaskedReal(MaskedNumbers),
 }
 
 impl<'a> TrainY<'a> {
@@ -29,6 +33,21 @@ impl<'a> TrainY<'a> {
             }
         };
         Ok(TrainY::Real(RealTargets { values, n_outputs: y.ncols() }))
+    }
+
+    /// Of which some cells are not known. `y` has no labels there, `units` tells what each row weighs.
+    pub(super) fn masked(y: &'a Targets<'_>, known: &'a Known, units: impl Fn(u32) -> u64) -> Result<Self> {
+        Ok(match TrainY::new(y)? {
+            TrainY::Slots(slots) => {
+                let n_classes = match y {
+                    Targets::Classes { n_classes, .. } => Some(&n_classes[..]),
+                    Targets::Real(_) | Targets::Labels(_) => None,
+                };
+                TrainY::MaskedSlots(MaskedSlots::new(slots, n_classes, known, units)?)
+            }
+            TrainY::Real(numbers) => TrainY::MaskedReal(MaskedNumbers::new(numbers, known, units)?),
+            masked @ (TrainY::MaskedSlots(_) | TrainY::MaskedReal(_)) => masked,
+        })
     }
 }
 

@@ -11,7 +11,7 @@
 //! | `data::weights` | the unit, totals, and which weights are exact |
 //! | `criterion` | statistics of a node: counts, sums, ranges that choose frames, the number of samples |
 //! | `split::histogram` | sums and counts of bins |
-//! | `tree::fill` | values of leaves |
+//! | `tree::fill` | values of leaves, where all cells of y are known |
 //! | `projection::pca` | means and ranges of targets, products with their covariance |
 //! | `loss::working` | starts of losses: counts of labels and classes, means |
 //! | `boost::state` | weights of leaves, bounds and sums of gradients, the training loss |

@@ -113,6 +113,7 @@ impl Forest {
         control: &Control,
     ) -> Result<Forest> {
         let data = data.into();
+        data.check_mask()?;
         let (x, y) = (data.x(), data.y());
         let rows = Rows::new(x, self.n_features, control)?;
         let n_samples = x.n_samples();

@@ -33,6 +33,8 @@ impl TreeConfig {
     pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
         let data = data.into();
         self.check(&data.outputs())?;
+        let observed = data.observed()?;
+        let data = data.with_observed(observed.as_ref());
         let fit = Fit { sampling: Sampling::All, seed: self.seed, n_trees: 1 };
         TrainingSet::new(self, &data, fit, control)?.grow(self, 0, Key::from_seed(self.seed), control)
     }
@@ -61,6 +63,8 @@ impl ForestConfig {
         let data = data.into();
         let outputs = data.outputs();
         self.tree.check(&outputs)?;
+        let observed = data.observed()?;
+        let data = data.with_observed(observed.as_ref());
         if trees.is_empty() {
             return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
         }
@@ -100,7 +104,11 @@ impl<'a, 't> TrainingSet<'a, 't> {
         data.check(&Names::TRAINING)?;
         let (x, y, n_samples) = (data.x(), data.y(), data.n_samples());
         let (draws, overall) = Draws::new(x, y, data.row_weights(), fit.sampling)?;
-        let targets = TrainY::new(y)?;
+        let targets = data.train_y(overall.as_deref())?;
+        if data.known().is_some() && config.ccp_alpha > 0.0 {
+            // Pruned leaves would have means of means.
+            return Err(Error::invalid("ccp_alpha", config.ccp_alpha, "0 where cells of y are masked"));
+        }
         config.criterion.check_targets(&targets, &draws.rows)?;
         let projection = config.output_projection.as_ref().map(|projection| {
             let data = PlanData {

@@ -36,6 +36,8 @@ impl Forest {
         control: &Control,
     ) -> Result<Oob> {
         let data = data.into();
+        let observed = data.observed()?;
+        let data = data.with_observed(observed.as_ref());
         let (x, y, sample_weight) = (data.x(), data.y(), data.row_weights().sample_weight);
         let model = self.additive()?;
         let rows = model.rows(x, control)?;

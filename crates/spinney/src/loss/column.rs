@@ -79,6 +79,11 @@ pub(crate) trait ColumnLoss: Loss {
         false
     }
 
+    /// Whether NaN in y is a cell that is not known, whose loss is zero.
+    fn skips_unknown(&self) -> bool {
+        false
+    }
+
     /// Whether three and more classes of an output are judged together, by the softmax of their scores.
     fn has_softmax(&self) -> bool {
         false

@@ -58,6 +58,7 @@ pub(crate) mod float;
 mod gamma;
 mod hinge;
 mod huber;
+pub(crate) mod known_cells;
 pub(crate) mod line_search;
 pub(crate) mod link;
 mod log_link;

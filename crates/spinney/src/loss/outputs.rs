@@ -2,6 +2,7 @@
 
 use super::column::ColumnLoss;
 use super::float::Float;
+use super::known_cells::KnownCells;
 use super::rows::{RowLoss, RowTargets};
 use super::{Bounds, LossKind};
 use crate::error::{Error, Result};
@@ -62,6 +63,8 @@ pub(crate) enum ColumnLosses<'l> {
     One(&'l dyn ColumnLoss),
     /// One for each: not empty.
     Each(&'l [LossKind]),
+    /// The same, of the cells of y that are known.
+    EachKnown(&'l [KnownCells<'l>]),
 }
 
 impl<'l> ColumnLosses<'l> {
@@ -70,6 +73,15 @@ impl<'l> ColumnLosses<'l> {
         match self {
             ColumnLosses::One(loss) => loss,
             ColumnLosses::Each(losses) => losses[column].as_column(),
+            ColumnLosses::EachKnown(losses) => &losses[column],
+        }
+    }
+
+    pub(crate) fn n_losses(self) -> usize {
+        match self {
+            ColumnLosses::One(_) => 1,
+            ColumnLosses::Each(losses) => losses.len(),
+            ColumnLosses::EachKnown(losses) => losses.len(),
         }
     }
 
@@ -81,13 +93,13 @@ impl<'l> ColumnLosses<'l> {
 
 /// Rows of numbers, cell by cell, of a loss for each column.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CellsOfEach<'l>(pub(crate) &'l [LossKind]);
+pub(crate) struct CellsOfEach<'l>(pub(crate) ColumnLosses<'l>);
 
 impl CellsOfEach<'_> {
     /// Calls `visit(column, loss, y)` for every column.
-    fn each(&self, y: RowTargets<'_>, mut visit: impl FnMut(usize, &dyn ColumnLoss, f64)) {
-        for (column, loss) in self.0.iter().enumerate() {
-            let loss = loss.as_column();
+    fn each(&self, y: RowTargets<'_>, width: usize, mut visit: impl FnMut(usize, &dyn ColumnLoss, f64)) {
+        for column in 0..width {
+            let loss = self.0.of(column);
             visit(column, loss, y.of_column(column, loss.domain().off()));
         }
     }
@@ -96,7 +108,7 @@ impl CellsOfEach<'_> {
 impl<T: Float> RowLoss<T> for CellsOfEach<'_> {
     fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
         let mut sum = 0.0;
-        self.each(y, |column, loss, y| {
+        self.each(y, scores.len(), |column, loss, y| {
             let score = scores[column].to_f64();
             out[column] = T::from_f64(loss.negative_gradient(y, score));
             sum += loss.value(y, score);
@@ -106,7 +118,7 @@ impl<T: Float> RowLoss<T> for CellsOfEach<'_> {
 
     fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64 {
         let mut sum = 0.0;
-        self.each(y, |column, loss, y| sum += loss.value(y, scores[column].to_f64()));
+        self.each(y, scores.len(), |column, loss, y| sum += loss.value(y, scores[column].to_f64()));
         sum
     }
 
@@ -116,7 +128,7 @@ impl<T: Float> RowLoss<T> for CellsOfEach<'_> {
             gradient: a.gradient.max(b.gradient),
             curvature: a.curvature.max(b.curvature),
         };
-        let all = self.0.iter().map(|loss| loss.as_loss().bounds());
+        let all = (0..self.0.n_losses()).map(|column| self.0.of(column).bounds());
         all.reduce(|a, b| a.zip(b).map(|(a, b)| larger(a, b))).flatten()
     }
 }

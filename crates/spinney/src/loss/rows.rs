@@ -26,6 +26,8 @@ impl<'a> RowTargets<'a> {
         match y {
             TrainY::Slots(y) => RowTargets::On(y.of(row)),
             TrainY::Real(y) => RowTargets::Numbers(y.of(row)),
+            TrainY::MaskedSlots(y) => RowTargets::On(y.of(row)),
+            TrainY::MaskedReal(y) => RowTargets::Numbers(y.of(row)),
         }
     }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::column::{ColumnLoss, LeafRule, NumberColumn};
 use super::float::Float;
+use super::known_cells::KnownCells;
 use super::line_search::LineSearch;
 use super::newton::{Change, LeafTotals, Regularization};
 use super::outputs::{CellsOfEach, ColumnLosses};
@@ -68,10 +69,26 @@ impl<'l> WorkingLoss<'l> {
         })
     }
 
+    /// The same over the cells of y that are known, of which `losses` are made: see [`KnownCells::of`]. Numbers tell them.
+    pub(crate) fn of_known(losses: &'l [KnownCells<'l>]) -> Self {
+        WorkingLoss::Columns(match losses {
+            [one] => ColumnLosses::One(one),
+            each => ColumnLosses::EachKnown(each),
+        })
+    }
+
+    /// Whether NaN in y is a cell that is not known.
+    pub(crate) fn skips_unknown(&self) -> bool {
+        match self {
+            WorkingLoss::Columns(losses) => losses.first().skips_unknown(),
+            WorkingLoss::Classes(_) => false,
+        }
+    }
+
     /// That of a column which is boosted alone; `None` where it is that of all.
     pub(crate) fn of_column(&self, column: usize) -> Option<Self> {
         match self {
-            WorkingLoss::Columns(losses @ ColumnLosses::Each(_)) => {
+            WorkingLoss::Columns(losses @ (ColumnLosses::Each(_) | ColumnLosses::EachKnown(_))) => {
                 Some(WorkingLoss::Columns(ColumnLosses::One(losses.of(column))))
             }
             WorkingLoss::Columns(ColumnLosses::One(_)) | WorkingLoss::Classes(_) => None,
@@ -117,7 +134,9 @@ impl<'l> WorkingLoss<'l> {
                 Some(sums) => NewtonLeaves::OfSums(sums),
                 None => NewtonLeaves::OneByOne(*losses),
             },
-            WorkingLoss::Columns(losses @ ColumnLosses::Each(_)) => NewtonLeaves::OneByOne(*losses),
+            WorkingLoss::Columns(losses @ (ColumnLosses::Each(_) | ColumnLosses::EachKnown(_))) => {
+                NewtonLeaves::OneByOne(*losses)
+            }
             WorkingLoss::Classes(softmax) => NewtonLeaves::OfSums(Box::new(softmax.clone())),
         }
     }
@@ -161,7 +180,9 @@ impl<'l> WorkingLoss<'l> {
     pub(crate) fn rows<T: Float>(&self) -> Box<dyn RowLoss<T> + '_> {
         match self {
             WorkingLoss::Columns(ColumnLosses::One(loss)) => rows_of(*loss),
-            WorkingLoss::Columns(ColumnLosses::Each(losses)) => Box::new(CellsOfEach(losses)),
+            WorkingLoss::Columns(losses @ (ColumnLosses::Each(_) | ColumnLosses::EachKnown(_))) => {
+                Box::new(CellsOfEach(*losses))
+            }
             WorkingLoss::Classes(softmax) => Box::new(softmax),
         }
     }

@@ -1,7 +1,8 @@
 //! Rows of y times Φᵀ.
 //!
 //! The sum of a projected value runs over the stored entries of its row in the order of the outputs and nothing else,
-//! so a projected row is a function of the row and Φ. Labels are numbers of value 1: both give the same bits.
+//! so a projected row is a function of the row and Φ. Labels are numbers of value 1: both give the same bits. A cell that is
+//! not known counts as the mean of the known cells of its column.
 
 use super::matrix::{MatrixLayout, ProjectionMatrix};
 use crate::control::Control;
@@ -67,6 +68,24 @@ impl ProjectionMatrix {
                     pulse.after(q.saturating_mul(1 + y.n_outputs))?;
                     entries.clear();
                     entries.extend((0..).zip(y.of(row).iter().copied()).filter(|(_, v)| *v != 0.0));
+                    self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;
+                }
+            }
+            TrainY::MaskedSlots(y) => {
+                let slots_of = y.slots_of_outputs()?;
+                let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.width())?;
+                for &row in rows {
+                    y.fill_row(row, &slots_of, &mut entries);
+                    pulse.after(q.saturating_mul(1 + entries.len()))?;
+                    self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;
+                }
+            }
+            TrainY::MaskedReal(y) => {
+                let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.n_outputs())?;
+                for &row in rows {
+                    pulse.after(q.saturating_mul(1 + y.n_outputs()))?;
+                    entries.clear();
+                    entries.extend((0..).zip(y.filled_row(row)).filter(|(_, v)| *v != 0.0));
                     self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;
                 }
             }

@@ -17,7 +17,7 @@ use super::matrix::ProjectionMatrix;
 use crate::control::Control;
 use crate::data::Weights;
 use crate::data::train_y::TrainY;
-use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::exact::reduce::Reduce;
 use crate::exact::{FixedPoint, exact_mean_of_all, exponent_above};
 
@@ -72,6 +72,11 @@ struct Covariance<'a> {
     control: &'a Control,
 }
 
+/// Covariances of frequencies would be of a dense y.
+fn masked() -> Error {
+    Error::invalid("output_projection", "Pca", "another family where cells of classes or labels are masked")
+}
+
 impl<'a> Covariance<'a> {
     fn new(
         y: &'a TrainY<'a>,
@@ -87,6 +92,7 @@ impl<'a> Covariance<'a> {
         let mut below_one = FixedPoint::ONE;
         // At least any contribution of a row of weight 1, for vectors of norm 1.
         let bound = match y {
+            TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => return Err(masked()),
             TrainY::Slots(y) => {
                 let mut counts = try_filled(WHAT, 0u64, n_outputs)?;
                 for &row in rows {
@@ -172,6 +178,7 @@ impl<'a> Covariance<'a> {
         let mut product = try_filled(WHAT, 0.0, stride)?;
         let mut pulse = self.control.pulse();
         match self.y {
+            TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => return Err(masked()),
             TrainY::Slots(y) => {
                 let means = try_collected(WHAT, self.mean.iter().enumerate().map(|(j, &mean)| (j as u32, mean)))?;
                 let mut center = try_filled(WHAT, 0.0, stride)?;

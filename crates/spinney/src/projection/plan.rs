@@ -62,6 +62,14 @@ impl<'a> Plan<'a> {
                 other => return Err(Error::shape("matrices of output_projection", n_trees, other.len())),
             },
             (MatrixSource::Principal, _) => {
+                let filled;
+                let y = match y {
+                    TrainY::MaskedReal(y) => {
+                        filled = TrainY::Real(y.filled()?);
+                        &filled
+                    }
+                    TrainY::Slots(_) | TrainY::Real(_) | TrainY::MaskedSlots(_) => y,
+                };
                 shared(super::principal(y, n_outputs, n_projections()?, weights, n_samples, rows, control)?)
             }
             (MatrixSource::Random(family), ProjectionScope::Forest) => {
@@ -76,6 +84,9 @@ impl<'a> Plan<'a> {
             let (sum, steps) = match y {
                 TrainY::Slots(y) => (y.of(row).len() as f64, 1),
                 TrainY::Real(y) => (y.of(row).iter().map(|v| v.abs()).sum(), n_outputs),
+                // A cell that is not known has frequencies, of which none is above one, or a mean.
+                TrainY::MaskedSlots(y) => (y.known().n_outputs().max(y.of(row).len()) as f64, 1),
+                TrainY::MaskedReal(y) => (y.filled_row(row).map(f64::abs).sum(), n_outputs),
             };
             reach = reach.max(sum);
             pulse.after(steps)?;

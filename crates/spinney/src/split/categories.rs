@@ -149,7 +149,13 @@ struct Order {
 
 impl Order {
     /// Orders the categories. `by_mean` is the number of the sum whose mean is the key, if one is.
-    fn find<S: SideSum>(&mut self, sums: &CategorySums<S>, by_mean: Option<u32>, control: &Control) -> Result<()> {
+    fn find<S: SideSum>(
+        &mut self,
+        sums: &CategorySums<S>,
+        by_mean: Option<u32>,
+        n_sums: u32,
+        control: &Control,
+    ) -> Result<()> {
         self.keys.clear();
         try_reserve(WHAT, &mut self.keys, sums.categories.len())?;
         match by_mean {
@@ -157,7 +163,7 @@ impl Order {
                 let sum = sums.of(at).iter().find(|sum| sum.0 == number).map_or(0.0, |sum| sum.1.as_f64());
                 sum / sums.weight[at].as_f64()
             })),
-            None => self.find_keys_along_direction(sums, control)?,
+            None => self.find_keys_along_direction(sums, n_sums, control)?,
         }
         self.places.clear();
         try_reserve(WHAT, &mut self.places, sums.categories.len())?;
@@ -179,18 +185,24 @@ impl Order {
 
     /// Keys are the means along the leading eigenvector of their weighted covariance, found by the power method from the
     /// category that adds most to it.
-    fn find_keys_along_direction<S: SideSum>(&mut self, sums: &CategorySums<S>, control: &Control) -> Result<()> {
-        self.find_mean(sums)?;
+    fn find_keys_along_direction<S: SideSum>(
+        &mut self,
+        sums: &CategorySums<S>,
+        n_sums: u32,
+        control: &Control,
+    ) -> Result<()> {
+        self.find_mean(sums, n_sums)?;
+        let of = |at: usize| sums.of(at).iter().filter(|sum| sum.0 < n_sums);
         let Order { keys, numbers, mean, direction, next, .. } = self;
         let along = |direction: &[f64], i: usize| {
-            let product: f64 = sums.of(i).iter().map(|(number, sum)| sum.as_f64() * direction[*number as usize]).sum();
+            let product: f64 = of(i).map(|(number, sum)| sum.as_f64() * direction[*number as usize]).sum();
             product / sums.weight[i].as_f64()
         };
         let mean_square: f64 = numbers.iter().map(|&number| mean[number as usize].powi(2)).sum();
         let mut first = (None, 0.0);
         for i in sums.places() {
             let weight = sums.weight[i].as_f64();
-            let square: f64 = sums.of(i).iter().map(|(_, sum)| (sum.as_f64() / weight).powi(2)).sum();
+            let square: f64 = of(i).map(|(_, sum)| (sum.as_f64() / weight).powi(2)).sum();
             let share = weight * (square - 2.0 * along(mean, i) + mean_square);
             if share > first.1 {
                 first = (Some(i), share);
@@ -201,7 +213,7 @@ impl Order {
         // Without one all means are equal, and so are the keys.
         if let (Some(i), _) = first {
             let weight = sums.weight[i].as_f64();
-            sums.of(i).iter().for_each(|(number, sum)| direction[*number as usize] = sum.as_f64() / weight);
+            of(i).for_each(|(number, sum)| direction[*number as usize] = sum.as_f64() / weight);
             numbers.iter().for_each(|&number| direction[number as usize] -= mean[number as usize]);
         }
         for _ in 0..MOST_STEPS {
@@ -212,7 +224,7 @@ impl Order {
             for i in sums.places() {
                 let deviation = along(direction, i) - of_mean;
                 total += deviation * sums.weight[i].as_f64();
-                sums.of(i).iter().for_each(|(number, sum)| next[*number as usize] += deviation * sum.as_f64());
+                of(i).for_each(|(number, sum)| next[*number as usize] += deviation * sum.as_f64());
             }
             numbers.iter().for_each(|&j| next[j as usize] -= total * mean[j as usize]);
             let square = |v: &[f64]| numbers.iter().map(|&j| v[j as usize].powi(2)).sum::<f64>();
@@ -239,11 +251,11 @@ impl Order {
     }
 
     /// The mean of all categories, and the numbers in which it may differ from zero.
-    fn find_mean<S: SideSum>(&mut self, sums: &CategorySums<S>) -> Result<()> {
+    fn find_mean<S: SideSum>(&mut self, sums: &CategorySums<S>, n_sums: u32) -> Result<()> {
         let total: f64 = sums.places().map(|at| sums.weight[at].as_f64()).sum();
         self.numbers.clear();
         for at in sums.places() {
-            for &(number, sum) in sums.of(at) {
+            for &(number, sum) in sums.of(at).iter().filter(|sum| sum.0 < n_sums) {
                 let width = number as usize + 1;
                 for of_numbers in [&mut self.mean, &mut self.direction, &mut self.next] {
                     if of_numbers.len() < width {
@@ -338,7 +350,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
             return Ok(());
         }
         let by_mean = self.criterion.ordering_sum();
-        order.find(sums, by_mean, self.control)?;
+        order.find(sums, by_mean, self.criterion.n_ordering_sums(), self.control)?;
         let sets = Sets { order, are_few: by_mean.is_none() && order.places.len() <= FEW };
         // Missing values are on the side that is not moved, then on the other, then alone.
         self.offer_sets(feature, sums, &sets, false)?;

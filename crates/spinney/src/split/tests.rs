@@ -42,6 +42,8 @@ struct Problem {
     p: usize,
     x: Vec<f32>,
     y: Y,
+    /// Cells of y that are not known.
+    mask: Option<Array2<bool>>,
     weights: Option<Vec<f64>>,
     /// Features that are categories.
     categories: Vec<bool>,
@@ -70,13 +72,18 @@ fn problem() -> impl Strategy<Value = Problem> {
         ];
         let weight = prop_oneof![Just(0.0f64), Just(1.0), Just(2.0), Just(0.5), 0.1f64..3.0];
         let weights = prop_oneof![Just(None), prop::collection::vec(weight, n).prop_map(Some)];
+        let some_cells = prop::collection::vec(prop::bool::weighted(0.4), n * q);
+        let mask = prop_oneof![
+            2 => Just(None),
+            1 => some_cells.prop_map(move |mask| Some(Array2::from_shape_vec((n, q), mask).unwrap())),
+        ];
         let splitter = prop_oneof![2 => Just(Splitter::Best), 1 => Just(Splitter::Random)];
         (
             prop_oneof![
                 prop::collection::vec(hostile_value(), n * p),
                 prop::collection::vec(value_or_missing(), n * p),
             ],
-            y,
+            (y, mask),
             weights.prop_filter("some weight", |w| w.as_ref().is_none_or(|w| w.iter().any(|&w| w > 0.0))),
             prop_oneof![Just(vec![false; p]), prop::collection::vec(any::<bool>(), p)],
             1..=p as u32,
@@ -84,7 +91,7 @@ fn problem() -> impl Strategy<Value = Problem> {
             splitter,
             any::<u64>(),
         )
-            .prop_map(move |(mut x, y, weights, categories, n_drawn, min_samples_leaf, splitter, seed)| {
+            .prop_map(move |(mut x, (y, mask), weights, categories, n_drawn, min_samples_leaf, splitter, seed)| {
                 Problem {
                     x: {
                         let of_categories = x.iter_mut().enumerate().filter(|(i, v)| categories[i % p] && !v.is_nan());
@@ -94,6 +101,7 @@ fn problem() -> impl Strategy<Value = Problem> {
                     n,
                     p,
                     y,
+                    mask,
                     weights,
                     categories,
                     n_drawn,
@@ -102,6 +110,7 @@ fn problem() -> impl Strategy<Value = Problem> {
                     seed,
                 }
             })
+            .prop_filter("a known cell of each output", Problem::has_known_cells)
     })
 }
 
@@ -111,6 +120,7 @@ struct Prepared<'a> {
     by_row: SparseView<'static>,
     by_column: SparseView<'static>,
     targets: Targets<'a>,
+    mask: Option<&'a Array2<bool>>,
     rows: Vec<u32>,
     units: Vec<u64>,
     exact: bool,
@@ -118,6 +128,35 @@ struct Prepared<'a> {
 }
 
 impl Problem {
+    fn is_known(&self, row: usize, output: usize) -> bool {
+        self.mask.as_ref().is_none_or(|mask| !mask[[row, output]])
+    }
+
+    fn n_outputs(&self) -> usize {
+        match &self.y {
+            Y::Real(_, q) | Y::Labels(_, q) => *q,
+            Y::Classes(_, k) => k.len(),
+        }
+    }
+
+    fn n_known(&self, row: usize) -> usize {
+        (0..self.n_outputs()).filter(|&output| self.is_known(row, output)).count()
+    }
+
+    /// Weights of rows, of which those without a known cell have none.
+    fn weights(&self) -> Option<Vec<f64>> {
+        let weight = |row: usize| self.weights.as_ref().map_or(1.0, |weights| weights[row]);
+        let all_are_there = (0..self.n).all(|row| self.n_known(row) > 0);
+        let known = (0..self.n).map(|row| if self.n_known(row) > 0 { weight(row) } else { 0.0 });
+        if all_are_there { self.weights.clone() } else { Some(known.collect()) }
+    }
+
+    fn has_known_cells(&self) -> bool {
+        let weights = self.weights();
+        let is_there = |row: usize| weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
+        (0..self.n_outputs()).all(|output| (0..self.n).any(|row| is_there(row) && self.is_known(row, output)))
+    }
+
     fn prepare(&self) -> Prepared<'_> {
         let x = Array2::from_shape_vec((self.n, self.p), self.x.clone()).unwrap();
         let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
@@ -143,13 +182,14 @@ impl Problem {
                 Targets::Labels(LabelView::try_new(ptr, rows.concat(), *q).unwrap())
             }
         };
-        let weights = Weights::new(self.weights.as_deref(), self.n, self.n).unwrap();
+        let weights = Weights::new(self.weights().as_deref(), self.n, self.n).unwrap();
         let units: Vec<u64> = (0..self.n).map(|i| weights.units(i)).collect();
         Prepared {
             by_column: by_row.transposed().unwrap(),
             by_row,
             x,
             targets,
+            mask: self.mask.as_ref(),
             rows: (0..self.n as u32).filter(|&i| units[i as usize] > 0).collect(),
             exact: weights.exact,
             rules: Rules {
@@ -224,8 +264,25 @@ pub(super) fn fingerprint(s: &Structure) -> Fingerprint {
     )
 }
 
-/// Mean impurity over outputs of some rows, in plain floats.
+/// Mean impurity over the known cells of some rows, in plain floats: the sum over outputs, weighted by their known cells, over
+/// what as many samples of the root have on average.
 fn naive_impurity(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64]) -> f64 {
+    let weigh = |rows: &[u32], of_row: &dyn Fn(usize) -> f64| -> f64 {
+        rows.iter().map(|&i| weight[i as usize] * of_row(i as usize)).sum()
+    };
+    let all: Vec<u32> = (0..problem.n as u32).collect();
+    let cells = |i: usize| problem.n_known(i) as f64;
+    let n_cells = weigh(rows, &|_| 1.0) * weigh(&all, &cells) / weigh(&all, &|_| 1.0);
+    let of_output = |output: usize| {
+        let known: Vec<u32> = rows.iter().copied().filter(|&i| problem.is_known(i as usize, output)).collect();
+        let impurity = || naive_impurity_of_output(problem, criterion, &known, weight, output);
+        if known.is_empty() { 0.0 } else { weigh(&known, &|_| 1.0) * impurity() }
+    };
+    (0..problem.n_outputs()).map(of_output).sum::<f64>() / n_cells
+}
+
+/// Impurity of one output.
+fn naive_impurity_of_output(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], j: usize) -> f64 {
     let total: f64 = rows.iter().map(|&i| weight[i as usize]).sum();
     let share = |test: &dyn Fn(usize) -> bool| -> f64 {
         rows.iter().filter(|&&i| test(i as usize)).map(|&i| weight[i as usize]).sum::<f64>() / total
@@ -236,34 +293,23 @@ fn naive_impurity(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f6
             _ => shares.iter().filter(|&&p| p > 0.0).map(|p| -p * p.log2()).sum(),
         }
     };
-    let (sum, q): (f64, usize) = match &problem.y {
+    match &problem.y {
         Y::Real(y, q) => {
-            let of_output = |j: usize| {
-                let value = |i: u32| y[i as usize * q + j];
-                let mean = rows.iter().map(|&i| weight[i as usize] * value(i)).sum::<f64>() / total;
-                let of_row = |y: f64| match criterion {
-                    "poisson" if y > 0.0 => y * (y / mean).ln() - y + mean,
-                    "poisson" => mean,
-                    _ => (y - mean).powi(2),
-                };
-                rows.iter().map(|&i| weight[i as usize] * of_row(value(i))).sum::<f64>() / total
+            let value = |i: u32| y[i as usize * q + j];
+            let mean = rows.iter().map(|&i| weight[i as usize] * value(i)).sum::<f64>() / total;
+            let of_row = |y: f64| match criterion {
+                "poisson" if y > 0.0 => y * (y / mean).ln() - y + mean,
+                "poisson" => mean,
+                _ => (y - mean).powi(2),
             };
-            ((0..*q).map(of_output).sum(), *q)
+            rows.iter().map(|&i| weight[i as usize] * of_row(value(i))).sum::<f64>() / total
         }
-        Y::Classes(y, k) => {
-            let q = k.len();
-            let output = |j: usize| of_shares((0..k[j]).map(|c| share(&|i| y[i * q + j] == c)).collect());
-            ((0..q).map(output).sum(), q)
-        }
+        Y::Classes(y, k) => of_shares((0..k[j]).map(|c| share(&|i| y[i * k.len() + j] == c)).collect()),
         Y::Labels(y, q) => {
-            let output = |j: usize| {
-                let p = share(&|i| y[i * q + j]);
-                of_shares(vec![p, 1.0 - p])
-            };
-            ((0..*q).map(output).sum(), *q)
+            let p = share(&|i| y[i * q + j]);
+            of_shares(vec![p, 1.0 - p])
         }
-    };
-    sum / q as f64
+    }
 }
 
 /// Whether an output sums to zero on a side and not in the node.
@@ -313,6 +359,8 @@ fn sets_of_categories(problem: &Problem, rows: &[u32], weight: &[f64], j: u32) -
         Y::Labels(y, 1) => Some(Box::new(|i| f64::from(u8::from(y[i as usize])))),
         Y::Real(..) | Y::Labels(..) | Y::Classes(..) => None,
     };
+    // Of masked cells all sets of few categories are offered, as of several outputs.
+    let value = value.filter(|_| problem.mask.is_none());
     let mean = |category: Category| -> f64 {
         let Some(value) = &value else { return 0.0 };
         let those = || rows.iter().filter(|&&i| x(i) == f32::from(category));
@@ -534,6 +582,13 @@ fn passing_over_light_columns_changes_nothing() {
             _ => Y::Labels((0..n * 20).map(|_| draw(7) == 0).collect(), 20),
         };
         let weights = (seed % 2 == 0).then(|| (0..n).map(|_| draw(4) as f64).collect());
+        let mask = (seed % 3 == 1).then(|| {
+            let n_outputs = match &y {
+                Y::Real(_, q) | Y::Labels(_, q) => *q,
+                Y::Classes(_, k) => k.len(),
+            };
+            Array2::from_shape_simple_fn((n, n_outputs), || draw(3) == 0)
+        });
         let n_drawn = if seed % 5 == 0 { 12 } else { p as u32 };
         let splitter = if seed % 3 == 0 { Splitter::Random } else { Splitter::Best };
         let problem = Problem {
@@ -541,6 +596,7 @@ fn passing_over_light_columns_changes_nothing() {
             p,
             x,
             y,
+            mask,
             weights,
             categories,
             n_drawn,
@@ -614,6 +670,7 @@ fn missing_values_go_right_where_both_sides_are_as_good() {
             p: 1,
             x,
             y: Y::Real(y, 1),
+            mask: None,
             weights: None,
             categories: vec![false],
             n_drawn: 1,
@@ -632,5 +689,57 @@ fn missing_values_go_right_where_both_sides_are_as_good() {
             let root = structure(partitioner, make(), &data.rules, 0).nodes[0];
             assert_eq!(root.threshold_decision(), Decision::at_most(threshold).with_missing(Side::Right), "{name}");
         });
+    }
+}
+
+/// Of outputs that no row of a tree knows, nothing is seen: neither in the splits nor in the impurities.
+#[test]
+fn an_output_that_no_row_knows_leaves_the_tree_of_the_others() {
+    for (seed, kind) in (0..60u64).zip([0, 1, 2].into_iter().cycle()) {
+        let mut stream = crate::rng::Stream::new(Key::from_seed(seed));
+        let (n, p) = (30, 3);
+        let x: Vec<f32> = (0..n * p).map(|_| stream.below(6) as f32).collect();
+        let cells: Vec<[u32; 3]> = (0..n).map(|_| [0; 3].map(|_: u32| stream.below(2) as u32)).collect();
+        let masked: Vec<[bool; 3]> = (0..n).map(|_| [0; 3].map(|_: u32| stream.below(3) == 0)).collect();
+        let problem = |n_outputs: usize| {
+            let of_row = |i: usize| cells[i][..n_outputs].iter().copied();
+            let y: Vec<u32> = (0..n).flat_map(of_row).collect();
+            // All rows of the tree know one of the first two outputs, the last row all, and no other row the third.
+            let is_masked = |(i, j): (usize, usize)| i + 1 < n && (j == 2 || masked[i][j] && !(j == 0 && masked[i][1]));
+            let y = match kind {
+                0 => Y::Real(y.iter().map(|&y| f64::from(y) + 0.25).collect(), n_outputs),
+                1 => Y::Classes(y, vec![2; n_outputs]),
+                _ => Y::Labels(y.iter().map(|&y| y == 1).collect(), n_outputs),
+            };
+            let mask = Some(Array2::from_shape_fn((n, n_outputs), is_masked));
+            let (n_drawn, splitter) = (2, if seed % 2 == 0 { Splitter::Best } else { Splitter::Random });
+            Problem {
+                n,
+                p,
+                x: x.clone(),
+                y,
+                mask,
+                weights: None,
+                categories: vec![false; p],
+                n_drawn,
+                min_samples_leaf: 1,
+                splitter,
+                seed,
+            }
+        };
+        let grown = |n_outputs: usize| {
+            let problem = problem(n_outputs);
+            let mut data = problem.prepare();
+            data.rows.pop();
+            let dense_x = DenseColumns::new(data.x.view()).unwrap();
+            let mut all = Vec::new();
+            for_each_criterion(&data, |name, make| {
+                let partitioner = dense::DensePartitioner::new(&dense_x, &data.rows, &Control::default()).unwrap();
+                all.push((name.to_string(), fingerprint(&structure(partitioner, make(), &data.rules, seed))));
+            });
+            assert!(!all.is_empty() && all[0].1.0.len() > 5);
+            all
+        };
+        assert_eq!(grown(2), grown(3), "{seed}");
     }
 }

@@ -4,6 +4,7 @@
 
 use super::grow::Structure;
 use super::leaves::{LeafTable, LeafTableBuilder};
+use super::masked_fill;
 use crate::data::slots::Slots;
 use crate::data::train_y::RealTargets;
 use crate::data::train_y::TrainY;
@@ -28,6 +29,9 @@ pub(crate) fn leaf_values(
     match y {
         TrainY::Slots(y) => fill_counts(structure, y, units, &mut table, workers),
         TrainY::Real(y) => fill_means(structure, y, units, &mut table, workers),
+        // Of one worker.
+        TrainY::MaskedSlots(y) => return masked_fill::frequencies(structure, y, units),
+        TrainY::MaskedReal(y) => return masked_fill::means(structure, y, units),
     }?;
     table.finish()
 }

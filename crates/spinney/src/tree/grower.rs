@@ -310,7 +310,7 @@ fn sorted<'a>(by_column: SparseView<'a>, control: &Control) -> Result<TrainX<'a>
 /// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.
 fn fits_narrow(y: &TrainY<'_>, total: u64) -> bool {
     let per_sample = match y {
-        TrainY::Real(_) => 1,
+        TrainY::Real(_) | TrainY::MaskedReal(_) | TrainY::MaskedSlots(_) => 1,
         TrainY::Slots(y) => y.most_in_a_row() as u128,
     };
     total < 1 << 31 && u128::from(total) * u128::from(total) * per_sample < 1 << 61

@@ -313,13 +313,18 @@ impl LeafTableBuilder {
         }
     }
 
+    /// For leaves of means, of which those of some columns are given.
+    pub(crate) fn of_means(width: usize) -> Self {
+        LeafTableBuilder::of_floats(width, Amounts::F64(Vec::new()), None)
+    }
+
     /// For leaves of numbers that are kept in `amounts`, empty and of floats, each divided by the scale of its column.
     fn of_floats(width: usize, amounts: Amounts, scales: Option<Vec<f64>>) -> Self {
         LeafTableBuilder { amounts, scales, ..LeafTableBuilder::new(width) }
     }
 
     /// The next leaf, as numbers of some columns, which rise strictly; for a builder [`LeafTableBuilder::of_floats`].
-    fn push_rounded(&mut self, cells: impl Iterator<Item = (u32, f64)>) -> Result<()> {
+    pub(crate) fn push_rounded(&mut self, cells: impl Iterator<Item = (u32, f64)>) -> Result<()> {
         for (column, value) in cells {
             self.columns.push(column)?;
             self.amounts.push_rounded(self.scales.as_ref().map_or(value, |scales| value / scales[column as usize]))?;

@@ -30,6 +30,7 @@ pub(crate) mod grow;
 pub(crate) mod grower;
 pub(crate) mod importance;
 pub(crate) mod leaves;
+mod masked_fill;
 mod node;
 pub(crate) mod partial_dependence;
 pub(crate) mod prune;

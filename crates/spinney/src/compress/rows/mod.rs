@@ -244,6 +244,9 @@ impl FitRows {
                 }
                 KeptRows::Residuals(ResidualRows::of_columns(rows, on, control)?)
             }
+            (TrainY::MaskedSlots(_) | TrainY::MaskedReal(_), _) => {
+                return Err(Error::invalid("y_mask", "not empty", "an empty mask for compression"));
+            }
             (TrainY::Slots(slots), CompressLoss::LogLoss) => {
                 let on = OnColumns::new(&slots, &rows.ids)?;
                 KeptRows::Odds(OddsRows::new(rows, on, Odds::of(&y.outputs())?, control)?)

@@ -6,11 +6,14 @@ use super::Prepared;
 use crate::control::Control;
 use crate::criterion::counts::{Gini, ManySlots, OneSlot};
 use crate::criterion::entropy::Entropy;
+use crate::criterion::masked_counts::{EntropyOfClasses, EntropyOfLabels, GiniOfClasses, GiniOfLabels, MaskedCounts};
+use crate::criterion::masked_variance::MaskedVariance;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::variance::{self, Variance};
 use crate::criterion::{NodeCriterion, NodeStats, Units};
 use crate::data::slots::Slots;
-use crate::data::train_y::RealTargets;
+use crate::data::train_y::{RealTargets, TrainY};
+use crate::data::{Dataset, Mask};
 use crate::error::Result;
 
 /// Makes a criterion of data that it borrows.
@@ -20,6 +23,29 @@ pub(super) type Make<'a> = dyn FnMut() -> Box<dyn AnyCriterion + 'a> + 'a;
 pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str, &mut Make<'_>)) {
     fn with_units<U: Units + Whole>(data: &Prepared<'_>, units: &[U], body: &mut impl FnMut(&str, &mut Make<'_>)) {
         let total = data.rules.total_weight;
+        let weights: Vec<f64> = data.units.iter().map(|&units| units as f64).collect();
+        let dataset =
+            Dataset::new(&data.x, &data.targets).sample_weight(&weights[..]).y_mask(data.mask.map(Mask::from));
+        let observed = dataset.observed().unwrap();
+        let dataset = dataset.with_observed(observed.as_ref());
+        match dataset.train_y(None).unwrap() {
+            TrainY::MaskedSlots(y) if y.n_class_outputs().is_some() => {
+                body("gini", &mut || boxed(MaskedCounts::<U, GiniOfClasses>::new(&y, units).unwrap()));
+                body("entropy", &mut || boxed(MaskedCounts::<U, EntropyOfClasses>::new(&y, units).unwrap()));
+                return;
+            }
+            TrainY::MaskedSlots(y) => {
+                body("gini", &mut || boxed(MaskedCounts::<U, GiniOfLabels>::new(&y, units).unwrap()));
+                body("entropy", &mut || boxed(MaskedCounts::<U, EntropyOfLabels>::new(&y, units).unwrap()));
+                return;
+            }
+            TrainY::MaskedReal(y) => {
+                let exact = data.exact;
+                let make = || MaskedVariance::new(&y, units, exact, &Control::default()).unwrap();
+                return body("variance", &mut || boxed(make()));
+            }
+            TrainY::Slots(_) | TrainY::Real(_) => {}
+        }
         match Slots::new(&data.targets).unwrap() {
             Ok(slots) => {
                 let slots = &slots;
@@ -72,6 +98,7 @@ pub(super) trait AnyCriterion {
     fn node_sums(&self, visit: &mut dyn FnMut(u32, i128)) -> i128;
     fn move_side(&mut self, weight: i128, sums: &[(u32, i128)]);
     fn ordering_sum(&self) -> Option<u32>;
+    fn n_ordering_sums(&self) -> u32;
 }
 
 /// Sums are whole numbers, whatever their type.
@@ -148,6 +175,9 @@ impl<C: NodeCriterion<Sum: Whole>> AnyCriterion for Scanned<C> {
     fn ordering_sum(&self) -> Option<u32> {
         self.0.ordering_sum()
     }
+    fn n_ordering_sums(&self) -> u32 {
+        self.0.n_ordering_sums()
+    }
 }
 
 fn boxed<'a, C: NodeCriterion<Sum: Whole> + 'a>(mut criterion: C) -> Box<dyn AnyCriterion + 'a> {
@@ -205,5 +235,8 @@ impl NodeCriterion for Box<dyn AnyCriterion + '_> {
     }
     fn ordering_sum(&self) -> Option<u32> {
         (**self).ordering_sum()
+    }
+    fn n_ordering_sums(&self) -> u32 {
+        (**self).n_ordering_sums()
     }
 }

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::{Amounts, Indices};
 use crate::data::train_y::TrainY;
-use crate::error::{ErrorKind, Result, try_copied, try_with_capacity};
+use crate::error::{Error, ErrorKind, Result, try_copied, try_with_capacity};
 use crate::exact::exact_mean;
 
 const WHAT: &str = "the stored rows of y";
@@ -75,6 +75,9 @@ impl StoredRows {
                     ptr.push(end);
                 }
                 (y.width, StoredValues::Slots { ptr, slots })
+            }
+            TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => {
+                return Err(Error::invalid("y_mask", "not empty", "an empty mask where leaves refer to rows of y"));
             }
             TrainY::Real(y) => {
                 let mut values = try_with_capacity(WHAT, rows.len().saturating_mul(y.n_outputs))?;

@@ -1,0 +1,345 @@
+//! Gini index and entropy of classes and labels of which some are not known.
+//!
+//! With W_tj the weight of the known cells of output j in node t and t_k the weight of slot k of it, every impurity here is a
+//! sum over slots of a function of t_k and W_tj; so is what a side of a cut is worth, see [`SlotTerm`]. A side without
+//! known cells of an output has no term of it. Moving a sample changes the counts of its slots, and the weights of those
+//! outputs in which it differs from what most samples of its kind have (see [`Known`](crate::data::known::Known)): at most
+//! half of the outputs. A score costs the slots that occur in the node.
+//!
+//! The impurity of a node is its sum over outputs over its weight and over the mean number of known cells of a sample of the
+//! root: see [`super::masked_variance`].
+
+use std::marker::PhantomData;
+
+use super::{NodeCriterion, NodeStats, Units};
+use crate::data::masked::MaskedSlots;
+use crate::error::{Result, try_filled, try_with_capacity};
+use crate::exact::reduce::{Reduce, Workers};
+
+const WHAT: &str = "the counts of a node";
+
+/// What a slot adds to the worth of a side: the larger the sum, the less impure the sides.
+pub(crate) trait SlotTerm: std::fmt::Debug {
+    /// Of a slot of weight `count` whose output has known cells of weight `weight`, which is positive.
+    fn term(count: f64, weight: f64) -> f64;
+    /// The impurity of an output, times its weight, less what its terms take away: for each output that has known cells.
+    fn whole(counts: f64, weight: f64) -> f64;
+    /// Impurity for one unit of terms.
+    const SCALE: f64;
+}
+
+/// Σ m² / W of class outputs: W (1 − Σ p²) = W − Σ m² / W.
+#[derive(Debug)]
+pub(crate) struct GiniOfClasses;
+
+impl SlotTerm for GiniOfClasses {
+    #[inline]
+    fn term(count: f64, weight: f64) -> f64 {
+        count * count / weight
+    }
+
+    fn whole(_: f64, weight: f64) -> f64 {
+        weight
+    }
+
+    const SCALE: f64 = 1.0;
+}
+
+/// Of labels: W · 2 p (1 − p) = 2 (m − m² / W).
+#[derive(Debug)]
+pub(crate) struct GiniOfLabels;
+
+impl SlotTerm for GiniOfLabels {
+    #[inline]
+    fn term(count: f64, weight: f64) -> f64 {
+        count * count / weight
+    }
+
+    fn whole(counts: f64, _: f64) -> f64 {
+        counts
+    }
+
+    const SCALE: f64 = 2.0;
+}
+
+/// Σ m log₂ (m / W) of class outputs.
+#[derive(Debug)]
+pub(crate) struct EntropyOfClasses;
+
+impl SlotTerm for EntropyOfClasses {
+    fn term(count: f64, weight: f64) -> f64 {
+        x_log2_share(count, weight)
+    }
+
+    fn whole(_: f64, _: f64) -> f64 {
+        0.0
+    }
+
+    const SCALE: f64 = 1.0;
+}
+
+/// Of labels, which are there or not.
+#[derive(Debug)]
+pub(crate) struct EntropyOfLabels;
+
+impl SlotTerm for EntropyOfLabels {
+    fn term(count: f64, weight: f64) -> f64 {
+        x_log2_share(count, weight) + x_log2_share(weight - count, weight)
+    }
+
+    fn whole(_: f64, _: f64) -> f64 {
+        0.0
+    }
+
+    const SCALE: f64 = 1.0;
+}
+
+fn x_log2_share(x: f64, whole: f64) -> f64 {
+    if x > 0.0 { x * (x / whole).log2() } else { 0.0 }
+}
+
+/// A slot that occurs in the node.
+#[derive(Clone, Copy, Debug)]
+struct Present {
+    slot: u32,
+    /// Its output's place among those of present slots.
+    output: u32,
+    total: f64,
+}
+
+/// An output of which a slot occurs in the node.
+#[derive(Clone, Copy, Debug)]
+struct PresentOutput {
+    output: u32,
+    /// Weight of its known cells.
+    weight: f64,
+}
+
+/// No place.
+const ABSENT: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(crate) struct MaskedCounts<'a, U, S> {
+    y: &'a MaskedSlots<'a>,
+    weights: &'a [U],
+    workers: Workers,
+    /// Weight of each slot in the node, zero between two nodes.
+    counts: Vec<f64>,
+    /// What each output has more than the rows of which most cells are known; zero between two nodes.
+    more: Vec<f64>,
+    /// Slots of the node, rising: scores add in this order; and their outputs.
+    present: Vec<Present>,
+    outputs: Vec<PresentOutput>,
+    /// Place of each slot in `present` and of each output in `outputs`.
+    place_of_slot: Vec<u32>,
+    place_of_output: Vec<u32>,
+    /// Of the moved side, by place: weights of slots, and what outputs have more.
+    moved: Vec<f64>,
+    moved_more: Vec<f64>,
+    weight: f64,
+    /// That of rows of which most cells are known.
+    mostly: f64,
+    /// Score of moving nothing.
+    base: f64,
+    /// Mean number of known cells of a sample; `None` until the root is entered.
+    cells_of_a_sample: Option<f64>,
+    impurity: PhantomData<S>,
+}
+
+/// Weights of the moved side.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MovedWeights {
+    all: f64,
+    /// Of rows of which most cells are known.
+    mostly: f64,
+}
+
+impl<'a, U: Units, S: SlotTerm> MaskedCounts<'a, U, S> {
+    pub(crate) fn new(y: &'a MaskedSlots<'a>, weights: &'a [U]) -> Result<Self> {
+        let (width, n_outputs) = (y.width(), y.known().n_outputs());
+        let most_outputs = width.min(n_outputs);
+        Ok(MaskedCounts {
+            y,
+            weights,
+            workers: Workers::One,
+            counts: try_filled(WHAT, 0.0, width)?,
+            more: try_filled(WHAT, 0.0, n_outputs)?,
+            present: try_with_capacity(WHAT, width)?,
+            outputs: try_with_capacity(WHAT, most_outputs)?,
+            place_of_slot: try_filled(WHAT, ABSENT, width)?,
+            place_of_output: try_filled(WHAT, ABSENT, n_outputs)?,
+            moved: try_with_capacity(WHAT, width)?,
+            moved_more: try_with_capacity(WHAT, most_outputs)?,
+            weight: 0.0,
+            mostly: 0.0,
+            base: 0.0,
+            cells_of_a_sample: None,
+            impurity: PhantomData,
+        })
+    }
+
+    /// The same where `workers` have the rows.
+    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
+        MaskedCounts { workers: workers.clone(), ..self }
+    }
+
+    /// Forgets the node before.
+    fn clear(&mut self) {
+        self.present.drain(..).for_each(|present| self.place_of_slot[present.slot as usize] = ABSENT);
+        self.outputs.drain(..).for_each(|output| self.place_of_output[output.output as usize] = ABSENT);
+    }
+
+    fn n_slots(&self) -> u32 {
+        self.counts.len() as u32
+    }
+
+    fn n_cells(&self) -> f64 {
+        self.weight * self.cells_of_a_sample.unwrap_or(1.0)
+    }
+}
+
+impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
+    type Memory = ();
+    type Moved = MovedWeights;
+
+    fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
+        self.clear();
+        let known = self.y.known();
+        let (mut weight, mut mostly, mut cells) = (0.0, 0.0, 0.0);
+        for &row in rows {
+            let w = self.weights[row as usize].to_f64();
+            weight += w;
+            cells += w * known.n_known(row) as f64;
+            let (is_mostly, listed) = known.of(row);
+            mostly += if is_mostly { w } else { 0.0 };
+            let more = if is_mostly { -w } else { w };
+            listed.iter().for_each(|&output| self.more[output as usize] += more);
+            self.y.of(row).iter().for_each(|&slot| self.counts[slot as usize] += w);
+        }
+        self.workers.sum(&mut self.counts);
+        self.workers.sum(&mut self.more);
+        let mut sums = [weight, mostly, cells];
+        self.workers.sum(&mut sums);
+        let [weight, mostly, cells] = sums;
+        (self.weight, self.mostly) = (weight, mostly);
+        self.cells_of_a_sample.get_or_insert(cells / weight);
+        let (mut pure, mut whole) = (true, 0.0);
+        self.base = 0.0;
+        for (slot, total) in (0u32..).zip(&mut self.counts).filter(|(_, total)| **total > 0.0) {
+            let total = std::mem::take(total);
+            let output = self.y.output(slot);
+            let of_output = mostly + self.more[output as usize];
+            let place = &mut self.place_of_output[output as usize];
+            // Slots of classes: the first of an output counts it.
+            let is_first = *place == ABSENT;
+            if is_first {
+                *place = self.outputs.len() as u32;
+                self.outputs.push(PresentOutput { output, weight: of_output });
+            }
+            self.place_of_slot[slot as usize] = self.present.len() as u32;
+            self.present.push(Present { slot, output: *place, total });
+            pure &= total == of_output;
+            self.base += S::term(total, of_output);
+            whole += if is_first { S::whole(total, of_output) } else { 0.0 };
+        }
+        self.more.fill(0.0);
+        let impurity = if pure { 0.0 } else { ((whole - self.base) * S::SCALE / self.n_cells()).max(0.0) };
+        Ok(NodeStats { n: self.workers.sum_of(rows.len() as u32), weight, impurity, pure })
+    }
+
+    fn reset(&mut self) -> MovedWeights {
+        // There is room for all slots and outputs.
+        self.moved.clear();
+        self.moved.resize(self.present.len(), 0.0);
+        self.moved_more.clear();
+        self.moved_more.resize(self.outputs.len(), 0.0);
+        MovedWeights::default()
+    }
+
+    #[inline]
+    fn move_sample(&mut self, moved: &mut MovedWeights, row: u32) {
+        let w = self.weights[row as usize].to_f64();
+        let (is_mostly, listed) = self.y.known().of(row);
+        moved.all += w;
+        moved.mostly += if is_mostly { w } else { 0.0 };
+        let more = if is_mostly { -w } else { w };
+        for &output in listed {
+            if let Some(moved) = self.moved_more.get_mut(self.place_of_output[output as usize] as usize) {
+                *moved += more;
+            }
+        }
+        for &slot in self.y.of(row) {
+            self.moved[self.place_of_slot[slot as usize] as usize] += w;
+        }
+    }
+
+    fn cost(&self) -> usize {
+        self.y.known().n_outputs() / 2 + self.present.len()
+    }
+
+    #[inline]
+    fn moved_weight(&self, moved: &MovedWeights) -> f64 {
+        moved.all
+    }
+
+    fn score(&self, moved: &MovedWeights) -> f64 {
+        let mut score = 0.0;
+        for (present, &count) in self.present.iter().zip(&self.moved) {
+            let place = present.output as usize;
+            let weight = moved.mostly + self.moved_more[place];
+            let rest = self.outputs[place].weight - weight;
+            let of_moved = if weight > 0.0 { S::term(count, weight) } else { 0.0 };
+            let of_rest = if rest > 0.0 { S::term(present.total - count, rest) } else { 0.0 };
+            score += of_moved + of_rest;
+        }
+        score
+    }
+
+    type Sum = f64;
+
+    /// The counts of slots; then what each output has more than the rows of which most cells are known; then the weight of
+    /// these.
+    fn moved_sums(&self, moved: &MovedWeights, mut visit: impl FnMut(u32, f64)) -> f64 {
+        let (n_slots, n_outputs) = (self.n_slots(), self.more.len() as u32);
+        self.present.iter().zip(&self.moved).for_each(|(present, &count)| visit(present.slot, count));
+        self.outputs.iter().zip(&self.moved_more).for_each(|(output, &more)| visit(n_slots + output.output, more));
+        visit(n_slots + n_outputs, moved.mostly);
+        moved.all
+    }
+
+    fn node_sums(&self, mut visit: impl FnMut(u32, f64)) -> f64 {
+        let (n_slots, n_outputs) = (self.n_slots(), self.more.len() as u32);
+        self.present.iter().for_each(|present| visit(present.slot, present.total));
+        self.outputs.iter().for_each(|output| visit(n_slots + output.output, output.weight - self.mostly));
+        visit(n_slots + n_outputs, self.mostly);
+        self.weight
+    }
+
+    fn move_side(&mut self, moved: &mut MovedWeights, weight: f64, sums: &[(u32, f64)]) {
+        let n_slots = self.n_slots();
+        moved.all += weight;
+        for &(number, sum) in sums {
+            let number = number as usize;
+            if let Some(&place) = self.place_of_slot.get(number) {
+                self.moved[place as usize] += sum;
+            } else if let Some(&place) = self.place_of_output.get(number - n_slots as usize) {
+                self.moved_more[place as usize] += sum;
+            } else {
+                moved.mostly += sum;
+            }
+        }
+    }
+
+    /// Outputs whose cells are known in other rows have no common mean.
+    fn ordering_sum(&self) -> Option<u32> {
+        None
+    }
+
+    fn n_ordering_sums(&self) -> u32 {
+        self.n_slots()
+    }
+
+    fn decrease(&self, score: f64) -> f64 {
+        ((score - self.base) * S::SCALE / self.n_cells()).max(0.0)
+    }
+}

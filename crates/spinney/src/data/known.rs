@@ -1,0 +1,345 @@
+//! y of which some cells are not known: which ones, and the data set that is left.
+//!
+//! Rows without a known cell become rows of weight zero, and cells of rows that do not exist are nobody's: what is left is a
+//! data set without a mask where nothing else is masked, and every learner sees the same bits as if there had been none.
+//! Values under the mask are replaced by the least known number of their output, by its first class, or by no label, so that
+//! nothing can depend on them.
+
+use ndarray::Array2;
+
+use super::dataset::{Dataset, Mask};
+use super::targets::{LabelView, Targets};
+use super::weights::Weights;
+use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
+
+const WHAT: &str = "the mask of y";
+
+/// Which cells of y are known. A row lists the outputs that differ from most of it: at most half of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    n_outputs: usize,
+    /// Whether the cells of a row that are not listed are known.
+    mostly: Vec<bool>,
+    ptr: Vec<usize>,
+    /// Of each row, rising.
+    listed: Vec<u32>,
+}
+
+impl Known {
+    fn new(mask: &Mask<'_>) -> Result<Self> {
+        let (n, n_outputs) = mask.shape();
+        let mut known = Known {
+            n_outputs,
+            mostly: try_with_capacity(WHAT, n)?,
+            ptr: try_with_capacity(WHAT, n + 1)?,
+            listed: Vec::new(),
+        };
+        known.ptr.push(0);
+        let mut is_masked = try_filled(WHAT, false, n_outputs)?;
+        for row in 0..n {
+            match mask {
+                Mask::Dense(mask) => is_masked.iter_mut().zip(mask.row(row)).for_each(|(to, &from)| *to = from),
+                Mask::Sparse(mask) => {
+                    is_masked.fill(false);
+                    let masked = &mask.indices()[mask.ptr()[row]..mask.ptr()[row + 1]];
+                    masked.iter().for_each(|&output| is_masked[output as usize] = true);
+                }
+            }
+            let n_masked = is_masked.iter().filter(|masked| **masked).count();
+            let mostly = 2 * n_masked <= n_outputs;
+            for (output, _) in (0u32..).zip(&is_masked).filter(|(_, masked)| **masked == mostly) {
+                try_push(WHAT, &mut known.listed, output)?;
+            }
+            known.mostly.push(mostly);
+            known.ptr.push(known.listed.len());
+        }
+        Ok(known)
+    }
+
+    /// Number of rows of y.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.mostly.len()
+    }
+
+    /// Number of columns of y.
+    pub(crate) fn n_outputs(&self) -> usize {
+        self.n_outputs
+    }
+
+    /// Whether most outputs of a row are known, and those that differ from most, rising.
+    #[inline]
+    pub(crate) fn of(&self, row: u32) -> (bool, &[u32]) {
+        let row = row as usize;
+        (self.mostly[row], &self.listed[self.ptr[row]..self.ptr[row + 1]])
+    }
+
+    /// O(log outputs).
+    pub(crate) fn is_known(&self, row: u32, output: u32) -> bool {
+        let (mostly, listed) = self.of(row);
+        mostly != listed.binary_search(&output).is_ok()
+    }
+
+    pub(crate) fn n_known(&self, row: u32) -> usize {
+        let (mostly, listed) = self.of(row);
+        if mostly { self.n_outputs - listed.len() } else { listed.len() }
+    }
+
+    /// Visits the outputs of a row that are not known, rising.
+    pub(crate) fn each_masked(&self, row: u32, mut visit: impl FnMut(u32)) {
+        let (mostly, mut listed) = self.of(row);
+        if mostly {
+            return listed.iter().copied().for_each(visit);
+        }
+        for output in 0..self.n_outputs as u32 {
+            match listed {
+                [first, rest @ ..] if *first == output => listed = rest,
+                _ => visit(output),
+            }
+        }
+    }
+}
+
+/// y without the values under a mask.
+#[derive(Debug)]
+enum Values {
+    Real(Array2<f64>),
+    Classes(Array2<u32>, Vec<u32>),
+    Labels(LabelView<'static>),
+}
+
+impl Values {
+    /// `is_there` tells rows of positive weight.
+    fn new(y: &Targets<'_>, known: &Known, is_there: impl Fn(&u32) -> bool) -> Result<Self> {
+        const WHAT: &str = "the known cells of y";
+        Ok(match y {
+            Targets::Real(y) => {
+                let mut values = try_collected(WHAT, y.iter().copied())?;
+                let known_of = |output: usize| {
+                    let rows = (0u32..).zip(y.column(output)).filter(|(row, _)| is_there(row));
+                    let known = rows.filter(|(row, _)| known.is_known(*row, output as u32));
+                    let least = known.map(|(_, &y)| y).fold(f64::INFINITY, f64::min);
+                    if least.is_finite() { least } else { 1.0 }
+                };
+                let least = try_collected(WHAT, (0..known.n_outputs).map(known_of))?;
+                replace(&mut values, known, |output| least[output]);
+                Values::Real(Array2::from_shape_vec(y.dim(), values).expect("as many as y has"))
+            }
+            Targets::Classes { codes, n_classes } => {
+                let mut values = try_collected(WHAT, codes.iter().copied())?;
+                replace(&mut values, known, |_| 0);
+                let codes = Array2::from_shape_vec(codes.dim(), values).expect("as many as y has");
+                Values::Classes(codes, try_copied(WHAT, n_classes)?)
+            }
+            Targets::Labels(y) => {
+                let n = y.n_samples();
+                let mut ptr = try_with_capacity(WHAT, n + 1)?;
+                ptr.push(0);
+                let mut kept = try_with_capacity(WHAT, y.indices().len())?;
+                for row in 0..n {
+                    let on = y.indices()[y.ptr()[row]..y.ptr()[row + 1]].iter().copied();
+                    kept.extend(on.filter(|&label| known.is_known(row as u32, label)));
+                    ptr.push(kept.len());
+                }
+                Values::Labels(LabelView::try_new(ptr, kept, y.n_labels())?)
+            }
+        })
+    }
+}
+
+/// Replaces what is not known among values row after row, by one value for each output.
+fn replace<T>(values: &mut [T], known: &Known, by: impl Fn(usize) -> T) {
+    for (row, values) in (0..).zip(values.chunks_exact_mut(known.n_outputs)) {
+        known.each_masked(row, |output| values[output as usize] = by(output as usize));
+    }
+}
+
+/// What a mask leaves of a data set. See [`Dataset::observed`].
+#[derive(Debug)]
+pub(crate) struct Observed {
+    values: Values,
+    /// Weights of rows, where some have no known cell.
+    sample_weight: Option<Vec<f64>>,
+    /// Where rows that are there have masked cells.
+    known: Option<Known>,
+}
+
+impl Observed {
+    fn targets(&self) -> Targets<'_> {
+        match &self.values {
+            Values::Real(y) => Targets::Real(y.view()),
+            Values::Classes(codes, n_classes) => Targets::Classes { codes: codes.view(), n_classes: n_classes.clone() },
+            Values::Labels(y) => Targets::Labels(y.view()),
+        }
+    }
+}
+
+impl Dataset<'_> {
+    /// What the mask leaves; `None` without a mask, or where it masks nothing. See [`Dataset::with_observed`].
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] for a mask of another shape than y's, and for outputs without a known cell among the
+    /// rows of positive weight.
+    pub(crate) fn observed(&self) -> Result<Option<Observed>> {
+        self.observe(true)
+    }
+
+    /// The same of samples that are held out, of which none may know an output.
+    pub(crate) fn observed_held_out(&self) -> Result<Option<Observed>> {
+        self.observe(false)
+    }
+
+    fn observe(&self, wants_each_output: bool) -> Result<Option<Observed>> {
+        let Some(mask) = self.mask() else { return Ok(None) };
+        self.check_shape_of_mask()?;
+        if mask.is_empty() {
+            return Ok(None);
+        }
+        let (n, row_weights) = (self.n_samples(), self.row_weights());
+        Weights::check(row_weights.sample_weight, n)?;
+        let known = Known::new(mask)?;
+        let weight = |row: u32| row_weights.sample_weight.map_or(1.0, |weights| weights[row as usize]);
+        let is_there = |row: &u32| weight(*row) > 0.0;
+        let mut is_output_known = try_filled(WHAT, false, known.n_outputs)?;
+        let (mut some_without, mut some_masked) = (false, false);
+        for row in (0..n as u32).filter(is_there) {
+            match known.n_known(row) {
+                0 => some_without = true,
+                n_known if n_known == known.n_outputs => is_output_known.fill(true),
+                _ => {
+                    some_masked = true;
+                    let (mostly, listed) = known.of(row);
+                    if mostly {
+                        // The others are known.
+                        let mut masked = listed;
+                        for (output, is_known) in (0u32..).zip(&mut is_output_known) {
+                            match masked {
+                                [first, rest @ ..] if *first == output => masked = rest,
+                                _ => *is_known = true,
+                            }
+                        }
+                    } else {
+                        listed.iter().for_each(|&output| is_output_known[output as usize] = true);
+                    }
+                }
+            }
+        }
+        let unknown = is_output_known.iter().position(|is_known| !is_known);
+        if let Some(output) = unknown.filter(|_| wants_each_output) {
+            let got = format!("true for all samples of output {output}");
+            return Err(Error::invalid(
+                "y_mask",
+                got,
+                "a mask that leaves a cell of each output among samples of weight",
+            ));
+        }
+        let sample_weight = if some_without {
+            let weights = (0..n as u32).map(|row| if known.n_known(row) == 0 { 0.0 } else { weight(row) });
+            Some(try_collected(WHAT, weights)?)
+        } else {
+            None
+        };
+        let values = Values::new(self.y(), &known, is_there)?;
+        Ok(Some(Observed { values, sample_weight, known: some_masked.then_some(known) }))
+    }
+
+    /// Numbers or labels as numbers, NaN where they are not known: 1 for a label that is on, `off` for one that is not.
+    pub(crate) fn numbers_with_gaps(&self, off: f64) -> Result<Array2<f64>> {
+        let (n, n_outputs) = (self.y().n_samples(), self.outputs().n_outputs());
+        let mut values = try_filled("the known cells of y", off, n * n_outputs)?;
+        match self.y() {
+            Targets::Real(y) => values.iter_mut().zip(y).for_each(|(to, &y)| *to = y),
+            Targets::Labels(y) => {
+                for (row, values) in values.chunks_exact_mut(n_outputs).enumerate() {
+                    let on = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
+                    on.iter().for_each(|&label| values[label as usize] = 1.0);
+                }
+            }
+            Targets::Classes { .. } => unreachable!("classes have a column for each class"),
+        }
+        if let Some(known) = self.known() {
+            replace(&mut values, known, |_| f64::NAN);
+        }
+        Ok(Array2::from_shape_vec((n, n_outputs), values).expect("as many as y has"))
+    }
+
+    /// The data set in which learners of masked cells find what the mask leaves: a mask that masks nothing is none.
+    pub(crate) fn with_observed<'o>(&'o self, observed: Option<&'o Observed>) -> Dataset<'o> {
+        let data = self.view();
+        let Some(observed) = observed else { return data };
+        let data = match &observed.sample_weight {
+            Some(weights) => data.sample_weight(&weights[..]),
+            None => data,
+        };
+        data.with_known(observed.targets(), observed.known.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn sparse(mask: &Array2<bool>) -> Mask<'static> {
+        let rows: Vec<Vec<u32>> = mask
+            .rows()
+            .into_iter()
+            .map(|row| (0..).zip(row).filter(|(_, masked)| **masked).map(|(output, _)| output).collect())
+            .collect();
+        let ptr: Vec<usize> = (0..=rows.len()).map(|i| rows[..i].iter().map(Vec::len).sum()).collect();
+        Mask::Sparse(LabelView::try_new(ptr, rows.concat(), mask.ncols()).unwrap())
+    }
+
+    #[test]
+    fn cells_are_told_alike_from_both_kinds_of_masks() {
+        for bits in 0..1u32 << 9 {
+            let mask = Array2::from_shape_fn((3, 3), |(i, j)| bits >> (3 * i + j) & 1 == 1);
+            for known in [Known::new(&Mask::from(&mask)).unwrap(), Known::new(&sparse(&mask)).unwrap()] {
+                for i in 0..3 {
+                    let masked: Vec<u32> = (0..3).filter(|&j| mask[[i, j as usize]]).collect();
+                    let mut visited = Vec::new();
+                    known.each_masked(i as u32, |output| visited.push(output));
+                    assert_eq!(visited, masked);
+                    assert_eq!(known.n_known(i as u32), 3 - masked.len());
+                    (0..3).for_each(|j| assert_eq!(known.is_known(i as u32, j), !masked.contains(&j)));
+                    assert!(2 * known.of(i as u32).1.len() <= 3);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_masked_is_not_looked_at_and_rows_without_cells_weigh_nothing() {
+        let (x, y) = (array![[0f32], [1.0], [2.0]], array![[f64::NAN, 1.0], [2.0, 3.0], [4.0, 5.0]]);
+        let mask = array![[true, false], [false, false], [true, true]];
+        let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));
+        let observed = data.observed().unwrap().unwrap();
+        let left = data.with_observed(Some(&observed));
+        let Targets::Real(values) = left.y() else { panic!("numbers") };
+        assert_eq!(values, array![[2.0, 1.0], [2.0, 3.0], [2.0, 1.0]]);
+        assert_eq!(left.row_weights().sample_weight, Some(&[1.0, 1.0, 0.0][..]));
+        assert!(left.known().is_some());
+        // Without the only row that is masked in part, nothing is masked.
+        let data = data.sample_weight(&[0.0, 2.0, 1.0][..]);
+        let observed = data.observed().unwrap().unwrap();
+        let left = data.with_observed(Some(&observed));
+        assert_eq!(left.row_weights().sample_weight, Some(&[0.0, 2.0, 0.0][..]));
+        assert!(left.known().is_none());
+    }
+
+    #[test]
+    fn an_output_without_a_known_cell_is_named() {
+        let (x, y) = (array![[0f32], [1.0]], array![[0.0, 1.0], [2.0, 3.0]]);
+        for (mask, output) in [(array![[false, true], [false, true]], 1), (array![[true, true], [true, true]], 0)] {
+            let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));
+            let ErrorKind::Invalid { what: "y_mask", got, .. } = data.observed().unwrap_err().kind().clone() else {
+                panic!("invalid")
+            };
+            assert_eq!(got, format!("true for all samples of output {output}"));
+        }
+        let mask = array![[false, false], [false, true]];
+        let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask)).sample_weight(&[0.0, 1.0][..]);
+        assert!(data.observed().is_err());
+    }
+}

@@ -1,0 +1,218 @@
+//! y as growth reads it where some of its cells are not known.
+
+use std::borrow::Cow;
+
+use super::known::Known;
+use super::slots::Slots;
+use super::train_y::RealTargets;
+use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+use crate::exact::exact_mean;
+
+const WHAT: &str = "the known cells of y";
+
+/// Classes and labels of which some are not known.
+#[derive(Debug)]
+pub(crate) struct MaskedSlots<'a> {
+    /// Those of labels have none that is not known.
+    slots: Slots<'a>,
+    /// Of classes: slots of the known cells, and where those of each row start.
+    of_classes: Option<(Vec<usize>, Vec<u32>)>,
+    known: &'a Known,
+    /// Output of each slot of classes; slots of labels are outputs.
+    output_of: Option<Vec<u32>>,
+    /// Frequency of each slot among the known cells of its output, over all rows of the fit.
+    means: Vec<f64>,
+}
+
+impl<'a> MaskedSlots<'a> {
+    /// `slots` of labels have none that is not known; those of classes have any there. `units` tells what each row weighs.
+    /// `n_classes` are those of each output of classes.
+    pub(super) fn new(
+        slots: Slots<'a>,
+        n_classes: Option<&[u32]>,
+        known: &'a Known,
+        units: impl Fn(u32) -> u64,
+    ) -> Result<Self> {
+        let n = known.n_rows() as u32;
+        let (of_classes, output_of) = match n_classes {
+            None => (None, None),
+            Some(n_classes) => {
+                let mut output_of = try_with_capacity(WHAT, slots.width)?;
+                let n_outputs = n_classes.len();
+                output_of.extend((0u32..).zip(n_classes).flat_map(|(output, &k)| (0..k).map(move |_| output)));
+                let mut ptr = try_with_capacity(WHAT, n as usize + 1)?;
+                ptr.push(0);
+                let mut kept = try_with_capacity(WHAT, n as usize * n_outputs)?;
+                for row in 0..n {
+                    let cells = (0u32..).zip(slots.of(row)).filter(|(output, _)| known.is_known(row, *output));
+                    kept.extend(cells.map(|(_, &slot)| slot));
+                    ptr.push(kept.len());
+                }
+                (Some((ptr, kept)), Some(output_of))
+            }
+        };
+        let mut masked = MaskedSlots { slots, of_classes, known, output_of, means: Vec::new() };
+        let mut sums = try_filled(WHAT, 0u64, masked.slots.width)?;
+        let mut weights = OutputWeights::new(known.n_outputs())?;
+        for row in 0..n {
+            let units = units(row);
+            masked.of(row).iter().for_each(|&slot| sums[slot as usize] += units);
+            weights.add(known.of(row), units as i64);
+        }
+        let mean = |(slot, &sum): (usize, &u64)| match sum {
+            0 => 0.0,
+            _ => sum as f64 / weights.of(masked.output(slot as u32)),
+        };
+        masked.means = try_collected(WHAT, sums.iter().enumerate().map(mean))?;
+        Ok(masked)
+    }
+
+    /// Number of slots.
+    pub(crate) fn width(&self) -> usize {
+        self.slots.width
+    }
+
+    pub(crate) fn n_class_outputs(&self) -> Option<usize> {
+        self.slots.n_class_outputs
+    }
+
+    /// Slots of the known cells of a row.
+    #[inline]
+    pub(crate) fn of(&self, row: u32) -> &[u32] {
+        match &self.of_classes {
+            None => self.slots.of(row),
+            Some((ptr, kept)) => &kept[ptr[row as usize]..ptr[row as usize + 1]],
+        }
+    }
+
+    pub(crate) fn known(&self) -> &Known {
+        self.known
+    }
+
+    /// The output that a slot is of.
+    #[inline]
+    pub(crate) fn output(&self, slot: u32) -> u32 {
+        self.output_of.as_ref().map_or(slot, |output_of| output_of[slot as usize])
+    }
+
+    pub(crate) fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// The row as numbers that are not zero, in the order of the slots: a cell that is not known has the frequencies of its
+    /// output. `slots_of` are the slots of each output.
+    pub(crate) fn fill_row(&self, row: u32, slots_of: &SlotsOfOutputs, entries: &mut Vec<(u32, f64)>) {
+        entries.clear();
+        let on = |&slot: &u32| (slot, 1.0);
+        entries.extend(self.of(row).iter().map(on));
+        self.known.each_masked(row, |output| {
+            let means = slots_of.of(output).map(|slot| (slot, self.means[slot as usize]));
+            entries.extend(means.filter(|(_, mean)| *mean != 0.0));
+        });
+        entries.sort_unstable_by_key(|entry| entry.0);
+    }
+
+    pub(crate) fn slots_of_outputs(&self) -> Result<SlotsOfOutputs> {
+        let Some(output_of) = &self.output_of else { return Ok(SlotsOfOutputs(None)) };
+        let mut by_output = try_filled(WHAT, Vec::new(), self.known.n_outputs())?;
+        (0u32..).zip(output_of).for_each(|(slot, &output)| by_output[output as usize].push(slot));
+        Ok(SlotsOfOutputs(Some(by_output)))
+    }
+}
+
+/// The slots of each output of classes; that of a label is its number.
+#[derive(Debug)]
+pub(crate) struct SlotsOfOutputs(Option<Vec<Vec<u32>>>);
+
+impl SlotsOfOutputs {
+    fn of(&self, output: u32) -> impl Iterator<Item = u32> + '_ {
+        let (listed, alone) = match &self.0 {
+            Some(by_output) => (&by_output[output as usize][..], None),
+            None => (&[][..], Some(output)),
+        };
+        listed.iter().copied().chain(alone)
+    }
+}
+
+/// Units of the known cells of each output, of some rows.
+#[derive(Debug)]
+pub(crate) struct OutputWeights {
+    /// Of rows of which most cells are known, and what each output has more than that.
+    mostly: i64,
+    more: Vec<i64>,
+}
+
+impl OutputWeights {
+    pub(crate) fn new(n_outputs: usize) -> Result<Self> {
+        Ok(OutputWeights { mostly: 0, more: try_filled(WHAT, 0, n_outputs)? })
+    }
+
+    /// `known` are the cells of the row: see [`Known::of`].
+    pub(crate) fn add(&mut self, (mostly, listed): (bool, &[u32]), units: i64) {
+        self.mostly += if mostly { units } else { 0 };
+        let more = if mostly { -units } else { units };
+        listed.iter().for_each(|&output| self.more[output as usize] += more);
+    }
+
+    pub(crate) fn of(&self, output: u32) -> f64 {
+        (self.mostly + self.more[output as usize]) as f64
+    }
+}
+
+/// Numbers of which some are not known.
+#[derive(Debug)]
+pub(crate) struct MaskedNumbers {
+    /// NaN where not known.
+    values: RealTargets<'static>,
+    /// Of the known cells of each output, over all rows of the fit.
+    means: Vec<f64>,
+}
+
+impl MaskedNumbers {
+    /// `units` tells what each row weighs.
+    pub(super) fn new(y: RealTargets<'_>, known: &Known, units: impl Fn(u32) -> u64) -> Result<Self> {
+        let (n_outputs, n) = (y.n_outputs, known.n_rows() as u32);
+        let mut values = match y.values {
+            Cow::Owned(values) => values,
+            Cow::Borrowed(values) => try_collected(WHAT, values.iter().copied())?,
+        };
+        for (row, values) in (0..n).zip(values.chunks_exact_mut(n_outputs)) {
+            known.each_masked(row, |output| values[output as usize] = f64::NAN);
+        }
+        let values = RealTargets { values: Cow::Owned(values), n_outputs };
+        let mean = |output: usize| {
+            let cell = |row: u32| (values.of(row)[output], units(row));
+            exact_mean((0..n).map(cell).filter(|(y, units)| *units > 0 && !y.is_nan()))
+        };
+        let means = try_collected(WHAT, (0..n_outputs).map(mean))?;
+        Ok(MaskedNumbers { values, means })
+    }
+
+    pub(crate) fn n_outputs(&self) -> usize {
+        self.values.n_outputs
+    }
+
+    /// NaN where not known.
+    #[inline]
+    pub(crate) fn of(&self, row: u32) -> &[f64] {
+        self.values.of(row)
+    }
+
+    pub(crate) fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// A row with the means of outputs in cells that are not known.
+    pub(crate) fn filled_row(&self, row: u32) -> impl Iterator<Item = f64> + '_ {
+        self.of(row).iter().zip(&self.means).map(|(&value, &mean)| if value.is_nan() { mean } else { value })
+    }
+
+    /// All rows so.
+    pub(crate) fn filled(&self) -> Result<RealTargets<'static>> {
+        let n_values = self.values.values.len();
+        let mut values = try_with_capacity(WHAT, n_values)?;
+        let n = n_values.checked_div(self.n_outputs()).unwrap_or(0) as u32;
+        (0..n).for_each(|row| values.extend(self.filled_row(row)));
+        Ok(RealTargets { values: Cow::Owned(values), n_outputs: self.n_outputs() })
+    }
+}

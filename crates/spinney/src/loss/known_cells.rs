@@ -1,0 +1,213 @@
+//! Any loss of one score, over the cells of y that are known: NaN is one that is not, whose loss is zero whatever its score.
+//!
+//! So are its gradient and its curvature; searches over rows leave such rows out and ask the loss of the others. There are
+//! no kernels of rows and no sums over leaves in float32: cells are computed one by one, and leaves searched one by one.
+
+use super::column::{ColumnLoss, NumberColumn};
+use super::line_search::LineSearch;
+use super::newton::Regularization;
+use super::outputs::ColumnLosses;
+use super::{Bounds, Domain, LineProblem, Link, Loss, ROWS};
+use crate::control::Control;
+use crate::data::Outputs;
+use crate::error::{Result, try_collected, try_push};
+
+/// The loss of the known cells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownCells<'l>(pub(crate) &'l dyn ColumnLoss);
+
+/// Items of the rows whose y is known.
+fn of_known(y: &[f64], items: &[f64]) -> Result<Vec<f64>> {
+    let mut kept = Vec::new();
+    for (_, &item) in y.iter().zip(items).filter(|(y, _)| !y.is_nan()) {
+        try_push(ROWS, &mut kept, item)?;
+    }
+    Ok(kept)
+}
+
+impl<'l> KnownCells<'l> {
+    /// Of the losses of columns: one, or one for each.
+    pub(crate) fn of(losses: ColumnLosses<'l>) -> Result<Vec<KnownCells<'l>>> {
+        try_collected("the losses of outputs", (0..losses.n_losses()).map(|column| KnownCells(losses.of(column))))
+    }
+
+    /// Hands the rows of a search whose y is known to `search`; of none the step is zero.
+    fn search(&self, problem: &LineProblem<'_>, search: impl FnOnce(&LineProblem<'_>) -> Result<f64>) -> Result<f64> {
+        if problem.y.iter().all(|y| !y.is_nan()) {
+            return search(problem);
+        }
+        let known = |items| of_known(problem.y, items);
+        let (y, scores) = (known(problem.y)?, known(problem.scores)?);
+        let (direction, weights) = (known(problem.direction)?, known(problem.weights)?);
+        if y.is_empty() {
+            return Ok(0.0);
+        }
+        let control = problem.control;
+        search(&LineProblem { y: &y, scores: &scores, direction: &direction, weights: &weights, control })
+    }
+}
+
+impl Loss for KnownCells<'_> {
+    fn domain(&self) -> Domain {
+        self.0.domain()
+    }
+
+    fn bounds(&self) -> Option<Bounds> {
+        self.0.bounds()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.0.check()
+    }
+
+    fn value(&self, y: f64, score: f64) -> f64 {
+        if y.is_nan() { 0.0 } else { self.0.value(y, score) }
+    }
+
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        if y.is_nan() { 0.0 } else { self.0.negative_gradient(y, score) }
+    }
+
+    fn curvature(&self, y: f64, score: f64) -> f64 {
+        if y.is_nan() { 0.0 } else { self.0.curvature(y, score) }
+    }
+
+    fn takes_blocks(&self) -> bool {
+        self.0.takes_blocks()
+    }
+
+    fn values(&self, y: &[f64], scores: &[f64], values: &mut [f64]) {
+        let (known_y, known_scores) = known_cells(y, scores);
+        let mut found = vec![0.0; known_y.len()];
+        self.0.values(&known_y, &known_scores, &mut found);
+        spread(y, &found, values);
+    }
+
+    fn derivatives(&self, y: &[f64], scores: &[f64], negative_gradients: &mut [f64], curvatures: &mut [f64]) {
+        let (known_y, known_scores) = known_cells(y, scores);
+        let (mut gradients, mut found) = (vec![0.0; known_y.len()], vec![0.0; known_y.len()]);
+        self.0.derivatives(&known_y, &known_scores, &mut gradients, &mut found);
+        spread(y, &gradients, negative_gradients);
+        spread(y, &found, curvatures);
+    }
+
+    fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
+        let (known_y, weights) = (of_known(y, y)?, of_known(y, weights)?);
+        if known_y.is_empty() { Ok(0.0) } else { self.0.start(&known_y, &weights, control) }
+    }
+
+    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
+        self.search(problem, |problem| self.0.step(problem, search))
+    }
+}
+
+/// Cells of a block whose y is known, and their scores.
+fn known_cells(y: &[f64], scores: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    y.iter().zip(scores).filter(|(y, _)| !y.is_nan()).unzip()
+}
+
+/// What was found of known cells in their places, zeros in the others.
+fn spread(y: &[f64], found: &[f64], out: &mut [f64]) {
+    let mut found = found.iter();
+    for (y, out) in y.iter().zip(out) {
+        *out = if y.is_nan() { 0.0 } else { found.next().copied().unwrap_or(0.0) };
+    }
+}
+
+impl ColumnLoss for KnownCells<'_> {
+    fn skips_unknown(&self) -> bool {
+        true
+    }
+
+    fn has_curvature(&self) -> bool {
+        self.0.has_curvature()
+    }
+
+    fn newton_step(
+        &self,
+        problem: &LineProblem<'_>,
+        regularization: Regularization,
+        search: LineSearch,
+    ) -> Result<f64> {
+        self.search(problem, |problem| self.0.newton_step(problem, regularization, search))
+    }
+
+    fn leaf_value(&self, problem: &LineProblem<'_>, regularization: Regularization, search: LineSearch) -> Result<f64> {
+        self.search(problem, |problem| self.0.leaf_value(problem, regularization, search))
+    }
+
+    fn change(&self, y: f64, score: f64, step: f64) -> f64 {
+        if y.is_nan() { 0.0 } else { self.0.change(y, score, step) }
+    }
+
+    fn link(&self, outputs: &Outputs) -> Link {
+        self.0.link(outputs)
+    }
+
+    fn has_float32_scores(&self) -> bool {
+        self.0.has_float32_scores()
+    }
+
+    fn start_of(&self, column: &NumberColumn<'_>, control: &Control) -> Result<f64> {
+        let mut rows = Vec::new();
+        for &row in column.rows.iter().filter(|&&row| !column.y.of(row)[column.column].is_nan()) {
+            try_push(ROWS, &mut rows, row)?;
+        }
+        if rows.is_empty() { Ok(0.0) } else { self.0.start_of(&NumberColumn { rows: &rows, ..*column }, control) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::LossKind;
+
+    #[test]
+    fn rows_that_are_not_known_are_no_rows() {
+        let control = Control::default();
+        let (y, scores) = ([1.0, f64::NAN, 3.0, 0.5, f64::NAN], [0.0, 9.0, 0.5, -1.0, -9.0]);
+        let (direction, weights) = ([1.0, 5.0, 2.0, -1.0, 3.0], [1.0, 2.0, 1.0, 3.0, 1.0]);
+        let kept = |items: [f64; 5]| [items[0], items[2], items[3]];
+        let (known_y, known_scores) = (kept(y), kept(scores));
+        let (known_direction, known_weights) = (kept(direction), kept(weights));
+        let masked =
+            LineProblem { y: &y, scores: &scores, direction: &direction, weights: &weights, control: &control };
+        let known = LineProblem {
+            y: &known_y,
+            scores: &known_scores,
+            direction: &known_direction,
+            weights: &known_weights,
+            control: &control,
+        };
+        let regularization = Regularization::new(0.5, 0.0);
+        for kind in [LossKind::SquaredError, LossKind::AbsoluteError, LossKind::Poisson] {
+            let loss = kind.as_column();
+            let of_known = KnownCells(loss);
+            let search = LineSearch::Newton;
+            assert_eq!(of_known.step(&masked, search).unwrap(), loss.step(&known, search).unwrap());
+            assert_eq!(
+                of_known.start(&y, &weights, &control).unwrap(),
+                loss.start(&known_y, &known_weights, &control).unwrap()
+            );
+            assert_eq!(
+                of_known.newton_step(&masked, regularization, search).unwrap(),
+                loss.newton_step(&known, regularization, search).unwrap()
+            );
+            let (mut values, mut gradients, mut curvatures) = ([9.0; 5], [9.0; 5], [9.0; 5]);
+            of_known.values(&y, &scores, &mut values);
+            of_known.derivatives(&y, &scores, &mut gradients, &mut curvatures);
+            for i in 0..5 {
+                let cell = |of_cell: fn(&dyn ColumnLoss, f64, f64) -> f64| {
+                    if y[i].is_nan() { 0.0 } else { of_cell(loss, y[i], scores[i]) }
+                };
+                assert_eq!(values[i], cell(|loss, y, score| loss.value(y, score)));
+                assert_eq!(gradients[i], cell(|loss, y, score| loss.negative_gradient(y, score)));
+                assert_eq!(curvatures[i], cell(|loss, y, score| loss.curvature(y, score)));
+                assert_eq!(values[i], of_known.value(y[i], scores[i]));
+            }
+        }
+        let nothing = [f64::NAN; 5];
+        let none = LineProblem { y: &nothing, ..masked };
+        assert_eq!(KnownCells(LossKind::AbsoluteError.as_column()).step(&none, LineSearch::Newton).unwrap(), 0.0);
+    }
+}

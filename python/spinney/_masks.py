@@ -1,0 +1,175 @@
+"""Cells of y that are not known: what is said of them, and scores of those that are.
+
+A mask is True where a cell is not known: an array of bools of the shape of y, or for labels the CSR pattern of such
+cells; None where all are known. Rows without a known cell are rows of weight zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import r2_score
+
+Float = NDArray[np.float64]
+
+
+class Score(float):
+    """A score of known cells alone, and how many these are."""
+
+    n_cells: int
+
+    def __new__(cls, value: float, n_cells: Any) -> Score:
+        score = super().__new__(cls, value)
+        score.n_cells = int(n_cells)
+        return score
+
+    def __getnewargs__(self) -> tuple[float, int]:  # type: ignore[override]
+        return float(self), self.n_cells
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether it is a sparse matrix or array of scipy."""
+    return bool(sparse.issparse(matrix))
+
+
+def check(y_mask: Any, shape: tuple[int, int]) -> Any:
+    """A mask of y of `shape` as an array of bools or a CSR pattern; None where it masks nothing."""
+    if is_sparse(y_mask):
+        entries = y_mask.tocoo()
+        if entries.shape != shape:
+            raise ValueError(_of_shape(entries.shape, shape))
+        _check_values(entries.data)
+        mask = sparse.csr_array((entries.data.astype(np.bool_), (entries.row, entries.col)), shape=shape)
+        mask.sum_duplicates()
+        mask.eliminate_zeros()
+        return mask if mask.nnz else None
+    dense = np.asarray(y_mask)
+    if dense.shape not in (shape, *([(shape[0],)] if shape[1] == 1 else [])):
+        raise ValueError(_of_shape(dense.shape, shape))
+    _check_values(dense)
+    cells = dense.astype(np.bool_).reshape(shape)
+    return cells if cells.any() else None
+
+
+def _of_shape(got: tuple[int, ...], expected: tuple[int, int]) -> str:
+    return f"y_mask has shape {got}, expected {expected}: that of y, True or 1 where a cell is not known"
+
+
+def _check_values(values: NDArray[Any]) -> None:
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"y_mask is of dtype {values.dtype}, accepted: bool, or the numbers 0 and 1")
+    if values.dtype.kind != "b" and not ((values == 0) | (values == 1)).all():
+        raise ValueError("y_mask holds other values than 0 and 1, accepted: True or 1 where a cell of y is not known")
+
+
+def of_missing(y: NDArray[Any]) -> NDArray[np.bool_] | None:
+    """Where an array of two dimensions is NaN; None where it is nowhere."""
+    if y.dtype.kind != "f":
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        # NaN stays in sums: most arrays have none, and need no second look.
+        if not np.isnan(np.sum(y)):
+            return None
+    missing = np.isnan(y)
+    return missing if missing.any() else None
+
+
+def join(one: Any, other: Any) -> Any:
+    """Cells that either masks; a CSR pattern where one is."""
+    if one is None or other is None:
+        return other if one is None else one
+    if is_sparse(one) or is_sparse(other):
+        return (sparse.csr_array(one) + sparse.csr_array(other)).astype(np.bool_)
+    return one | other
+
+
+def dense(mask: Any) -> Any:
+    """The mask as an array."""
+    if mask is None:
+        return None
+    return np.asarray(mask.toarray() if is_sparse(mask) else mask, dtype=np.bool_)
+
+
+def to_engine(mask: Any) -> Any:
+    """What `_spinney` takes."""
+    if mask is None or not is_sparse(mask):
+        return mask
+    return mask.indptr, mask.indices, mask.shape[1]
+
+
+def weights_of_known(mask: Any, weights: Float | None, names: NDArray[np.object_] | None) -> Float | None:
+    """Weights of rows, zero for those without a known cell.
+
+    Refuses masks that leave no cell of an output among rows of positive weight, by the name of the output.
+    """
+    if mask is None:
+        return weights
+    n, n_outputs = mask.shape
+    exists = np.ones(n, dtype=np.bool_) if weights is None else weights > 0
+    n_masked = np.asarray(mask[exists].sum(axis=0)).ravel()
+    hidden = np.flatnonzero(n_masked == np.count_nonzero(exists))
+    if len(hidden):
+        output = f"column {hidden[0]}" if names is None else f"output {names[hidden[0]]!r}"
+        raise ValueError(f"y has no known cell in {output}: it is NaN or masked in every row of positive weight")
+    without = np.asarray(mask.sum(axis=1)).ravel() == n_outputs
+    if not (without & exists).any():
+        return weights
+    return np.where(without, 0.0, 1.0 if weights is None else weights)
+
+
+def fill(y: NDArray[Any], mask: NDArray[np.bool_], weights: Float | None) -> NDArray[Any]:
+    """A copy of y with the first known value of a row that exists in the masked cells of each column."""
+    filled = y.copy()
+    exists = np.ones(len(y), dtype=np.bool_) if weights is None else weights > 0
+    for j in np.flatnonzero(mask.any(axis=0)):
+        known = np.flatnonzero(exists & ~mask[:, j])
+        filled[mask[:, j], j] = y[known[0], j]
+    return filled
+
+
+def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weights: Any = None) -> Score:
+    """R² of the known cells of each output, the mean over outputs that have some."""
+    scores = []
+    for j in range(mask.shape[1]):
+        known = ~mask[:, j]
+        if known.any():
+            w = None if weights is None else np.asarray(weights)[known]
+            scores.append(r2_score(y[known, j], predicted[known, j], sample_weight=w))
+    return Score(float(np.mean(scores)) if scores else np.nan, np.count_nonzero(~mask))
+
+
+def accuracy(right: NDArray[np.bool_], mask: NDArray[np.bool_], weights: Any = None) -> Score:
+    """Share of the rows whose known cells are all right, of those that have some."""
+    rows = ~mask.all(axis=1)
+    correct = np.asarray((right | mask).all(axis=1))[rows]
+    w = None if weights is None else np.asarray(weights)[rows]
+    n_cells = np.count_nonzero(~mask)
+    if not len(correct) or (w is not None and not w.any()):
+        return Score(np.nan, n_cells)
+    return Score(float(np.average(correct, weights=w)), n_cells)
+
+
+def to_score(y: Any, y_mask: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
+    """Make two dimensions of y, and its mask; None where all cells are known, so that scikit-learn has scores of it."""
+    if y_mask is None and (is_sparse(y) or np.asarray(y).dtype.kind not in "f"):
+        return None
+    y = np.asarray(y.toarray() if is_sparse(y) else y)
+    y = y.reshape(len(y), -1)
+    if y_mask is None and y.shape[1] == 1:
+        return None
+    told = None if y_mask is None else dense(check(y_mask, y.shape))
+    mask = join(of_missing(y), told)
+    return None if mask is None else (y, mask)
+
+
+def alike(
+    truth: tuple[NDArray[Any], NDArray[np.bool_]], predicted: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+    """y, predictions and mask of one shape."""
+    y, mask = truth
+    if y.shape != predicted.shape:
+        raise ValueError(f"y has shape {y.shape}, expected {predicted.shape}: that of the predictions for X")
+    return y, predicted, mask

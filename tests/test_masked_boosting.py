@@ -1,0 +1,190 @@
+"""Boosting where cells of y are not known: gradient and curvature are zero there, for all strategies and losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import spinney
+from test_masked_outputs import problem
+
+NAN = np.nan
+STRATEGIES: list[dict[str, Any]] = [
+    {"output_strategy": "single_target"},
+    {"output_strategy": "joint"},
+    {"output_strategy": "projected", "n_projections": 2},
+    {"output_strategy": "projected", "relabel_leaves": False},
+]
+OF_NUMBERS = ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
+OF_LABELS = ["log_loss", "exponential", "hinge", "squared_error"]
+
+
+def boosting(kind: str, **parameters: Any) -> Any:
+    model = spinney.GradientBoostingRegressor if kind == "numbers" else spinney.GradientBoostingClassifier
+    return model(**{"n_estimators": 6, "max_leaf_nodes": 5, "random_state": 0, **parameters})
+
+
+def data(kind: str, loss: str, share: float = 0.4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    X, y, mask = problem(kind, n=90, d=4, share=share)
+    return X, np.exp(y / 3) if loss in ("poisson", "gamma", "tweedie") else y, mask
+
+
+def scores(model: Any, X: Any) -> np.ndarray:
+    return (
+        model.predict(X) if hasattr(model, "_weak") and not hasattr(model, "classes_") else model.decision_function(X)
+    )
+
+
+ALL = [("numbers", loss) for loss in OF_NUMBERS] + [("labels", loss) for loss in OF_LABELS]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(("kind", "loss"), ALL)
+@pytest.mark.parametrize("leaf_estimation", ["newton", "line_search"])
+def test_the_training_loss_of_known_cells_never_rises(
+    kind: str, loss: str, strategy: dict[str, Any], leaf_estimation: str
+) -> None:
+    X, y, mask = data(kind, loss)
+    model = boosting(kind, loss=loss, learning_rate=1.0, leaf_estimation=leaf_estimation, **strategy)
+    losses = model.fit(X, y, y_mask=mask).train_score_
+    assert np.isfinite(losses).all()
+    # Sums of float32 scores are rounded at each stage.
+    assert (np.diff(losses) <= 1e-6 * abs(losses[0])).all()
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(("kind", "loss"), [("numbers", "squared_error"), ("numbers", "huber"), ("labels", "log_loss")])
+def test_laws(kind: str, loss: str, strategy: dict[str, Any]) -> None:
+    X, y, mask = data(kind, loss)
+    model = boosting(kind, loss=loss, **strategy)
+    plain = scores(model.fit(X, y), X)
+    np.testing.assert_array_equal(scores(model.fit(X, y, y_mask=np.zeros_like(mask)), X), plain)
+    rows = np.zeros_like(mask)
+    rows[[2, 40]] = True
+    weight = np.where(rows.all(axis=1), 0.0, 1.0)
+    without = scores(model.fit(X, y, sample_weight=weight), X)
+    np.testing.assert_array_equal(scores(model.fit(X, y, y_mask=rows), X), without)
+    masked = scores(model.fit(X, y, y_mask=mask), X)
+    assert not np.array_equal(masked, plain)
+    assert np.isfinite(masked).all()
+    other = np.where(mask, 1 - y if kind == "labels" else y + 3, y)
+    np.testing.assert_array_equal(scores(model.fit(X, other, y_mask=sp.csr_array(mask)), X), masked)
+    np.testing.assert_array_equal(scores(model.fit(X, np.where(mask, NAN, y)), X), masked)
+    np.testing.assert_array_equal(
+        scores(model.fit(sp.csr_array(X), y, y_mask=mask), X), scores(model.fit(sp.csc_array(X), y, y_mask=mask), X)
+    )
+    np.testing.assert_array_equal(scores(model.set_params(n_jobs=2).fit(X, y, y_mask=mask), X), masked)
+
+
+# Gradients of the absolute error and of quantiles are signs: splits are often as good as each other, and which is taken
+# depends on the number of the tree.
+WITHOUT_TIES = [pair for pair in ALL if pair[1] not in ("absolute_error", "quantile")]
+
+
+@pytest.mark.parametrize(("kind", "loss"), WITHOUT_TIES)
+def test_single_targets_are_models_of_the_rows_that_know_them(kind: str, loss: str) -> None:
+    X, y, mask = data(kind, loss)
+    parameters = {"loss": loss, "output_strategy": "single_target", "max_bins": None, "max_features": None}
+    found = scores(boosting(kind, **parameters).fit(X, y, y_mask=mask), X)
+    for j in range(y.shape[1]):
+        known = ~mask[:, j]
+        alone = boosting(kind, **parameters).fit(X[known], y[known, j])
+        # Leaves are searched row by row with a mask, and made of sums without; scores of labels are float32.
+        tolerance = 1e-9 if kind == "numbers" else 2e-4
+        np.testing.assert_allclose(found[:, j], scores(alone, X), rtol=tolerance, atol=tolerance)
+
+
+def test_a_joint_stage_is_one_tree_on_residuals_and_means_of_those_that_are_known() -> None:
+    X, y, mask = data("numbers", "squared_error")
+    model = boosting(
+        "numbers", n_estimators=1, learning_rate=1.0, output_strategy="joint", max_bins=None, l2_regularization=0.0
+    ).fit(X, y, y_mask=mask)
+    start = np.array([y[~mask[:, j], j].mean() for j in range(4)])
+    residuals = np.where(mask, 0.0, y - start)
+    tree = spinney.DecisionTreeRegressor(max_leaf_nodes=5, min_samples_leaf=2, random_state=0).fit(X, residuals)
+    leaf_of = model.apply(X)[:, 0]
+    expected = np.empty_like(y)
+    for leaf in np.unique(leaf_of):
+        here = leaf_of == leaf
+        for j in range(4):
+            known = here & ~mask[:, j]
+            expected[here, j] = start[j] + (residuals[known, j].mean() if known.any() else 0.0)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9, atol=1e-12)
+    # Two samples of weight 1 are the least weight of a leaf.
+    np.testing.assert_array_equal(tree.apply(X)[:, None] == tree.apply(X), leaf_of[:, None] == leaf_of)
+
+
+def test_losses_are_means_over_known_cells() -> None:
+    X, y, mask = data("numbers", "squared_error")
+    for strategy in STRATEGIES[1:]:
+        model = boosting("numbers", **strategy).fit(X, y, y_mask=mask)
+        expected = ((model.predict(X) - y)[~mask] ** 2).mean()
+        # The engine's square loss is half the square.
+        assert model.train_score_[-1] in (pytest.approx(expected, rel=1e-9), pytest.approx(expected / 2, rel=1e-9))
+
+
+def test_early_stopping_looks_at_known_cells_of_rows_that_are_held_out() -> None:
+    for kind, loss in (("numbers", "squared_error"), ("labels", "log_loss")):
+        X, y, mask = data(kind, loss, share=0.7)
+        model = boosting(kind, loss=loss, n_estimators=60, n_iter_no_change=3, output_strategy="joint")
+        model.fit(X, y, y_mask=mask)
+        assert np.isfinite(model.validation_score_).all()
+        assert model.n_estimators_ <= 60
+
+
+def test_rows_given_to_stop_by_may_have_gaps() -> None:
+    X, y, mask = data("numbers", "squared_error")
+    held = np.where(mask, NAN, y)[:30]
+    held[4] = NAN
+    held[:, 3] = NAN  # an output may have no cell there
+    model = boosting("numbers", n_iter_no_change=50, output_strategy="joint")
+    model.fit(X[30:], y[30:], X_val=X[:30], y_val=held)
+    without = boosting("numbers", output_strategy="joint").fit(X[30:], y[30:])
+    known = ~np.isnan(held)
+    losses = [((found - held)[known] ** 2).mean() for found in without.staged_predict(X[:30])]
+    # The loss is half the square, or the square; stages after the best are not kept.
+    ratio = model.validation_score_ / losses[: len(model.validation_score_)]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+    assert ratio[0] in (pytest.approx(1.0), pytest.approx(0.5))
+    X, y, mask = data("labels", "log_loss")
+    with_gaps = boosting("labels").fit(X[30:], y[30:], X_val=X[:30], y_val=np.where(mask, NAN, y)[:30])
+    assert np.isfinite(with_gaps.validation_score_).all()
+    with pytest.raises(ValueError, match="scoring is given, which does not support masked cells"):
+        boosting("labels", scoring="accuracy").fit(X[30:], y[30:], X_val=X[:30], y_val=np.where(mask, NAN, y)[:30])
+
+
+def test_what_does_not_support_masks_says_so() -> None:
+    X, y, mask = data("labels", "log_loss")
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"init": LogisticRegression()}, "init is given, which does not support masked cells"),
+        ({"estimator": Ridge(), "output_strategy": "joint"}, "estimator is given, which does not support masked cells"),
+        ({"scoring": "accuracy", "early_stopping": True}, "scoring is given, which does not support masked cells"),
+        ({"class_weight": "balanced"}, "class_weight is set, but y has masked cells"),
+        ({"output_strategy": "projected", "output_projection": "pca"}, "output_projection is Pca, accepted: another"),
+    ]
+    for parameters, message in refused:
+        with pytest.raises(ValueError, match=message):
+            boosting("labels", **parameters).fit(X, y, y_mask=mask)
+    classes = y.copy()
+    classes[0] = 2
+    with pytest.raises(ValueError, match="several outputs of classes"):
+        boosting("labels").fit(X, classes, y_mask=mask & (np.arange(len(X)) > 0)[:, None])
+    mask[:, 1] = True
+    with pytest.raises(ValueError, match="y has no known cell in column 1"):
+        boosting("labels").fit(X, y, y_mask=mask)
+
+
+def test_masked_models_grow_on_and_are_kept_by_files(tmp_path: Any) -> None:
+    for kind, loss in (("numbers", "squared_error"), ("labels", "log_loss")):
+        X, y, mask = data(kind, loss)
+        whole = boosting(kind, loss=loss).fit(X, y, y_mask=mask)
+        parts = boosting(kind, loss=loss, n_estimators=3, warm_start=True).fit(X, y, y_mask=mask)
+        parts.set_params(n_estimators=6).fit(X, y, y_mask=mask)
+        np.testing.assert_array_equal(scores(parts, X), scores(whole, X))
+        spinney.save(whole, tmp_path / kind)
+        np.testing.assert_array_equal(scores(spinney.load(tmp_path / kind), X), scores(whole, X))

@@ -1,0 +1,358 @@
+"""Cells of y that are not known: trees against the slow oracle, laws, bad input, scores."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import spinney
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from oracle import REAL_CRITERIA, Arrays, Limits, MaskedOracle, check_tree
+from test_oracle import LIMITS, SETTINGS, matrices, numbers, weights, with_stored_zeros
+
+NAN = np.nan
+CRITERIA = [
+    ("numbers", "squared_error"),
+    ("labels", "gini"),
+    ("labels", "entropy"),
+    ("classes", "gini"),
+    ("classes", "entropy"),
+]
+TREES = [spinney.DecisionTreeClassifier, spinney.ExtraTreeClassifier]
+FORESTS = [spinney.RandomForestClassifier, spinney.ExtraTreesClassifier]
+
+
+@st.composite
+def problems(draw: st.DrawFn, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """X, y of two or three columns, a mask that leaves a cell of each, and weights."""
+    X = draw(matrices())
+    n, d = len(X), draw(st.integers(2, 3))
+    if kind == "numbers":
+        y = np.column_stack([np.resize(draw(numbers(n)), n) for _ in range(d)]).astype(float)
+    else:
+        most = 1 if kind == "labels" else 2
+        y = np.array(draw(st.lists(st.integers(0, most), min_size=n * d, max_size=n * d))).reshape(n, d)
+    w = draw(weights(n))
+    rare = st.sampled_from([0.1, 0.5, 0.8])
+    bits = draw(st.lists(st.floats(0, 1), min_size=n * d, max_size=n * d))
+    mask = np.array(bits).reshape(n, d) < draw(rare)
+    there = np.flatnonzero(np.ones(n) if w is None else w)
+    mask[there[0]] = False
+    if kind == "classes":
+        y[there[0], 0] = 2  # more than two classes: y is a table of classes
+    return X, y, mask, w
+
+
+def grow(X: Any, y: Any, mask: Any, w: Any, criterion: str, splitter: str = "best", **parameters: Any) -> Any:
+    kind = spinney.DecisionTreeRegressor if criterion in REAL_CRITERIA else spinney.DecisionTreeClassifier
+    tree = kind(criterion=criterion, splitter=splitter, random_state=parameters.pop("seed", 0), **parameters)
+    return tree.fit(X, y, sample_weight=w, y_mask=mask)
+
+
+def values(tree: Any, X: Any) -> np.ndarray:
+    """Predictions as one table."""
+    if not hasattr(tree, "predict_proba"):
+        return np.asarray(tree.predict(X)).reshape(X.shape[0], -1)
+    proba = tree.predict_proba(X)
+    return np.column_stack(proba) if isinstance(proba, list) else proba
+
+
+def same(one: Any, other: Any, X: Any) -> None:
+    """Two trees of the same bits."""
+    for name in Arrays.__annotations__:
+        np.testing.assert_array_equal(getattr(one.tree_, name), getattr(other.tree_, name), err_msg=name)
+    np.testing.assert_array_equal(values(one, X), values(other, X))
+
+
+def check_values(tree: Any, arrays: Arrays, oracle: MaskedOracle, X: np.ndarray) -> None:
+    """Leaves have the mean of their known cells, or that of the nearest node above that has some."""
+    rows = arrays.rows_of_nodes(oracle.X)
+    parents = {int(child): node for node in range(len(rows)) for child in children(arrays, node)}
+    got = values(tree, X)
+    for i, leaf in enumerate(tree.apply(X)):
+        expected: list[float] = []
+        for j in range(oracle.n_outputs):
+            node = int(leaf)
+            while (found := oracle.value(rows[node], j)) is None:
+                node = parents[node]
+            if isinstance(found, dict):
+                is_labels = tree._label_format is not None
+                expected += [found.get(1, 0.0)] if is_labels else [found[c] for c in tree.classes_[j]]
+            else:
+                expected.append(found)
+        scale = np.abs(oracle.y.astype(float)).max()
+        np.testing.assert_allclose(got[i], expected, rtol=1e-12, atol=1e-12 * scale)
+
+
+def children(arrays: Arrays, node: int) -> list[int]:
+    pair = [int(arrays.children_left[node]), int(arrays.children_right[node])]
+    return [] if arrays.is_leaf(node) else pair
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+@SETTINGS
+@given(data=st.data())
+def test_every_split_is_the_best_of_all_cuts(kind: str, criterion: str, splitter: str, data: st.DataObject) -> None:
+    X, y, mask, w = data.draw(problems(kind))
+    oracle = MaskedOracle(X, y, mask, w, criterion)
+    tree = grow(X, y, mask, w, criterion, splitter, seed=data.draw(st.integers(0, 5)))
+    check_values(tree, check_tree(tree, oracle, splitter=splitter), oracle, X)
+
+
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA[:2])
+@SETTINGS
+@given(data=st.data())
+def test_limits_hold(kind: str, criterion: str, data: st.DataObject) -> None:
+    X, y, mask, w = data.draw(problems(kind))
+    limits = data.draw(LIMITS)
+    parameters = {name: getattr(limits, name) for name in Limits.__annotations__}
+    oracle = MaskedOracle(X, y, mask, w, criterion)
+    check_tree(grow(X, y, mask, w, criterion, **parameters), oracle, limits)
+
+
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+@SETTINGS
+@given(data=st.data())
+def test_layouts_and_ways_to_tell_the_mask_cannot_be_seen(kind: str, criterion: str, data: st.DataObject) -> None:
+    X, y, mask, w = data.draw(problems(kind))
+    tree = grow(X, y, mask, w, criterion)
+    same(tree, grow(X, y, sp.csc_array(mask), w, criterion), X)
+    same(tree, grow(X, y, mask.astype(int), w, criterion), X)
+    with_gaps = np.where(mask, NAN, y)
+    same(tree, grow(X, with_gaps, None, w, criterion), X)
+    other = np.where(mask, data.draw(st.sampled_from([0, 1])), y)
+    same(tree, grow(X, other, mask, w, criterion), X)
+    for layout in (sp.csr_array, sp.csc_array):
+        same(tree, grow(with_stored_zeros(X, layout), y, mask, w, criterion), X)
+    if kind == "labels":
+        same(tree, grow(X, sp.csr_array(y), sp.coo_array(mask), w, criterion), X)
+
+
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+@SETTINGS
+@given(data=st.data())
+def test_rows_without_known_cells_are_no_rows_and_weights_are_counts(
+    kind: str, criterion: str, data: st.DataObject
+) -> None:
+    X, y, mask, w = data.draw(problems(kind))
+    w = np.ones(len(X)) if w is None else np.ceil(w)
+    mask[data.draw(st.integers(0, len(X) - 1))] = True
+    exists = (w > 0) & ~mask.all(axis=1)
+    assume((exists[:, None] & ~mask).any(axis=0).all() and (kind != "classes" or (y[exists, 0] == 2).any()))
+    assume(kind != "classes" or (~mask[:, 0] & exists & (y[:, 0] == 2)).any())
+    tree = grow(X, y, mask, w, criterion)
+    same(tree, grow(X[exists], y[exists], mask[exists], w[exists], criterion), X)
+    same(tree, grow(X, y, mask & exists[:, None], np.where(exists, w, 0), criterion), X)
+    times = w.astype(int)
+    twice = grow(
+        np.repeat(X, times, axis=0), np.repeat(y, times, axis=0), np.repeat(mask, times, axis=0), None, criterion
+    )
+    np.testing.assert_array_equal(tree.tree_.impurity, twice.tree_.impurity)
+    np.testing.assert_array_equal(values(tree, X), values(twice, X))
+
+
+def problem(kind: str, n: int = 120, d: int = 5, share: float = 0.4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n, 6)).round(1)
+    scores = X @ rng.normal(size=(6, d)) + rng.normal(size=(n, d))
+    y = scores if kind == "numbers" else (scores > 0.5).astype(int)
+    return X, y, rng.random((n, d)) < share
+
+
+MODELS = [
+    ("numbers", spinney.DecisionTreeRegressor(random_state=0)),
+    ("numbers", spinney.ExtraTreeRegressor(random_state=0)),
+    ("numbers", spinney.RandomForestRegressor(n_estimators=5, random_state=0)),
+    ("numbers", spinney.ExtraTreesRegressor(n_estimators=5, random_state=0)),
+    ("labels", spinney.DecisionTreeClassifier(random_state=0)),
+    ("labels", spinney.ExtraTreeClassifier(random_state=0)),
+    ("labels", spinney.RandomForestClassifier(n_estimators=5, random_state=0)),
+    ("labels", spinney.ExtraTreesClassifier(n_estimators=5, random_state=0)),
+]
+
+
+@pytest.mark.parametrize(("kind", "model"), MODELS)
+def test_nothing_masked_is_the_model_without_a_mask(kind: str, model: Any) -> None:
+    X, y, mask = problem(kind)
+    plain = pickle.dumps(model.fit(X, y))
+    for nothing in (np.zeros_like(mask), sp.csr_array(mask.shape), np.zeros(mask.shape)):
+        assert pickle.dumps(model.fit(X, y, y_mask=nothing)) == plain
+    # A row that is masked as a whole is a row of weight zero.
+    rows = np.zeros_like(mask)
+    rows[[3, 50]] = True
+    weight = np.where(rows.all(axis=1), 0.0, 1.0)
+    np.testing.assert_array_equal(
+        values(model.fit(X, y, y_mask=rows), X), values(model.fit(X, y, sample_weight=weight), X)
+    )
+
+
+@pytest.mark.parametrize(("kind", "model"), MODELS)
+def test_masked_models_are_kept_by_files_and_do_not_depend_on_threads(kind: str, model: Any, tmp_path: Any) -> None:
+    X, y, mask = problem(kind)
+    model.fit(X, y, y_mask=mask)
+    expected = values(model, X)
+    assert np.isfinite(expected).all()
+    path = tmp_path / "model"
+    spinney.save(model, path)
+    np.testing.assert_array_equal(values(spinney.load(path), X), expected)
+    if hasattr(model, "n_jobs"):
+        threads = model.set_params(n_jobs=2).fit(X, y, y_mask=mask)
+        np.testing.assert_array_equal(values(threads, X), expected)
+        model.set_params(n_jobs=None)
+
+
+@pytest.mark.parametrize(("kind", "model"), MODELS[2:4] + MODELS[6:])
+def test_projected_growth_counts_unknown_cells_as_means(kind: str, model: Any) -> None:
+    X, y, mask = problem(kind)
+    mask[mask.all(axis=1), 0] = False
+    forest = model.__class__(n_estimators=4, random_state=0, bootstrap=False, output_projection=np.eye(y.shape[1]))
+    masked = forest.fit(X, y, y_mask=mask)
+    means = [np.mean(y[~mask[:, j], j]) for j in range(y.shape[1])]
+    filled = np.where(mask, means, y)
+    regressor = spinney.ExtraTreesRegressor if "Extra" in model.__class__.__name__ else spinney.RandomForestRegressor
+    parameters = {"n_estimators": 4, "random_state": 0, "bootstrap": False, "max_features": forest.max_features}
+    twin = regressor(output_projection=np.eye(y.shape[1]), **parameters).fit(X, filled)
+    for tree, other in zip(masked.estimators_, twin.estimators_, strict=True):
+        # Means of exact sums may differ from numpy's in the last bit, so that thresholds alone are compared.
+        np.testing.assert_array_equal(tree.tree_.feature, other.tree_.feature)
+        np.testing.assert_array_equal(tree.tree_.threshold, other.tree_.threshold)
+
+
+def test_projections_of_every_family_take_masks() -> None:
+    for kind, model in (MODELS[2], MODELS[6]):
+        X, y, mask = problem(kind)
+        for family in ("gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard"):
+            forest = model.__class__(n_estimators=3, random_state=0, output_projection=family)
+            assert np.isfinite(values(forest.fit(X, y, y_mask=mask), X)).all()
+    forest = spinney.RandomForestRegressor(n_estimators=3, random_state=0, output_projection="pca")
+    X, y, mask = problem("numbers")
+    assert np.isfinite(forest.fit(X, y, y_mask=mask).predict(X)).all()
+    forest = spinney.RandomForestClassifier(n_estimators=3, random_state=0, output_projection="pca")
+    X, y, mask = problem("labels")
+    with pytest.raises(ValueError, match="output_projection is Pca, accepted: another family"):
+        forest.fit(X, y, y_mask=mask)
+
+
+def test_out_of_bag_scores_are_of_known_cells() -> None:
+    X, y, mask = problem("numbers")
+    forest = spinney.RandomForestRegressor(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
+    truth, found = np.where(mask, NAN, y), forest.oob_prediction_
+    assert forest.oob_score_ == pytest.approx(masked_r2(truth, found), rel=1e-12)
+    assert forest.oob_score_.n_cells == np.count_nonzero(~mask)
+    X, y, mask = problem("labels")
+    forest = spinney.RandomForestClassifier(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
+    right = ((forest.oob_decision_function_ > 0.5) == y) | mask
+    some = ~mask.all(axis=1)
+    assert forest.oob_score_ == right.all(axis=1)[some].mean()
+    with pytest.raises(ValueError, match="oob_score is a function"):
+        spinney.RandomForestClassifier(oob_score=lambda a, b: 0.0).fit(X, y, y_mask=mask)
+
+
+def masked_r2(truth: np.ndarray, found: np.ndarray) -> float:
+    residual = np.nansum((truth - found) ** 2, axis=0)
+    return float(np.mean(1 - residual / np.nansum((truth - np.nanmean(truth, axis=0)) ** 2, axis=0)))
+
+
+@pytest.mark.parametrize(("kind", "model"), MODELS)
+def test_scores_leave_masked_cells_out_and_say_how_many_are_left(kind: str, model: Any) -> None:
+    X, y, mask = problem(kind)
+    model.fit(X[:60], y[:60])
+    X, y, mask = X[60:], y[60:], mask[60:]
+    score = model.score(X, y, y_mask=mask)
+    assert score.n_cells == np.count_nonzero(~mask)
+    predicted = model.predict(X)
+    if kind == "numbers":
+        assert score == pytest.approx(masked_r2(np.where(mask, NAN, y), predicted), rel=1e-12)
+    else:
+        assert score == ((predicted == y) | mask).all(axis=1)[~mask.all(axis=1)].mean()
+        assert score == model.score(X, sp.csr_array(y), y_mask=sp.csr_array(mask))
+    assert model.score(X, np.where(mask, NAN, y)) == score
+    assert model.score(X, y, y_mask=np.zeros_like(mask)) == model.score(X, y)
+    with pytest.raises(ValueError, match="y_mask has shape"):
+        model.score(X, y, y_mask=mask[:, :1])
+
+
+@pytest.mark.parametrize(("kind", "model"), MODELS)
+def test_bad_masks_are_refused_by_name_and_leave_the_model(kind: str, model: Any) -> None:
+    X, y, mask = problem(kind)
+    model.fit(X, y, y_mask=mask)
+    before = values(model, X)
+    hidden = mask.copy()
+    hidden[:, 3] = True
+    bad = [
+        (mask[:, 1:], "y_mask has shape"),
+        (mask[1:], "y_mask has shape"),
+        (sp.csr_array(mask[1:]), "y_mask has shape"),
+        (np.full(mask.shape, 2), "y_mask holds other values than 0 and 1"),
+        (sp.csr_array(np.full(mask.shape, 0.5)), "y_mask holds other values than 0 and 1"),
+        (np.full(mask.shape, "x"), "y_mask is of dtype"),
+        (hidden, "y has no known cell in column 3"),
+        (sp.csr_array(hidden), "y has no known cell in column 3"),
+    ]
+    for y_mask, message in bad:
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y, y_mask=y_mask)
+        np.testing.assert_array_equal(values(model, X), before)
+    weight = np.where(mask[:, 2], 1.0, 0.0)
+    with pytest.raises(ValueError, match="y has no known cell in column 2"):
+        model.fit(X, y, sample_weight=weight, y_mask=mask)
+
+
+def test_names_of_outputs_are_in_messages() -> None:
+    pd = pytest.importorskip("pandas")
+    X, y, _ = problem("numbers", d=2)
+    y[:, 1] = NAN
+    with pytest.raises(ValueError, match="y has no known cell in output 'b'"):
+        spinney.DecisionTreeRegressor().fit(X, pd.DataFrame(y, columns=["a", "b"]))
+
+
+def test_what_does_not_support_masks_says_so() -> None:
+    X, y, mask = problem("labels")
+    for model in (spinney.DecisionTreeClassifier(class_weight="balanced"), FORESTS[0](class_weight={0: 1, 1: 2})):
+        with pytest.raises(ValueError, match="class_weight is set, but y has masked cells"):
+            model.fit(X, y, y_mask=mask)
+    with pytest.raises(ValueError, match=r"ccp_alpha is 0\.1, accepted: 0 where cells of y are masked"):
+        TREES[0](ccp_alpha=0.1).fit(X, y, y_mask=mask)
+    X, y, mask = problem("numbers")
+    with pytest.raises(ValueError, match="criterion is Poisson, accepted: Variance where cells of y are masked"):
+        spinney.DecisionTreeRegressor(criterion="poisson").fit(X, np.exp(y), y_mask=mask)
+    with pytest.raises(ValueError, match="Input y contains infinity"):
+        spinney.DecisionTreeRegressor().fit(X, np.where(mask, np.inf, y))
+    with pytest.raises(ValueError, match="NaN"):
+        spinney.CompressedForestRegressor().fit(X, np.where(mask, NAN, y))
+
+
+def test_one_output_that_is_masked_is_a_row_of_weight_zero_and_is_not_told_by_nan() -> None:
+    X, y, mask = problem("numbers", d=1)
+    y, mask = y[:, 0], mask[:, 0]
+    model = spinney.RandomForestRegressor(n_estimators=3, random_state=0)
+    masked = model.fit(X, np.where(mask, NAN, y), y_mask=mask).predict(X)
+    np.testing.assert_array_equal(masked, model.fit(X, y, sample_weight=np.where(mask, 0.0, 1.0)).predict(X))
+    np.testing.assert_array_equal(masked, model.fit(X, y, y_mask=mask).predict(X))
+    assert model.score(X, y, y_mask=mask) == pytest.approx(model.score(X[~mask], y[~mask]), rel=1e-12)
+    with pytest.raises(ValueError, match="Input y contains NaN, and has one output"):
+        model.fit(X, np.where(mask, NAN, y))
+    with pytest.raises(ValueError, match="NaN"):
+        model.score(X, np.where(mask, NAN, y))
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    seed=st.integers(0, 10_000), share=st.sampled_from([0.05, 0.5, 0.95]), kind=st.sampled_from(["numbers", "labels"])
+)
+def test_what_lies_under_the_mask_is_not_looked_at(seed: int, share: float, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, size=(25, 3)).astype(float)
+    y = rng.integers(0, 2, size=(25, 3)).astype(float)
+    mask = rng.random(y.shape) < share
+    mask[0] = False
+    model = spinney.RandomForestRegressor if kind == "numbers" else spinney.RandomForestClassifier
+    forest = model(n_estimators=3, random_state=0)
+    one = values(forest.fit(X, y, y_mask=mask), X)
+    other = values(forest.fit(X, np.where(mask, 1 - y, y), y_mask=mask), X)
+    np.testing.assert_array_equal(one, other)
