@@ -238,12 +238,13 @@ def test_projections_of_every_family_take_masks() -> None:
         forest.fit(X, y, y_mask=mask)
 
 
-def test_out_of_bag_scores_are_of_known_cells() -> None:
+def test_out_of_bag_scores_are_of_known_cells(tmp_path: Any) -> None:
     X, y, mask = problem("numbers")
     forest = spinney.RandomForestRegressor(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
     truth, found = np.where(mask, NAN, y), forest.oob_prediction_
     assert forest.oob_score_ == pytest.approx(masked_r2(truth, found), rel=1e-12)
-    assert forest.oob_score_.n_cells == np.count_nonzero(~mask)
+    spinney.save(forest, tmp_path / "model")
+    assert spinney.load(tmp_path / "model").oob_score_ == forest.oob_score_
     X, y, mask = problem("labels")
     forest = spinney.RandomForestClassifier(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
     right = ((forest.oob_decision_function_ > 0.5) == y) | mask
@@ -265,6 +266,7 @@ def test_scores_leave_masked_cells_out_and_say_how_many_are_left(kind: str, mode
     X, y, mask = X[60:], y[60:], mask[60:]
     score = model.score(X, y, y_mask=mask)
     assert score.n_cells == np.count_nonzero(~mask)
+    assert pickle.loads(pickle.dumps(score)).n_cells == score.n_cells
     predicted = model.predict(X)
     if kind == "numbers":
         assert score == pytest.approx(masked_r2(np.where(mask, NAN, y), predicted), rel=1e-12)

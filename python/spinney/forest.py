@@ -310,7 +310,7 @@ class BaseForestClassifier(BaseForest, BaseClassifier):
         if callable(self.oob_score):
             self.oob_score_ = self.oob_score(truth, predicted)
         elif mask is not None and target.kind == "labels":
-            self.oob_score_ = _masks.accuracy(truth == predicted, mask)
+            self.oob_score_ = float(_masks.accuracy(truth == predicted, mask))
         else:
             self.oob_score_ = float(np.mean(correct)) if len(rows) else np.nan
 
@@ -334,7 +334,7 @@ class BaseForestRegressor(BaseForest, BaseRegressor):
         self.oob_prediction_ = scores
         if target.mask is not None:
             mask = target.mask[rows]
-            self.oob_score_ = _masks.r2(target.original[rows], scores[rows].reshape(mask.shape), mask)
+            self.oob_score_ = float(_masks.r2(target.original[rows], scores[rows].reshape(mask.shape), mask))
             return
         score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(truth[rows], scores[rows]) if len(rows) else np.nan
