@@ -140,3 +140,14 @@ def test_a_split_whose_side_would_sum_to_zero_is_not_made():
     np.testing.assert_array_equal(both.threshold, tree.threshold)
     oracle = Oracle(X, y, None, "poisson")
     assert both.impurity[0] == pytest.approx(oracle.impurity(oracle.all_rows), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_friedman_mse_is_a_former_name_of_squared_error(name):
+    X, y = make_data(name)
+    expected = make(name).fit(X, y)
+    model = make(name, criterion="friedman_mse")
+    with pytest.warns(FutureWarning, match="a former name of 'squared_error'"):
+        model.fit(X, y)
+    assert model_bytes(model) == model_bytes(expected)
+    assert model.criterion == "friedman_mse"

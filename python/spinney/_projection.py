@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import isclass
@@ -49,6 +50,7 @@ SCOPE_CONSTRAINTS: dict[str, list[Any]] = {"projection_scope": [StrOptions({"tre
 ENTROPIES = {"entropy", "log_loss"}
 # "squared_error" is for projections alone: `check_criterion`.
 CLASSIFIER_CRITERIA = {"gini", "squared_error"} | ENTROPIES
+REGRESSOR_CRITERIA = {"squared_error", "friedman_mse", "poisson"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,15 @@ def derived_seed(seed: int, path: tuple[int, ...]) -> int:
 
 
 def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
-    """`criterion` if it is one for this kind of y, projected or not."""
+    """`criterion` if it is one for this kind of y, projected or not; "squared_error" for its former other name."""
+    if criterion == "friedman_mse":
+        warnings.warn(
+            "criterion 'friedman_mse' is a former name of 'squared_error', with which it was always equivalent; "
+            "scikit-learn 1.9 deprecates it: use criterion='squared_error'",
+            FutureWarning,
+            stacklevel=7,
+        )
+        criterion = "squared_error"
     if output_projection is None and criterion == "squared_error" and kind != "numbers":
         raise ValueError(
             "criterion is 'squared_error', which classifiers take with output_projection only; without, accepted: "
@@ -96,7 +106,7 @@ def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
 
 def check_grown_with(grown: str, criterion: str, output_projection: Any, kind: str) -> None:
     """Refuse to add trees whose impurities are of another sort than those of the trees grown before with `grown`."""
-    check_criterion(criterion, output_projection, kind)
+    criterion = check_criterion(criterion, output_projection, kind)
     if output_projection is not None and grown != "squared_error":
         raise ValueError(
             f"output_projection is given, but the trees grown before have none, and their criterion is {grown!r}; with "

@@ -33,7 +33,7 @@ from spinney._base import (
     progress_bar,
 )
 from spinney._docs import documented
-from spinney._projection import CLASSIFIER_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
+from spinney._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
 from spinney._validation import MOST, Float, Matrix, Number, Target, draw_seed
 from spinney.tree import (
     BaseTree,
@@ -320,7 +320,7 @@ class BaseForestRegressor(BaseForest, BaseRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseForest._parameter_constraints,
-        "criterion": [StrOptions({"squared_error", "poisson"})],
+        "criterion": [StrOptions(REGRESSOR_CRITERIA)],
     }
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
 

@@ -26,7 +26,7 @@ from spinney._base import (
     n_positive,
 )
 from spinney._docs import documented
-from spinney._projection import CLASSIFIER_CRITERIA, Growth
+from spinney._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, Growth
 from spinney._validation import draw_seed
 
 
@@ -413,7 +413,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTree._parameter_constraints,
-        "criterion": [StrOptions({"squared_error", "poisson"})],
+        "criterion": [StrOptions(REGRESSOR_CRITERIA)],
     }
 
     def __init__(
