@@ -157,7 +157,8 @@ impl<'a, 't> TrainingSet<'a, 't> {
         if let (Some(plan), Some(TrainY::Real(targets))) = (&self.projection, projected) {
             plan.take_back(targets);
         }
-        let leaves = fill::leaf_values(&structure, &self.y, &sample.units, self.outputs.width(), sample.workers)?;
+        let (units, width) = (&sample.units, self.outputs.width());
+        let leaves = fill::leaf_values(&structure, &self.y, units, width, sample.workers, control)?;
         let tree = structure.into_tree(leaves, weights.unit, self.grower.n_features(), self.outputs.clone(), criterion);
         if config.ccp_alpha > 0.0 { tree.pruned(config.ccp_alpha, control) } else { Ok(tree) }
     }

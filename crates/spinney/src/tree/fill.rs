@@ -5,6 +5,7 @@
 use super::grow::Structure;
 use super::leaves::{LeafTable, LeafTableBuilder};
 use super::masked_fill;
+use crate::control::Control;
 use crate::data::slots::Slots;
 use crate::data::train_y::RealTargets;
 use crate::data::train_y::TrainY;
@@ -20,6 +21,7 @@ pub(crate) fn leaf_values(
     units: &RowUnits,
     width: usize,
     workers: &Workers,
+    control: &Control,
 ) -> Result<LeafTable> {
     let units = |row: u32| match units {
         RowUnits::Narrow(u) => u64::from(u[row as usize]),
@@ -30,8 +32,8 @@ pub(crate) fn leaf_values(
         TrainY::Slots(y) => fill_counts(structure, y, units, &mut table, workers),
         TrainY::Real(y) => fill_means(structure, y, units, &mut table, workers),
         // Of one worker.
-        TrainY::MaskedSlots(y) => return masked_fill::frequencies(structure, y, units),
-        TrainY::MaskedReal(y) => return masked_fill::means(structure, y, units),
+        TrainY::MaskedSlots(y) => return masked_fill::frequencies(structure, y, units, control),
+        TrainY::MaskedReal(y) => return masked_fill::means(structure, y, units, control),
     }?;
     table.finish()
 }
@@ -137,10 +139,11 @@ mod tests {
             let labels = LabelView::try_new(ptr, on.concat(), 3).unwrap();
             for (y, width) in [(Targets::Real(numbers.view()), 2), (Targets::Labels(labels), 3)] {
                 let y = TrainY::new(&y).unwrap();
-                let of_one = leaf_values(&structure(&leaf_of, present.len(), |_| true), &y, &units, width, &Workers::One).unwrap();
+                let (control, whole) = (Control::default(), structure(&leaf_of, present.len(), |_| true));
+                let of_one = leaf_values(&whole, &y, &units, width, &Workers::One, &control).unwrap();
                 let of_two = by_two(|worker, workers| {
                     let own = structure(&leaf_of, present.len(), |row| rows[row].1 == (worker == 0));
-                    leaf_values(&own, &y, &units, width, workers).unwrap()
+                    leaf_values(&own, &y, &units, width, workers, &Control::default()).unwrap()
                 });
                 for found in of_two {
                     prop_assert_eq!(&found, &of_one);

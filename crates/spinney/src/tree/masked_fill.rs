@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::grow::Structure;
 use super::leaves::{LeafTable, LeafTableBuilder};
+use crate::control::Control;
 use crate::data::masked::{MaskedNumbers, MaskedSlots};
 use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
 use crate::exact::exact_mean;
@@ -121,7 +122,12 @@ impl Columns {
 }
 
 /// Of numbers.
-pub(super) fn means(structure: &Structure, y: &MaskedNumbers, units: impl Fn(u32) -> u64) -> Result<LeafTable> {
+pub(super) fn means(
+    structure: &Structure,
+    y: &MaskedNumbers,
+    units: impl Fn(u32) -> u64,
+    control: &Control,
+) -> Result<LeafTable> {
     let nodes = Nodes::new(structure)?;
     let n_nodes = structure.nodes.len();
     let mut n_known = try_filled(WHAT, 0u32, n_nodes)?;
@@ -129,6 +135,7 @@ pub(super) fn means(structure: &Structure, y: &MaskedNumbers, units: impl Fn(u32
     let mut mean_of = try_filled(WHAT, f64::NAN, n_nodes)?;
     let mut columns = Columns::new(y.n_outputs())?;
     for output in 0..y.n_outputs() {
+        control.check()?;
         let is_known = |row: &&u32| !y.of(**row)[output].is_nan();
         for &leaf in &nodes.leaves {
             n_known[leaf as usize] = nodes.rows(leaf as usize).iter().filter(is_known).count() as u32;
@@ -153,7 +160,12 @@ pub(super) fn means(structure: &Structure, y: &MaskedNumbers, units: impl Fn(u32
 }
 
 /// Of classes and labels: frequencies, all weights in units.
-pub(super) fn frequencies(structure: &Structure, y: &MaskedSlots<'_>, units: impl Fn(u32) -> u64) -> Result<LeafTable> {
+pub(super) fn frequencies(
+    structure: &Structure,
+    y: &MaskedSlots<'_>,
+    units: impl Fn(u32) -> u64,
+    control: &Control,
+) -> Result<LeafTable> {
     let nodes = Nodes::new(structure)?;
     let (n_nodes, width, n_outputs) = (structure.nodes.len(), y.width(), y.known().n_outputs());
     // What leaves have of each slot, and of each output more than rows have of which most cells are known: (leaf's node,
@@ -185,6 +197,7 @@ pub(super) fn frequencies(structure: &Structure, y: &MaskedSlots<'_>, units: imp
     let mut columns = Columns::new(width)?;
     let mut output = None;
     for slot in 0..width as u32 {
+        control.check()?;
         // Slots of an output follow each other.
         if output != Some(y.output(slot)) {
             output = Some(y.output(slot));

@@ -1,0 +1,155 @@
+"""What a mask of unknown cells is worth against the ways round it: cells of y are hidden, and the rest is learnt from.
+
+    python benches/defaults/masked_outputs.py results.jsonl [--only bibtex] [--rows 3000] [--trees 50]
+
+Hides 50 % or 80 % of the cells of the training y, at random or row by row (each row keeps a block of neighbouring
+outputs, so that no row is known as a whole), and fits extra-trees: with the mask; with zeros (labels) or the means of
+the known cells (numbers) in the hidden cells; and one model an output on the rows that know it, for a sample of
+`--single` outputs. A training y without hidden cells is the bound. Scores are of the whole test part: label ranking
+average precision, mean r² of the outputs; and for the sampled outputs, of all ways, the mean area under the ROC curve
+or mean r². Appends a line for each fit, and does not repeat those that are there. One thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import spinney
+from sklearn.metrics import roc_auc_score
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
+
+import _data
+from _scores import macro_r2, ranking_precision
+
+SETS = ["bibtex", "delicious", "eisen_go", "scm20d"]
+NUMBERS = {"scm20d"}
+
+
+def hidden_cells(shape: tuple[int, int], share: float, by_row: bool, seed: int) -> np.ndarray:
+    """True in the hidden cells: each for itself, or all but a block of neighbouring outputs of each row."""
+    rng = np.random.default_rng(seed)
+    if not by_row:
+        return rng.random(shape) < share
+    n, d = shape
+    n_kept = max(1, round((1 - share) * d))
+    return ((np.arange(d) - rng.integers(0, d, n)[:, None]) % d) >= n_kept
+
+
+def dense(y: Any) -> np.ndarray:
+    """Labels or numbers as an array."""
+    return np.asarray(y.toarray() if sp.issparse(y) else y, dtype=np.float64).reshape(y.shape[0], -1)
+
+
+class Problem:
+    """One data set, and the models that are fitted to it."""
+
+    def __init__(self, name: str, rows: int, trees: int) -> None:
+        data = _data.named(name)
+        self.is_numbers = name in NUMBERS
+        if self.is_numbers:
+            data = _data.standard_y(data)
+        keep = np.sort(np.random.default_rng(0).permutation(data.X.shape[0])[:rows])
+        self.X, self.X_test = data.X[keep], data.X_test
+        self.y, self.y_test = dense(data.y)[keep], dense(data.y_test)
+        # Outputs that vary in both parts: others have no score.
+        varies = (np.ptp(self.y, axis=0) > 0) & (np.ptp(self.y_test, axis=0) > 0)
+        self.y, self.y_test = self.y[:, varies], self.y_test[:, varies]
+        kind = spinney.ExtraTreesRegressor if self.is_numbers else spinney.ExtraTreesClassifier
+        self.kind, self.trees = kind, trees
+
+    def fitted(self, y: np.ndarray, mask: np.ndarray | None = None, X: Any = None) -> np.ndarray:
+        """Scores of the test rows."""
+        # A class of one output has two columns: labels are said to be labels.
+        extra = {} if self.is_numbers else {"multi_label": True}
+        model = self.kind(n_estimators=self.trees, random_state=0, min_samples_leaf=2, **extra)
+        model.fit(self.X if X is None else X, y, y_mask=mask)
+        found = model.predict(self.X_test) if self.is_numbers else model.predict_proba(self.X_test)
+        return np.asarray(found).reshape(self.X_test.shape[0], -1)
+
+    def score(self, found: np.ndarray, outputs: np.ndarray | None = None) -> float:
+        """Of all outputs, or of some."""
+        if self.is_numbers:
+            outputs = np.arange(self.y.shape[1]) if outputs is None else outputs
+            return float(macro_r2(found, self.y_test[:, outputs]))
+        if outputs is None:
+            return float(ranking_precision(found, sp.csr_matrix(self.y_test)))
+        return float(roc_auc_score(self.y_test[:, outputs], found, average="macro"))
+
+
+def filled(problem: Problem, mask: np.ndarray) -> np.ndarray:
+    """Zeros in hidden labels, means of the known cells in hidden numbers."""
+    if not problem.is_numbers:
+        return np.where(mask, 0.0, problem.y)
+    return np.where(mask, np.nanmean(np.where(mask, np.nan, problem.y), axis=0), problem.y)
+
+
+def single(problem: Problem, mask: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """One model an output, on the rows that know it."""
+    columns = []
+    for j in outputs:
+        known = np.flatnonzero(~mask[:, j])
+        y = problem.y[known][:, [j]]
+        columns.append(problem.fitted(y[:, 0] if problem.is_numbers else y, X=problem.X[known])[:, 0])
+    return np.column_stack(columns)
+
+
+def run(name: str, arguments: argparse.Namespace, done: set[tuple[Any, ...]], out: Any) -> None:
+    """All fits of one data set."""
+    problem = Problem(name, arguments.rows, arguments.trees)
+    d = problem.y.shape[1]
+    sampled = np.sort(np.random.default_rng(1).permutation(d)[: arguments.single])
+
+    def record(way: str, share: float, by_row: bool, fit: Any, *, alone: bool = False) -> None:
+        key = (name, way, share, by_row)
+        if key in done:
+            return
+        start = time.process_time()
+        found = fit()
+        seconds = time.process_time() - start
+        line = {"set": name, "way": way, "share": share, "by_row": by_row, "seconds": seconds}
+        line["score"] = None if alone else problem.score(found)
+        line["sampled"] = problem.score(found if alone else found[:, sampled], sampled)
+        line["n_sampled"], line["n_outputs"], line["n_rows"] = len(sampled), d, problem.X.shape[0]
+        out.write(json.dumps(line) + "\n")
+        out.flush()
+        print(line, flush=True)
+
+    record("nothing hidden", 0.0, False, lambda: problem.fitted(problem.y))
+    for share in (0.5, 0.8):
+        for by_row in (False, True):
+            mask = hidden_cells(problem.y.shape, share, by_row, seed=2)
+            # A row that keeps each output stays known.
+            for j in np.flatnonzero(mask.all(axis=0)):
+                mask[0, j] = False
+            record("mask", share, by_row, lambda mask=mask: problem.fitted(problem.y, mask))
+            record("filled", share, by_row, lambda mask=mask: problem.fitted(filled(problem, mask)))
+            record("single", share, by_row, lambda mask=mask: single(problem, mask, sampled), alone=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--only", choices=SETS)
+    parser.add_argument("--rows", type=int, default=3000)
+    parser.add_argument("--trees", type=int, default=50)
+    parser.add_argument("--single", type=int, default=10, help="outputs that get models of their own")
+    arguments = parser.parse_args()
+    done = set()
+    if arguments.results.exists():
+        lines = [json.loads(line) for line in arguments.results.read_text().splitlines()]
+        done = {(line["set"], line["way"], line["share"], line["by_row"]) for line in lines}
+    with arguments.results.open("a") as out:
+        for name in SETS if arguments.only is None else [arguments.only]:
+            run(name, arguments, done, out)
+
+
+if __name__ == "__main__":
+    main()
