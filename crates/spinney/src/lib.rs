@@ -143,7 +143,7 @@ pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, Com
 pub use control::Control;
 pub use criterion::Criterion;
 pub use data::{
-    ClassWeight, Dataset, FeatureKind, LabelView, Mask, Matrix, RowWeights, Schema, SparseView, Targets,
+    Category, ClassWeight, Dataset, FeatureKind, LabelView, Mask, Matrix, RowWeights, Schema, SparseView, Targets,
     targets::Outputs,
 };
 pub use error::{Error, ErrorKind, Result};
@@ -153,7 +153,7 @@ pub use model::{Additive, DecisionPath, Direction, StagedScores, StepDtype, Term
 #[cfg(feature = "model-files")]
 pub use model_file::{Model, ModelFile};
 pub use ndarray;
-pub use partition::decision::{Category, Decision, Side, Test};
+pub use partition::decision::{Decision, Side, Test};
 pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
 pub use split::Splitter;
 pub use tree::{LeafTable, MaxFeatures, Node, Precision, PruningPath, RuleStyle, Tree, TreeConfig};

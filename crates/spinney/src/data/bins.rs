@@ -15,12 +15,11 @@
 
 use std::borrow::Cow;
 
-use super::{DenseColumns, FeatureSubset, SparseView};
+use super::{Category, DenseColumns, FeatureSubset, SparseView};
 use crate::control::Control;
 use crate::data::sort::Entry;
 use crate::data::sort::sort_by_value;
 use crate::error::{Result, try_collected, try_copied, try_filled, try_grow, try_push, try_with_capacity};
-use crate::partition::decision::Category;
 use crate::pool;
 
 /// Most bins of a feature: codes are bytes.

@@ -5,6 +5,16 @@ use std::borrow::Cow;
 use super::{MOST_CATEGORIES, Matrix};
 use crate::error::{Error, Result, try_collected};
 
+/// The code of a category, from 0.
+pub type Category = u16;
+
+/// The category that a value is, if it is one.
+#[inline]
+pub(crate) fn category_of(value: f32) -> Option<Category> {
+    let category = value as Category;
+    (f32::from(category) == value).then_some(category)
+}
+
 /// What the values of a feature mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

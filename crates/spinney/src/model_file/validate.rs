@@ -18,11 +18,12 @@ use super::read::{File, TensorReader, with_numbers, with_whole};
 use super::rows::{Packed, RowLists, RowTensors};
 use super::scores::check_scores;
 use super::{BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
+use crate::data::Category;
 use crate::data::{MOST_CATEGORIES, Outputs};
 use crate::error::{Error, Result, try_collected, try_filled, try_reserve, try_with_capacity};
 use crate::forest::Forest;
 use crate::partition::category_sets::CategorySets;
-use crate::partition::decision::{Category, Side};
+use crate::partition::decision::Side;
 use crate::tree::leaves::{Amounts, Half, Indices, Layout, StoredRows, StoredValues};
 use crate::tree::{LeafTable, Node, Tree};
 

@@ -3,7 +3,7 @@
 //! A set holds no more categories than the node had in training, so that all sets of a tree are no longer than the samples
 //! of its nodes, whatever the number of categories of a feature.
 
-use super::decision::Category;
+use crate::data::Category;
 use crate::error::{Result, try_copied, try_extend, try_push};
 
 const WHAT: &str = "the categories of splits";

@@ -3,6 +3,8 @@
 //! [`Decision::goes_left`] is the one place where a value meets a threshold or a set of categories: partitioners, searches,
 //! prediction and rules ask it, so that none can differ from another.
 
+use crate::data::{Category, category_of};
+
 /// One of the two sides of a split: there will be no third.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -28,16 +30,6 @@ pub enum Test<'a> {
     /// These categories go left, in rising order. All others go right with the missing ones: categories that the node did
     /// not see in training, and values that are no category.
     AnyOf(&'a [Category]),
-}
-
-/// The code of a category, from 0.
-pub type Category = u16;
-
-/// The category that a value is, if it is one.
-#[inline]
-pub(crate) fn category_of(value: f32) -> Option<Category> {
-    let category = value as Category;
-    (f32::from(category) == value).then_some(category)
 }
 
 /// Whether a value is one of these categories, which rise.

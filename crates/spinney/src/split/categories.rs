@@ -18,8 +18,8 @@ use crate::control::Control;
 use crate::criterion::{NodeCriterion, SideSum};
 use crate::data::MOST_CATEGORIES;
 use crate::data::sort::{sort_by, sort_by_value};
+use crate::data::{Category, category_of};
 use crate::error::{Result, try_push, try_reserve};
-use crate::partition::decision::{Category, category_of};
 use crate::partition::{BitSet, Column, Entry, PlainColumn};
 use crate::rng::Key;
 

@@ -8,10 +8,11 @@ use super::scan::Scan;
 use super::{LOTTERY, Rules, Split, SplitSearch, Splitter, Task, by_size};
 use crate::control::Control;
 use crate::criterion::{NodeCriterion, NodeStats};
+use crate::data::Category;
 use crate::error::{Result, try_push, try_with_capacity};
 use crate::partition::Span;
 use crate::partition::category_sets::CategorySets;
-use crate::partition::decision::{Category, Decision};
+use crate::partition::decision::Decision;
 use crate::partition::lottery::Lottery;
 use crate::rng::Key;
 

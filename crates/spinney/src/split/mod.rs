@@ -40,9 +40,9 @@ use constraint::Constraints;
 use cut::Cut;
 
 use crate::criterion::NodeStats;
+use crate::data::Category;
 use crate::error::Result;
 use crate::partition::Span;
-use crate::partition::decision::Category;
 use crate::rng::Key;
 
 /// How the threshold of a drawn feature is chosen.
@@ -62,23 +62,6 @@ pub(crate) struct Split {
     pub(crate) cut: Cut,
     /// Decrease of the node's mean impurity.
     pub(crate) decrease: f64,
-}
-
-/// What growth makes of splits where values were searched.
-#[cfg(test)]
-#[derive(Debug)]
-pub(crate) struct Values;
-
-#[cfg(test)]
-impl crate::tree::grow::Decode for Values {
-    fn threshold(&self, split: &Split) -> f32 {
-        split.cut.threshold(|gap| gap)
-    }
-
-    fn categories(&self, _: u32, codes: &[Category], out: &mut Vec<Category>) -> Result<()> {
-        out.extend(codes);
-        Ok(())
-    }
 }
 
 /// Limits that hold for every node of a tree, in the engine's units.

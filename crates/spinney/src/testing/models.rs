@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ndarray::{Array2, ShapeBuilder};
 
 use crate::criterion::Criterion;
+use crate::data::Category;
 use crate::data::{Matrix, Outputs, SparseView};
 use crate::forest::Forest;
 use crate::partition::category_sets::CategorySets;
-use crate::partition::decision::{Category, Side};
+use crate::partition::decision::Side;
 use crate::rng::{Key, Stream};
 use crate::tree::leaves::LeafTableBuilder;
 use crate::tree::{Node, Tree};

@@ -1,9 +1,9 @@
 //! The categories that the splits of a tree list.
 
 use super::{Node, Tree};
+use crate::data::Category;
 use crate::error::Result;
 use crate::partition::category_sets::CategorySets;
-use crate::partition::decision::Category;
 
 impl CategorySets {
     /// Numbers the sets of these nodes anew, in the order of the nodes, and keeps no others.

@@ -7,10 +7,11 @@ use super::leaves::LeafTable;
 use super::{Node, Tree};
 use crate::control::Control;
 use crate::criterion::Criterion;
+use crate::data::Category;
 use crate::data::Outputs;
 use crate::error::{ErrorKind, Result, try_copied, try_extend, try_push, try_with_capacity};
 use crate::partition::category_sets::CategorySets;
-use crate::partition::decision::{Category, Side};
+use crate::partition::decision::Side;
 use crate::rng::Key;
 use crate::split::{Split, SplitSearch, Task};
 
@@ -45,6 +46,23 @@ pub(crate) trait Decode {
 
     /// The categories, in any order, of the codes that a split of this feature sends left.
     fn categories(&self, feature: u32, codes: &[Category], out: &mut Vec<Category>) -> Result<()>;
+}
+
+/// What growth makes of splits where values were searched.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Values;
+
+#[cfg(test)]
+impl Decode for Values {
+    fn threshold(&self, split: &Split) -> f32 {
+        split.cut.threshold(|gap| gap)
+    }
+
+    fn categories(&self, _: u32, codes: &[Category], out: &mut Vec<Category>) -> Result<()> {
+        out.extend(codes);
+        Ok(())
+    }
 }
 
 /// Grows the structure. `max_leaves` asks for best-first growth; `decode` tells what a node with a split asks of values.
@@ -191,7 +209,6 @@ mod tests {
     use super::*;
     use crate::criterion::NodeStats;
     use crate::partition::Span;
-    use crate::split::Values;
     use crate::split::cut::Cut;
 
     /// Splits one sample off at a time, to the left or to the right.

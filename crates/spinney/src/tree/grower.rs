@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::control::Control;
 use crate::criterion::Criterion;
+use crate::data::Category;
 use crate::data::bins::{MOST_BINS, bin_dense, bin_sparse};
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
 use crate::data::{Bins, DenseColumns, FeatureSubset, Matrix, SparseColumns, SparseView};
 use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
-use crate::partition::decision::Category;
 use crate::partition::dense::SortedOrder;
 use crate::partition::lottery::Lottery;
 use crate::partition::sorted_entries;

@@ -5,12 +5,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::criterion::variance;
+use crate::data::Category;
 use crate::data::bins::{bin_dense, bin_sparse};
 use crate::data::train_y::RealTargets;
 use crate::data::{Bins as Edges, DenseColumns, SparseColumns, SparseView, Weights};
 use crate::exact::reduce::Workers;
 use crate::exact::reduce::tests::by_two;
-use crate::partition::decision::Category;
 use crate::partition::sorted_entries::{SortedEntries, SortedOrder};
 use crate::partition::{dense, sparse};
 use crate::rng::Key;

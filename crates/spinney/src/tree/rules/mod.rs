@@ -14,10 +14,11 @@ use std::fmt::{Display, Write};
 
 use super::{Node, Tree};
 use crate::control::Control;
+use crate::data::Category;
 use crate::data::Outputs;
 use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_with_capacity};
 use crate::partition::category_sets::CategorySets;
-use crate::partition::decision::{ABOVE_ALL, Category, Decision, Side, Test};
+use crate::partition::decision::{ABOVE_ALL, Decision, Side, Test};
 use crate::setters::setters;
 
 const WHAT: &str = "the rules of a tree";
