@@ -379,9 +379,11 @@ def numbers(
     if is_sparse(y):
         raise TypeError(f"y is sparse; {name} needs dense y: convert with y.toarray()")
     names = names_of(y)
+    # A frame of sparse columns has no NaN: whoever means unknown cells says so by `y_mask`.
+    has_gaps = masks and not _has_sparse_columns(y)
     if _has_sparse_columns(y):
         y = _of_sparse_columns(y).toarray()
-    y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
+    y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights, masks=has_gaps)
     mask = _mask_of_dense(y, y_mask, weights, names, each_output=each_output) if masks else None
     return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
 
