@@ -101,6 +101,11 @@ def options(description: str) -> argparse.Namespace:
     parser.add_argument("--trees", type=int, help="trees of each forest, the same on both sides")
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--no-peer", action="store_true", help="leave the peers out")
+    parser.add_argument("--peers", default="", help="peers whose name contains this")
+    parser.add_argument("--contenders", default="", help="races: settings whose name matches this regular expression")
+    parser.add_argument(
+        "--processor", action="store_true", help="seconds of the processor, of all threads, for busy machines"
+    )
     parser.add_argument("--json", type=Path, help="append the results to this file, one line for each case")
     parser.add_argument(
         "--peers-cache", type=Path, help="keep what was measured of the peers in this file, and do not measure it again"
@@ -121,7 +126,8 @@ def main(description: str, cases: Callable[[argparse.Namespace], Iterable[Case]]
     if args.worker:
         name, side, store = args.worker
         case = next(case for case in cases(args) if case.name == name)
-        json.dump(measure(case, case.sides[side], Path(store)), sys.stdout)
+        clock = time.process_time if args.processor else time.perf_counter
+        json.dump(measure(case, case.sides[side], Path(store), clock), sys.stdout)
         return
     print(f"{description}\n{json.dumps(environment())}\n", flush=True)
     for case in cases(args):
@@ -161,7 +167,7 @@ def stored_bytes(a: Any) -> int:
     return a.data.nbytes + a.indices.nbytes if hasattr(a, "indices") else a.nbytes
 
 
-def measure(case: Case, side: Side, store: Path) -> dict[str, float]:
+def measure(case: Case, side: Side, store: Path, clock: Callable[[], float]) -> dict[str, float]:
     """Does the work of one side once, in this process."""
     data = side.arrange(case.data())
     if case.work == "predict":
@@ -180,15 +186,15 @@ def measure(case: Case, side: Side, store: Path) -> dict[str, float]:
     few, more = side.rounds
     less = 0.0
     if case.work == "round":
-        start = time.perf_counter()
+        start = clock()
         side.estimator().set_params(n_estimators=few).fit(data.X, data.y)
-        less = time.perf_counter() - start
+        less = clock() - start
         work = side.estimator().set_params(n_estimators=more).fit
     honest = reset_peak()
     before = resident()
-    start = time.perf_counter()
+    start = clock()
     result = work(*argument)
-    out = {"seconds": time.perf_counter() - start, "peak_bytes": peak() - before}
+    out = {"seconds": clock() - start, "peak_bytes": peak() - before}
     if case.work == "round":
         out["seconds"] = (out["seconds"] - less) / (more - few)
     if not honest:
@@ -231,7 +237,8 @@ def say(text: str) -> None:
 
 
 def run_case(case: Case, args: argparse.Namespace) -> None:
-    names = list(case.sides)[:1] if args.no_peer else list(case.sides)
+    first, *peers = case.sides
+    names = [first, *(name for name in peers if args.peers in name and not args.no_peer)]
     results = {name: Results() for name in names}
     cache = Cache(args.peers_cache)
     with tempfile.TemporaryDirectory() as folder:
@@ -243,7 +250,7 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
         for turn in range(args.repeat):
             for name in names if turn % 2 == 0 else reversed(names):
                 say(f"{case.name}: {name}, {turn + 1} of {args.repeat}")
-                key = f"{case.name} | {name} | {turn}{' | quick' * args.quick}"
+                key = f"{case.name} | {name} | {turn}{' | quick' * args.quick}{' | processor' * args.processor}"
                 peer = name != names[0]
                 run = cache.get(key) if peer else None
                 if run is None:
@@ -261,6 +268,7 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
             "ratios": {metric: ratio(results, metric)[0] for metric in case.aims} if len(names) > 1 else {},
             "runs": {name: r.runs for name, r in results.items()},
             "quick": args.quick,
+            "processor": args.processor,
             "environment": environment(),
         }
         with args.json.open("a") as file:

@@ -5,6 +5,9 @@ CatBoost, 5 times those of XGBoost on a projected gradient. Time to a score: 5 t
 each library with the quickest of its settings below; the numbers of rounds come from a search without a clock
 (`_reach.py`) and are fitted here. Single outputs: the same trees (31 leaves, best first, 20 rows a leaf, no penalty).
 
+Leaves hold Newton's steps, as they do by default, and as the peers' do; line searches have rows, and settings of the
+races, of their own.
+
 XGBoost is given X as CSR and dense; it takes what a CSR does not store for missing, which leads to other trees, and to
 fewer seconds with a vector in each leaf. CatBoost takes most of a minute a round on delicious and is left out of the
 race there. Models are compared by their smallest form: `save_raw("ubj")` of XGBoost, our pickle.
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -45,13 +49,21 @@ from sklearn.metrics import log_loss, mean_squared_error
 
 Make = Callable[[], Any]
 
+# The defaults of boosting, and its defaults before.
+NEWTON: dict[str, Any] = {"leaf_estimation": "newton", "min_weight_leaf": 2.0, "l2_regularization": 1.0}
+LINE_SEARCH: dict[str, Any] = {"leaf_estimation": "line_search", "min_weight_leaf": 0.0}
+
+
+def defaults(regressor: bool = False, **parameters: Any) -> Make:
+    """What a user gets."""
+    kind = spinney.GradientBoostingRegressor if regressor else spinney.GradientBoostingClassifier
+    return lambda: kind(**({"random_state": 0, "n_jobs": 1} | parameters))
+
 
 def ours(regressor: bool = False, **parameters: Any) -> Make:
     """Everything that decides what a round does is said, whatever the defaults are."""
-    kind = spinney.GradientBoostingRegressor if regressor else spinney.GradientBoostingClassifier
-    said = {"max_depth": 6, "max_leaf_nodes": None, "min_weight_leaf": 0.0, "leaf_estimation": "line_search"}
-    said |= {"output_strategy": "projected", "random_state": 0, "n_jobs": 1}
-    return lambda: kind(**(said | parameters))
+    said = NEWTON | {"max_depth": 6, "max_leaf_nodes": None, "output_strategy": "projected"}
+    return defaults(regressor, **(said | parameters))
 
 
 def forest(library: Any, kind: str, **parameters: Any) -> Make:
@@ -76,10 +88,10 @@ def rounds(args: argparse.Namespace) -> Iterator[Case]:
             for name, arrange in (("CSR", by_row), ("dense X", plain))
         }
 
-    def projected(q: int, leaves: int | None = None) -> dict[str, Side]:
-        parameters: dict[str, Any] = {"n_projections": q, "max_leaf_nodes": leaves, "max_depth": None if leaves else 6}
+    def projected(q: int, leaves: int | None = None, **parameters: Any) -> dict[str, Side]:
+        shape: dict[str, Any] = {"n_projections": q, "max_leaf_nodes": leaves, "max_depth": None if leaves else 6}
         between = (2, 12 if args.quick else 52)
-        return {"spinney": Side(ours(**parameters), by_column, rounds=between)}
+        return {"spinney": Side(ours(**shape, **parameters), by_column, rounds=between)}
 
     def one(
         name: str, arrange: Callable[[Data], Data] = by_column, few: int = 2, more: int = 22, **parameters: Any
@@ -88,7 +100,13 @@ def rounds(args: argparse.Namespace) -> Iterator[Case]:
 
     rows: list[tuple[str, dict[str, Side], float | None]] = [
         ("projected, vector leaf", projected(1) | xgboost(more=4), 50),
+        ("projected, vector leaf, line search", projected(1, **LINE_SEARCH) | xgboost(more=4), None),
         ("projected, 64 leaves", projected(1, 64) | xgboost(more=4, max_leaves=64, max_depth=0), 50),
+        (
+            "projected, 64 leaves, line search",
+            projected(1, 64, **LINE_SEARCH) | xgboost(more=4, max_leaves=64, max_depth=0),
+            None,
+        ),
         *((f"q = {k}, reduced gradient", projected(k) | xgboost(k, more=22), 5) for k in (1, 5)),
         ("joint", one("spinney", output_strategy="joint", more=12) | xgboost(more=4), None),
         (
@@ -133,10 +151,15 @@ def memory(args: argparse.Namespace) -> Iterator[Case]:
 def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     most = 100 if args.quick else 3000
     found: dict[str, Contender] = {}
+    # What a user gets, and with another rate.
+    for rate in (0.1, 0.3):
+        found[f"spinney defaults rate {rate}"] = Contender(
+            Side(defaults(learning_rate=rate), by_column), most, ours=True
+        )
     # Square loss on many projections, greater trees: few steps, each of more.
     for leaves, rows, few in itertools.product((128,) if args.quick else (64, 128, 256), (5, 10), (None, "sqrt")):
         shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": 0.3, "max_features": few}
-        make = ours(loss="squared_error", n_projections=25, min_samples_leaf=rows, **shape)
+        make = ours(loss="squared_error", n_projections=25, min_samples_leaf=rows, **shape, **LINE_SEARCH)
         name = f"spinney square loss q 25 leaves {leaves} of {rows} rows features {few or 'all'}"
         found[name] = Contender(Side(make, by_column), min(most, 500), ours=True)
     for rate in (0.3,) if args.quick else (0.3, 0.6):
@@ -144,10 +167,15 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
             shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
             if leaves in (64, 16) and rate == 0.3:
                 for q in (1, 5):
-                    make = ours(n_projections=q, min_samples_leaf=10, **shape)
-                    name = f"spinney q {q} leaves {leaves} rate {rate}"
-                    found[name] = Contender(Side(make, by_column), most, ours=True)
-                make = ours(relabel_leaves=False, step_dtype="float8", min_samples_leaf=10, **shape)
+                    make = ours(n_projections=q, **shape)
+                    found[f"spinney q {q} leaves {leaves} rate {rate}"] = Contender(
+                        Side(make, by_column), most, ours=True
+                    )
+                    make = ours(n_projections=q, min_samples_leaf=10, **shape, **LINE_SEARCH)
+                    found[f"spinney line search q {q} leaves {leaves} of 10 rows rate {rate}"] = Contender(
+                        Side(make, by_column), most, ours=True
+                    )
+                make = ours(relabel_leaves=False, step_dtype="float8", min_samples_leaf=10, **shape, **LINE_SEARCH)
                 name = f"spinney not relabelled float8 leaves {leaves} of 10 rows rate {rate}"
                 found[name] = Contender(Side(make, by_column), most, ours=True)
             # Dense X takes it longer (see the rounds above).
@@ -183,11 +211,14 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     def add(name: str, make: Make, arrange: Callable[[Data], Data] = fortran) -> None:
         found[name] = Contender(Side(make, arrange), most, SEARCH_SECONDS, ours=name.startswith("spinney"))
 
+    # What a user gets, and with another rate.
+    for rate in (0.1, 0.3):
+        add(f"spinney defaults rate {rate}", defaults(True, learning_rate=rate))
     # Leaves, rate, rows of a leaf, share of the features: few splits of noisy numbers, many of smooth ones.
     drawn = ((16, 0.15, 20, 0.3), (16, 0.1, 20, 0.3), (256, 0.1, 1, 0.3), (1000, 0.3, 1, 0.2))
     for leaves, rate, rows, features in ((32, 0.3, 1, None), (128, 0.3, 1, None), *drawn)[: 1 if args.quick else None]:
         shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
-        shape |= {"min_samples_leaf": rows, "max_features": features}
+        shape |= LINE_SEARCH | {"min_samples_leaf": rows, "max_features": features}
         text = f"leaves {leaves} of {rows} rows rate {rate} features {features or 'all'}"
         for q in (1, 5):
             add(f"spinney q {q} {text}", ours(True, n_projections=q, **shape))
@@ -256,6 +287,10 @@ def race(
     """Time to a score: that given, or the best that a peer reaches. Twice: against other libraries, and our forests."""
     title = f"time to score, {problem}{among}"
     if args.only not in title:
+        return
+    contenders = {name: c for name, c in contenders.items() if re.search(args.contenders, name)}
+    if target is None and all(contender.ours for contender in contenders.values()):
+        print(f"{title}: no peer among the contenders, so no score to reach")
         return
     goal = np.inf if target is None else target
     curves: dict[str, Curve] = {}
@@ -341,7 +376,9 @@ def negative_loss(log_odds: np.ndarray, y: np.ndarray) -> float:
 def single(args: argparse.Namespace) -> Iterator[Case]:
     """The same number of rounds; then the time to the least loss that a peer has within them."""
     m = n_trees(args, usual=100, quick=10)
+    # No penalty, and no bound but the rows of a leaf: LightGBM's rules.
     shape: dict[str, Any] = {"max_depth": None, "max_leaf_nodes": 31, "min_samples_leaf": 20}
+    shape |= {"min_weight_leaf": 0.0, "l2_regularization": 0.0}
     rows = [
         ("numbers 100 000 x 50", smooth, True, fortran, plain, 0.7),
         ("two classes 100 000 x 50", lambda: smooth(2), False, fortran, plain, 0.7),

@@ -424,8 +424,8 @@ class RandomForestClassifier(BaseForestClassifier):
         Least share of the total weight on either side of a split.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
-        For labels of sparse text with thousands of words a share of 0.05 ranked better than "sqrt" on four sets of
-        five (`benches/defaults`), for two to three times the time.
+        For labels of sparse text with thousands of words a share of 0.05 ranked better than "sqrt" on five sets
+        (`benches/defaults`), for up to 3.2 times the time.
     max_leaf_nodes : int, default=None
         Maximum number of leaves; the tree is grown best-first. None is no limit.
     min_impurity_decrease : float, default=0.0
@@ -743,7 +743,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
         For labels of sparse text with thousands of words a share of 0.05 ranked better than "sqrt" on four sets of
-        five (`benches/defaults`), for two to three times the time.
+        five (`benches/defaults`), for 1.5 to 3.3 times the time.
     max_leaf_nodes : int, default=None
         Maximum number of leaves; the tree is grown best-first. None is no limit.
     min_impurity_decrease : float, default=0.0
