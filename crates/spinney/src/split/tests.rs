@@ -359,8 +359,8 @@ fn sets_of_categories(problem: &Problem, rows: &[u32], weight: &[f64], j: u32) -
         Y::Labels(y, 1) => Some(Box::new(|i| f64::from(u8::from(y[i as usize])))),
         Y::Real(..) | Y::Labels(..) | Y::Classes(..) => None,
     };
-    // Of masked cells all sets of few categories are offered, as of several outputs.
-    let value = value.filter(|_| problem.mask.is_none());
+    // With masked cells, rows may be gone and means are others: then nothing is asked of limited sides.
+    let has_mask = problem.mask.as_ref().is_some_and(|mask| mask.iter().any(|&is_masked| is_masked));
     let mean = |category: Category| -> f64 {
         let Some(value) = &value else { return 0.0 };
         let those = || rows.iter().filter(|&&i| x(i) == f32::from(category));
@@ -380,7 +380,7 @@ fn sets_of_categories(problem: &Problem, rows: &[u32], weight: &[f64], j: u32) -
                 |low: &[f64], high: &[f64]| low.iter().all(|l| high.iter().all(|h| l + 1e-9 * (1.0 + h.abs()) < *h));
             let in_order = apart(&listed_means, &other_means) || apart(&other_means, &listed_means);
             let is_limited = problem.min_samples_leaf > 1 || matches!(problem.y, Y::Real(..));
-            let is_offered = value.is_none() || !is_limited || in_order;
+            let is_offered = value.is_none() || !is_limited || in_order && !has_mask;
             (listed.into_iter().map(|at| present[at]).collect(), is_offered)
         })
         .collect()
