@@ -83,7 +83,8 @@ def test_parameters_are_scikit_learns(name):
     theirs = getattr(sklearn.tree if name in TREES else sklearn.ensemble, name)
     here, there = (inspect.signature(c.__init__).parameters for c in (getattr(spinney, name), theirs))
     assert set(there) - set(here) == {"monotonic_cst"}
-    new = {"output_projection", "n_projections"} | ({"projection_scope"} if name in FORESTS else set())
+    new = {"output_projection", "n_projections", "categorical_features"}
+    new |= {"projection_scope", "keep_rows"} if name in FORESTS else set()
     assert set(list(here)[-len(new) :]) == new
     new |= {"multi_label"} if name.endswith("Classifier") else set()
     assert set(here) - set(there) == new

@@ -6,7 +6,7 @@ A column of a frame whose type is categorical or text has its categories by valu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -37,15 +37,18 @@ def learn(estimator: Any, X: Any) -> tuple[Any, Known | None]:
     if asked is None or (isinstance(asked, str) and asked == "from_dtype" and columns is None):
         return X, None
     n_features = X.shape[1] if len(getattr(X, "shape", ())) == 2 else np.asarray(X).shape[-1]
-    by_type = {j for j in range(n_features) if columns is not None and columns.is_by_value(j)}
-    named = by_type if isinstance(asked, str) else _places(asked, n_features, X)
+    by_value = {j for j in range(n_features) if columns is not None and columns.is_by_value(j)}
+    if isinstance(asked, str):
+        named = by_value if columns is not None and columns.have_types else set()
+    else:
+        named = _places(asked, n_features, X)
     if not named:
         return X, None
     known: Known = [None] * n_features
     codes = {}
     for j in sorted(named):
         known[j] = np.arange(0)
-        if columns is not None and j in by_type:
+        if columns is not None and j in by_value:
             known[j] = categories = _checked(columns.categories(j), columns.name(j))
             codes[j] = columns.codes(j, categories)
     return (X if columns is None else columns.replaced(codes)), known
@@ -63,8 +66,8 @@ def declare(estimator: Any, X: Any, known: Known | None) -> None:
             most = int(np.nanmax(values, initial=0.0)) + 1
             if most > MOST_CATEGORIES:
                 raise ValueError(
-                    f"X has the category {most - 1} in feature {_called(estimator, j)}, accepted: at most "
-                    f"{MOST_CATEGORIES} categories, whose codes are below that"
+                    f"X has the category {most - 1} in feature {_called(estimator, j)}, a category by "
+                    f"categorical_features; accepted: at most {MOST_CATEGORIES} categories, whose codes are below that"
                 )
             known[j] = np.arange(most)
     estimator.categories_ = known
@@ -142,7 +145,8 @@ def prove(name: str, state: dict[str, Any]) -> None:
 
 def _places(asked: Any, n_features: int, X: Any) -> set[int]:
     """The features that a mask, indices or names tell."""
-    items = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, (str, bytes)) else None
+    is_list = isinstance(asked, Iterable) and not isinstance(asked, (str, bytes, Mapping))
+    items = list(asked) if is_list else None
     if items is None:
         raise ValueError(f"categorical_features is {asked!r}, accepted: {_ACCEPTED}")
     if items and all(isinstance(item, (bool, np.bool_)) for item in items):
@@ -194,8 +198,8 @@ def _check_codes(estimator: Any, j: int, values: NDArray[Any]) -> None:
     wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
     if wrong.any():
         raise ValueError(
-            f"X has {values[wrong][0]:g} in feature {_called(estimator, j)}, which is a category; accepted: whole "
-            "numbers from 0, and NaN"
+            f"X has {values[wrong][0]:g} in feature {_called(estimator, j)}, a category by categorical_features; "
+            "accepted: whole numbers from 0, and NaN"
         )
 
 
@@ -207,6 +211,9 @@ def _called(estimator: Any, j: int) -> Any:
 
 class _Columns:
     """The columns of a frame of pandas or polars, or of an array of objects."""
+
+    # Whether each column has a type of its own, which tells categories.
+    have_types = False
 
     def __init__(self, X: Any) -> None:
         self._X = X
@@ -254,6 +261,8 @@ class _Columns:
 
 
 class _PandasColumns(_Columns):
+    have_types = True
+
     def name(self, j: int) -> Any:
         return self._X.columns[j]
 
@@ -288,6 +297,8 @@ class _PandasColumns(_Columns):
 
 
 class _PolarsColumns(_Columns):
+    have_types = True
+
     def name(self, j: int) -> Any:
         return self._X.columns[j]
 
