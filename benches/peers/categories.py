@@ -19,6 +19,7 @@ import pandas as pd
 import scipy.sparse as sp
 import spinney
 from _harness import Case, Data, Side, main, n_trees
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 # Of each table: the target, and columns to leave out.
@@ -94,17 +95,17 @@ def one_hot(data: Data) -> Data:
     return replace(data, X=expanded(data.X), X_test=expanded(data.X_test))
 
 
-class LightGBM:
+class LightGBM(BaseEstimator):
     """LightGBM, which takes the categories of frames."""
 
-    def __init__(self, rounds: int) -> None:
-        self.rounds = rounds
+    def __init__(self, n_estimators: int = 100) -> None:
+        self.n_estimators = n_estimators
 
     def fit(self, X: Any, y: Any) -> LightGBM:
         import lightgbm
 
         parameters = {"num_leaves": 31, "num_threads": 1, "verbose": -1, "seed": 0, "learning_rate": 0.1}
-        self.model = lightgbm.train(parameters, lightgbm.Dataset(X, y, params=parameters), self.rounds)
+        self.model = lightgbm.train(parameters, lightgbm.Dataset(X, y, params=parameters), self.n_estimators)
         return self
 
     def predict(self, X: Any) -> Any:
