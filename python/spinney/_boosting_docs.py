@@ -179,8 +179,8 @@ categorical_features : "from_dtype", array-like or None, default="from_dtype"
     at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes the
     best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
     most, or of all sets of up to 8 categories.
-    With `max_bins`, the most frequent categories have a bin each, and the others share one. `init` and `estimator` see
-    codes.
+    With `max_bins`, the most frequent categories have a bin each, and the others share one: where a feature has more
+    categories than bins, `max_bins=None` may score far better. `init` and `estimator` see codes.
 """,
     "warm_start": """
 warm_start : bool, default=False
