@@ -150,6 +150,17 @@ def test_forests_without_rows_and_wrong_questions_are_refused():
         again.predict_quantiles(X)
 
 
+def test_cells_of_y_that_are_not_known_are_in_no_quantile():
+    X, y = make_data("RandomForestRegressor", n=60, outputs="several")
+    mask = np.random.default_rng(0).random(y.shape) < 0.3
+    params = {"min_samples_leaf": 10, "bootstrap": False, "keep_rows": True}
+    told = make("RandomForestRegressor", **params).fit(X, np.where(mask, 1e6, y), y_mask=mask)
+    missing = make("RandomForestRegressor", **params).fit(X, np.where(mask, np.nan, y))
+    q = [0.0, 0.5, 1.0]
+    assert told.predict_quantiles(X, q).max() < 1e6
+    np.testing.assert_array_equal(told.predict_quantiles(X, q), missing.predict_quantiles(X, q))
+
+
 def test_warm_starts_keep_the_rows_of_all_trees():
     X, y = make_data("ExtraTreesRegressor", n=50)
     grown = make("ExtraTreesRegressor", n_estimators=3, warm_start=True, keep_rows=True).fit(X, y)

@@ -25,6 +25,7 @@ from spinney._at_once import of_one_fit
 from spinney._docs import documented
 from spinney._projection import Growth
 from spinney._proof import Kind
+from spinney._sparse import is_sparse
 from spinney._validation import Float, LabelFormat, Matrix, Number, RowWeights, Target, label_classes
 
 if TYPE_CHECKING:
@@ -561,7 +562,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         if truth is None:
             return float(super().score(X, y, sample_weight))
         predicted = self.predict(X)
-        predicted = predicted.toarray() if _masks.is_sparse(predicted) else np.asarray(predicted)
+        predicted = predicted.toarray() if is_sparse(predicted) else np.asarray(predicted)
         known, predicted, mask = _masks.alike(truth, predicted.reshape(len(predicted), -1))
         return _masks.accuracy(known == predicted, mask, sample_weight)
 
@@ -603,7 +604,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         assert self._label_format is not None
         build = self._label_format.build
         n_rows = max(1, _BLOCK_SCORES // self.n_outputs_)
-        if X.shape[0] > n_rows and _validation.is_sparse(X):
+        if X.shape[0] > n_rows and is_sparse(X):
             X = X.tocsr()
         starts = range(0, X.shape[0], n_rows)
         blocks = [build(self._positive(X[start : start + n_rows])) for start in starts]

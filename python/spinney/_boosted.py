@@ -20,6 +20,7 @@ from spinney._arrays import Tree
 from spinney._at_once import of_one_fit
 from spinney._base import BaseEnsemble, Members
 from spinney._proof import WITH_LOG_LINK
+from spinney._sparse import is_sparse
 from spinney._validation import Float, Matrix, Target
 from spinney.tree import DecisionTreeRegressor
 
@@ -168,7 +169,7 @@ class BoostedModel(BaseEnsemble):
 
     def _staged_of(self, X: Matrix) -> Iterator[Float]:
         """The same, of X that was checked."""
-        X = X.tocsr() if _validation.is_sparse(X) and self._weak is None else X
+        X = X.tocsr() if is_sparse(X) and self._weak is None else X
         margins = self._start_margins(X, None, "base_margin")
         staged = self._staged_weak(X) if self._weak is not None else self._model.staged_scores(X, self._n_threads())
         for scores in staged:
@@ -326,5 +327,5 @@ class BoostedModel(BaseEnsemble):
 
 
 def columns_of(values: Any, n_samples: int) -> Float:
-    found: Float = np.asarray(values.toarray() if _validation.is_sparse(values) else values, dtype=np.float64)
+    found: Float = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
     return found.reshape(n_samples, -1)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from typing import TypeVar
+
+from spinney import _docs
 
 _Class = TypeVar("_Class", bound=type)
 
 
 def documented(cls: _Class) -> _Class:
-    """The class with its docstring composed: a line `{name}` of it stands for the text of that name."""
-    if cls.__doc__ is not None:  # Python may run without docstrings
-        text = inspect.cleandoc(cls.__doc__)
-        cls.__doc__ = re.sub(r"^{(\w+)}$", lambda found: _TEXTS[found[1]].strip("\n"), text, flags=re.MULTILINE)
-    return cls
+    """The class with its docstring composed, see `spinney._docs`."""
+    return _docs.composed(cls, _TEXTS)
 
 
 _TEXTS = {
@@ -170,15 +167,8 @@ callbacks : object or list of objects, default=None
     are set by `set_callbacks`: each round is a task named "round", after which they get a fitted estimator of the
     rounds so far, and may end the fit.
 """,
-    "categorical_features": """
-categorical_features : "from_dtype", array-like or None, default="from_dtype"
-    Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
-    names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
-    none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
-    numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories, and
-    at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes the
-    best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
-    most, or of all sets of up to 8 categories.
+    "categorical_features": _docs.TEXTS["categorical_features"]
+    + """\
     With `max_bins`, the most frequent categories have a bin each, and the others share one: where a feature has more
     categories than bins, `max_bins=None` may score far better. `init` and `estimator` see codes.
 """,

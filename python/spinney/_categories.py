@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney._validation import is_sparse
+from spinney._sparse import is_sparse
 
 # The engine's limit.
 MOST_CATEGORIES = 65_535
@@ -111,7 +111,7 @@ def check_codes(estimator: Any, X: Any) -> None:
 def to_engine(estimator: Any) -> list[int] | None:
     """Number of categories of each feature, 0 for those that are none."""
     known = getattr(estimator, "categories_", None)
-    return None if known is None else [0 if categories is None else max(1, len(categories)) for categories in known]
+    return None if known is None else [0 if categories is None else len(categories) for categories in known]
 
 
 def mask_of(estimator: Any) -> list[bool] | None:

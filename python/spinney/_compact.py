@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney, _validation
 from spinney._arrays import Tree
+from spinney._sparse import is_sparse
 from spinney.forest import BaseForest
 from spinney.tree import BaseTree
 
@@ -215,7 +216,7 @@ def _compact_stages(
     on_X = None
     if X is not None:
         X = model._check_X(X, reset=False)
-        X = X.tocsr() if _validation.is_sparse(X) else X
+        X = X.tocsr() if is_sparse(X) else X
         on_X = _largest_difference(before.predict_scores, after.predict_scores, X, before.width, n_threads) * unit
     report = CompactReport(
         n_bytes_before=len(before.to_bytes()),
@@ -261,7 +262,7 @@ def _with_stored_rows(model: Any, training_data: Any) -> _spinney.Forest:
 
 def _change_on(model: Any, compact: _spinney.Forest, X: Any) -> float:
     X = model._check_X(X, reset=False)
-    if _validation.is_sparse(X):
+    if is_sparse(X):
         X = X.tocsr()
     return _largest_difference(model._forest.predict, compact.predict, X, compact.width, model._n_threads())
 

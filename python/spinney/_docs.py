@@ -1,27 +1,32 @@
-"""Texts on arguments that methods share, each written once."""
+"""Texts on parameters and attributes that classes and methods share, each written once."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-_Method = TypeVar("_Method", bound=Callable[..., Any])
+_Described = TypeVar("_Described", bound=Callable[..., Any])
 
 
-def documented(method: _Method) -> _Method:
-    """The method with its docstring composed: a line `{name}` of it stands for the text of that name."""
-    if method.__doc__ is not None:  # Python may run without docstrings
-        method.__doc__ = re.sub(r"^( *){(\w+)}$", _indented, method.__doc__, flags=re.MULTILINE)
-    return method
+def documented(described: _Described) -> _Described:
+    """The method or class with its docstring composed: a line `{name}` of it stands for the text of that name."""
+    return composed(described, TEXTS)
 
 
-def _indented(found: re.Match[str]) -> str:
-    return textwrap.indent(_TEXTS[found[2]].strip("\n"), found[1])
+def composed(described: _Described, texts: Mapping[str, str]) -> _Described:
+    """The same with other texts."""
+    if described.__doc__ is not None:  # Python may run without docstrings
+
+        def indented(found: re.Match[str]) -> str:
+            return textwrap.indent(texts[found[2]].strip("\n"), found[1])
+
+        described.__doc__ = re.sub(r"^( *){(\w+)}$", indented, described.__doc__, flags=re.MULTILINE)
+    return described
 
 
-_TEXTS = {
+TEXTS = {
     "y": """
 y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
     Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse matrix of
@@ -50,5 +55,26 @@ y_mask : {array-like, sparse matrix} of the shape of y, default=None
 y_mask : {array-like, sparse matrix} of the shape of y, default=None
     Cells of y that are left out, beside those that are NaN: True or 1 there. Where any are, the attribute `n_cells` of
     the score is the number of the cells that it is of.
+""",
+    "categorical_features": """
+categorical_features : "from_dtype", array-like or None, default="from_dtype"
+    Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
+    names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
+    none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
+    numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
+    and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
+    the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
+    most, or of all sets of up to 8 categories.
+""",
+    "categories_": """
+categories_ : list of length n_features
+    The categories of each feature that is one, in the order of their codes, and None for the others; there only
+    where some feature is a category. `is_categorical_` is a mask of them.
+""",
+    "keep_rows": """
+keep_rows : bool, default=False
+    Keep the leaf of each training row in each tree, its weight and, for numbers, its targets: four bytes for each
+    row and tree. `spinney.inspection.similar_rows` and the conditional quantiles and draws of regressors ask for
+    them. Model files have them too.
 """,
 }

@@ -11,6 +11,7 @@ import numpy as np
 from spinney import _losses, _validation
 from spinney._losses import Cells
 from spinney._proof import CUSTOM
+from spinney._sparse import is_sparse
 from spinney._validation import Float, Matrix, Target
 
 _ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples by name"
@@ -84,7 +85,7 @@ def _checked(
     weights = _validation.check_weights(sample_weight, X.shape[0])
     X, y, weights = _validation.without_absent(X, y, weights)
     engine = target.like(y, X.shape[0], type(estimator).__name__, what="its y")
-    X = X.tocsr() if _validation.is_sparse(X) and estimator.estimator is None else X
+    X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
     return EvalSet(name, what, X, y, weights, _row_losses(estimator, target, engine))
 
 

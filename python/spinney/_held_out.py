@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing
 from spinney import _masks, _validation
 from spinney._losses import LOSSES
 from spinney._projection import derived_seed
+from spinney._sparse import is_sparse
 from spinney._validation import Float, Matrix, Target
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ def validation_set(
         raise ValueError(f'y is {refused[0]:g} with loss="{boosting._shared["loss"]}", accepted: {refused[1]}')
     kept = np.ones(X.shape[0]) if weights is None else weights.copy()
     kept[held_rows] = 0
-    X_held = X.tocsr()[held_rows] if _validation.is_sparse(X) else X[held_rows]
+    X_held = X.tocsr()[held_rows] if is_sparse(X) else X[held_rows]
     w_held = None if weights is None else weights[held_rows]
-    y_held = y.tocsr() if _validation.is_sparse(y) else y
+    y_held = y.tocsr() if is_sparse(y) else y
     y_held = _safe_indexing(y_held, held_rows) if boosting.scoring is not None else None
     start_held = None if start is None else start[held_rows]
     mask = None if target.mask is None else target.mask[held_rows]
@@ -94,8 +95,8 @@ def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: 
     if n_folds > len(there):
         raise ValueError(f"init_cv is {n_folds}, but there are {len(there)} rows; accepted: at most as many folds")
     fold = folds(there, target, n_folds, boosting._seed)
-    X = X.tocsr() if _validation.is_sparse(X) else X
-    y = y.tocsr() if _validation.is_sparse(y) else y
+    X = X.tocsr() if is_sparse(X) else X
+    y = y.tocsr() if is_sparse(y) else y
     margins = np.zeros((X.shape[0], width))
     for k in range(-1, n_folds):
         left = there[fold == k]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,23 +95,24 @@ def quantiles(forest: Any, leaves: NDArray[Any], q: Float) -> Float:
         for j in range(n_outputs):
             known = np.flatnonzero(~np.isnan(targets[:, j]))
             order = known[np.argsort(targets[known, j], kind="stable")]
-            ordered = weights[:, order]
-            ordered.sort_indices()
-            of_block[:, j] = targets[order, j][_reached(ordered, q)]
+            of_block[:, j] = targets[order, j][_reached(weights[:, order], q - _SLACK, "left")]
         parts.append(of_block)
     return np.concatenate(parts) if parts else np.empty((0, n_outputs, len(q)))
 
 
-def _reached(weights: sparse.csr_array, q: Float) -> NDArray[Any]:
-    """Of each row and share, the column at which the weights up to it reach that share of their sum."""
+def _reached(weights: sparse.csr_array, shares: Float, side: Literal["left", "right"]) -> NDArray[Any]:
+    """Of each row and share, the column at which the weights up to it reach that share of their sum.
+
+    Columns of a row rise. `shares` are those of all rows or of each; with "right" the sum is to be beyond.
+    """
+    weights.sort_indices()
     sums = np.cumsum(weights.data)
     starts, ends = weights.indptr[:-1], weights.indptr[1:]
     if (starts == ends).any():
         raise ValueError("a row reaches no leaf with a training row whose target is known")
     before = np.where(starts > 0, sums[starts - 1], 0.0)
-    total = sums[ends - 1] - before
-    goals = before[:, None] + total[:, None] * (q - _SLACK)
-    places = np.searchsorted(sums, goals)
+    goals = before[:, None] + (sums[ends - 1] - before)[:, None] * shares
+    places = np.searchsorted(sums, goals, side=side)
     found: NDArray[Any] = weights.indices[np.clip(places, starts[:, None], ends[:, None] - 1)]
     return found
 
@@ -132,14 +133,8 @@ def draws(forest: Any, leaves: NDArray[Any], n_samples: Any, random_state: Any) 
     rng = check_random_state(random_state)
     parts = []
     for weights in weights_of(forest, leaves):
-        weights.sort_indices()
         shares = rng.uniform(size=(weights.shape[0], int(n_samples)))
-        sums = np.cumsum(weights.data)
-        starts, ends = weights.indptr[:-1], weights.indptr[1:]
-        before = np.where(starts > 0, sums[starts - 1], 0.0)
-        goals = before[:, None] + shares * (sums[ends - 1] - before)[:, None]
-        places = np.clip(np.searchsorted(sums, goals, side="right"), starts[:, None], ends[:, None] - 1)
-        parts.append(targets[weights.indices[places]].transpose(0, 2, 1))
+        parts.append(targets[_reached(weights, shares, "right")].transpose(0, 2, 1))
     return np.concatenate(parts) if parts else np.empty((0, targets.shape[1], int(n_samples)))
 
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import r2_score
 
+from spinney._sparse import is_sparse
+
 Float = NDArray[np.float64]
 
 
@@ -28,11 +30,6 @@ class Score(float):
 
     def __getnewargs__(self) -> tuple[float, int]:  # type: ignore[override]
         return float(self), self.n_cells
-
-
-def is_sparse(matrix: Any) -> bool:
-    """Whether it is a sparse matrix or array of scipy."""
-    return bool(sparse.issparse(matrix))
 
 
 def check(y_mask: Any, shape: tuple[int, int]) -> Any:

@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from spinney import _eval_sets
-from spinney._validation import Matrix, Target, is_binary, is_sparse
+from spinney._sparse import is_sparse
+from spinney._validation import Matrix, Target, is_binary
 from spinney.projection import count_projections
 
 # Bytes: a value and its row in a sorted column (`partition::Entry`); of a node in a tree, with its statistics

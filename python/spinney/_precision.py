@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
+
+from spinney._sparse import is_sparse
 
 # float32 has every whole number up to here, float64 up to `_WHOLE`.
 _LEAST, _WHOLE = 2.0**24, 2.0**53
@@ -47,20 +48,15 @@ def warn_of_collapsed(estimator: Any, source: Any, X: Any) -> None:
     warnings.warn(message, DataConversionWarning, stacklevel=7)
 
 
-def _is_sparse(X: Any) -> bool:
-    """As `issparse`, whose type annotations know no more of a matrix than that it is one."""
-    return bool(sparse.issparse(X))
-
-
 def _has_more_digits(source: Any) -> bool:
     """Whether there may be values that float32 has not; of lists and frames it is not known."""
-    dtype = source.dtype if isinstance(source, np.ndarray) or _is_sparse(source) else None
+    dtype = source.dtype if isinstance(source, np.ndarray) or is_sparse(source) else None
     return dtype is None or not np.can_cast(dtype, np.float32)
 
 
 def _large_columns(X: Any) -> NDArray[np.intp]:
     """Columns of a float32 matrix with a magnitude of 2**24, the first ones."""
-    values = X.data if _is_sparse(X) else X
+    values = X.data if is_sparse(X) else X
     none = np.empty(0, dtype=np.intp)
     if not values.size:
         return none
@@ -72,7 +68,7 @@ def _large_columns(X: Any) -> NDArray[np.intp]:
             is_large = most >= _LEAST or least <= -_LEAST
         if not is_large:
             return none
-        if not _is_sparse(X):
+        if not is_sparse(X):
             large = (np.fmax.reduce(X, axis=0) >= _LEAST) | (np.fmin.reduce(X, axis=0) <= -_LEAST)
             return np.flatnonzero(large)[:_MOST_COLUMNS]
         entries = np.flatnonzero(np.abs(values) >= _LEAST)
@@ -84,7 +80,7 @@ def _columns(source: Any, columns: NDArray[np.intp]) -> Iterator[tuple[int, NDAr
     """Numbers and values of these columns; of sparse ones the stored values."""
     if not len(columns):
         return
-    if _is_sparse(source):
+    if is_sparse(source):
         source = source[:, columns].tocsc()
         for i, j in enumerate(columns.tolist()):
             yield j, source.data[source.indptr[i] : source.indptr[i + 1]]

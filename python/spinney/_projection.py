@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from spinney._validation import Number, Target, canonical, is_sparse
+from spinney._sparse import is_sparse
+from spinney._validation import Number, Target, canonical
 from spinney.projection import (
     GaussianProjection,
     HadamardProjection,

@@ -28,6 +28,7 @@ from sklearn.utils.validation import validate_data
 from spinney import _masks
 from spinney._frames import different, names_of
 from spinney._precision import warn_of_collapsed
+from spinney._sparse import is_sparse
 
 Float: TypeAlias = NDArray[np.float64]
 # A float32 array of two dimensions, or a float32 CSR or CSC matrix in canonical form.
@@ -60,11 +61,6 @@ class Number(Interval):  # type: ignore[misc]
 def draw_seed(random_state: Any) -> int:
     """The engine's seed: one draw from scikit-learn's generator."""
     return int(check_random_state(random_state).randint(0, 2**64, dtype=np.uint64))
-
-
-def is_sparse(matrix: Any) -> bool:
-    """Whether it is a sparse matrix or array of scipy."""
-    return bool(sparse.issparse(matrix))
 
 
 def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:

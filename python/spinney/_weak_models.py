@@ -11,8 +11,9 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from spinney import _spinney, _validation
+from spinney import _spinney
 from spinney._projection import derived_seed
+from spinney._sparse import is_sparse
 from spinney._validation import Float, Matrix, Target
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def fitted(
 
 
 def _rows_of(X: Matrix, rows: NDArray[np.uint32]) -> Matrix:
-    return X.tocsr()[rows] if _validation.is_sparse(X) else X[rows]
+    return X.tocsr()[rows] if is_sparse(X) else X[rows]
 
 
 def _seeded(estimator: Any, seed: int, stage: int) -> Any:

@@ -47,6 +47,13 @@ if TYPE_CHECKING:
     from spinney._spinney import _ForestConfig
 
 
+def _known_numbers(target: Target) -> Float:
+    """The numbers of y, NaN where they are not known."""
+    mask = _masks.dense(target.mask)
+    known: Float = target.original if mask is None else np.where(mask, np.nan, target.original)
+    return known
+
+
 class BaseForest(BaseEnsemble):
     """What forests have and trees have not."""
 
@@ -159,7 +166,7 @@ class BaseForest(BaseEnsemble):
         _kept_rows.drop(self)
         if self.keep_rows:
             leaves = self._forest.apply(X, n_threads)
-            _kept_rows.keep(self, leaves, weights, target.original if target.kind == "numbers" else None)
+            _kept_rows.keep(self, leaves, weights, _known_numbers(target) if target.kind == "numbers" else None)
         draws = (config["bootstrap"], config["max_samples"])
         if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
             if grown is not None and draws != self._draws:
@@ -404,6 +411,7 @@ class BaseForestRegressor(BaseForest, BaseRegressor):
         return found[:, 0] if self.n_outputs_ == 1 else found
 
 
+@documented
 class RandomForestClassifier(BaseForestClassifier):
     """A random forest for classes and labels: bootstrap, and a few features drawn at each node.
 
@@ -464,24 +472,12 @@ class RandomForestClassifier(BaseForestClassifier):
         Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether every tree has a projection of its own, or all the same.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
-        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
-        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
-        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
-        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
-        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
-        most, or of all sets of up to 8 categories.
-    keep_rows : bool, default=False
-        Keep the leaf of each training row in each tree, its weight and, for numbers, its targets: four bytes for each
-        row and tree. `spinney.inspection.similar_rows` and the conditional quantiles and draws of regressors ask for
-        them. Model files have them too.
+    {categorical_features}
+    {keep_rows}
 
     Attributes
     ----------
-    categories_ : list of length n_features
-        The categories of each feature that is one, in the order of their codes, and None for the others; there only
-        where some feature is a category. `is_categorical_` is a mask of them.
+    {categories_}
     estimators_ : sequence of DecisionTreeClassifier
         Made when asked for; they share the forest's memory.
     classes_ : ndarray, or list of ndarray
@@ -577,6 +573,7 @@ class RandomForestClassifier(BaseForestClassifier):
         self.keep_rows = keep_rows
 
 
+@documented
 class RandomForestRegressor(BaseForestRegressor):
     """A random forest for numbers, one or many at once.
 
@@ -629,24 +626,12 @@ class RandomForestRegressor(BaseForestRegressor):
         Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether every tree has a projection of its own, or all the same.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
-        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
-        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
-        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
-        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
-        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
-        most, or of all sets of up to 8 categories.
-    keep_rows : bool, default=False
-        Keep the leaf of each training row in each tree, its weight and, for numbers, its targets: four bytes for each
-        row and tree. `spinney.inspection.similar_rows` and the conditional quantiles and draws of regressors ask for
-        them. Model files have them too.
+    {categorical_features}
+    {keep_rows}
 
     Attributes
     ----------
-    categories_ : list of length n_features
-        The categories of each feature that is one, in the order of their codes, and None for the others; there only
-        where some feature is a category. `is_categorical_` is a mask of them.
+    {categories_}
     estimators_ : sequence of DecisionTreeRegressor
         Made when asked for; they share the forest's memory.
     n_outputs_, n_features_in_ : int
@@ -722,6 +707,7 @@ class RandomForestRegressor(BaseForestRegressor):
         self.keep_rows = keep_rows
 
 
+@documented
 class ExtraTreesClassifier(BaseForestClassifier):
     """Extremely randomized trees for classes and labels: one random threshold for each feature drawn.
 
@@ -782,24 +768,12 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether every tree has a projection of its own, or all the same.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
-        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
-        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
-        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
-        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
-        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
-        most, or of all sets of up to 8 categories.
-    keep_rows : bool, default=False
-        Keep the leaf of each training row in each tree, its weight and, for numbers, its targets: four bytes for each
-        row and tree. `spinney.inspection.similar_rows` and the conditional quantiles and draws of regressors ask for
-        them. Model files have them too.
+    {categorical_features}
+    {keep_rows}
 
     Attributes
     ----------
-    categories_ : list of length n_features
-        The categories of each feature that is one, in the order of their codes, and None for the others; there only
-        where some feature is a category. `is_categorical_` is a mask of them.
+    {categories_}
     estimators_ : sequence of ExtraTreeClassifier
         Made when asked for; they share the forest's memory.
     classes_ : ndarray, or list of ndarray
@@ -884,6 +858,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         self.keep_rows = keep_rows
 
 
+@documented
 class ExtraTreesRegressor(BaseForestRegressor):
     """Extremely randomized trees for numbers, one or many at once.
 
@@ -936,24 +911,12 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether every tree has a projection of its own, or all the same.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
-        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
-        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
-        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
-        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
-        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
-        most, or of all sets of up to 8 categories.
-    keep_rows : bool, default=False
-        Keep the leaf of each training row in each tree, its weight and, for numbers, its targets: four bytes for each
-        row and tree. `spinney.inspection.similar_rows` and the conditional quantiles and draws of regressors ask for
-        them. Model files have them too.
+    {categorical_features}
+    {keep_rows}
 
     Attributes
     ----------
-    categories_ : list of length n_features
-        The categories of each feature that is one, in the order of their codes, and None for the others; there only
-        where some feature is a category. `is_categorical_` is a mask of them.
+    {categories_}
     estimators_ : sequence of ExtraTreeRegressor
         Made when asked for; they share the forest's memory.
     n_outputs_, n_features_in_ : int

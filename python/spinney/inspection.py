@@ -18,7 +18,8 @@ from spinney._base import BaseModel
 from spinney._boosting_fit import BaseBoosting
 from spinney._curve_display import BoostingCurveDisplay
 from spinney._path_display import CompressionPathDisplay
-from spinney._validation import Float, is_sparse
+from spinney._sparse import is_sparse
+from spinney._validation import Float
 from spinney.forest import BaseForest
 from spinney.tree import DecisionTreeRegressor
 

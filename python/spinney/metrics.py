@@ -23,7 +23,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from spinney import _masks
-from spinney._validation import is_sparse
+from spinney._sparse import is_sparse
 
 __all__ = ["ndcg_at_k", "one_error", "precision_at_k"]
 

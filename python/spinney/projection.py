@@ -72,6 +72,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import RealNotInt
 
 from spinney import _spinney, _validation
+from spinney._sparse import is_sparse
 from spinney._validation import Float
 
 if TYPE_CHECKING:
@@ -324,9 +325,9 @@ class PCAProjection(Projection):
         if y is None:
             raise ValueError("y is None, but principal directions are those of y: PCAProjection().draw(..., y=y)")
         name = type(self).__name__
-        n_samples = y.shape[0] if _validation.is_sparse(y) else len(y)
+        n_samples = y.shape[0] if is_sparse(y) else len(y)
         weights = _validation.check_weights(sample_weight, n_samples)
-        if _validation.is_sparse(y):
+        if is_sparse(y):
             target = _validation.classes(y, weights, n_samples, name, warn_column=False)
         else:
             target = _validation.numbers(y, n_samples, name, warn_column=False, weights=weights)

@@ -222,6 +222,7 @@ class BaseTree(BaseModel):
         return self.tree_.n_leaves
 
 
+@documented
 class DecisionTreeClassifier(BaseTree, BaseClassifier):
     """A decision tree for classes and labels.
 
@@ -263,20 +264,11 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         `spinney.projection`. A single output of classes has no projection.
     n_projections : int, float or "log", default="log"
         Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
-        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
-        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
-        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
-        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
-        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
-        most, or of all sets of up to 8 categories.
+    {categorical_features}
 
     Attributes
     ----------
-    categories_ : list of length n_features
-        The categories of each feature that is one, in the order of their codes, and None for the others; there only
-        where some feature is a category. `is_categorical_` is a mask of them.
+    {categories_}
     classes_ : ndarray, or list of ndarray
         Classes in rising order; for several outputs one array for each. For labels, their
         numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
@@ -365,6 +357,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         return super().predict_proba(X)
 
 
+@documented
 class DecisionTreeRegressor(BaseTree, BaseRegressor):
     """A decision tree for numbers, one or many at once.
 
@@ -377,20 +370,11 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
     splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, random_state, \
 max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projections
         As in `DecisionTreeClassifier`.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
-        names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
-        none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
-        numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
-        and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
-        the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
-        most, or of all sets of up to 8 categories.
+    {categorical_features}
 
     Attributes
     ----------
-    categories_ : list of length n_features
-        The categories of each feature that is one, in the order of their codes, and None for the others; there only
-        where some feature is a category. `is_categorical_` is a mask of them.
+    {categories_}
     n_outputs_, n_features_in_, max_features_ : int
     feature_names_in_ : ndarray
         When X had names that are all strings.
@@ -450,6 +434,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
         self.categorical_features = categorical_features
 
 
+@documented
 class ExtraTreeClassifier(DecisionTreeClassifier):
     """An extremely randomized tree for classes and labels: one random threshold for each feature drawn.
 
@@ -505,6 +490,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         )
 
 
+@documented
 class ExtraTreeRegressor(DecisionTreeRegressor):
     """An extremely randomized tree for numbers: one random threshold for each feature drawn.
 
