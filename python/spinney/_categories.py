@@ -78,15 +78,17 @@ def encode(estimator: Any, X: Any) -> Any:
     known = getattr(estimator, "categories_", None)
     if known is None:
         return X
+    shape = getattr(X, "shape", ())
+    if len(shape) == 2 and shape[1] != len(known):
+        return X  # which is refused for its width
     columns = _Columns.of(X)
-    if columns is None or columns.n_columns != len(known):
-        by_value = [j for j, categories in enumerate(known) if categories is not None and not _are_codes(categories)]
-        if by_value and not (hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] != len(known)):
-            raise ValueError(
-                f"X holds numbers, but feature {_called(estimator, by_value[0])} is a category with values such as "
-                f"{known[by_value[0]].tolist()[:1]}; accepted: a frame, or an array of objects, with values of that "
-                "kind"
-            )
+    if columns is None:
+        for j, categories in enumerate(known):
+            if categories is not None and not _are_codes(categories):
+                raise ValueError(
+                    f"X holds numbers, but feature {_called(estimator, j)} is a category with values such as "
+                    f"{categories.tolist()[:1]}; accepted: a frame, or an array of objects, with values of that kind"
+                )
         return X
     codes = {}
     for j, categories in enumerate(known):
@@ -217,7 +219,6 @@ class _Columns:
 
     def __init__(self, X: Any) -> None:
         self._X = X
-        self.n_columns = X.shape[1]
 
     @staticmethod
     def of(X: Any) -> _Columns | None:

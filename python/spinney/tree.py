@@ -368,7 +368,7 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         Poisson deviance, for y that is not negative and has a positive sum; no split leaves a side where an output sums
         to zero, unless the output does so in the whole node. Leaves are means with both.
     splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, random_state, \
-max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projections
+max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projections, categorical_features
         As in `DecisionTreeClassifier`.
     {categorical_features}
 
