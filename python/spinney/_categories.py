@@ -78,7 +78,7 @@ def encode(estimator: Any, X: Any) -> Any:
     known = getattr(estimator, "categories_", None)
     if known is None:
         return X
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[1] != len(known):
         return X  # which is refused for its width
     columns = _Columns.of(X)
