@@ -39,6 +39,13 @@ test: $(VENV)/built $(VENV)/extra-test  ## Build spinney and run all tests, Rust
 	$(BIN)/python -m pytest -m 'not alone' --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m alone
 
+# Runs of the property tests.
+STRESS_RUNS ?= 10
+
+.PHONY: stress
+stress:  ## Run the property tests of the crate ten times, each with other draws
+	@set -e; for run in $$(seq $(STRESS_RUNS)); do echo "== $$run"; cargo test --quiet --package spinney --lib; done
+
 .PHONY: lint
 lint: $(VENV)/built $(VENV)/extra-lint $(VENV)/extra-test  ## Check formatting, lints, documentation and types
 	cargo fmt --all --check

@@ -69,14 +69,24 @@ class Step:
     """Of all rows."""
 
 
-def loss_of(r: Array, w: Array) -> float:
-    return float(w @ (r**2).sum(axis=1) / max(w.sum() * r.shape[1], 1e-300))
+def loss_of(r: Array, w: Array, known: Array) -> float:
+    """Over the known cells."""
+    return float(w @ (known * r**2).sum(axis=1) / max(w @ known.sum(axis=1), 1e-300))
 
 
 def stagewise(
-    nodes: Nodes, y: Array, w: Array, step_size: float, standardize: bool, max_steps: int, held_out: Array
+    nodes: Nodes,
+    y: Array,
+    w: Array,
+    step_size: float,
+    standardize: bool,
+    max_steps: int,
+    held_out: Array,
+    known: Array | None = None,
 ) -> Iterator[Step]:
     """y (n, d); rows held out have a weight there and none in `w`. The first step is the constant.
+
+    `known` tells which cells of y are known, of which there are means, residuals and losses; None for all.
 
     `beta` and `scores` are those of the moment: they change as the path goes on.
     """
@@ -86,15 +96,17 @@ def stagewise(
         Z = (nodes.Z - mean) / np.where(usable, np.sqrt(mean * (1 - mean)), 1.0)
     Z = Z * usable
     d = y.shape[1]
-    beta, scores = np.zeros((Z.shape[1], d)), np.tile(w @ y / w.sum(), (len(y), 1))
+    known = np.ones(y.shape, dtype=bool) if known is None else known
+    start = (w[:, None] * known * y).sum(axis=0) / (w[:, None] * known).sum(axis=0)
+    beta, scores = np.zeros((Z.shape[1], d)), np.tile(start, (len(y), 1))
 
     def now(step: int) -> Step:
-        losses = loss_of(y - scores, w), loss_of(y - scores, held_out)
+        losses = loss_of(y - scores, w, known), loss_of(y - scores, held_out, known)
         return Step(step * step_size, *losses, n_test_nodes(nodes, beta), beta, scores)
 
     yield now(0)
     for step in range(1, max_steps + 1):
-        c = Z.T @ (w[:, None] * (y - scores))
+        c = Z.T @ (w[:, None] * known * (y - scores))
         norms = np.sqrt((c**2).sum(axis=1)) * ((c * beta).sum(axis=1) >= 0)
         if not norms.size or norms.max() == 0:
             return
@@ -102,7 +114,7 @@ def stagewise(
         j = int(np.argmax(norms.astype(np.float32)))
         move = step_size * c[j] / norms[j]
         after = scores + np.outer(Z[:, j], move)
-        if loss_of(y - after, w) >= loss_of(y - scores, w):
+        if loss_of(y - after, w, known) >= loss_of(y - scores, w, known):
             return
         beta[j] += move
         scores[:] = after

@@ -1,10 +1,10 @@
 """A slow, obvious, exact twin of the splitter, and the proof that a fitted tree is what the rules allow.
 
 It enumerates every feature and every cut of a node. Sums are Python integers (weights and targets are scaled
-by a power of two first) and impurities are fractions, so Gini and variance carry no rounding at all; entropy
-uses float64, the Poisson deviance sixty digits. Vocabulary: a *cut* lies between two neighbouring distinct values
-present in the node, missing ones (NaN) being less or more than all others; the *decrease* of a cut is the total
-impurity (weight x impurity) of the node minus that of its two sides.
+by a power of two first) and impurities are fractions, so Gini, variance and absolute deviation carry no rounding at
+all; entropy uses float64, the Poisson deviance sixty digits. Vocabulary: a *cut* lies between two neighbouring
+distinct values present in the node, missing ones (NaN) being less or more than all others; the *decrease* of a cut is
+the total impurity (weight x impurity) of the node minus that of its two sides.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-REAL_CRITERIA = ("squared_error", "poisson")
+REAL_CRITERIA = ("squared_error", "poisson", "absolute_error")
 Number = Fraction | float
 
 
@@ -95,6 +95,7 @@ class Oracle:
         self.w, self.w_unit = as_integers(self.weight)
         if criterion in REAL_CRITERIA:
             values, self.y_unit = as_integers(self.y.astype(float))
+            self.values = values
             self.squares = self.w * (values**2).sum(axis=1)
             if criterion == "poisson":
                 self.squares = np.array([self._y_log_y(w, y) for w, y in zip(self.w, values, strict=True)])
@@ -132,14 +133,29 @@ class Oracle:
         # Gini is the same expression: the squares of one-hot targets sum to the weight of each output.
         return Fraction(int(squares * w - (sums**2).sum()), int(w) * self.n_outputs) * self.w_unit * self.y_unit**2
 
+    def _medians(self, rows: np.ndarray, output: int) -> tuple[int, int]:
+        """The least and the largest median of the values of an output, as integers."""
+        y, w = self.values[rows, output], self.w[rows]
+        return (
+            min(c for c in y if 2 * w[y > c].sum() <= w.sum()),
+            max(c for c in y if 2 * w[y < c].sum() <= w.sum()),
+        )
+
     def total_impurity(self, rows: np.ndarray) -> Number:
+        if self.criterion == "absolute_error":
+            medians = [self._medians(rows, j)[0] for j in range(self.n_outputs)]
+            deviations = (self.w[rows, None] * np.abs(self.values[rows] - np.array(medians, dtype=object))).sum()
+            return Fraction(int(deviations), self.n_outputs) * self.w_unit * self.y_unit
         return self._total_impurity(self.w[rows].sum(), self.sums[rows].sum(axis=0), self.squares[rows].sum())
 
     def impurity(self, rows: np.ndarray) -> float:
         return float(self.total_impurity(rows) / self.total_weight(rows))
 
-    def mean(self, rows: np.ndarray) -> np.ndarray:
-        """Mean of the numeric targets, exact up to the last rounding."""
+    def center(self, rows: np.ndarray) -> np.ndarray:
+        """What a leaf of these rows predicts of numbers: their mean or median, exact up to the last rounding."""
+        if self.criterion == "absolute_error":
+            middle = [sum(self._medians(rows, j)) for j in range(self.n_outputs)]
+            return np.array([float(Fraction(int(twice), 2) * self.y_unit) for twice in middle])
         weight = self.w[rows].sum()
         return np.array([float(Fraction(int(s), int(weight)) * self.y_unit) for s in self.sums[rows].sum(axis=0)])
 
@@ -177,8 +193,11 @@ class Oracle:
                     sums[-1].astype(bool) & ((sums[i] == 0) | (sums[i] == sums[-1]))
                 ):
                     continue  # an output that is not zero in the node would be on a side
-                left = self._total_impurity(w[i], sums[i], squares[i])
-                right = self._total_impurity(w[-1] - w[i], sums[-1] - sums[i], squares[-1] - squares[i])
+                if self.criterion == "absolute_error":
+                    left, right = self.total_impurity(order[: i + 1]), self.total_impurity(order[i + 1 :])
+                else:
+                    left = self._total_impurity(w[i], sums[i], squares[i])
+                    right = self._total_impurity(w[-1] - w[i], sums[-1] - sums[i], squares[-1] - squares[i])
                 found.append(Cut(feature, x[i], x[i + 1], parent - left - right, missing_left))
         return found
 

@@ -442,7 +442,7 @@ def test_sparse_predictions_by_blocks(labels, monkeypatch):
     model = make(CLASSIFIER, l1_norm=None, max_steps=100).fit(X, Y)
     whole = model.predict(X)
     assert whole.nnz > 0
-    monkeypatch.setattr("spinney._base._BLOCK_SCORES", 7 * Y.shape[1])
+    monkeypatch.setattr("spinney._best.BLOCK_SCORES", 7 * Y.shape[1])
     for container in (sparse.csr_array, sparse.csc_array, np.asarray):
         assert (model.predict(container(X.toarray())) != whole).nnz == 0
 

@@ -38,6 +38,7 @@ def variations():
         yield make(name, max_depth=12, max_features=0.7)
         if name in REGRESSORS:  # the checks fit classifiers to one output of classes, which has no projection
             yield make(name, output_projection="gaussian")
+            yield make(name, output_scaling="variance")
             yield make(name, output_projection=RademacherProjection("achlioptas"), n_projections=3)
         if name in CLASSIFIERS:
             yield make(name, criterion="entropy")
@@ -82,9 +83,10 @@ def test_scikit_learn_checks_of_labels(name, check, params):
 def test_parameters_are_scikit_learns(name):
     theirs = getattr(sklearn.tree if name in TREES else sklearn.ensemble, name)
     here, there = (inspect.signature(c.__init__).parameters for c in (getattr(spinney, name), theirs))
-    assert set(there) - set(here) == {"monotonic_cst"}
-    new = {"output_projection", "n_projections", "categorical_features"}
+    assert set(there) <= set(here)
+    new = {"output_projection", "n_projections", "categorical_features", "interaction_cst"}
     new |= {"projection_scope", "keep_rows"} if name in FORESTS else set()
+    new |= {"output_scaling", "output_weights"} if name in REGRESSORS else {"label_weight"}
     assert set(list(here)[-len(new) :]) == new
     new |= {"multi_label"} if name.endswith("Classifier") else set()
     assert set(here) - set(there) == new
@@ -297,7 +299,7 @@ def test_sparse_predictions_by_blocks(name, labels, monkeypatch):
     X, Y = labels
     model = make(name).fit(X, Y)
     whole = model.predict(X)
-    monkeypatch.setattr("spinney._base._BLOCK_SCORES", 7 * Y.shape[1])
+    monkeypatch.setattr("spinney._best.BLOCK_SCORES", 7 * Y.shape[1])
     for container in (sparse.csr_array, sparse.csc_array, np.asarray):
         blocks = model.predict(container(X.toarray()))
         assert (blocks != whole).nnz == 0

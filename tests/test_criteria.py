@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn.ensemble
 import sklearn.tree
 import spinney
 from conftest import CLASSIFIERS, FORESTS, REGRESSORS, make, make_data, model_bytes
 from oracle import Oracle
 from sklearn.metrics import mean_poisson_deviance
-from spinney.inspection import feature_importances
+from spinney.compression import compact_leaves
+from spinney.inspection import export_rules, feature_importances
 from test_laws import layouts
 
 KINDS = ["single", "several", "labels"]
-CRITERIA = ["gini", "entropy", "log_loss", "squared_error", "poisson"]
+CRITERIA = ["gini", "entropy", "log_loss", "squared_error", "poisson", "absolute_error"]
 # What a model says of itself: the second name is that of the first, and projected outputs are numbers.
 GROWN = {
     "gini": "gini",
@@ -21,6 +23,7 @@ GROWN = {
     "log_loss": "entropy",
     "squared_error": "squared_error",
     "poisson": "poisson",
+    "absolute_error": "absolute_error",
 }
 
 
@@ -32,7 +35,7 @@ def data(name, kind):
 
 def is_accepted(name, kind, criterion, projection):
     if name in REGRESSORS:
-        return criterion == "squared_error" or (criterion == "poisson" and projection is None)
+        return criterion == "squared_error" or (criterion in ("poisson", "absolute_error") and projection is None)
     if projection is None:
         return criterion in ("gini", "entropy", "log_loss")
     return criterion in ("gini", "squared_error") and kind != "single"
@@ -63,7 +66,8 @@ def test_a_criterion_exists_everywhere_or_is_refused_at_the_door(name, kind, cri
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert model_bytes(again) == model_bytes(model)
     np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
-    for chosen in ("all", [0]):
+    has_medians = criterion == "absolute_error" and kind == "several"
+    for chosen in ("all",) if has_medians else ("all", [0]):
         shares = feature_importances(model, outputs=chosen)
         assert shares.sum() == pytest.approx(1.0)
         assert (shares >= -1e-12).all()
@@ -71,6 +75,9 @@ def test_a_criterion_exists_everywhere_or_is_refused_at_the_door(name, kind, cri
     if projection is None:
         # Splits were searched on the outputs themselves, so leaves tell what stored impurities tell; sums of floats.
         np.testing.assert_allclose(feature_importances(model, outputs="all"), model.feature_importances_, atol=1e-12)
+    if has_medians:
+        with pytest.raises(ValueError, match="outputs is some of them, accepted: all outputs"):
+            feature_importances(model, outputs=[0])
 
 
 def test_impurities_of_poisson_are_those_of_scikit_learn():
@@ -91,6 +98,66 @@ def test_impurities_of_poisson_are_those_of_scikit_learn():
     deviance = mean_poisson_deviance(y, np.full(len(y), np.average(y)))
     root = spinney.DecisionTreeRegressor(criterion="poisson", max_depth=1).fit(X, y).tree_.impurity[0]
     assert root == pytest.approx(deviance / 2)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_trees_of_medians_are_those_of_scikit_learn(n_outputs, weighted):
+    rng = np.random.default_rng(n_outputs)
+    X = rng.normal(size=(300, 5)).astype(np.float32)
+    # Whole numbers below 2**20 and their sums are exact there too: cuts tie here if they do there, and none does.
+    y = np.round(2**16 * (X[:, :n_outputs] - X[:, [4]] / 2 + rng.standard_t(2, (300, n_outputs)) / 4)).squeeze()
+    w = rng.integers(1, 4, len(X)).astype(float) if weighted else None
+    params = {"criterion": "absolute_error", "max_depth": 4, "min_samples_leaf": 9, "random_state": 0}
+    model, other = spinney.DecisionTreeRegressor(**params), sklearn.tree.DecisionTreeRegressor(**params)
+    ours, theirs = model.fit(X, y, sample_weight=w).tree_, other.fit(X, y, sample_weight=w).tree_
+    assert ours.node_count > 20
+    np.testing.assert_array_equal(ours.feature, theirs.feature)
+    np.testing.assert_allclose(ours.threshold, theirs.threshold, rtol=1e-6)  # theirs are of float64
+    np.testing.assert_allclose(ours.impurity, theirs.impurity, rtol=1e-12)  # quotients of exact sums
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["RandomForestRegressor", "ExtraTreesRegressor"])
+def test_forests_of_medians_err_as_much_as_those_of_scikit_learn(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5))
+    Y = X[:, :2] - X[:, [4]] / 2 + rng.standard_t(2, (600, 2)) / 4
+    errors = []
+    for module in (spinney, sklearn.ensemble):
+        model = getattr(module, kind)(50, criterion="absolute_error", min_samples_leaf=3, random_state=0)
+        errors.append(np.abs(model.fit(X[:300], Y[:300]).predict(X[300:]) - Y[300:]).mean())
+    # Other draws of rows, features and thresholds: of fifty trees each, less than one part in twenty.
+    assert errors[0] == pytest.approx(errors[1], rel=0.05)
+
+
+def test_an_even_split_of_the_weight_gives_the_mean_of_the_two_in_the_middle():
+    y = [1.0, 2.0, 10.0, 0.0]
+    for w, median in ((None, 1.5), ([3, 1, 1, 1], 1.0), ([1, 1, 4, 2], 6.0), ([2, 0, 2, 0], 5.5), ([1, 1, 1, 5], 0.0)):
+        params = {"criterion": "absolute_error", "min_samples_leaf": 4}
+        for module in (spinney, sklearn.tree):
+            tree = module.DecisionTreeRegressor(**params).fit(np.zeros((4, 1)), y, sample_weight=w)
+            assert tree.predict([[0.0]])[0] == median, (module, w)
+
+
+def test_medians_are_refused_where_means_are_needed():
+    X, y = data("RandomForestRegressor", "several")
+    tree = spinney.DecisionTreeRegressor(criterion="absolute_error").fit(X, y)
+    forest = spinney.RandomForestRegressor(3, criterion="absolute_error").fit(X, y)
+    for model in (tree, forest):
+        with pytest.raises(ValueError, match="criterion is AbsoluteError, accepted: one whose leaves are means"):
+            model.prune_reduced_error(X, y)
+        with pytest.raises(ValueError, match="criterion is AbsoluteError, accepted: one whose leaves are means"):
+            compact_leaves(model, training_data=(X, y))
+        model.set_params(criterion="absolute_error", output_projection="gaussian")
+        with pytest.raises(ValueError, match="criterion is 'absolute_error', but medians of projected outputs"):
+            model.fit(X, y)
+        model.set_params(output_projection=None)
+        with pytest.raises(ValueError, match="criterion is AbsoluteError, accepted: Variance where cells of y are"):
+            model.fit(X, y, y_mask=y > y.mean())
+    with pytest.raises(ValueError, match="max_depth is 1, accepted: none where leaves are medians"):
+        export_rules(tree, max_depth=1)
+    assert "if" in export_rules(tree)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)

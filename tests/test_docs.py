@@ -2,14 +2,16 @@
 
 import re
 
+import pytest
 import real_data
 
 
-def test_readme_examples_run() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (real_data.REPOSITORY / "README.md").read_text(), re.DOTALL)
+@pytest.mark.parametrize("path", ["README.md", "docs/sparse-labels.md"])
+def test_examples_run(path: str) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (real_data.REPOSITORY / path).read_text(), re.DOTALL)
     assert blocks
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
+        exec(compile(block, path, "exec"), {})
 
 
 def test_every_benchmark_that_the_readme_names_exists() -> None:

@@ -13,6 +13,19 @@ import spinney
 
 MODULES = ["spinney", *(f"spinney.{m.name}" for m in pkgutil.iter_modules(spinney.__path__) if m.name != "_spinney")]
 PUBLIC = [getattr(spinney, name) for name in spinney.__all__ if inspect.isclass(getattr(spinney, name))]
+PUBLIC += [spinney.multilabel.TunedThresholds, spinney.multilabel.CalibratedLabels]
+# The classes that describe all their parameters themselves, one by one.
+COMPOSED = [
+    getattr(spinney, name)
+    for name in (
+        "DecisionTreeClassifier",
+        *(
+            kind + task
+            for kind in ("RandomForest", "ExtraTrees", "GradientBoosting")
+            for task in ("Classifier", "Regressor")
+        ),
+    )
+]
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -31,10 +44,14 @@ def test_every_parameter_is_described_and_there_is_an_example(estimator):
         assert parameter in doc, parameter
 
 
-@pytest.mark.parametrize("estimator", [spinney.GradientBoostingClassifier, spinney.GradientBoostingRegressor])
-def test_composed_texts_are_whole_and_in_the_order_of_the_constructor(estimator):
+@pytest.mark.parametrize("estimator", PUBLIC)
+def test_composed_texts_are_whole(estimator):
+    assert not re.search(r"^ *{\w+}$", estimator.__doc__, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("estimator", [*COMPOSED, *PUBLIC[-2:]])
+def test_composed_texts_are_in_the_order_of_the_constructor(estimator):
     doc = inspect.getdoc(estimator)
-    assert not re.search(r"^{", doc, flags=re.MULTILINE)
     parameters = doc.split("Parameters\n----------")[1].split("\n\nAttributes\n")[0]
     said = re.findall(r"^(\w+) : ", parameters, flags=re.MULTILINE)
     assert said == list(inspect.signature(estimator).parameters)

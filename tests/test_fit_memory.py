@@ -7,9 +7,10 @@ import sys
 
 import children
 import numpy as np
+import pandas as pd
 import pytest
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, make, make_data
+from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, make, make_data
 from scipy import sparse
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux tells it")
@@ -23,6 +24,16 @@ rng = np.random.default_rng(0)
 
 def labels(n, d):
     return sparse.csr_array(rng.random((n, d)) < 0.03)
+
+
+def gaps(y):
+    # In two cells of five.
+    y[rng.random(y.shape, dtype=np.float32) < 0.4] = np.nan
+    return y
+
+
+def masked_labels(n, d):
+    return labels(n, d), sparse.csr_array(rng.random((n, d)) < 0.02)
 
 
 def compressed():
@@ -55,9 +66,41 @@ cases = {
         rng.random((500, 100)),
     ),
     "compression": compressed,
+    "gaps in numbers": lambda: (
+        spinney.ExtraTreesRegressor(2, max_depth=3), rng.random((10_000, 5), dtype=np.float32),
+        gaps(rng.random((10_000, 500))),
+    ),
+    "gaps in labels": lambda: (
+        spinney.ExtraTreesClassifier(2, max_depth=3), rng.random((20_000, 5), dtype=np.float32),
+        gaps((rng.random((20_000, 200)) < 0.03).astype(float)),
+    ),
+    "masked labels": lambda: (
+        spinney.ExtraTreesClassifier(2, max_depth=3), rng.random((20_000, 5), dtype=np.float32),
+        *masked_labels(20_000, 1_000),
+    ),
+    "gaps in boosting": lambda: (
+        spinney.GradientBoostingRegressor(n_estimators=3), rng.random((20_000, 10)), gaps(rng.random((20_000, 200))),
+    ),
+    "gaps in boosting of labels": lambda: (
+        spinney.GradientBoostingClassifier(n_estimators=3, output_strategy="joint"), rng.random((20_000, 10)),
+        gaps((rng.random((20_000, 100)) < 0.03).astype(float)),
+    ),
+    "rows that are kept": lambda: (
+        spinney.ExtraTreesRegressor(400, max_depth=2, keep_rows=True), rng.random((30_000, 3), dtype=np.float32),
+        rng.random(30_000),
+    ),
+    "text": lambda: (
+        spinney.ExtraTreesRegressor(2, max_depth=3, categorical_features=range(20)),
+        np.array([f"value {i}" for i in range(200)], dtype=object)[rng.integers(0, 200, (50_000, 20))],
+        rng.random(50_000),
+    ),
+    "many categories": lambda: (
+        spinney.ExtraTreesRegressor(20, categorical_features=[0, 1], random_state=0),
+        rng.integers(0, 5_000, (20_000, 2)).astype(np.float32), rng.random(20_000),
+    ),
 }
-model, X, y = cases[sys.argv[1]]()
-fit = {}
+model, X, y, *mask = cases[sys.argv[1]]()
+fit = {"y_mask": mask[0]} if mask else {}
 if sys.argv[1] == "watched":
     fit["eval_sets"] = [(rng.random((40_000, 20)), rng.random((40_000, 100))) for _ in range(2)]
 spinney.DecisionTreeRegressor().fit(np.ones((9, 2)), np.ones(9))
@@ -79,7 +122,24 @@ print(estimate, 1024 * (kilobytes("VmHWM") - before))
 
 @linux
 @pytest.mark.parametrize(
-    "kind", ["dense wide", "dense random", "many outputs", "sparse labels", "boosting", "watched", "compression"]
+    "kind",
+    [
+        "dense wide",
+        "dense random",
+        "many outputs",
+        "sparse labels",
+        "boosting",
+        "watched",
+        "compression",
+        "gaps in numbers",
+        "gaps in labels",
+        "masked labels",
+        "gaps in boosting",
+        "gaps in boosting of labels",
+        "rows that are kept",
+        "text",
+        "many categories",
+    ],
 )
 def test_the_estimate_is_right_within_a_factor_of_three(kind):
     done = children.run(MEASURED, kind)
@@ -180,6 +240,85 @@ def test_sets_that_are_watched_count(name):
         spinney.estimate_fit_memory(spinney.RandomForestRegressor(), X, X[:, 0], eval_sets=[(X, X[:, 0])])
 
 
+@pytest.mark.parametrize("name", [*ALL, *BOOSTING])
+def test_cells_that_are_not_known_count(name):
+    X, y = make_data(name, n=600, outputs="labels")
+    model, y = make(name), y.astype(float)
+    plain = spinney.estimate_fit_memory(model, X, y)
+    mask = np.random.default_rng(0).random(y.shape) < 0.3
+    assert spinney.estimate_fit_memory(model, X, y, y_mask=np.zeros_like(mask)) == plain
+    # The mask, and for numbers a copy of y.
+    least = y.size * (9 if name.endswith("Regressor") else 1)
+    told = spinney.estimate_fit_memory(model, X, y, y_mask=mask)
+    assert told > plain + least
+    assert spinney.estimate_fit_memory(model, X, y, y_mask=sparse.csr_array(mask)) == told
+    assert spinney.estimate_fit_memory(model, X, np.where(mask, np.nan, y)) == told
+    half = mask & (np.arange(len(y)) % 2 > 0)[:, None]
+    assert spinney.estimate_fit_memory(model, X, np.where(half, np.nan, y), y_mask=mask) == told
+    assert spinney.estimate_fit_memory(model, X, np.where(half, np.nan, y)) < told
+    if name.endswith("Classifier"):
+        labels, gaps = sparse.csr_array(np.where(mask, 0, y)), sparse.csr_array(mask)
+        without = spinney.estimate_fit_memory(model, X, labels)
+        assert spinney.estimate_fit_memory(model, X, labels, y_mask=gaps) > without + 4 * mask.sum()
+        # Classes are those of the known cells.
+        classes = np.where(mask, np.nan, y + 3)
+        assert spinney.estimate_fit_memory(model, X, classes) > 0
+    with pytest.raises(ValueError, match=r"y_mask has shape \(600, 2\), expected \(600, 3\)"):
+        spinney.estimate_fit_memory(model, X, y, y_mask=mask[:, :2])
+
+
+def test_masks_are_for_those_that_take_them():
+    X, y = make_data("CompressedForestClassifier", outputs="labels")
+    with pytest.raises((TypeError, ValueError), match="y_mask is given"):
+        spinney.estimate_fit_memory(make("CompressedForestClassifier"), X, y, y_mask=y > 0)
+
+
+@pytest.mark.parametrize("name", [*ALL, *BOOSTING])
+def test_categories_count(name):
+    _, y = make_data(name, n=600)
+    codes = np.random.default_rng(0).integers(0, 300, (600, 4)).astype(float)
+    codes[0] = [299, 299, 299, np.nan]
+
+    def size(X, features="from_dtype"):
+        return spinney.estimate_fit_memory(make(name, categorical_features=features), X, y)
+
+    plain = size(codes)
+    one, two = size(codes, [1]), size(codes, [1, 3])
+    assert plain < one < two
+    assert size(codes, [False, True, False, True]) == two
+    frame = pd.DataFrame(codes, columns=list("abcd"))
+    assert size(frame) == plain
+    # Text is known by value, and its codes are a column each.
+    frame["b"] = frame["b"].astype(str).astype("category")
+    assert size(frame) >= one + 4 * len(codes)
+    assert size(frame, None) == plain
+    words = np.array([f"word {code:g}" for code in codes[:, 1]], dtype=object)
+    table = np.column_stack([codes[:, [0]], words]).astype(object)
+    assert size(table, [1]) > size(codes[:, :2], [1]) + 16 * table.size
+    assert size(sparse.csc_array(codes), [1]) > size(sparse.csc_array(codes))
+    few = np.minimum(codes, 9)
+    assert size(few, [1]) < one
+    with pytest.raises(ValueError, match=r"categorical_features has the index 4, accepted: 0 to 3"):
+        size(codes, [4])
+    model = make(name, categorical_features=[1])
+    before = dict(model.__dict__)
+    spinney.estimate_fit_memory(model, frame, y)
+    assert model.__dict__ == before
+
+
+@pytest.mark.parametrize("name", FORESTS)
+def test_rows_that_are_kept_count(name):
+    X, y = make_data(name, n=600, outputs="several")
+    for n_trees in (5, 50):
+        kept, dropped = (
+            spinney.estimate_fit_memory(make(name, n_estimators=n_trees, keep_rows=keep), X, y)
+            for keep in (True, False)
+        )
+        # The leaves of rows, their weights, and of regressors y.
+        least = len(X) * (4 * n_trees + 8) + (8 * y.size if name.endswith("Regressor") else 0)
+        assert kept >= dropped + least
+
+
 @pytest.mark.parametrize("name", ["ExtraTreesClassifier", "GradientBoostingClassifier", "CompressedForestClassifier"])
 def test_labels_have_one_estimate_dense_or_sparse(name):
     X, Y = make_data(name, outputs="labels")
@@ -199,7 +338,7 @@ def test_sparse_features_of_a_tree_count():
 
 
 def test_parameters_lower_the_estimate():
-    X, Y = np.zeros((10_000, 20)), np.zeros((10_000, 100))
+    X, Y = np.zeros((10_000, 20)), np.ones((10_000, 100))
 
     def size(**params):
         return spinney.estimate_fit_memory(spinney.RandomForestRegressor(**params), X, Y)

@@ -122,7 +122,10 @@ def calls():
     yield metrics.precision_at_k, {"y_true": labels, "y_score": scores, "k": 2}, ["k"]
     yield metrics.ndcg_at_k, {"y_true": labels, "y_score": scores, "k": 2}, ["k"]
     for model in (forest, boosting, compressed):
-        yield model.predict_topk, {"X": X, "k": 2}, ["k"]
+        yield model.predict_topk, {"X": X, "k": 2}, ["k", "min_score", "exclude"]
+    for model in (boosting, compressed):
+        yield model.predict_sparse, {"X": X}, ["min_score"]
+    yield spinney.topk_chunks, {"model": forest, "X": X, "k": 2}, ["chunk_size"]
     yield compressed.at, {"l1_norm": 0.1}, ["l1_norm"]
     yield export_rules, {"model": tree}, ["tree", "decimals", "max_depth", "top_k"]
     yield feature_importances, {"model": forest}, ["outputs"]

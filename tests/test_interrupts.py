@@ -222,6 +222,11 @@ def topk():
     return model, lambda: model.predict_topk(rows, 5)
 
 
+def sparse_probabilities():
+    model = spinney.ExtraTreesClassifier(300, n_jobs=2, max_features=1, random_state=0).fit(X, labels)
+    return model, lambda: model.predict_sparse(rows)
+
+
 def sparse_labels():
     model = spinney.ExtraTreesClassifier(300, n_jobs=2, max_features=1, random_state=0).fit(X, labels)
     return model, lambda: model.predict(rows)
@@ -263,6 +268,7 @@ cases = {
     "decision_path": on("decision_path", rows),
     "topk": topk,
     "sparse labels": sparse_labels,
+    "sparse probabilities": sparse_probabilities,
     "boosting": lambda: boosting("predict"),
     "staged": lambda: boosting("staged_predict"),
     "compressed": compressed,
@@ -291,7 +297,12 @@ cases = {
         pytest.param(
             COMPRESSION, ["path", "at", "outputs", "folds", "lasso", "grow", "the forest"], 0.4, id="compression"
         ),
-        pytest.param(MODELS, ["predict", "csr", "apply", "decision_path", "topk", "sparse labels"], 0.3, id="predict"),
+        pytest.param(
+            MODELS,
+            ["predict", "csr", "apply", "decision_path", "topk", "sparse labels", "sparse probabilities"],
+            0.3,
+            id="predict",
+        ),
         pytest.param(MODELS, ["boosting", "staged", "compressed"], 0.3, id="predict of ensembles"),
         pytest.param(MODELS, ["wide", "wide, staged"], 0.3, id="wide results"),
         pytest.param(MODELS, ["prune", "compact by rows", "compact on X"], 0.3, id="smaller models"),

@@ -26,8 +26,9 @@ from scipy import sparse
 from spinney.datasets import load_npz_folder
 
 OUTPUTS = ["single", "several", "labels"]
-# A name, or a matrix with a row that is the sum of others, so that rounding could show.
-PROJECTIONS = [None, "gaussian", "achlioptas", "hadamard", "pca", "matrix"]
+# How splits are chosen: as by default; on a projection of the outputs, by name or by a matrix with a row that is the
+# sum of others, so that rounding could show; or by a criterion.
+WAYS = [None, "gaussian", "achlioptas", "hadamard", "pca", "matrix", "absolute_error", "scaled", "scaled gaussian"]
 
 
 def data(name, outputs, **kwargs):
@@ -36,17 +37,26 @@ def data(name, outputs, **kwargs):
     return make_data(name, outputs=outputs, **kwargs)
 
 
-def projected(name, outputs, projection):
-    """Parameters of a projection of the outputs that `data` makes."""
-    if projection is None:
+def chosen_by(way, name, outputs):
+    """Parameters of one of the ways for the outputs that `data` makes."""
+    if way is None:
         return {}
+    if way == "absolute_error":
+        if name in CLASSIFIERS:
+            pytest.skip("a criterion of numbers")
+        return {"criterion": way}
+    if way.startswith("scaled"):
+        if name in CLASSIFIERS:
+            pytest.skip("regressors alone scale outputs")
+        rest = chosen_by("gaussian" if way.endswith("gaussian") else None, name, outputs)
+        return {"output_scaling": "variance", **rest}
     if outputs == "single" and name in CLASSIFIERS:
         pytest.skip("a single output of classes has no projection")
-    if projection == "matrix":
+    if way == "matrix":
         d = {"single": 1, "labels": 3, "several": 9 if name in CLASSIFIERS else 3}[outputs]
         rows = np.random.default_rng(0).normal(size=(2, d))
         return {"output_projection": np.vstack([rows, rows.sum(axis=0)])}
-    return {"output_projection": projection, "n_projections": 1 if outputs == "single" else 3}
+    return {"output_projection": way, "n_projections": 1 if outputs == "single" else 3}
 
 
 def wide_indices(matrix):
@@ -95,13 +105,13 @@ def layouts(X):
     }
 
 
-@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("depth_first", [True, False])
-def test_one_model_for_every_layout(name, outputs, depth_first, projection):
+def test_one_model_for_every_layout(name, outputs, depth_first, way):
     X, y = data(name, outputs)
     X = X.astype(np.float32)
-    params = projected(name, outputs, projection) | ({} if depth_first else {"max_leaf_nodes": 12})
+    params = chosen_by(way, name, outputs) | ({} if depth_first else {"max_leaf_nodes": 12})
     forms = layouts(X)
     expected = make(name, **params).fit(X, y)
     for form, Z in forms.items():
@@ -112,13 +122,13 @@ def test_one_model_for_every_layout(name, outputs, depth_first, projection):
             np.testing.assert_array_equal(expected.predict_proba(Z), expected.predict_proba(X), err_msg=form)
 
 
-@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
-def test_one_model_for_any_number_of_threads(name, outputs, projection):
+def test_one_model_for_any_number_of_threads(name, outputs, way):
     X, y = data(name, outputs, n=150)
     params = {"n_estimators": 13, "bootstrap": True, "oob_score": outputs != "several" or name in REGRESSORS}
-    params |= projected(name, outputs, projection)
+    params |= chosen_by(way, name, outputs)
     one, two, eight = (make(name, n_jobs=n, **params).fit(X, y) for n in (1, 2, 8))
     for other in (two, eight):
         assert model_bytes(other) == model_bytes(one)
@@ -128,11 +138,11 @@ def test_one_model_for_any_number_of_threads(name, outputs, projection):
                 np.testing.assert_array_equal(getattr(other, attribute), getattr(one, attribute))
 
 
-@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("bootstrap", [True, False])
-def test_weight_zero_is_no_row(name, outputs, whole, bootstrap, projection):
+def test_weight_zero_is_no_row(name, outputs, whole, bootstrap, way):
     X, y = data(name, outputs, n=90)
     rng = np.random.default_rng(0)
     w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
@@ -144,7 +154,7 @@ def test_weight_zero_is_no_row(name, outputs, whole, bootstrap, projection):
         params["bootstrap"] = bootstrap
     if name in CLASSIFIERS:
         params["class_weight"] = "balanced"
-    params |= projected(name, outputs, projection)
+    params |= chosen_by(way, name, outputs)
     weighted = make(name, min_samples_leaf=0.02, **params).fit(X, y, sample_weight=w)
     removed = make(name, min_samples_leaf=0.02, **params).fit(X[kept], y[kept], sample_weight=w[kept])
     assert model_bytes(weighted) == model_bytes(removed)
@@ -169,11 +179,11 @@ def test_weight_zero_is_no_row_of_a_bootstrap_with_class_weights(class_weight):
 @pytest.mark.parametrize("name", ["DecisionTreeClassifier", "RandomForestClassifier"])
 def test_labels_of_rows_of_weight_zero_do_not_change_the_scale_of_balanced_weights(name):
     rng = np.random.default_rng(0)
-    n, d = 500, 60
+    n, d = 500, 10
     Y = np.zeros((n + 1, d), dtype=int)
     Y[np.arange(n), rng.integers(0, d, n)] = rng.random(n) < 0.05
     Y[np.arange(d), np.arange(d)] = 1
-    Y[n] = 1  # all labels: a weight beyond the largest number
+    Y[n] = 1  # all labels: by far the largest weight
     X, w = rng.random((n + 1, 5)), np.arange(n + 1) < n
     weighted = make(name, class_weight="balanced", max_depth=4).fit(X, Y, sample_weight=w)
     removed = make(name, class_weight="balanced", max_depth=4).fit(X[:n], Y[:n])
@@ -229,13 +239,13 @@ def test_classes_of_rows_of_weight_zero_do_not_exist(name):
     assert set(model.predict(X)) <= {"a", "c"}
 
 
-@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("bootstrap", [True, False])
-def test_weight_two_is_the_row_twice(name, outputs, bootstrap, projection):
+def test_weight_two_is_the_row_twice(name, outputs, bootstrap, way):
     X, y = data(name, outputs)
     w = np.random.default_rng(0).integers(0, 4, len(X))
-    params = projected(name, outputs, projection) | ({"bootstrap": bootstrap} if name in FORESTS else {})
+    params = chosen_by(way, name, outputs) | ({"bootstrap": bootstrap} if name in FORESTS else {})
     weighted = make(name, **params).fit(X, y, sample_weight=w)
     order = np.random.default_rng(1).permutation(w.sum())
     repeated = make(name, **params).fit(X.repeat(w, axis=0)[order], y.repeat(w, axis=0)[order])
@@ -269,21 +279,21 @@ def test_weight_two_is_the_row_twice_where_rows_are_equal_in_x(name, outputs):
         np.testing.assert_array_equal(weighted.oob_prediction_[order], again.oob_prediction_)
 
 
-@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
-def test_the_order_of_rows_does_not_matter(name, outputs, projection):
+def test_the_order_of_rows_does_not_matter(name, outputs, way):
     X, y = data(name, outputs)
     order = np.random.default_rng(0).permutation(len(X))
-    params = projected(name, outputs, projection)
+    params = chosen_by(way, name, outputs)
     assert model_bytes(make(name, **params).fit(X[order], y[order])) == model_bytes(make(name, **params).fit(X, y))
 
 
-@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
-def test_a_power_of_two_on_all_weights_changes_nothing(name, outputs, projection):
+def test_a_power_of_two_on_all_weights_changes_nothing(name, outputs, way):
     X, y = data(name, outputs)
     w = np.random.default_rng(0).random(len(X))
-    params = projected(name, outputs, projection)
+    params = chosen_by(way, name, outputs)
     one, two = (make(name, **params).fit(X, y, sample_weight=f * w) for f in (1.0, 2.0**-5))
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     np.testing.assert_array_equal(one.apply(X), two.apply(X))
@@ -334,16 +344,16 @@ def test_light_rows_keep_their_ratio_down_to_the_bound_and_their_existence_below
         assert 1.0 < mean < 2.0
 
 
-@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("random_state", [3, None, np.random.RandomState(0)])
-def test_warm_start_is_the_forest_grown_at_once(name, outputs, random_state, projection):
+def test_warm_start_is_the_forest_grown_at_once(name, outputs, random_state, way):
     X, y = data(name, outputs, n=100)
     # 40 trees: that a row is in all their bags, which would warn, has a chance of 1e-8.
     scored = outputs != "several" or name in REGRESSORS
     params = {"bootstrap": True, "oob_score": scored, "random_state": random_state}
-    params |= projected(name, outputs, projection)
+    params |= chosen_by(way, name, outputs)
     warm = make(name, n_estimators=40, warm_start=True, **params).fit(X, y)
     first = pickle.loads(pickle.dumps(warm))
     warm.set_params(n_estimators=65, n_jobs=2).fit(X, y)
@@ -390,16 +400,17 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(name, outputs):
     st.integers(0, 2**32 - 1),
     st.integers(2, 25),
     st.integers(1, 9),
-    st.sampled_from([None, "rademacher", "subsample", "hadamard"]),
+    st.sampled_from([None, "rademacher", "subsample", "hadamard", "absolute_error"]),
 )
-def test_layouts_and_threads_on_data_full_of_ties(name, outputs, seed, n, p, projection):
-    if (outputs == "labels" and name in REGRESSORS) or (outputs == "single" and name in CLASSIFIERS and projection):
+def test_layouts_and_threads_on_data_full_of_ties(name, outputs, seed, n, p, way):
+    way = None if name in CLASSIFIERS and way == "absolute_error" else way
+    if (outputs == "labels" and name in REGRESSORS) or (outputs == "single" and name in CLASSIFIERS and way):
         outputs = "several"
     rng = np.random.default_rng(seed)
     X = rng.integers(-1, 3, (n, p)).astype(np.float32)
     y = make_data(name, n=n, outputs=outputs, seed=seed)[1]
     w = [None, rng.integers(0, 3, n) + (np.arange(n) == 0), rng.random(n) + 0.1][seed % 3]
-    params = {"random_state": seed % 7, "output_projection": projection}
+    params = {"random_state": seed % 7, **chosen_by(way, name, outputs)}
     expected = make(name, **params).fit(X, y, sample_weight=w)
     threads = {"n_jobs": 2} if name in FORESTS else {}
     for Z in (np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X)):

@@ -156,6 +156,99 @@ def test_rows_given_to_stop_by_may_have_gaps() -> None:
         boosting("labels", scoring="accuracy").fit(X[30:], y[30:], X_val=X[:30], y_val=np.where(mask, NAN, y)[:30])
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(("kind", "loss"), ALL)
+def test_sets_that_are_watched_may_have_gaps(kind: str, loss: str, strategy: dict[str, Any]) -> None:
+    """As rows that are given to stop by: of which the engine has the losses."""
+    X, y, mask = data(kind, loss)
+    held = np.where(mask, NAN, y)[:30]
+    held[4] = NAN
+    without_output = held.copy()
+    without_output[:, 3] = NAN
+    w = np.random.default_rng(0).random(30)
+    w[::5] = 0
+    # Scores of numbers are float64 on both sides, and summed in another order; those of labels float32 in the engine.
+    tolerance = 1e-10 if kind == "numbers" else 1e-5
+    for y_held in (held, without_output):
+        for weights in (None, w):
+            model = boosting(kind, loss=loss, **strategy)
+            watched = (X[:30], y_held) if weights is None else (X[:30], y_held, weights)
+            rows = {"X_val": X[:30], "y_val": y_held, "sample_weight_val": weights}
+            model.fit(X[30:], y[30:], eval_sets=[watched], **rows)
+            found = model.eval_results_["eval_0"]["loss"]
+            np.testing.assert_allclose(found, model.validation_score_, rtol=tolerance)
+    # Where the training rows have gaps, their loss.
+    model = boosting(kind, loss=loss, **strategy)
+    masked = np.where(mask, NAN, y)
+    model.fit(X, masked, eval_sets=[(X, masked)])
+    np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], model.train_score_, rtol=tolerance)
+
+
+def test_watched_rows_of_weight_zero_are_no_rows_whatever_cells_they_know() -> None:
+    X, y, mask = data("numbers", "squared_error")
+    gaps = np.where(mask, NAN, y)
+    w = np.arange(len(X)) % 3
+    hostile = gaps.copy()
+    hostile[w == 0] = NAN
+    sets = [
+        (X, gaps, w),
+        (X, hostile, w),
+        (X[w > 0], gaps[w > 0], w[w > 0]),
+        (X.repeat(w, axis=0), gaps.repeat(w, axis=0)),
+    ]
+    found = boosting("numbers").fit(X, y, eval_sets=sets).eval_results_
+    for name in ("eval_1", "eval_2"):
+        np.testing.assert_array_equal(found[name]["loss"], found["eval_0"]["loss"])
+    np.testing.assert_allclose(found["eval_3"]["loss"], found["eval_0"]["loss"], rtol=1e-13)  # other sums
+
+
+def test_losses_of_watched_cells_are_those_of_the_books() -> None:
+    X, y, mask = data("numbers", "squared_error")
+    gaps = np.where(mask, NAN, y)
+    model = boosting("numbers", output_strategy="joint").fit(X, y, eval_sets=[(X, gaps)])
+    losses = [((found - y)[~mask] ** 2).mean() / 2 for found in model.staged_predict(X)]
+    np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], losses, rtol=1e-12)
+    model = boosting("numbers", output_strategy="single_target").fit(X, y, eval_sets=[(X, gaps)])
+    losses = [np.nanmean((found - gaps) ** 2, axis=0).mean() / 2 for found in model.staged_predict(X)]
+    np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], losses, rtol=1e-12)
+
+
+def test_own_losses_and_models_to_start_from_watch_known_cells() -> None:
+    from sklearn.linear_model import LinearRegression
+
+    class Square:
+        def loss(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+            assert np.isfinite(y).all()
+            return (y - scores) ** 2 / 2
+
+        def gradient_hessian(self, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return scores - y, np.ones_like(y)
+
+    X, y, mask = data("numbers", "squared_error")
+    gaps = np.where(mask, NAN, y)
+    for parameters in ({"loss": Square()}, {"init": LinearRegression()}):
+        model = boosting("numbers", output_strategy="joint", **parameters).fit(X, y, eval_sets=[(X, gaps)])
+        losses = [((found - y)[~mask] ** 2).mean() / 2 for found in model.staged_predict(X)]
+        np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], losses, rtol=1e-12)
+
+
+def test_watched_gaps_that_cannot_be_are_refused() -> None:
+    X, y, mask = data("labels", "log_loss")
+    gaps = np.where(mask, NAN, y)
+    with pytest.raises(ValueError, match=r"eval_sets\[0\]: its y contains NaN, and scoring is given, which does not"):
+        boosting("labels", scoring="accuracy").fit(X, y, eval_sets=[(X, gaps)])
+    nothing = np.full_like(gaps, NAN)
+    with pytest.raises(ValueError, match=r"eval_sets\['a'\]: its y has no known cell: it is NaN in every row"):
+        boosting("labels").fit(X, y, eval_sets={"a": (X, nothing)})
+    with pytest.raises(ValueError, match="y_val has no known cell: it is NaN in every row"):
+        boosting("labels").fit(X, y, X_val=X, y_val=nothing)
+    with pytest.raises(ValueError, match=r"eval_sets\[0\]: Input y contains NaN, and has one output"):
+        boosting("numbers").fit(X, y[:, 0], eval_sets=[(X, gaps[:, 1])])
+    classes = y + 2 * (np.arange(len(y))[:, None] % 2)
+    with pytest.raises(ValueError, match=r"eval_sets\[0\]: Input y contains NaN"):
+        boosting("labels").fit(X, classes, eval_sets=[(X, np.where(mask, NAN, classes))])
+
+
 def test_what_does_not_support_masks_says_so() -> None:
     X, y, mask = data("labels", "log_loss")
     from sklearn.linear_model import LogisticRegression, Ridge

@@ -117,6 +117,7 @@ CRITERIA = [
     ("labels", "entropy"),
     ("numbers", "squared_error"),
     ("counts", "poisson"),
+    ("numbers", "absolute_error"),
 ]
 
 
@@ -156,7 +157,7 @@ def check_values(tree: Any, arrays: Arrays, oracle: Oracle, X: np.ndarray, kind:
         assert (leaf_of[walked[node]] == node).all()
     if kind in ("numbers", "counts"):
         got = tree.predict(X).reshape(len(X), -1)
-        expected = np.array([oracle.mean(rows[leaf]) for leaf in leaf_of])
+        expected = np.array([oracle.center(rows[leaf]) for leaf in leaf_of])
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12 * np.abs(oracle.y).max())
         return
     proba = tree.predict_proba(X)

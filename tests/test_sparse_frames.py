@@ -111,8 +111,70 @@ def test_sparse_numbers_with_another_value_that_is_not_stored():
         assert model_bytes(make("RandomForestRegressor").fit(X, frame)) == model_bytes(expected)
 
 
-def test_nan_in_sparse_y_is_refused_as_in_dense_y(name):
+def with_gaps(name):
+    """X, y of three columns with NaN, one row of NaN alone, and weights that are zero in some rows."""
     X, Y = several(name)
-    frame = sparse_frame(np.where(Y > 0, 1.0, np.nan), np.nan)
-    with pytest.raises(ValueError, match=r"NaN|values other than 0 and 1"):
-        small(name).fit(X, frame)
+    Y = np.where(np.random.default_rng(2).random(Y.shape) < 0.3, np.nan, Y)
+    Y[4] = np.nan
+    return X, Y, (np.arange(len(X)) % 4).astype(float)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_nan_in_sparse_y_is_a_cell_that_is_not_known_as_in_dense_y(name, dtype):
+    X, Y, w = with_gaps(name)
+    Y = Y.astype(dtype)
+    if name in COMPRESSED and name.endswith("Classifier"):
+        for y in (Y, sparse_frame(Y, dtype(np.nan)), sparse_frame(Y, dtype(0))):
+            with pytest.raises(ValueError, match=r"y contains NaN|y is sparse .*, such as nan"):
+                small(name).fit(X, y)
+        return
+    for weights in (None, w):
+        expected = small(name).fit(X, Y, weights)
+        for fill in (np.nan, 0.0, 1.0):
+            model = small(name).fit(X, sparse_frame(Y, dtype(fill)), weights)
+            assert model_bytes(model) == model_bytes(expected), fill
+    # A mask tells more of them.
+    told = np.zeros(Y.shape, dtype=bool)
+    told[:9, 1] = True
+    expected = small(name).fit(X, Y, y_mask=told)
+    for mask in (told, sparse.csr_array(told)):
+        assert model_bytes(small(name).fit(X, sparse_frame(Y, dtype(0)), y_mask=mask)) == model_bytes(expected)
+
+
+def test_nan_of_rows_without_weight_is_nobodys(name):
+    X, Y = several(name)
+    w = (np.arange(len(X)) % 4).astype(float)
+    expected = small(name).fit(X, Y.astype(float), w)
+    hostile = np.where(w[:, None] > 0, Y, np.nan)
+    for fill in (np.nan, 0.0):
+        assert model_bytes(small(name).fit(X, sparse_frame(hostile, fill), w)) == model_bytes(expected)
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_nan_in_one_sparse_output_is_refused(name):
+    X, Y = several(name)
+    column = np.where(np.arange(len(X)) == 3, np.nan, Y[:, 0])
+    frames = [sparse_frame(column[:, None], np.nan), sparse_frame(column[:, None], 0.0)]
+    for y in (*frames, pd.Series(pd.arrays.SparseArray(column))):
+        with pytest.raises(ValueError, match=r"y contains NaN|y is sparse .*, such as nan"):
+            small(name).fit(X, y)
+
+
+@pytest.mark.parametrize("name", BOOSTING)
+def test_nan_in_sparse_frames_of_other_rows_is_a_cell_that_is_not_known(name):
+    X, Y = several(name)
+    _, gaps, _ = with_gaps(name)
+    model = small(name, output_strategy="joint")
+    expected = model.fit(X, Y, X_val=X, y_val=gaps).validation_score_
+    for fill in (np.nan, 0.0):
+        frame = sparse_frame(gaps, fill).set_axis([0, 1, 2], axis=1)
+        model.fit(X, Y, X_val=X, y_val=frame, eval_sets=[(X, frame)])
+        np.testing.assert_array_equal(model.validation_score_, expected)
+        # Scores of labels are float32 in the engine; numbers are summed in another order.
+        np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], expected, rtol=1e-5)
+
+
+def test_nan_in_a_sparse_matrix_of_labels_is_refused():
+    X, Y, _ = with_gaps("RandomForestClassifier")
+    with pytest.raises(ValueError, match="y is sparse and holds values other than 0 and 1, such as nan"):
+        make("RandomForestClassifier").fit(X, sparse.csr_array(Y))

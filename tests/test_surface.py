@@ -19,9 +19,6 @@ ABSENT = {
         "criterion",
         "init_",
         "n_trees_per_iteration_",
-        "oob_improvement_",
-        "oob_scores_",
-        "oob_score_",
         # Of the base class of ensembles there.
         "estimator_",
         "estimator_params",

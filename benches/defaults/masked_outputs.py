@@ -5,9 +5,10 @@
 Hides 50 % or 80 % of the cells of the training y, at random or row by row (each row keeps a block of neighbouring
 outputs, so that no row is known as a whole), and fits extra-trees: with the mask; with zeros (labels) or the means of
 the known cells (numbers) in the hidden cells; and one model an output on the rows that know it, for a sample of
-`--single` outputs. A training y without hidden cells is the bound. Scores are of the whole test part: label ranking
-average precision, mean r² of the outputs; and for the sampled outputs, of all ways, the mean area under the ROC curve
-or mean r². Appends a line for each fit, and does not repeat those that are there. One thread.
+`--single` outputs. On numbers also boosting with the mask, of spinney and of CatBoost, both at their defaults. A
+training y without hidden cells is the bound. Scores are of the whole test part: label ranking average precision, mean
+r² of the outputs; and for the sampled outputs, of all ways, the mean area under the ROC curve or mean r². Appends a
+line for each fit, and does not repeat those that are there. One thread.
 """
 
 from __future__ import annotations
@@ -91,6 +92,21 @@ def filled(problem: Problem, mask: np.ndarray) -> np.ndarray:
     return np.where(mask, np.nanmean(np.where(mask, np.nan, problem.y), axis=0), problem.y)
 
 
+def boosted(problem: Problem, mask: np.ndarray) -> np.ndarray:
+    """Boosting at its defaults, with the mask."""
+    model = spinney.GradientBoostingRegressor(random_state=0).fit(problem.X, problem.y, y_mask=mask)
+    return np.asarray(model.predict(problem.X_test))
+
+
+def catboost(problem: Problem, mask: np.ndarray) -> np.ndarray:
+    """CatBoost at its defaults, with the loss that knows gaps."""
+    from catboost import CatBoostRegressor
+
+    loss = "MultiRMSEWithMissingValues"
+    model = CatBoostRegressor(loss_function=loss, random_seed=0, thread_count=1, verbose=0, allow_writing_files=False)
+    return np.asarray(model.fit(problem.X, np.where(mask, np.nan, problem.y)).predict(problem.X_test))
+
+
 def single(problem: Problem, mask: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     """One model an output, on the rows that know it."""
     columns = []
@@ -131,6 +147,9 @@ def run(name: str, arguments: argparse.Namespace, done: set[tuple[Any, ...]], ou
                 mask[0, j] = False
             record("mask", share, by_row, lambda mask=mask: problem.fitted(problem.y, mask))
             record("filled", share, by_row, lambda mask=mask: problem.fitted(filled(problem, mask)))
+            if problem.is_numbers:
+                record("boosting", share, by_row, lambda mask=mask: boosted(problem, mask))
+                record("CatBoost", share, by_row, lambda mask=mask: catboost(problem, mask))
             record("single", share, by_row, lambda mask=mask: single(problem, mask, sampled), alone=True)
 
 

@@ -67,7 +67,8 @@ def curve(
 ) -> Curve:
     """Scores on the grid up to the first that is at least `target`; read from the file where there is one.
 
-    No fit is begun that would take longer than `seconds`, or than the contender may.
+    No fit is begun that would take longer than `seconds`, or than the contender may: the last has as many rounds as
+    those allow.
     """
     path = OUT / f"{problem}-{name}-{contender.most}-{target:g}.json".replace(" ", "_").replace("/", "_")
     if path.exists() and not (contender.ours and path.stat().st_mtime < ENGINE.stat().st_mtime):
@@ -91,9 +92,10 @@ def curve(
         best = max(found, key=lambda m: found[m])
         if found[best] >= target or size >= contender.most or size > PATIENCE * (best + 8):
             break
-        if 2 * took > min(seconds, contender.seconds):
+        most = min(contender.most, min(seconds, contender.seconds) * size / took)
+        if most < 1.1 * size:
             break
-        size = min(2 * size, contender.most)
+        size = int(min(2 * size, most))
     say("")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"pace": took / size, "scores": found}))

@@ -1,9 +1,11 @@
 """Time to the score that BOOMER (mlrl-boomer, boosted rules for labels) has at its defaults, on each set of labels.
 
-Label ranking average precision of BOOMER's probabilities on the test part is what boosting has to reach; the fewest
-rounds at which it does come from a search without a clock, of each of a few settings; the quickest is then fitted under
-the clock, with exactly that many rounds, beside BOOMER. Seconds are those of the processor, one thread, medians. BOOMER
-is ended after `--most-seconds`, and the set then left without a ratio, as its score is not known.
+Label ranking average precision of BOOMER's probabilities on the test part is what boosting has to reach; the rounds at
+which it does come from a search (`_reach.py`, on a grid that grows by a tenth) of each of a few settings; the quickest
+is then fitted under the clock, with exactly that many rounds, beside BOOMER. The search is bounded: no fit of it is
+begun that would take longer than the quickest setting so far, nor than BOOMER did, as slower ones are of no interest;
+so each setting takes at most some three times BOOMER's seconds, and the scoring. Seconds are the processor's, one
+thread, medians. BOOMER is ended after `--most-seconds`, and the set then left without a ratio, as its score is unknown.
 Without mlrl-boomer (which wants scikit-learn 1.7) nothing is run.
 """
 
@@ -28,7 +30,8 @@ import numpy as np
 import scipy.sparse as sp
 import spinney
 from _data import named
-from _harness import environment
+from _harness import Side, environment
+from _reach import Contender, Curve, curve
 from _scores import ranking_precision
 from threadpoolctl import threadpool_limits
 
@@ -37,7 +40,7 @@ SETS = (
     "mediamill_sample", "diatoms", "goemotions", "delicious",
 )  # fmt: skip
 AIM = 3.0
-MOST_ROUNDS = 400
+MOST_ROUNDS = 2000
 SETTINGS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "rate 0.3": {"learning_rate": 0.3},
@@ -46,25 +49,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
     # BOOMER draws features too, ⌊log₂ p⌋ + 1 for each condition of a rule.
     "rate 0.3, features drawn": {"learning_rate": 0.3, "output_strategy": "projected", "max_features": "sqrt"},
     "rate 0.5, 5 % of the features": {"learning_rate": 0.5, "output_strategy": "projected", "max_features": 0.05},
+    "rate 0.3, a tenth of the features, 5 rows a leaf": {"learning_rate": 0.3, "output_strategy": "projected"}
+    | {"max_features": 0.1, "min_samples_leaf": 5},
+    # Of hundreds of labels a tree tells more apart than 31 leaves do.
+    "rate 0.3, 64 leaves": {"learning_rate": 0.3, "output_strategy": "projected", "max_leaf_nodes": 64},
+    "rate 0.3, 64 leaves, lambda 10": {"learning_rate": 0.3, "output_strategy": "projected", "max_leaf_nodes": 64}
+    | {"l2_regularization": 10.0},
 }
 
 
 def ours(rounds: int, settings: dict[str, Any]) -> Any:
     return spinney.GradientBoostingClassifier(n_estimators=rounds, n_jobs=1, random_state=0, **settings)
-
-
-def fewest_rounds(settings: dict[str, Any], data: Any, target: float, limit: float) -> tuple[int, float] | None:
-    """Rounds to the score, and what they take, roughly; None where those would take more than `limit` seconds."""
-    rounds, pace = 25, 0.0
-    while rounds <= MOST_ROUNDS and rounds // 2 * pace < limit:
-        start = time.process_time()
-        model = ours(rounds, settings).fit(data.X, data.y)
-        pace = (time.process_time() - start) / rounds
-        for m, scores in enumerate(model.staged_decision_function(data.X_test), 1):
-            if m > rounds // 2 * (rounds > 25) and ranking_precision(scores, data.y_test) >= target:
-                return m, m * pace
-        rounds *= 2
-    return None
 
 
 def fit_boomer(X: Any, y: Any, X_test: Any, y_test: Any, most: float) -> tuple[float, float]:
@@ -125,17 +120,22 @@ def main() -> None:
             print(f"{name}: BOOMER did not end in {args.most_seconds:g} s", flush=True)
             continue
         theirs, target = [fitted[0]], fitted[1]
-        reached: dict[str, tuple[int, float]] = {}
+        found: dict[str, Curve] = {}
         for key, settings in SETTINGS.items():
-            # Who takes longer than the quickest so far is not searched to the end.
-            limit = min((took for _, took in reached.values()), default=math.inf)
-            if found := fewest_rounds(settings, data, target, limit):
-                reached[key] = found
-        if not reached:
-            print(f"{name}: LRAP {target:.4f} of BOOMER in {theirs[0]:.3g} s is not reached", flush=True)
+            limit = min((known.seconds_to(target) for known in found.values()), default=math.inf)
+            contender = Contender(Side(lambda p=settings: ours(1, p)), MOST_ROUNDS, theirs[0], ours=True)
+            load = lambda data=data: data  # noqa: E731
+            found[key] = curve(f"boomer {name}", key, contender, load, ranking_precision, target, limit)
+        key = min(found, key=lambda key: found[key].seconds_to(target))
+        rounds = found[key].rounds_to(target)
+        if rounds is None:
+            best = max(found, key=lambda key: found[key].best())
+            print(
+                f"{name}: LRAP {target:.4f} of BOOMER in {theirs[0]:.3g} s is not reached in as many; "
+                f"best {found[best].best():.4f} ({best})",
+                flush=True,
+            )
             continue
-        key = min(reached, key=lambda key: reached[key][1])
-        rounds = reached[key][0]
         mine = []
         for turn in range(repeat):
             mine.append(seconds(ours(rounds, SETTINGS[key]), data.X, data.y))

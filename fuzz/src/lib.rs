@@ -4,6 +4,9 @@
 use arbitrary::{Result as Drawn, Unstructured};
 use ndarray::{Array2, ArrayView2, Axis};
 use spinney::compress::{CompressConfig, Compressed};
+use spinney::label_files::{
+    Features, IndexBase, LabelData, LabelRows, SparseRows, read_mulan, read_svmlight, read_xmc, write_xmc,
+};
 use spinney::{
     BoostConfig, Boosted, Control, Criterion, Dataset, Error, ErrorKind, Forest, ForestConfig, LabelView, LossKind,
     Matrix, MaxFeatures, NProjections, OutputStrategy, Precision, Projection, Result, RowWeights, Sampling, SparseView,
@@ -148,6 +151,65 @@ fn small_numbers(u: &mut Unstructured<'_>) -> Drawn<Vec<u32>> {
     }
     let n = u.int_in_range(0..=48)?;
     (0..n).map(|_| u.arbitrary::<u8>().map(u32::from)).collect()
+}
+
+/// Bytes as a file of each format of label data: an error that names a line, or sound rows. Those of the Extreme
+/// Classification Repository's format are the same when they are written and read again.
+pub fn label_files(bytes: &[u8]) {
+    let control = Control::default();
+    if let Some(data) = read(read_xmc(bytes, &control)) {
+        let (x, y) = sound(&data);
+        let text = write_xmc(&x, &y, &control).expect("what was read can be written");
+        let again = read_xmc(&text, &control).expect("what was written can be read");
+        assert_eq!((&data.x.ptr, &data.x.indices, &data.y), (&again.x.ptr, &again.x.indices, &again.y));
+        let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+        assert!(data.x.values.iter().zip(&again.x.values).all(same), "values that change");
+    }
+    for (n_columns, base) in [(None, IndexBase::Auto), (Some(9), IndexBase::Zero), (Some(9), IndexBase::One)] {
+        if let Some(data) = read(read_svmlight(bytes, n_columns, n_columns, base, &control)) {
+            sound(&data);
+        }
+    }
+    for labels in [&["a"][..], &["a", "b c"], &[]] {
+        if let Some(mulan) = read(read_mulan(bytes, labels, &control)) {
+            let n_samples = sound_labels(&mulan.y).n_samples();
+            let n_features = mulan.feature_names.len();
+            assert_eq!((mulan.label_names.len(), mulan.categories.len()), (labels.len(), n_features));
+            match mulan.x {
+                Features::Dense { values, .. } => assert_eq!(values.len(), n_samples * n_features),
+                Features::Sparse(x) => assert_eq!(sound_rows(&x).n_major(), n_samples),
+                _ => unreachable!("rows of a third kind"),
+            }
+        }
+    }
+}
+
+/// What was read, or nothing where the error is about the text.
+fn read<T>(found: Result<T>) -> Option<T> {
+    match found {
+        Ok(found) => Some(found),
+        Err(error) => {
+            let kind = error.kind();
+            let blamed = matches!(kind, ErrorKind::Line { .. } | ErrorKind::Invalid { .. } | ErrorKind::TooMany { .. });
+            assert!(blamed, "text that is no label data: {error}");
+            None
+        }
+    }
+}
+
+fn sound(data: &LabelData) -> (SparseView<'_>, LabelView<'_>) {
+    let (x, y) = (sound_rows(&data.x), sound_labels(&data.y));
+    assert_eq!(x.n_major(), y.n_samples());
+    (x, y)
+}
+
+fn sound_rows(x: &SparseRows) -> SparseView<'_> {
+    assert!(!x.values.iter().any(|v| v.is_infinite()), "infinity is refused");
+    SparseView::try_new(&x.ptr[..], &x.indices[..], &x.values[..], x.n_features).expect("rows are sound")
+}
+
+fn sound_labels(y: &LabelRows) -> LabelView<'_> {
+    LabelView::try_new(&y.ptr[..], &y.indices[..], y.n_labels).expect("labels are sound")
 }
 
 /// A model fitted on data of an arbitrary shape, then rows of arbitrary values: predictions are finite whatever the rows
@@ -301,9 +363,21 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
         models.push((name, path.at_step(path.n_steps().min(9), &control)?.to_bytes()?));
     }
     let mut seeds: Vec<_> = models.into_iter().map(|(name, bytes)| ("model_file", name.to_owned(), bytes)).collect();
+    for (name, text) in [
+        ("xmc", "3 9 5\n0,4 8:0.25 1:1e-3\n 0:nan\n2\n"),
+        ("svmlight", "3,1 qid:2 1:0.5 7:-2 # first\r\n\n2:1\r\n"),
+        (
+            "dense arff",
+            "@relation 'a b'\n@attribute x real\n@attribute 'b c' {0,1}\n@ATTRIBUTE c {u, 'v w'}\n\
+            @attribute a numeric\n% comment\n@data\n1.5,1,'v w',0\n?,0,u,1\n",
+        ),
+        ("sparse arff", "@attribute \"x\\\"\" integer\n@attribute a {0,1}\n@data\n{1 1, 0 2.5}\n{}\n"),
+    ] {
+        seeds.push(("label_files", name.to_owned(), text.into()));
+    }
     let mut state = 1u64;
     for length in [16, 64, 256, 1024] {
-        for target in ["sparse", "predict"] {
+        for target in ["sparse", "predict", "label_files"] {
             let noise = (0..length).map(|_| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 (state >> 56) as u8

@@ -12,8 +12,12 @@ Modules
     Random projections of the outputs: families, and which to choose.
 `spinney.compression`
     Smaller models that predict the same, or nearly so.
+`spinney.multilabel`
+    From scores of labels to labels: tuned thresholds, calibration.
 `spinney.metrics`
-    Scores for rankings of many labels, dense or sparse.
+    Scores for predictions and rankings of many labels, dense or sparse, and scorers for searches.
+`spinney.model_selection`
+    Folds for labels, and cross-validation where y is sparse.
 `spinney.inspection`
     What a fitted model says about its features.
 `spinney.datasets`
@@ -21,12 +25,15 @@ Modules
 
 Model files: `save`, `load` and `inspect_model`, for files that run no code when they are loaded. `estimate_fit_memory`
 says what a fit will take of memory.
+
+`topk` and `topk_chunks`: the best labels of rows, through pipelines and chunk by chunk.
 """
 
-from spinney import compression, datasets, inspection, metrics, projection
+from spinney import compression, datasets, inspection, metrics, model_selection, multilabel, projection
 from spinney._memory import estimate_fit_memory
 from spinney._model_file import inspect_model, load, save
 from spinney._spinney import __version__, build_info
+from spinney._topk import topk, topk_chunks
 from spinney.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from spinney.compression import CompressedForestClassifier, CompressedForestRegressor
 from spinney.forest import (
@@ -64,6 +71,10 @@ __all__ = [
     "inspection",
     "load",
     "metrics",
+    "model_selection",
+    "multilabel",
     "projection",
     "save",
+    "topk",
+    "topk_chunks",
 ]

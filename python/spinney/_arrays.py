@@ -42,7 +42,8 @@ class Tree:
     n_node_samples : int64 ndarray of shape (node_count,)
         Distinct training rows of positive weight.
     value : float64 ndarray of shape (node_count, n_outputs, max_n_classes)
-        Means of numbers, frequencies of classes. O(node_count * n_outputs * max_n_classes) memory, made on demand.
+        Means of numbers, frequencies of classes; with `criterion="absolute_error"` medians in leaves, and the weighted
+        mean of the leaves below in other nodes. O(node_count * n_outputs * max_n_classes) memory, made on demand.
     missing_go_to_left : uint8 ndarray of shape (node_count,)
         1 where samples whose value is missing go to the left child: as learned where some training samples of the node
         had no value, else to the child of more weight (the left one of equal weights). 0 in leaves.

@@ -20,20 +20,28 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _categories, _frames, _masks, _projection, _proof, _spinney, _validation
+from spinney import (
+    _best,
+    _categories,
+    _constraints,
+    _frames,
+    _label_weight,
+    _masks,
+    _output_scaling,
+    _projection,
+    _proof,
+    _spinney,
+    _validation,
+)
 from spinney._at_once import of_one_fit
 from spinney._docs import documented
 from spinney._projection import Growth
 from spinney._proof import Kind
-from spinney._sparse import is_sparse
-from spinney._validation import Float, LabelFormat, Matrix, Number, RowWeights, Target, label_classes
+from spinney._sparse import is_sparse, r2
+from spinney._validation import CONTAINER, Float, LabelFormat, Matrix, Number, RowWeights, Target, label_classes
 
 if TYPE_CHECKING:
     from spinney._spinney import _TreeConfig
-
-# Results of sparse multi-label predictions are built from blocks of about so many scores: 64 MiB.
-_BLOCK_SCORES = 1 << 23
-
 
 # No result depends on the number of threads, and more of them than processors have nothing to do.
 _MOST_THREADS = max(256, os.cpu_count() or 1)
@@ -116,6 +124,8 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         "min_impurity_decrease": [Number(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "monotonic_cst": ["array-like", dict, None],
+        "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
         **_projection.CONSTRAINTS,
     }
     # How thresholds are chosen, where it is not a parameter.
@@ -207,6 +217,8 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
 
     # Whether cells of y may be unknown.
     _masks_y: ClassVar[bool] = False
+    # Whether sparse numbers of y stay sparse, and so do predictions.
+    _keeps_sparse_y: ClassVar[bool] = False
 
     @abstractmethod
     def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
@@ -237,24 +249,28 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         _categories.declare(self, X, known)
         return X
 
-    def _check_fit(self, X: Any, y: Any, sample_weight: Any, y_mask: Any = None) -> tuple[Matrix, Target, Float | None]:
+    def _check_fit(
+        self, X: Any, y: Any, sample_weight: Any, y_mask: Any = None, label_names: Any = None
+    ) -> tuple[Matrix, Target, Float | None]:
         """X, y and weights; rows without a known cell of y weigh nothing."""
         if y is None:
             name = type(self).__name__
             raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
         X = self._check_X(X, reset=True)
         weights = _validation.check_weights(sample_weight, X.shape[0])
-        target = self._check_y(y, weights, X.shape[0], y_mask)
+        target = _validation.with_label_names(self._check_y(y, weights, X.shape[0], y_mask), label_names)
         return X, target, _masks.weights_of_known(target.mask, weights, target.names)
 
-    def _tree_config(self, n_samples: int, target: Target, growth: Growth) -> _TreeConfig:
-        """Parameters of trees grown on `n_samples` rows of positive weight."""
+    def _tree_config(self, n_samples: int, target: Target, growth: Growth, weights: Float | None = None) -> _TreeConfig:
+        """Parameters of trees grown on `n_samples` rows of positive weight, of which `weights` are the weights."""
+        of_labels = _label_weight.to_engine(self, target, weights)
         criterion = _projection.check_criterion(self.criterion, self.output_projection, target.kind)
-        config = self._growth_config(n_samples, criterion, growth.seed)
+        config = self._growth_config(n_samples, criterion, growth.seed, target.n_outputs)
+        config.update(of_labels)  # type: ignore[typeddict-item]
         config["output_projection"] = _projection.to_engine(self.output_projection, self.n_projections, target, growth)
         return config
 
-    def _growth_config(self, n_samples: int, criterion: str, seed: int) -> _TreeConfig:
+    def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _TreeConfig:
         """The same, but for projections."""
         leaf, split = self.min_samples_leaf, self.min_samples_split
         leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
@@ -274,6 +290,9 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             "output_projection": None,
             "ccp_alpha": float(getattr(self, "ccp_alpha", 0.0)),
             "categories": _categories.to_engine(self),
+            "monotonic_cst": _constraints.monotonic_to_engine(self, n_outputs),
+            "interaction_cst": _constraints.groups_to_engine(self),
+            **_output_scaling.to_engine(self, criterion),
         }
 
     def _check_predict(self, X: Any) -> Matrix:
@@ -291,6 +310,10 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         X, y_val, weights = _validation.without_absent(X, y_val, weights)
         y = self._known_target().like(y_val, X.shape[0], type(self).__name__)
         return self._forest.prune_reduced_error(X, y, weights, self._n_threads())
+
+    def _predict_in_blocks(self, X: Any, build: Callable[[Matrix], Any]) -> Any:
+        """CSR of what `build` makes of some rows at a time, which were checked."""
+        return _best.stacked(self._check_predict(X), self.n_outputs_, build)
 
     def _scores(self, X: Any) -> Float:
         X = self._check_predict(X)
@@ -418,7 +441,13 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
 
     def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
         rules = {"warn_column": self._warn_column, "weights": weights, "masks": self._masks_y, "y_mask": y_mask}
-        return _validation.numbers(y, n_samples, type(self).__name__, **rules)
+        return _validation.numbers(y, n_samples, type(self).__name__, **rules, keeps_sparse=self._keeps_sparse_y)
+
+    def _set_outputs(self, target: Target) -> None:
+        super()._set_outputs(target)
+        self.__dict__.pop(CONTAINER, None)
+        if target.container is not None:
+            setattr(self, CONTAINER, target.container)
 
     def _known_target(self) -> Target:
         return Target("numbers", None, self.n_outputs_, [], None, names=getattr(self, "target_names_in_", None))
@@ -431,7 +460,7 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
         sample_weight : array-like of shape (n_samples,), default=None
         {y_mask_of_score}
 
@@ -440,6 +469,11 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         float
             With masked cells the mean over outputs that have others.
         """
+        y = _validation.canonical(y, "y") if is_sparse(y) else y
+        if self._is_sparse_numbers() and y_mask is None:
+            X = self._check_predict(X)
+            return r2(y, lambda rows: self._forest.predict(X[rows], self._n_threads()), X.shape[0], sample_weight)
+        y = y.toarray() if is_sparse(y) else y
         truth = _masks.to_score(y, y_mask)
         if truth is None:
             return float(super().score(X, y, sample_weight))
@@ -447,7 +481,7 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         return _masks.r2(*_masks.alike(truth, scores), sample_weight)
 
     @of_one_fit
-    def predict(self, X: Any) -> Float:
+    def predict(self, X: Any) -> Any:
         """Predict numbers: the mean over trees of the mean of the training rows in the leaf.
 
         Parameters
@@ -457,10 +491,31 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_outputs)
+            Sparse where trees and forests were fitted to sparse y. A sparse result is built by blocks of rows, so that
+            memory is that of the result.
         """
+        if self._is_sparse_numbers():
+            build = sparse.csr_array if getattr(self, CONTAINER) == "array" else sparse.csr_matrix
+            return self._predict_in_blocks(X, lambda rows: build(self._forest.predict(rows, self._n_threads())))
         scores = self._scores(X)
         return scores[:, 0] if self.n_outputs_ == 1 else scores
+
+    def _is_sparse_numbers(self) -> bool:
+        check_is_fitted(self)
+        return hasattr(self, CONTAINER)
+
+
+def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> sparse.csr_array:
+    """The engine's offsets, columns and values as a matrix of canonical form."""
+    ptr, columns, values = arrays
+    narrow = len(values) < 2**31 and shape[1] < 2**31
+    kind: Any = np.int32 if narrow else np.int64
+    # Columns below 2**31 are the same bits in both types.
+    columns = columns.view(np.int32) if narrow else columns.astype(kind)
+    found = sparse.csr_array((values, columns, ptr.astype(kind)), shape=shape)
+    found.has_canonical_format = True
+    return found
 
 
 def _has_labels(estimator: Any) -> bool:
@@ -585,7 +640,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
             rows, so that memory is that of the result.
         """
         if self._is_sparse_labels():
-            return self._predict_sparse(X)
+            return self._predict_in_blocks(X, self._build_labels)
         scores = self._scores(X)
         if self._label_format is not None:
             return self._label_format.build(scores > 0.5)
@@ -599,16 +654,9 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         check_is_fitted(self)
         return self._label_format is not None and self._label_format.container is not None
 
-    def _predict_sparse(self, X: Any) -> Any:
-        X = self._check_predict(X)
+    def _build_labels(self, X: Matrix) -> Any:
         assert self._label_format is not None
-        build = self._label_format.build
-        n_rows = max(1, _BLOCK_SCORES // self.n_outputs_)
-        if X.shape[0] > n_rows and is_sparse(X):
-            X = X.tocsr()
-        starts = range(0, X.shape[0], n_rows)
-        blocks = [build(self._positive(X[start : start + n_rows])) for start in starts]
-        return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")
+        return self._label_format.build(self._positive(X))
 
     def _positive(self, X: Matrix) -> NDArray[np.bool_]:
         """Labels that are predicted for rows that were checked."""
@@ -653,9 +701,44 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         """
         return self._scores(X) - 0.5
 
+    @available_if(_has_labels)  # type: ignore[untyped-decorator]
+    @of_one_fit
+    def topk_names(self, X: Any, k: int, **options: Any) -> NDArray[np.object_]:
+        """Predict the names of the `k` labels that `predict_topk` returns. Only after fit on labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+        k : int
+            From 1 to the number of labels.
+        **options
+            What else `predict_topk` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k), of strings as objects
+            Names of `target_names_in_`, the best label first; `.tolist()` makes lists of them. None where
+            `predict_topk` names no label, with -1.
+
+        Raises
+        ------
+        ValueError
+            When `k` is out of range, and after a fit on labels without names.
+        """
+        names: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
+        if names is None:
+            raise ValueError("labels have no names: fit with label_names=..., or with a frame whose columns have names")
+        indices, _ = self.predict_topk(X, k, **options)
+        found: NDArray[np.object_] = names[indices]
+        found[indices < 0] = None
+        return found
+
     @available_if(_ranks_columns)  # type: ignore[untyped-decorator]
     @of_one_fit
-    def predict_topk(self, X: Any, k: int) -> tuple[NDArray[np.int64], Float]:
+    def predict_topk(
+        self, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None
+    ) -> tuple[NDArray[np.int64], Float]:
         """Predict the `k` labels (or classes) of largest probability, without holding all probabilities.
 
         Parameters
@@ -664,22 +747,63 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
             As in `predict`.
         k : int
             From 1 to the number of labels or classes.
+        min_score : float, default=0
+            Name none whose probability is below; from 0 to 1.
+        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+            Labels (or positions in `classes_`) not to be named: those that are not zero in the row, or a list for all
+            rows.
 
         Returns
         -------
         indices : int64 ndarray of shape (n_samples, k)
-            Labels, or positions in `classes_`; the largest probability first, the lower index where equal.
+            Labels, or positions in `classes_`; the largest probability first, the lower index where equal. Where
+            `min_score` and `exclude` leave fewer than `k`, -1 in the last places of the row.
         scores : float64 ndarray of shape (n_samples, k)
-            Their probabilities.
+            Their probabilities; 0 where the index is -1.
+
+        Raises
+        ------
+        ValueError, TypeError
+            When `k` or `min_score` is out of range, or `exclude` does not fit.
+        """
+        X = self._check_predict(X)
+        width = self._forest.width
+        k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
+        marked = _best.to_engine(exclude, X.shape[0], width)
+        return _best.ranked(*self._forest.predict_topk(X, k, self._n_threads(), marked), floor)
+
+    @available_if(_has_labels)  # type: ignore[untyped-decorator]
+    @of_one_fit
+    def predict_sparse(self, X: Any, min_score: float = 0.0) -> Any:
+        """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.
+
+        Only after fit on labels. The values are those of `predict_proba`, to the bit; nothing of size n_samples ×
+        n_labels is made unless so many are stored. Cost and memory are those of the labels in the leaves that are
+        reached; of boosted and compressed models, in which all labels have scores, those of blocks of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+        min_score : float, default=0
+            Least probability that is stored, from 0 to 1. With 0 all that are not zero.
+
+        Returns
+        -------
+        CSR of shape (n_samples, n_labels), float64
+            A matrix when y was one of scipy's sparse matrices, else an array; indices rise within a row.
 
         Raises
         ------
         ValueError
-            When `k` is out of range.
+            When `min_score` is out of range.
         """
         X = self._check_predict(X)
-        width = self._forest.width
-        if not isinstance(k, Integral) or not 1 <= k <= width:
-            raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {width}")
-        indices, scores = self._forest.predict_topk(X, int(k), self._n_threads())
-        return indices.astype(np.int64), scores
+        found = self._at_least(X, _best.checked_min_score(min_score))
+        assert self._label_format is not None
+        return (self._label_format.container or sparse.csr_array)(found)
+
+    def _at_least(self, X: Matrix, floor: float) -> Any:
+        """Probabilities of labels that are positive and at least the floor, for rows that were checked."""
+        arrays = self._forest.predict_at_least(X, floor, self._n_threads())
+        return csr_of(arrays, (X.shape[0], self.n_outputs_))

@@ -222,6 +222,37 @@ class BoostedModel(BaseEnsemble):
         return losses
 
     @property
+    def oob_scores_(self) -> Float:
+        """Loss after each round on the rows that `subsample` left out of it, (n_rounds,): a copy.
+
+        As `train_score_`, of other rows after each round. There only where every round left out rows of which y is
+        known: not where `subsample` is 1 or was so before a `warm_start`, nor after `refit_leaves`.
+        """
+        losses = self._curve("out_of_bag", self._fitted("oob_scores_").oob_score())
+        if not len(losses):
+            raise AttributeError(
+                f"{type(self).__name__} was fitted with rounds that left no rows out: no oob_scores_, oob_score_ and "
+                "oob_improvement_; set subsample below 1"
+            )
+        return losses
+
+    @property
+    def oob_score_(self) -> float:
+        """The last of `oob_scores_`."""
+        return float(self.oob_scores_[-1])
+
+    @property
+    def oob_improvement_(self) -> Float:
+        """By how much the loss on the rows left out is below that of the round before, (n_rounds,): a copy.
+
+        As in scikit-learn, differences of `oob_scores_`: that of the round before is of the rows that it left out
+        itself. The first is to the loss of the same rows before any round. There where `oob_scores_` is.
+        """
+        losses = self.oob_scores_
+        first = self._model.oob_improvement()[:1]
+        return np.concatenate([first, losses[:-1] - losses[1:]])
+
+    @property
     def validation_metric_(self) -> Float:
         """What `scoring` says of the same rows after each round, (n_rounds,): a copy. Not there without it."""
         self._fitted("validation_metric_")

@@ -14,7 +14,8 @@ def documented(cls: _Class) -> _Class:
     return _docs.composed(cls, _TEXTS)
 
 
-_TEXTS = {
+# Texts that trees and forests have too stand in `spinney._docs`.
+_TEXTS = _docs.TEXTS | {
     "learning_rate": """
 learning_rate : float, default=0.1
     What each stage's step is multiplied by; the constant that stages start from is not.
@@ -43,6 +44,21 @@ n_projections : int, float or "log", default=1
 relabel_leaves : bool, default=True
     With "projected": leaves hold the mean gradient of every output. If not, they hold one number, which each output
     multiplies by a step of its own: a stage takes memory of n_leaves + n_columns in place of their product.
+""",
+    "output_scaling": """
+output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
+    What the gradients of each output are divided by where trees are grown on them or on combinations of them. Without,
+    a tree for all outputs splits where gradients are large: an output of large numbers decides alone. "variance" are
+    the standard deviations, by weight, of the gradients before the first stage: with "squared_error" those of y, of
+    the known cells alone; 1 for an output that is constant. An array are the scales themselves, finite and positive.
+    Leaves and steps minimise the loss as it is; importances and `min_impurity_decrease` are of the divided gradients.
+    It changes nothing with "single_target". Not with `estimator`. Costs a table of gradients before the first stage.
+""",
+    "output_weights": """
+output_weights : array-like of shape (n_outputs,), default=None
+    How much each output counts where splits are searched: the impurity is the mean of the variances of the (divided)
+    gradients by these weights. Finite, none negative, one positive; their ratios alone count. The loss, leaves and
+    steps know no weights. It changes nothing with "single_target". Not with `estimator`.
 """,
     "estimator": """
 estimator : regressor of scikit-learn, default=None
@@ -91,7 +107,7 @@ subsample : float, default=1.0
     "max_bins": """
 max_bins : int, default=255
     Trees on dense X look at so many groups of values of each feature, 2 to 255; at every value of a feature that
-    has no more of them, or with None. Sparse X is always looked at value by value.
+    has no more of them, or with None; at every category. Sparse X is always looked at value by value.
 """,
     "max_depth": """
 max_depth : int, default=None
@@ -111,14 +127,6 @@ max_features_by_tree : int, float, {"sqrt", "log2"} or None, default=None
     Features drawn for each tree, of which its nodes draw theirs: a number, a share, a rule, or all, whether they
     are constant or not. What a tree costs goes with them, the rows' scores apart.
 """,
-    "min_samples_split": """
-min_samples_split : int or float, default=2
-    Least number of rows to split a node; a float is a share of the rows, rounded up.
-""",
-    "min_samples_leaf": """
-min_samples_leaf : int or float, default=1
-    Least number of rows on either side of a split; a float is a share of the rows, rounded up.
-""",
     "min_weight_leaf": """
 min_weight_leaf : float, default=2.0
     Least weight on either side of a split, in samples: one of weight 2 counts as two, which `min_samples_leaf`
@@ -126,14 +134,6 @@ min_weight_leaf : float, default=2.0
     numbers of which one is odd; or the mean weight where that is below 1/64. Where trees of one score are grown for
     Newton steps, samples count by their second derivatives: as one where it is as large as that of any sample, so
     that 2 samples with a probability of 1/2 count as much as 11 with one of 0.05.
-""",
-    "min_weight_fraction_leaf": """
-min_weight_fraction_leaf : float, default=0.0
-    Least share of the total weight on either side of a split.
-""",
-    "min_impurity_decrease": """
-min_impurity_decrease : float, default=0.0
-    Least decrease of impurity by a split, weighted by the node's share of the total weight.
 """,
     "early_stopping": """
 early_stopping : bool or "auto", default="auto"
@@ -167,28 +167,26 @@ callbacks : object or list of objects, default=None
     are set by `set_callbacks`: each round is a task named "round", after which they get a fitted estimator of the
     rounds so far, and may end the fit.
 """,
+    "monotonic_cst": _docs.TEXTS["monotonic_cst"]
+    + """    Not with `output_strategy="projected"`; "auto" is then "single_target" or "joint". What `init` or
+    `base_margin` add to the scores has no direction.
+""",
+    "interaction_cst": _docs.TEXTS["interaction_cst"],
     "categorical_features": _docs.TEXTS["categorical_features"]
     + """\
-    With `max_bins`, the most frequent categories have a bin each, and the others share one: where a feature has more
-    categories than bins, `max_bins=None` may score far better. `init` and `estimator` see codes.
+    `max_bins` is about numbers: categories are told apart however many they are. `init` and `estimator` see codes.
 """,
     "warm_start": """
 warm_start : bool, default=False
     Keep the stages of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
     data the model is the one that would have been grown at once.
 """,
-    "n_jobs": """
-n_jobs : int, default=None
-    Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
-""",
-    "random_state": """
-random_state : int, RandomState instance or None, default=None
-    Source of the one seed that each fit draws.
-""",
     "verbose": """
 verbose : int, default=0
-    Above 0, a progress bar if tqdm is installed and standard error is a terminal; else a line every now and then,
-    with the losses and the time so far and left.
+    1: a progress bar if tqdm is installed and standard error is a terminal; else lines, as scikit-learn's: one for each
+    of the first ten rounds, then for every tenth, from the hundredth on for every hundredth, and so on. Above 1: a line
+    for every round. Lines go to standard output and have the round, the losses, with `subsample` below 1 the last of
+    `oob_improvement_`, and the time so far and left.
 """,
     "n_estimators_": """
 n_estimators_ : int
@@ -211,6 +209,19 @@ start_ : ndarray of shape (n_columns,)
 train_score_ : ndarray of shape (n_estimators_,)
     Loss on the training rows after each stage.
 """,
+    "oob_improvement_": """
+oob_improvement_ : ndarray of shape (n_estimators_,)
+    With `subsample` below 1, by how much the loss on the rows left out is below that of the stage before: differences
+    of `oob_scores_`, of the first stage to the loss of its rows before it.
+""",
+    "oob_scores_": """
+oob_scores_ : ndarray of shape (n_estimators_,)
+    With `subsample` below 1, the loss after each stage on the rows that it left out; a loss as `train_score_`.
+""",
+    "oob_score_": """
+oob_score_ : float
+    The last of `oob_scores_`.
+""",
     "validation_score_": """
 validation_score_ : ndarray of shape (n_estimators_,)
     Loss on the rows held out or given, when there are any.
@@ -220,19 +231,8 @@ eval_results_ : dict of str and dict
     Of each of the `eval_sets` of `fit`, when there are any, the "loss" and with `scoring` the "score" after each
     stage that was kept, each of shape (n_estimators_,).
 """,
-    "feature_importances_": """
-feature_importances_ : ndarray of shape (n_features_in_,)
-""",
     "max_features_": """
 max_features_, n_outputs_, n_features_in_ : int
-""",
-    "feature_names_in_": """
-feature_names_in_ : ndarray
-    When X had names that are all strings.
-""",
-    "target_names_in_": """
-target_names_in_ : ndarray
-    When y was a frame with columns that are all strings, or a Series with a name.
 """,
     "algorithm": """
 Friedman's gradient boosting: from the constants that minimise the loss, each stage fits a tree to the negative

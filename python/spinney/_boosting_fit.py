@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney import (
     _boosting_checks,
     _callbacks,
+    _constraints,
     _eval_sets,
     _held_out,
     _masks,
@@ -93,6 +94,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
     tol: float
     callbacks: Any
     categorical_features: Any
+    monotonic_cst: Any
+    interaction_cst: Any
     warm_start: bool
     n_jobs: int | None
     random_state: Any
@@ -144,6 +147,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         base_margin_val: Any = None,
         eval_sets: Any = None,
         y_mask: Any = None,
+        label_names: Any = None,
     ) -> Any:
         """Grow the stages.
 
@@ -183,6 +187,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             "eval_0", "eval_1" and so on, those of a dict by its names, which are strings. X, y and weights are as
             `X_val`, `y_val` and `sample_weight_val`. Not with `base_margin`.
         {y_mask_of_boosting}
+        {label_names}
 
         Returns
         -------
@@ -215,7 +220,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         with fitted_at_once(self) as new:
             margins = (base_margin, base_margin_val)
             held_out = (X_val, y_val, sample_weight_val)
-            new._fit(X, y, sample_weight, held_out, margins, eval_sets, tasks, y_mask)
+            new._fit(X, y, sample_weight, held_out, margins, eval_sets, tasks, y_mask, label_names)
         if tasks is not None:
             tasks.end()
         return self
@@ -230,13 +235,14 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         eval_sets: Any,
         tasks: _callbacks.Tasks | None,
         y_mask: Any,
+        label_names: Any,
     ) -> None:
         self._check_parameters()
         callbacks = _rounds.check_callbacks(self.callbacks)
         y_given = y
         grown = self._model if self.warm_start and hasattr(self, "_model") else None
         before = dict(self.__dict__)
-        X, target, weights = self._check_fit(X, y, sample_weight, y_mask)
+        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
         if target.mask is not None:
             _boosting_checks.check_masked(self, target)
         if grown is None:
@@ -282,7 +288,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         if mask_held is not None:
             _boosting_checks.check_masked(self, target)
         config = self._boost_config(n_positive(weights, X.shape[0]), target)
-        _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
+        _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
         scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
         if scorer is not None and validation is None:
             if not watched:
@@ -325,7 +331,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             else:
                 is_watched = False
                 held_out = None if validation is None else validation[:3]
-                model, self._weak = _weak_models.fitted(self, X, target, weights, config, held_out, progress, n_grown)
+                model, self._weak = _weak_models.fitted(
+                    self, X, target, weights, config, held_out, progress, n_grown, observer=rounds if lines else None
+                )
         self.__dict__.pop("_curves", None)
         if is_watched:
             self._curves = self._whole_curves(rounds, grown)
@@ -372,8 +380,16 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
     @staticmethod
     def _whole_curves(rounds: _rounds.Rounds, grown: _spinney.Boosted | None) -> dict[str, Float]:
         """Of all rounds, with those of the stages that were there before."""
-        before = {} if grown is None else {"train": grown.train_score(), "validation": grown.validation_score()}
+        before = {}
+        if grown is not None:
+            before = {
+                "train": grown.train_score(),
+                "validation": grown.validation_score(),
+                "out_of_bag": grown.oob_score(),
+            }
         found = {"train": rounds.train, "validation": rounds.validation, "score": rounds.scores}
+        if len(rounds.out_of_bag) == len(rounds.train):
+            found["out_of_bag"] = rounds.out_of_bag
         curves = {name: np.array(values) for name, values in found.items() if values}
         n_before = 0 if grown is None else grown.n_stages
         return {
@@ -399,6 +415,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             return "joint"
         is_default = isinstance(self.output_projection, str) and self.output_projection == "gaussian"
         asked = not (self.relabel_leaves and is_default and self.n_projections == 1)
+        if _constraints.has_directions(self) and not asked:
+            # A projection mixes the signs of outputs.
+            return "single_target" if n_columns <= _FEW_COLUMNS else "joint"
         return "single_target" if n_columns <= _FEW_COLUMNS and not asked else "projected"
 
     def _patience(self) -> int | None:
@@ -428,7 +447,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                     "number: with relabel_leaves=False, accepted: 1"
                 )
         return {
-            "tree": self._growth_config(n_samples, "squared_error", self._seed) | {"max_features": self.max_features_},
+            "tree": self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
+            | {"max_features": self.max_features_},
             "n_estimators": int(self.n_estimators),
             "learning_rate": float(self.learning_rate),
             "loss": self.loss,

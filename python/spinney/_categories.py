@@ -116,6 +116,28 @@ def to_engine(estimator: Any) -> list[int] | None:
     return None if known is None else [0 if categories is None else len(categories) for categories in known]
 
 
+def counts(estimator: Any, X: Any) -> list[int]:
+    """Number of categories of each feature that would be one, of X as it came; of bad codes some number."""
+    if not hasattr(estimator, "categorical_features"):
+        return []
+    X, known = learn(estimator, X)
+    found = []
+    for j, categories in enumerate(known or ()):
+        if categories is not None and len(categories):
+            found.append(len(categories))
+        elif categories is not None:
+            columns = None if is_sparse(X) else _Columns.of(X)
+            values = np.asarray(_codes_of(X, j) if columns is None else columns._values(j), dtype=np.float64)
+            most = np.nanmax(values, initial=0.0)
+            found.append(int(np.clip(most + 1, 1, MOST_CATEGORIES)))
+    return found
+
+
+def are_by_value(X: Any) -> bool:
+    """Whether columns of X, as it came, may hold categories by value."""
+    return not is_sparse(X) and _Columns.of(X) is not None
+
+
 def mask_of(estimator: Any) -> list[bool] | None:
     """Which features are categories; None where none is."""
     known = getattr(estimator, "categories_", None)

@@ -80,8 +80,8 @@ def compact_leaves(
         What `model` was fitted on. Leaves then name their training rows, and y is stored once for all trees, where each
         tree would hold it on its own: exact, and much smaller when y is wide. Draws are made again and rows sent down
         the trees to find out which. With `dtype`, numbers of y are rounded instead of those of leaves, by as much of
-        the largest magnitude of the column of y. Not for compressed and boosted models, whose leaves are no means of
-        rows.
+        the largest magnitude of the column of y. Not for compressed and boosted models, nor for trees grown with
+        `criterion="absolute_error"`, whose leaves are no means of rows.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows for which to measure the change of the predictions.
 

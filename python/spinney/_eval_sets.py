@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spinney import _losses, _validation
+from spinney import _losses, _masks, _validation
 from spinney._losses import Cells
 from spinney._proof import CUSTOM
 from spinney._sparse import is_sparse
@@ -28,14 +29,14 @@ class EvalSet:
     # y as it came.
     y: Any
     weights: Float | None
-    # The loss of each row of raw scores.
-    losses: Callable[[Float], Float]
+    # The mean loss of raw scores.
+    loss: Callable[[Float], float]
 
     def curve(self, staged: Iterator[Float], score: Callable[[Float], float] | None) -> tuple[str, Float, Float | None]:
         """The name, and loss and score of the raw scores of each stage."""
         losses, scores = [], []
         for raw in staged:
-            losses.append(_losses.weighted_mean(self.losses(raw), self.weights, raw.shape[1]))
+            losses.append(self.loss(raw))
             if score is not None:
                 try:
                     scores.append(score(raw))
@@ -84,24 +85,42 @@ def _checked(
     X = estimator._check_X(X, reset=False, fitting=True)
     weights = _validation.check_weights(sample_weight, X.shape[0])
     X, y, weights = _validation.without_absent(X, y, weights)
-    engine = target.like(y, X.shape[0], type(estimator).__name__, what="its y")
+    engine, mask = target.like_with_gaps(y, X.shape[0], type(estimator).__name__, what="its y")
+    if mask is not None and estimator.scoring is not None:
+        raise ValueError("its y contains NaN, and scoring is given, which does not support cells that are not known")
     X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
-    return EvalSet(name, what, X, y, weights, _row_losses(estimator, target, engine))
+    return EvalSet(name, what, X, y, weights, _mean_loss(estimator, target, engine, _masks.dense(mask), weights))
 
 
-def _row_losses(estimator: Any, target: Target, engine: Any) -> Callable[[Float], Float]:
-    """The loss of each row of raw scores, of y in the engine's form."""
+def _mean_loss(
+    estimator: Any, target: Target, engine: Any, mask: NDArray[np.bool_] | None, weights: Float | None
+) -> Callable[[Float], float]:
+    """The mean loss of raw scores, of y in the engine's form and the cells of it that are not known."""
+    if target.kind == "classes" and estimator._is_softmax():
+        n_classes = list(map(len, target.classes))
+        on = _cells_on(target, engine, estimator._n_columns(target))
+        return lambda scores: _losses.weighted_mean(_losses.of_softmax(n_classes, on, scores), weights, scores.shape[1])
+    of_cells = _cell_losses(estimator, target, engine, mask)
+    if mask is None:
+        return lambda scores: _losses.weighted_mean(of_cells(scores).sum(axis=1), weights, scores.shape[1])
+    by_column = estimator._shared["output_strategy"] == "single_target"
+    return lambda scores: _losses.mean_of_known(of_cells(scores), mask, weights, by_column=by_column)
+
+
+def _cell_losses(
+    estimator: Any, target: Target, engine: Any, mask: NDArray[np.bool_] | None
+) -> Callable[[Float], Float]:
+    """The loss of each cell of raw scores; whatever it is where y is not known."""
     name = estimator._shared["loss"]
     loss = _losses.of_object(estimator.loss) if name == CUSTOM else _losses.LOSSES[name]
     parameter = next(iter(estimator._loss_parameter().values()), None)
     if target.kind == "numbers":
+        if mask is not None:
+            engine = np.where(mask, engine[~mask][0], engine)
         if (refused := loss.refused(engine)) is not None:
             raise ValueError(f"its y is {refused[0]:g} with loss={name!r}, accepted: {refused[1]}")
         return lambda scores: _losses.of_numbers(loss, engine, scores, parameter)
     on = _cells_on(target, engine, estimator._n_columns(target))
-    if target.kind == "classes" and estimator._is_softmax():
-        n_classes = list(map(len, target.classes))
-        return lambda scores: _losses.of_softmax(n_classes, on, scores)
     return lambda scores: _losses.of_cells(loss, on, scores, parameter)
 
 

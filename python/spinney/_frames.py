@@ -5,7 +5,7 @@ Neither library is imported unless frames of it are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["CONTAINERS", "FRAMED", "OUTPUT", "built", "check_container", "different", "names_of", "output_names"]
+__all__ = [
+    "CONTAINERS",
+    "FRAMED",
+    "OUTPUT",
+    "built",
+    "check_container",
+    "different",
+    "label_names",
+    "names_of",
+    "output_names",
+]
 
 # The attribute that `set_output` sets. Not a parameter, so that clones have none: searches and cross-validation of
 # scikit-learn index predictions as arrays.
@@ -40,6 +50,29 @@ def names_of(y: Any, what: str = "y") -> NDArray[np.object_] | None:
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise ValueError(f"{what} has two columns with the name {twice!r}, accepted: names that differ, or an array")
     return np.array([str(name) for name in names], dtype=object)
+
+
+def label_names(names: Any, n_labels: int) -> NDArray[np.object_]:
+    """The argument `label_names`: a string for each label, no two of them equal."""
+    accepted = "a list or an array of strings, one for each label"
+    if isinstance(names, str | bytes | Mapping | Set):
+        raise TypeError(f"label_names is a {type(names).__name__}, accepted: {accepted}")
+    try:
+        found = list(names)
+    except TypeError as error:
+        raise TypeError(f"label_names is {names!r}, accepted: {accepted}") from error
+    for j, name in enumerate(found):
+        if not isinstance(name, str):
+            raise TypeError(f"label_names has {name!r} at position {j}, accepted: {accepted}")
+    if len(found) != n_labels:
+        raise ValueError(f"label_names has length {len(found)}, expected {n_labels}: one for each column of y")
+    first: dict[str, int] = {}
+    for j, name in enumerate(found):
+        if (before := first.setdefault(name, j)) < j:
+            raise ValueError(
+                f"label_names has {str(name)!r} at positions {before} and {j}, accepted: names that differ"
+            )
+    return np.array([str(name) for name in found], dtype=object)
 
 
 def output_names(estimator: Any) -> list[str]:

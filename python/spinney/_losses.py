@@ -139,9 +139,9 @@ Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def of_numbers(loss: ScoreLoss, y: Float, scores: Float, parameter: Any) -> Float:
-    """The loss of each row, the sum over its columns, (n_samples,)."""
+    """The loss of each cell, (n_samples, n_columns)."""
     with np.errstate(over="ignore"):
-        return np.asarray(loss.value(y, scores, parameter).sum(axis=1))
+        return np.asarray(loss.value(y, scores, parameter))
 
 
 def of_cells(loss: ScoreLoss, on: Cells, scores: Float, parameter: Any) -> Float:
@@ -149,11 +149,11 @@ def of_cells(loss: ScoreLoss, on: Cells, scores: Float, parameter: Any) -> Float
     with np.errstate(over="ignore"):
         values = np.asarray(loss.value(loss.off, scores, parameter))
         values[on] = loss.value(1.0, scores[on], parameter)
-        return np.asarray(values.sum(axis=1))
+        return values
 
 
 def of_softmax(n_classes: list[int], on: Cells, scores: Float) -> Float:
-    """The same of classes that are judged together: -log of the softmax, summed over outputs.
+    """The loss of each row whose classes are judged together: -log of the softmax, summed over outputs, (n_samples,).
 
     `on` has the class of each output in the order of rows.
     """
@@ -166,7 +166,19 @@ def of_softmax(n_classes: list[int], on: Cells, scores: Float) -> Float:
 
 def weighted_mean(losses: Float, weights: Float | None, n_columns: int) -> float:
     """The mean over rows, divided by the number of columns of scores."""
-    if weights is not None:
-        # Sums of weights near the largest float would be infinite.
-        weights = weights / weights.max()
-    return float(np.average(losses, weights=weights)) / n_columns
+    return float(np.average(losses, weights=None if weights is None else _scaled(weights))) / n_columns
+
+
+def mean_of_known(losses: Float, mask: NDArray[np.bool_], weights: Float | None, *, by_column: bool) -> float:
+    """The mean over the cells that are known: of all, or of each column and of these; without any, 0."""
+    weights = np.ones(len(losses)) if weights is None else _scaled(weights)
+    known = weights @ ~mask
+    sums = weights @ np.where(mask, 0.0, losses)
+    if not by_column:
+        return float(sums.sum() / known.sum())
+    return float(np.divide(sums, known, out=np.zeros_like(sums), where=known > 0).mean())
+
+
+def _scaled(weights: Float) -> Float:
+    """The same weights in another unit: sums of some near the largest float would be infinite."""
+    return np.asarray(weights / weights.max())

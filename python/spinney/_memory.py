@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from spinney import _eval_sets
+from spinney import _categories, _eval_sets, _masks, _output_scaling
 from spinney._sparse import is_sparse
 from spinney._validation import Matrix, Target, is_binary
 from spinney.projection import count_projections
@@ -27,8 +27,15 @@ _GROWING = 200
 _ROUNDED_ROW = 28
 # Tables of rows and scores while a set is watched: scores, and temporary arrays of its loss.
 _TABLES = 4
+# Of a category in the set of a split (`partition::category_sets`), and of one beside its sums (`split::categories`).
+_CATEGORY, _CATEGORY_SUMS = 2, 60
+# Of a masked cell as a CSR pattern while it is made of an array, and of a row in the engine's mask (`data::known`).
+_MASKED_LABEL, _MASKED_ROW = 13, 9
 # Projections are counted in 32 bits.
 _COUNTED = 2**32 - 1
+# `FEW_OUTPUTS` and `ZEROS_TO_ONE` of `data::sparse_targets`: from so many outputs on entries are fitted, where at most
+# one number in so many is not zero.
+_FEW_OUTPUTS, _ZEROS_TO_ONE = 16, 8
 # `CARRY_SHARE` of `tree::grower`: from this share of the features drawn, columns are sorted once and carried down.
 _CARRY_SHARE = 0.2
 
@@ -61,32 +68,59 @@ class Shapes:
     n_entries: int
     # Rows of no weight exist: fewer rows may be grown on.
     weighted: bool = False
+    # Cells of y, and those that are not known.
+    n_cells: int = 0
+    n_gaps: int = 0
+    # Number of categories of each feature that is one.
+    categories: tuple[int, ...] = ()
 
 
-def of_checked(X: Matrix, target: Target, weighted: bool) -> Shapes:
-    """The shapes of data in the engine's form."""
+def _entries_of_numbers(estimator: Any, y: Any, n_gaps: int) -> int | None:
+    """How many numbers are not zero, where y is fitted as these (`data::sparse_targets`); None where as rows.
+
+    Zero is no bound of what a fit takes where rows of no weight decide: few entries then take less than is said here.
+    """
+    n_cells = int(np.prod(y.shape))
+    is_forest = getattr(estimator, "_keeps_sparse_y", False) and estimator.criterion == "squared_error"
+    if not is_forest or n_gaps or y.ndim != 2 or y.shape[1] < _FEW_OUTPUTS:
+        return None
+    n_entries = int(y.nnz if is_sparse(y) else np.count_nonzero(y))
+    return n_entries if n_entries * _ZEROS_TO_ONE <= n_cells else None
+
+
+def of_checked(estimator: Any, X: Matrix, target: Target, weighted: bool) -> Shapes:
+    """The shapes of data in the engine's form, for an estimator that knows its categories."""
     stored = is_sparse(X)
-    n_entries = len(target.engine[1]) if target.kind == "labels" else X.shape[0] * target.n_outputs
+    n_gaps = 0 if target.mask is None else int(target.mask.sum())
+    numbers, n_entries = target.kind == "numbers", X.shape[0] * target.n_outputs
+    if target.kind == "labels":
+        n_entries = len(target.engine[1])
+    elif numbers and (entries := _entries_of_numbers(estimator, target.original, n_gaps)) is not None:
+        numbers, n_entries = False, entries
     return Shapes(
         n_samples=X.shape[0],
         n_features=X.shape[1],
         n_stored=len(X.data) if stored else None,
         is_csr=stored and X.format == "csr",
         is_fortran=not stored and bool(X.flags.f_contiguous),
-        numbers=target.kind == "numbers",
+        numbers=numbers,
         width=target.n_columns,
         n_entries=n_entries,
         weighted=weighted,
+        n_cells=X.shape[0] * target.n_outputs,
+        n_gaps=n_gaps,
+        categories=tuple(filter(None, _categories.to_engine(estimator) or ())),
     )
 
 
-def estimate_fit_memory(estimator: Any, X: Any, y: Any, *, eval_sets: Any = None) -> int:
+def estimate_fit_memory(estimator: Any, X: Any, y: Any, *, eval_sets: Any = None, y_mask: Any = None) -> int:
     """Estimate the peak of memory of `estimator.fit(X, y)`, beyond what X and y take themselves.
 
     Nothing is fitted: the estimate is made from shapes, types, stored entries and parameters, of y also from the number
-    of its classes. It counts copies of X and y, the tables of each tree for as many trees as grow at a time, and trees
-    as large as rows, `max_depth` and `max_leaf_nodes` allow: where the data lets trees stop early, less is used. It is
-    meant to be right within a factor of three for data that trees grow out on, from a few megabytes on.
+    of its classes and of the cells that are not known, of X from the number of categories. It counts copies of X and y,
+    the tables of each tree for as many trees as grow at a time, and trees as large as rows, `max_depth` and
+    `max_leaf_nodes` allow: where the data lets trees stop early, less is used. It is meant to be right within a factor
+    of three for data that trees grow out on, from a few megabytes on.
 
     Parameters
     ----------
@@ -97,6 +131,8 @@ def estimate_fit_memory(estimator: Any, X: Any, y: Any, *, eval_sets: Any = None
         As for `fit`.
     eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
         As for `fit` of boosting.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        As for `fit`. NaN in y counts without it.
 
     Returns
     -------
@@ -106,14 +142,17 @@ def estimate_fit_memory(estimator: Any, X: Any, y: Any, *, eval_sets: Any = None
     Raises
     ------
     TypeError
-        When `estimator` is no estimator of spinney; when `eval_sets` are given and it is not one of boosting.
+        When `estimator` is no estimator of spinney; when `eval_sets` are given and it is not one of boosting, or
+        `y_mask` and its `fit` takes none.
+    ValueError
+        When `y_mask` or `categorical_features` do not fit y and X.
 
     Notes
     -----
     `fit` itself makes the estimate. Where not even the parts that it needs for certain can be reserved, it raises a
     `MemoryError` before it grows anything.
 
-    O(1), and a sort of y for its classes.
+    O(1), and a look for NaN in y, a sort of it for its classes, and a look at the columns of X that are categories.
 
     Examples
     --------
@@ -135,7 +174,9 @@ def estimate_fit_memory(estimator: Any, X: Any, y: Any, *, eval_sets: Any = None
         estimator._check_parameters()
     if eval_sets is not None and not isinstance(estimator, BaseBoosting):
         raise TypeError(f"eval_sets is given, which {type(estimator).__name__} does not take; accepted: None")
-    conversions, shapes = _of_raw(estimator, X, y)
+    if y_mask is not None and not estimator._masks_y:
+        raise TypeError(f"y_mask is given, which {type(estimator).__name__} does not take; accepted: None")
+    conversions, shapes = _of_raw(estimator, X, y, y_mask)
     watched = _watched(estimator, _eval_sets.named(eval_sets))
     return sum(term.n_bytes for term in [*conversions, *terms(estimator, shapes), *watched])
 
@@ -186,7 +227,45 @@ def _forest(estimator: Any, shapes: Shapes) -> list[Term]:
     found.append(Term("the leaves of all trees", n_trees * _leaf_bytes(shapes, leaves, n_rows), hint))
     found.append(Term("the nodes of all trees", n_trees * 2 * leaves * _NODE, hint))
     found.append(Term("the nodes of growing trees", at_once * 2 * leaves * _GROWING, hint))
+    found += _gaps(shapes)
+    found += _sets_of_categories(shapes, n_trees, at_once, leaves, n_rows)
+    if getattr(estimator, "keep_rows", False):
+        # Leaves are found as int64.
+        targets = 8 * shapes.n_cells if shapes.numbers else 0
+        hint = "set keep_rows=False, or a smaller n_estimators"
+        found.append(Term("the leaves of rows that are kept", 12 * n * n_trees, hint))
+        found.append(Term("the rows that are kept", 8 * n + targets, hint))
     return found
+
+
+def _gaps(shapes: Shapes) -> list[Term]:
+    """What cells of y that are not known cost the engine: which they are, and a copy of y without their values."""
+    if shapes.n_gaps == 0:
+        return []
+    hint = "fit fewer outputs at a time, or leave out rows with cells that are not known"
+    listed = min(shapes.n_gaps, shapes.n_cells - shapes.n_gaps)
+    copied = 8 * shapes.n_cells if shapes.numbers else 4 * shapes.n_entries
+    return [
+        Term("the mask of y", _MASKED_ROW * shapes.n_samples + 4 * listed, hint),
+        Term("the known cells of y", copied, hint),
+    ]
+
+
+def _sets_of_categories(shapes: Shapes, n_trees: int, at_once: int, leaves: int, n_rows: int) -> list[Term]:
+    """The sets of categories of splits, and their sums in a node.
+
+    A split lists at most the categories, and the rows, of its node: those of a level of a tree no more than all rows.
+    """
+    if not shapes.categories:
+        return []
+    most = max(shapes.categories)
+    of_splits = min((leaves - 1) * most, n_rows * leaves.bit_length()) * len(shapes.categories) // shapes.n_features
+    hint = "set max_leaf_nodes or max_depth, or join rare categories"
+    sums = at_once * most * (_CATEGORY_SUMS + 8 * shapes.width)
+    return [
+        Term("the categories of splits", n_trees * _CATEGORY * of_splits, hint),
+        Term("the sums of categories", sums, "join rare categories, or fit fewer outputs at a time"),
+    ]
 
 
 def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_rows: bool) -> list[Term]:
@@ -223,9 +302,9 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     n, p = shapes.n_samples, shapes.n_features
     labels = not shapes.numbers
     width = 1 if labels and shapes.width == 2 else shapes.width
-    hint = "fit fewer outputs at a time"
+    fewer = "fit fewer outputs at a time"
     if estimator.estimator is not None:
-        return [Term("scores and targets", 24 * n * width, hint)]
+        return [Term("scores and targets", 24 * n * width, fewer)]
     found = []
     if shapes.n_stored is not None:
         found.append(Term("the sorted entries of X", 36 * shapes.n_stored, "pass fewer features"))
@@ -246,10 +325,12 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     if not low_rank or shapes.numbers:
         # Columns of "single_target" have theirs one by one.
         certain = (projected and not low_rank) or strategy == "joint"
-        found.append(Term("the scores of all rows", scores, hint, certain=certain))
+        found.append(Term("the scores of all rows", scores, fewer, certain=certain))
     q = _n_projections(estimator, width) if projected else 1 if strategy == "single_target" else width
     targets = n * (_ROUNDED_ROW + 16 * (q + 1))
     found.append(Term("the targets of a stage", targets, "set output_strategy='projected' with few n_projections"))
+    if projected and _output_scaling.are_given(estimator):
+        found.append(Term("the gradients before the first stage", 8 * n * width, "set output_scaling=None"))
     leaves = _most_leaves(estimator, n)
     per_stage = leaves * (1 if low_rank else width)
     hint = "set a smaller n_estimators, max_depth or max_leaf_nodes, or relabel_leaves=False"
@@ -259,6 +340,14 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     # A fit that stops early keeps fewer.
     certain = estimator._patience() is None and estimator.callbacks is None
     found.append(Term("the step sizes", steps, "set a smaller n_estimators, or step_dtype='float8'", certain=certain))
+    found += _gaps(shapes)
+    if shapes.n_gaps:
+        found.append(Term("y with gaps as numbers", 8 * shapes.n_cells, fewer))
+    n_trees = int(estimator.n_estimators) * (width if strategy == "single_target" else 1)
+    found += _sets_of_categories(shapes, n_trees, 1, leaves, n)
+    if estimator.subsample < 1:
+        # Which rows are drawn, and where scores are implied the losses of all.
+        found.append(Term("the losses of rows left out", n * (17 if low_rank else 9), "set subsample=1"))
     return found
 
 
@@ -326,7 +415,7 @@ def _leaf_bytes(shapes: Shapes, leaves: int, n_rows: int) -> int:
     return 8 * leaves + min(leaves * shapes.width, 5 * entries + 4 * leaves)
 
 
-def _of_raw(estimator: Any, X: Any, y: Any) -> tuple[list[Term], Shapes]:
+def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Term], Shapes]:
     """Conversions of X and y as they come, and the shapes of what they become."""
     conversions = []
     if is_sparse(X):
@@ -344,21 +433,71 @@ def _of_raw(estimator: Any, X: Any, y: Any) -> tuple[list[Term], Shapes]:
         is_fortran = bool(getattr(flags, "f_contiguous", False))
         if getattr(X, "dtype", None) != np.float32:
             conversions.append(Term("X as float32", 4 * n * p, "pass X as float32"))
-    width, n_entries, numbers = _columns_of(estimator, y)
-    conversions.append(
-        Term("y in the engine's form", 8 * n_entries if numbers else 12 * n_entries, "pass y as float64")
+    categories = tuple(_categories.counts(estimator, X))
+    if categories and _categories.are_by_value(X):
+        # A list of the values of a column at a time; arrays of objects are copied, and become float64.
+        copies = 16 * n * p if isinstance(X, np.ndarray) else 0
+        n_bytes = 4 * n * len(categories) + 8 * n + copies
+        conversions.append(
+            Term("the codes of categories", n_bytes, "pass codes, and name them in categorical_features")
+        )
+    of_y = _columns_of(estimator, y, y_mask)
+    n_bytes = (8 if of_y.numbers else 12) * of_y.n_entries
+    conversions.append(Term("y in the engine's form", n_bytes, "pass y as float64"))
+    if of_y.n_gaps:
+        # Bools of all cells, and of classes and labels a copy of y without its gaps; but for sparse y.
+        n_bytes = 0 if is_sparse(y) else of_y.n_cells * (1 if of_y.numbers else 9)
+        n_bytes += 0 if of_y.numbers else _MASKED_LABEL * of_y.n_gaps
+        conversions.append(Term("the mask of y as it came", n_bytes, "fit fewer outputs at a time"))
+    shapes = Shapes(
+        n,
+        p,
+        stored,
+        is_csr,
+        is_fortran,
+        of_y.numbers,
+        of_y.width,
+        of_y.n_entries,
+        n_cells=of_y.n_cells,
+        n_gaps=of_y.n_gaps,
+        categories=categories,
     )
-    return conversions, Shapes(n, p, stored, is_csr, is_fortran, numbers, width, n_entries)
+    return conversions, shapes
 
 
-def _columns_of(estimator: Any, y: Any) -> tuple[int, int, bool]:
+@dataclass(frozen=True)
+class _Columns:
+    """Of y, all that the estimate wants."""
+
+    # Columns of predictions, and labels or classes that rows have: width × rows for numbers.
+    width: int
+    n_entries: int
+    numbers: bool
+    # Cells, and those that are not known.
+    n_cells: int
+    n_gaps: int
+
+
+def _columns_of(estimator: Any, y: Any, y_mask: Any) -> _Columns:
     if is_sparse(y):
-        return int(y.shape[1]), int(y.nnz), False
+        n, width = map(int, y.shape)
+        told = None if y_mask is None else _masks.check(y_mask, (n, width))
+        if not is_classifier(estimator) and _entries_of_numbers(estimator, y, 0) is None:
+            return _Columns(width, n * width, True, n * width, 0)
+        return _Columns(width, int(y.nnz), False, n * width, 0 if told is None else int(told.sum()))
     y = np.asarray(y)
     columns = y.reshape(len(y), -1)
+    told = None if y_mask is None else _masks.dense(_masks.check(y_mask, columns.shape))
+    # One output with NaN is refused.
+    missing = _masks.of_missing(columns) if estimator._masks_y and columns.shape[1] > 1 else None
+    mask = _masks.join(missing, told)
+    cells = columns.size, 0 if mask is None else int(mask.sum())
     if not is_classifier(estimator):
-        return columns.shape[1], columns.size, True
+        entries = _entries_of_numbers(estimator, columns, cells[1])
+        return _Columns(columns.shape[1], columns.size if entries is None else entries, entries is None, *cells)
+    known = columns if mask is None else columns[~mask]
     said = estimator._multi_label()
-    if said is True or (said == "auto" and columns.shape[1] > 1 and is_binary(columns)):
-        return columns.shape[1], int(np.count_nonzero(columns)), False
-    return sum(len(np.unique(column)) for column in columns.T), columns.size, False
+    if said is True or (said == "auto" and columns.shape[1] > 1 and is_binary(known)):
+        return _Columns(columns.shape[1], int(np.count_nonzero(known)), False, *cells)
+    of_outputs = columns.T if mask is None else [column[~gaps] for column, gaps in zip(columns.T, mask.T, strict=True)]
+    return _Columns(sum(len(np.unique(column)) for column in of_outputs), columns.size, False, *cells)

@@ -56,9 +56,14 @@ _ADDED: dict[str, Any] = {
     "min_weight_leaf": 0.0,
     "quantile": 0.5,
     "categorical_features": "from_dtype",
+    "monotonic_cst": None,
+    "interaction_cst": None,
     "keep_rows": False,
     "huber_delta": 1.0,
     "tweedie_power": 1.5,
+    "output_scaling": None,
+    "output_weights": None,
+    "label_weight": None,
 }
 # Parameters that files may have and estimators have no longer: models predict the same without them.
 _REMOVED = {"prefit"}
@@ -227,7 +232,7 @@ def inspect_model(path: Path) -> _ModelSummary:
         n_outputs, n_features, n_trees, n_nodes : int
         width : int
             Columns of predictions: one for each number and label, and one for each class.
-        criterion : {"gini", "entropy", "squared_error", "poisson"}
+        criterion : {"gini", "entropy", "squared_error", "poisson", "absolute_error"}
             Impurity that the trees were grown with.
         n_bytes, n_header_bytes : int
             Bytes of the file, and before its arrays.

@@ -51,7 +51,12 @@ SCOPE_CONSTRAINTS: dict[str, list[Any]] = {"projection_scope": [StrOptions({"tre
 ENTROPIES = {"entropy", "log_loss"}
 # "squared_error" is for projections alone: `check_criterion`.
 CLASSIFIER_CRITERIA = {"gini", "squared_error"} | ENTROPIES
-REGRESSOR_CRITERIA = {"squared_error", "friedman_mse", "poisson"}
+REGRESSOR_CRITERIA = {"squared_error", "friedman_mse", "poisson", "absolute_error"}
+# Why projections of numbers are not for a criterion.
+UNPROJECTED = {
+    "poisson": "projected outputs may be negative",
+    "absolute_error": "medians of projected outputs tell nothing of those of the outputs",
+}
 
 
 @dataclass(frozen=True)
@@ -97,9 +102,9 @@ def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
             f"criterion is {criterion!r}, but projected outputs are numbers: with output_projection, accepted: 'gini' "
             "and 'squared_error', which mean the same there"
         )
-    if output_projection is not None and criterion == "poisson":
+    if output_projection is not None and criterion in UNPROJECTED:
         raise ValueError(
-            "criterion is 'poisson', but projected outputs may be negative: with output_projection, accepted: "
+            f"criterion is {criterion!r}, but {UNPROJECTED[criterion]}: with output_projection, accepted: "
             "'squared_error'"
         )
     return criterion

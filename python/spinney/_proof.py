@@ -17,7 +17,7 @@ from scipy import sparse
 from spinney import _categories, _kept_rows, _spinney
 from spinney._arrays import Tree
 from spinney._frames import CONTAINERS, OUTPUT
-from spinney._validation import LabelFormat, label_classes
+from spinney._validation import CONTAINER, LabelFormat, label_classes
 
 if TYPE_CHECKING:
     from spinney._spinney import _ModelSummary
@@ -38,8 +38,9 @@ _OF_ALL = {
 _OF_CLASSIFIERS = {"classes_": True, "n_classes_": True, "_label_format": True}
 # Fitted attributes of each kind, beside the engine's model: whether every fit sets them.
 _OF_KIND: dict[Kind, dict[str, bool]] = {
-    "tree": {"max_features_": True},
+    "tree": {"max_features_": True, CONTAINER: False},
     "forest": {
+        CONTAINER: False,
         "_seed": True,
         "_draws": True,
         "oob_score_": False,
@@ -67,7 +68,7 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
         "step_": True,
     },
 }
-_CURVES = {"train", "validation", "score"}
+_CURVES = {"train", "validation", "out_of_bag", "score"}
 _SHARED = {"output_strategy", "loss", "learning_rate", "relabel_leaves", "estimator"}
 # The name of losses that are objects.
 CUSTOM = "custom"
@@ -199,6 +200,20 @@ class _Proof:
 
         self.need(any(map(fits, shapes)), attribute, f"has the shape {value.shape}, which does not fit the model")
 
+    def sparse_or_numbers(self, attribute: str, width: int) -> None:
+        """The same of (any number, width), or CSR of float64 of that shape."""
+        value = self.state[attribute]
+        if not isinstance(value, sparse.csr_array | sparse.csr_matrix):
+            self.numbers(attribute, [(-1, width)])
+            return
+        fits = value.ndim == 2 and value.shape[1] == width and value.dtype == np.float64
+        self.need(fits, attribute, f"is no CSR of float64 of {width} columns")
+        with np.errstate(invalid="ignore"):
+            try:
+                value.check_format(full_check=True)
+            except ValueError as error:
+                self.need(False, attribute, f"is no valid CSR: {error}")
+
     # --- what all have -----------------------------------------------------------------------------------------------
 
     def engine(self) -> None:
@@ -225,6 +240,9 @@ class _Proof:
             self.names("target_names_in_", self.model.n_outputs, "output")
             names = self.state["target_names_in_"]
             self.need(len(set(names)) == len(names), "target_names_in_", "has a name twice")
+        if CONTAINER in self.state:
+            is_known = self.model.kind == "numbers" and self.state[CONTAINER] in ("array", "matrix")
+            self.need(is_known, CONTAINER, "is none of array and matrix of numbers")
 
     def names(self, attribute: str, expected: Any, what: str) -> None:
         names = self.state[attribute]
@@ -278,7 +296,7 @@ class _Proof:
         if "oob_score_" in self.state:
             self.need(isinstance(self.state["oob_score_"], Real), "oob_score_", "is no number")
         if "oob_decision_function_" in self.state:
-            self.numbers("oob_decision_function_", [(-1, self.model.width)])
+            self.sparse_or_numbers("oob_decision_function_", self.model.width)
         if "oob_prediction_" in self.state:
             self.numbers("oob_prediction_", [(-1,) if self.model.width == 1 else (-1, self.model.width)])
         if any(attribute in self.state for attribute in _kept_rows.ATTRIBUTES):

@@ -17,9 +17,10 @@ from spinney._base import progress_bar
 from spinney._callbacks import Tasks
 from spinney._validation import Float
 
-# Seconds between two lines, at least; and as a share of the time so far, so that long fits do not fill a log.
-_BETWEEN_LINES = 1.0
-_SHARE_BETWEEN_LINES = 0.1
+# Seconds without a line after which there is one for the next round; at least that share of the time so far, so that
+# long fits do not fill a log.
+_LONGEST_SILENCE = 10.0
+_SHARE_OF_SILENCE = 0.1
 
 
 @dataclass
@@ -41,6 +42,7 @@ class Rounds:
     fitted: Callable[[_spinney.Boosted], dict[str, Any]] | None = None
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
+    out_of_bag: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
 
     def __call__(
@@ -48,18 +50,23 @@ class Rounds:
         stage: int,
         train: float,
         validation: float | None,
+        out_of_bag: tuple[float, float] | None,
         model: _spinney.Boosted | None,
         held_scores: Float | None,
     ) -> bool:
         self.train.append(train)
         if validation is not None:
             self.validation.append(validation)
+        improvement = None
+        if out_of_bag is not None:
+            loss, improvement = out_of_bag
+            self.out_of_bag.append(loss)
         if self.score is not None:
             assert model is not None
             assert held_scores is not None
             self.scores.append(self.score(model, held_scores))
         if self.lines is not None:
-            self.lines.after(stage + 1, train, validation, self.scores[-1] if self.scores else None)
+            self.lines.after(stage + 1, train, validation, improvement, self.scores[-1] if self.scores else None)
         ends = [bool(callback.on_round(stage, train, validation)) for callback in self.callbacks]
         if self.tasks is not None:
             ends.append(self._end_task(model))
@@ -92,21 +99,30 @@ class Rounds:
 
 
 class Lines:
-    """Prints a line every now and then: to notebooks and logs, where no bar can move."""
+    """Prints lines on rounds, each of which tells its fit: logs may have several at once.
 
-    def __init__(self, name: str, n_rounds: int, first: int, scoring: str) -> None:
+    With `verbose` above 1 one for every round. Else, as scikit-learn's gradient boosting, for the first ten rounds of a
+    fit, then for every tenth, every hundredth from the hundredth on, and so on; and for the last, and after a long
+    silence.
+    """
+
+    def __init__(self, name: str, n_rounds: int, first: int, scoring: str, verbose: int) -> None:
         self._name, self._n_rounds, self._first, self._scoring = name, n_rounds, first, scoring
+        self._of_every_round = verbose > 1
         self._begin = self._last = time.monotonic()
 
-    def after(self, n_done: int, train: float, validation: float | None, score: float | None) -> None:
+    def after(
+        self, n_done: int, train: float, validation: float | None, improvement: float | None, score: float | None
+    ) -> None:
         now = time.monotonic()
-        pause = max(_BETWEEN_LINES, _SHARE_BETWEEN_LINES * (now - self._begin))
-        if n_done not in (self._first + 1, self._n_rounds) and now - self._last < pause:
+        if not self._is_due(n_done, now):
             return
         self._last = now
         seconds = now - self._begin
         left = seconds / (n_done - self._first) * (self._n_rounds - n_done)
         parts = [f"{self._name}: round {n_done} of {self._n_rounds}", f"loss {train:.5g}"]
+        if improvement is not None:
+            parts.append(f"OOB improvement {improvement:.5g}")
         if validation is not None:
             parts.append(f"validation loss {validation:.5g}")
         if score is not None:
@@ -114,14 +130,24 @@ class Lines:
         parts += [f"{seconds:.1f} s", f"{left:.1f} s left"]
         print(", ".join(parts), flush=True)
 
+    def _is_due(self, n_done: int, now: float) -> bool:
+        if self._of_every_round or n_done == self._n_rounds:
+            return True
+        if now - self._last >= max(_LONGEST_SILENCE, _SHARE_OF_SILENCE * (now - self._begin)):
+            return True
+        # 10 up to 100 rounds, 100 up to 1000: the first ten have one each.
+        of_fit = n_done - self._first
+        between: int = 10 ** (len(str(of_fit)) - 1)
+        return of_fit % between == 0
+
 
 @contextmanager
 def bar_or_lines(
     name: str, n_rounds: int, first: int, verbose: int, scoring: str
 ) -> Iterator[tuple[Callable[[int], object] | None, Lines | None]]:
-    """A tqdm bar where standard error is a terminal and tqdm is installed; else lines; nothing without `verbose`."""
-    with progress_bar(n_rounds - first, verbose, name, unit="round") as progress:
-        yield progress, Lines(name, n_rounds, first, scoring) if verbose and progress is None else None
+    """A tqdm bar where `verbose` is 1, standard error a terminal and tqdm installed; else lines, of 0 none."""
+    with progress_bar(n_rounds - first, verbose == 1, name, unit="round") as progress:
+        yield progress, Lines(name, n_rounds, first, scoring, verbose) if verbose and progress is None else None
 
 
 def scorer_of(estimator: Any, scoring: Any) -> tuple[Callable[[Any, Any, Any], Any], str]:

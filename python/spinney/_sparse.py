@@ -1,10 +1,17 @@
-"""Matrices of scipy, as annotations of types see them."""
+"""Matrices of scipy, as annotations of types see them, and scores of sparse numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_consistent_length
+
+# Dense numbers that are held at once, about: 32 MiB.
+_CELLS = 1 << 22
 
 
 def is_sparse(matrix: Any) -> bool:
@@ -13,3 +20,33 @@ def is_sparse(matrix: Any) -> bool:
     As `issparse`, whose annotations know no more of a matrix afterwards than that it is one.
     """
     return bool(sparse.issparse(matrix))
+
+
+def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_weight: Any = None) -> float:
+    """R² of dense predictions of sparse or dense y, the mean over outputs, as scikit-learn's `r2_score` has it.
+
+    `predict` gives the predictions of a slice of the rows: y is never dense but for as many.
+    """
+    y = sparse.csr_array(y if is_sparse(y) else np.asarray(y, dtype=np.float64).reshape(len(y), -1))
+    check_consistent_length(y, np.empty(n_samples))
+    w = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if w.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {w.shape}, expected ({n_samples},): one weight for each row of X")
+    n_outputs, of_rows = y.shape[1], np.repeat(w, np.diff(y.indptr))
+    total = w.sum()
+    mean = np.bincount(y.indices, weights=of_rows * y.data, minlength=n_outputs) / total
+    deviations = of_rows * (y.data - mean[y.indices]) ** 2
+    stored = np.bincount(y.indices, weights=of_rows, minlength=n_outputs)
+    around = np.bincount(y.indices, weights=deviations, minlength=n_outputs) + (total - stored) * mean**2
+    errors = np.zeros(n_outputs)
+    n_rows = max(1, _CELLS // n_outputs)
+    for start in range(0, n_samples, n_rows):
+        rows = slice(start, start + n_rows)
+        predicted = predict(rows)
+        if predicted.shape[1] != n_outputs:
+            raise ValueError(f"y has {n_outputs} columns, expected {predicted.shape[1]}: those of the fit")
+        errors += w[rows] @ (y[rows].toarray() - predicted) ** 2
+    # An output that does not vary has 1 where it is met, else 0.
+    scores, varies = np.where(errors == 0, 1.0, 0.0), around > 0
+    scores[varies] = 1 - errors[varies] / around[varies]
+    return float(scores.mean())

@@ -1,7 +1,7 @@
 """The engine: conversions and compiled code. Private; names may change between any two versions."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, NotRequired, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,13 @@ __all__ = [
     "johnson_lindenstrauss_dim",
     "load_model",
     "read_model",
+    "read_mulan",
+    "read_svmlight",
+    "read_xmc",
     "refit_leaves",
     "save_model",
     "weights_by_row",
+    "write_xmc",
 ]
 
 __version__: str
@@ -38,16 +42,38 @@ __version__: str
 _Matrix: TypeAlias = Any
 _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 # Numbers; class codes and the number of classes of each column; indptr, indices and the number of labels.
-_Targets: TypeAlias = NDArray[np.float64] | tuple[NDArray[np.uint32], Sequence[int]] | tuple[_Indices, _Indices, int]
+_Targets: TypeAlias = (
+    NDArray[np.float64]
+    | tuple[NDArray[np.uint32], Sequence[int]]
+    | tuple[_Indices, _Indices, int]
+    | tuple[_Indices, _Indices, NDArray[np.float64], int]
+)
 
 # Cells of y that are not known: True there; or indptr, indices and the number of outputs.
 _Mask: TypeAlias = NDArray[np.bool_] | tuple[_Indices, _Indices, int]
+_Pattern: TypeAlias = tuple[_Indices, _Indices, int]
+_SparseScores: TypeAlias = tuple[NDArray[np.uintp], NDArray[np.uint32], NDArray[np.float64]]
 
 # Sample weights; class weights by row, or their rule.
 _RowWeights: TypeAlias = tuple[NDArray[np.float64] | None, NDArray[np.float64] | str | None]
 
 # Φ: an array (n_projections, n_outputs); or indptr, indices and values of CSR, and the number of outputs.
 _ProjectionMatrix: TypeAlias = NDArray[np.float64] | tuple[_Indices, _Indices, NDArray[np.float64], int]
+
+# CSR: values, indices, indptr and the number of columns; without values where all are one.
+_Rows: TypeAlias = tuple[NDArray[np.float32], _Indices, _Indices, int]
+_LabelRows: TypeAlias = tuple[_Indices, _Indices, int]
+
+@type_check_only
+class _Mulan(TypedDict):
+    # Row after row, and the number of columns; or sparse.
+    dense: NotRequired[tuple[NDArray[np.float32], int]]
+    sparse: NotRequired[_Rows]
+    labels: _LabelRows
+    feature_names: list[str]
+    label_names: list[str]
+    # Of each feature; None of numbers.
+    categories: list[list[str] | None]
 
 @type_check_only
 class _ProjectionFamily(TypedDict):
@@ -81,6 +107,13 @@ class _TreeConfig(TypedDict):
     ccp_alpha: float
     # Number of categories of each feature, 0 for those that are none.
     categories: list[int] | None
+    # The direction of each feature, for all outputs or for each.
+    monotonic_cst: list[list[int]] | None
+    # Features that may interact.
+    interaction_cst: list[list[int]] | None
+    # "variance", or the scales.
+    output_scaling: str | list[float] | None
+    output_weights: list[float] | None
 
 @type_check_only
 class _ForestConfig(TypedDict):
@@ -186,7 +219,10 @@ def fit_boosting(
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
     base_margin: NDArray[np.float64] | None = None,
-    observer: Callable[[int, float, float | None, Boosted | None, NDArray[np.float64] | None], object] | None = None,
+    observer: Callable[
+        [int, float, float | None, tuple[float, float] | None, Boosted | None, NDArray[np.float64] | None], object
+    ]
+    | None = None,
     wants_scores: bool = False,
     wants_models: bool = False,
     y_mask: _Mask | None = None,
@@ -212,6 +248,7 @@ def fit_boosting_with(
     config: _BoostConfig,
     validation: tuple[_Targets, NDArray[np.float64] | None] | None = None,
     progress: Callable[[int], object] | None = None,
+    observer: Callable[[int, float, float | None, tuple[float, float] | None], object] | None = None,
 ) -> Boosted: ...
 def compress_forest(
     forest: Forest,
@@ -222,6 +259,7 @@ def compress_forest(
     held_out: NDArray[np.float64] | None = None,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
+    y_mask: _Mask | None = None,
 ) -> CompressionPath: ...
 def cross_validate_compression(
     x: _Matrix,
@@ -232,6 +270,7 @@ def cross_validate_compression(
     folds: Sequence[tuple[NDArray[np.uint32], NDArray[np.uint32]]],
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
+    y_mask: _Mask | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def save_model(
     path: str,
@@ -243,6 +282,12 @@ def load_model(path: str) -> tuple[Forest | Boosted | Compressed, str | None, di
 def read_model(
     bytes: NDArray[np.uint8],
 ) -> tuple[Forest | Boosted | Compressed, str | None, dict[str, NDArray[Any]]]: ...
+def read_xmc(text: bytes) -> tuple[_Rows, _LabelRows]: ...
+def read_svmlight(
+    text: bytes, n_features: int | None, n_labels: int | None, zero_based: bool | None
+) -> tuple[_Rows, _LabelRows]: ...
+def read_mulan(text: bytes, labels: list[str]) -> _Mulan: ...
+def write_xmc(x: _Matrix, y: _Targets) -> bytes: ...
 def inspect_model(path: str) -> _ModelSummary: ...
 def weights_by_row(y: _Targets, weights: _RowWeights) -> NDArray[np.float64] | None: ...
 def draw_projection(
@@ -282,8 +327,9 @@ class Forest:
         self, x: _Matrix, n_threads: int = 1
     ) -> tuple[NDArray[np.uintp], NDArray[np.uint32], NDArray[np.uintp]]: ...
     def predict_topk(
-        self, x: _Matrix, k: int, n_threads: int = 1
+        self, x: _Matrix, k: int, n_threads: int = 1, exclude: _Pattern | None = None
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+    def predict_at_least(self, x: _Matrix, floor: float, n_threads: int = 1) -> _SparseScores: ...
     def oob_predict(
         self,
         config: _ForestConfig,
@@ -293,6 +339,16 @@ class Forest:
         n_threads: int = 1,
         y_mask: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
+    def oob_at_least(
+        self,
+        config: _ForestConfig,
+        x: _Matrix,
+        y: _Targets,
+        sample_weight: NDArray[np.float64] | None,
+        floor: float,
+        n_threads: int = 1,
+        y_mask: _Mask | None = None,
+    ) -> tuple[_SparseScores, NDArray[np.uint32]]: ...
     def prune_reduced_error(
         self, x: _Matrix, y: _Targets, sample_weight: NDArray[np.float64] | None = None, n_threads: int = 1
     ) -> Forest: ...
@@ -349,11 +405,13 @@ class Boosted:
     def step_sizes(self) -> NDArray[np.float64]: ...
     def train_score(self) -> NDArray[np.float64]: ...
     def validation_score(self) -> NDArray[np.float64]: ...
+    def oob_score(self) -> NDArray[np.float64]: ...
+    def oob_improvement(self) -> NDArray[np.float64]: ...
     def predict_scores(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
     def staged_scores(self, x: _Matrix, n_threads: int = 1) -> StagedScores: ...
     def to_predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def predict_topk(
-        self, x: _Matrix, k: int, n_threads: int = 1
+        self, x: _Matrix, k: int, n_threads: int = 1, exclude: _Pattern | None = None
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
     def feature_importances(self) -> NDArray[np.float64]: ...
     def partial_dependence(
@@ -411,7 +469,7 @@ class Compressed:
     def predict_scores(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
     def predict(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
     def predict_topk(
-        self, x: _Matrix, k: int, n_threads: int = 1
+        self, x: _Matrix, k: int, n_threads: int = 1, exclude: _Pattern | None = None
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
     def with_precision(self, dtype: str, n_threads: int = 1) -> Compressed: ...
     def to_bytes(self) -> bytes: ...

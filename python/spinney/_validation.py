@@ -6,7 +6,7 @@ Errors name the argument and say what is accepted. The caller's arrays are never
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal, TypeAlias
 
@@ -26,7 +26,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from spinney import _masks
-from spinney._frames import different, names_of
+from spinney._frames import different, label_names, names_of
 from spinney._precision import warn_of_collapsed
 from spinney._sparse import is_sparse
 
@@ -36,6 +36,9 @@ Matrix: TypeAlias = Any
 # Sample weights; class weights by row, or their rule.
 RowWeights: TypeAlias = tuple[Float | None, Float | str | None]
 
+
+# The attribute of regressors that were fitted to sparse y: see `Target.container`.
+CONTAINER = "_container"
 
 # More trees, stages or rows to draw have no place in the engine.
 MOST = 2**32 - 1
@@ -188,6 +191,20 @@ def _of_sparse_columns(y: Any) -> Any:
     return _with_numbers(y, np.float64).sparse.to_coo().tocsr().astype(dtype)
 
 
+def _apart_from_gaps(y: sparse.csr_matrix, n_samples: int, weights: Float | None) -> tuple[Any, Any]:
+    """The matrix without its NaN, and the pattern of those in rows of positive weight, None where there are none."""
+    missing = np.isnan(y.data)
+    if y.shape[0] != n_samples or not missing.any():
+        return y, None
+    entries = y.tocoo()
+    kept = sparse.csr_matrix((y.data[~missing], (entries.row[~missing], entries.col[~missing])), shape=y.shape)
+    if weights is not None:
+        missing &= weights[entries.row] > 0
+    places = (entries.row[missing], entries.col[missing])
+    mask = sparse.csr_array((np.ones(len(places[0]), dtype=np.bool_), places), shape=y.shape)
+    return kept, mask if mask.nnz else None
+
+
 def over_same_memory(matrix: Any, name: str, *, every_entry: bool = False) -> Any:
     """A CSR or CSC matrix that is proven to be one, over the memory of the one given; whatever else it is, itself.
 
@@ -296,13 +313,16 @@ class Target:
     n_outputs: int
     # Classes of each output; empty for numbers and labels.
     classes: list[NDArray[Any]]
-    # y as it came, checked: an array of (n_samples, n_outputs), or CSR labels.
+    # y as it came, checked: an array of (n_samples, n_outputs), CSR labels, or CSR numbers.
     original: Any
+    # Of labels.
     label_format: LabelFormat | None = None
     # Of the outputs, where y had names.
     names: NDArray[np.object_] | None = None
     # Cells that are not known, see `spinney._masks`; `original` has no values of its own there.
     mask: Any = None
+    # Of sparse numbers: whether they came as "array" or as "matrix", and so do predictions.
+    container: str | None = None
 
     @property
     def n_columns(self) -> int:
@@ -312,7 +332,7 @@ class Target:
     def rows(self, rows: NDArray[np.intp]) -> Any:
         """These rows in the engine's form."""
         if self.kind == "numbers":
-            return self.engine[rows]
+            return self.engine[rows] if self.container is None else _engine_of_numbers(self.original[rows])
         if self.kind == "classes":
             return self.engine[0][rows], self.engine[1]
         labels = self.original[rows]
@@ -324,7 +344,10 @@ class Target:
 
     def like_with_gaps(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> tuple[Any, Any]:
         """The same, where NaN among several columns of numbers or labels is a cell that is not known; and its mask."""
-        return self._like(y, n_samples, name, what, masks=self.kind != "classes")
+        found, mask = self._like(y, n_samples, name, what, masks=self.kind != "classes")
+        if mask is not None and mask.sum() == n_samples * self.n_outputs:
+            raise ValueError(f"{what} has no known cell: it is NaN in every row of positive weight")
+        return found, mask
 
     def _like(self, y: Any, n_samples: int, name: str, what: str, *, masks: bool) -> tuple[Any, Any]:
         if (where := different(names_of(y, what), self.names)) is not None:
@@ -333,12 +356,17 @@ class Target:
             other = numbers(y, n_samples, name, warn_column=False, masks=masks, each_output=False)
             return self._as_wide(other.engine, what), other.mask
         if self.kind == "labels":
-            y, mask = _of_sparse_columns(y), None
-            if not is_sparse(y):
+            has_columns, mask = _has_sparse_columns(y), None
+            y = _of_sparse_columns(y)
+            if has_columns and masks:
+                y, mask = _apart_from_gaps(y, n_samples, None)
+                if mask is not None and y.shape[1] == 1:
+                    raise ValueError(_OF_ONE_OUTPUT)
+            elif not is_sparse(y):
                 y = _dense(y, None, n_samples, name, warn_column=False, masks=masks)
                 mask = _mask_of_dense(y, None, None, None, each_output=False) if masks else None
                 y = sparse.csr_array(y if mask is None else np.where(mask, 0, y))
-            labels = _labels(self._as_wide(_sparse_labels(y, n_samples), what), LabelFormat(y.dtype, None))
+            labels = _labels(self._as_wide(sparse_labels(y, n_samples), what), LabelFormat(y.dtype, None))
             return labels.engine, None if mask is None else sparse.csr_array(mask)
         if is_sparse(y):
             raise TypeError(f"{what} is sparse, but y holds classes: convert it with toarray()")
@@ -366,22 +394,34 @@ def numbers(
     masks: bool = False,
     y_mask: Any = None,
     each_output: bool = True,
+    keeps_sparse: bool = False,
 ) -> Target:
     """Targets of a regressor. Rows of weight zero do not exist: what y says there is not looked at.
 
     With `masks` NaN is a cell that is not known, as those are that `y_mask` tells; with `each_output` each output has
-    others.
+    others. Sparse y stays so with `keeps_sparse`, else it is made dense.
     """
     if is_sparse(y):
-        raise TypeError(f"y is sparse; {name} needs dense y: convert with y.toarray()")
+        entries = _sparse_numbers(y, n_samples, weights)
+        if y_mask is not None:
+            raise ValueError("y_mask is given, and y is sparse numbers, accepted: y_mask with y.toarray()")
+        if keeps_sparse:
+            container = "array" if isinstance(y, sparse.sparray) else "matrix"
+            engine = _engine_of_numbers(entries)
+            return Target("numbers", engine, entries.shape[1], [], entries, container=container)
+        y, warn_column = entries.toarray(), False
     names = names_of(y)
-    # A frame of sparse columns has no NaN: whoever means unknown cells says so by `y_mask`.
-    has_gaps = masks and not _has_sparse_columns(y)
     if _has_sparse_columns(y):
         y = _of_sparse_columns(y).toarray()
-    y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights, masks=has_gaps)
+    y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
     mask = _mask_of_dense(y, y_mask, weights, names, each_output=each_output) if masks else None
     return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
+
+
+_OF_ONE_OUTPUT = (
+    "Input y contains NaN, and has one output: a row without y is no row, accepted: y without such rows, or a y_mask "
+    "of them"
+)
 
 
 def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any, *, each_output: bool = True) -> Any:
@@ -389,10 +429,7 @@ def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: A
     told = None if y_mask is None else _masks.dense(_masks.check(y_mask, y.shape))
     missing = _masks.of_missing(y)
     if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told).any()):
-        raise ValueError(
-            "Input y contains NaN, and has one output: a row without y is no row, accepted: y without such rows, or a "
-            "y_mask of them"
-        )
+        raise ValueError(_OF_ONE_OUTPUT)
     mask = _masks.join(missing, told)
     if each_output:
         _masks.weights_of_known(mask, weights, names)
@@ -425,13 +462,18 @@ def classes(
     With `masks` NaN in dense y of floats is a cell that is not known, as those are that `y_mask` tells.
     """
     names = names_of(y)
+    has_columns = _has_sparse_columns(y)
     y = _of_sparse_columns(y)
     if is_sparse(y):
         if multi_label is False:
             raise ValueError("multi_label is False, but y is sparse, which holds labels; accepted: y.toarray()")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
-        labels = _sparse_labels(y, n_samples, weights)
-        mask = _masks.check(y_mask, labels.shape) if masks and y_mask is not None else None
+        y, missing = _apart_from_gaps(y, n_samples, weights) if has_columns and masks else (y, None)
+        labels = sparse_labels(y, n_samples, weights)
+        told = _masks.check(y_mask, labels.shape) if masks and y_mask is not None else None
+        if missing is not None and labels.shape[1] == 1 and (told is None or (missing > sparse.csr_array(told)).nnz):
+            raise ValueError(_OF_ONE_OUTPUT)
+        mask = _masks.join(missing, told)
         if mask is not None:
             mask = sparse.csr_array(mask)
             _masks.weights_of_known(mask, weights, names)
@@ -461,8 +503,18 @@ def classes(
     return Target("classes", engine, y.shape[1], found, y, names=names, mask=mask)
 
 
+# Of more labels the products of balanced weights tell nothing: of 159 labels of bibtex they leave one row of 4 880.
+_FEW_LABELS = 10
+
+
 def row_weights(class_weight: Any, target: Target, weights: Float | None) -> RowWeights:
     """Sample weights and class weights in the engine's form. Rows of classes of weight zero do not exist."""
+    if isinstance(class_weight, str) and target.kind == "labels" and target.n_outputs > _FEW_LABELS:
+        raise ValueError(
+            f"class_weight is {class_weight!r}, but y has {target.n_outputs} labels: scikit-learn's rule multiplies "
+            "the weights of all labels of a row, which leaves few rows with any weight; accepted: at most "
+            f"{_FEW_LABELS} labels, class_weight=None, and label_weight='balanced' of trees and forests"
+        )
     if class_weight is None or isinstance(class_weight, str):
         return weights, class_weight
     class_weight = _checked_class_weight(class_weight, target.n_outputs)
@@ -534,29 +586,74 @@ def is_binary(y: NDArray[Any]) -> bool:
     return y.dtype.kind in "biuf" and bool(((y == 0) | (y == 1)).all())
 
 
-def _sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> sparse.csr_array:
-    """The pattern of the ones of y, on a copy. Rows of weight zero have none."""
+def _check_sparse_y(y: Any, n_samples: int, columns: str, values: str) -> None:
+    """Refuse sparse y of another shape than of `n_samples` rows and some `columns`, and of what is not `values`."""
     if y.ndim != 2:
-        raise ValueError(f"y is sparse with {y.ndim} dimension(s), accepted: 2 (n_samples, n_labels)")
+        raise ValueError(f"y is sparse with {y.ndim} dimension(s), accepted: 2 (n_samples, {columns})")
     if y.shape[0] != n_samples:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, y has {y.shape[0]}"
         )
     if y.dtype.kind not in "biuf":
-        raise ValueError(f"y is sparse of dtype {y.dtype}, accepted: 0/1 labels (bool, int or float)")
+        raise ValueError(f"y is sparse of dtype {y.dtype}, accepted: {values} (bool, int or float)")
+
+
+def _sparse_numbers(y: Any, n_samples: int, weights: Float | None) -> sparse.csr_array:
+    """The numbers of y that are not zero, float64, on a copy. Rows of weight zero have none."""
+    _check_sparse_y(y, n_samples, "n_outputs", "numbers")
+    if y.shape[1] == 0:
+        raise ValueError("y is sparse with 0 columns, accepted: at least one output")
+    entries = canonical(y, "y").tocoo()
+    values = entries.data.astype(np.float64)
+    there = values != 0
+    if weights is not None:
+        there &= weights[entries.row] > 0
+    values = values[there]
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "y is sparse and contains NaN or infinity, accepted: finite numbers, or y.toarray(), where NaN among "
+            "several outputs is a cell that is not known"
+        )
+    return sparse.csr_array((values, (entries.row[there], entries.col[there])), shape=y.shape)
+
+
+def _engine_of_numbers(entries: sparse.csr_array) -> Any:
+    return entries.indptr, entries.indices, entries.data, entries.shape[1]
+
+
+def sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> sparse.csr_array:
+    """The pattern of the ones of y, on a copy. Rows of weight zero have none."""
+    _check_sparse_y(y, n_samples, "n_labels", "0/1 labels")
     entries = over_same_memory(y, "y", every_entry=True).tocoo()
     if weights is not None and not weights.all():
         # Anew, so that indices are proven before they are used.
         entries = sparse.coo_array((entries.data, (entries.row, entries.col)), shape=y.shape)
         there = weights[entries.row] > 0
         entries = sparse.coo_array((entries.data[there], (entries.row[there], entries.col[there])), shape=y.shape)
-    if not np.isin(entries.data, (0, 1)).all():
-        raise ValueError("y is sparse and holds values other than 0 and 1; sparse y means labels, pass classes dense")
+    wrong = ~np.isin(entries.data, (0, 1))
+    if wrong.any():
+        value = float(entries.data[wrong][0])
+        raise ValueError(
+            f"y is sparse and holds values other than 0 and 1, such as {value:g}; sparse y means labels, pass classes "
+            "dense"
+        )
     # As booleans a label named twice is a label named once.
     labels = sparse.csr_array((entries.data.astype(np.bool_), (entries.row, entries.col)), shape=y.shape)
     labels.sum_duplicates()
     labels.eliminate_zeros()
     return labels
+
+
+def with_label_names(target: Target, names: Any) -> Target:
+    """The target with the argument `label_names`, where it is given, as names of its labels."""
+    if names is None:
+        return target
+    if target.kind != "labels":
+        raise ValueError(f"label_names is given, but y holds {target.kind}; accepted: None, or y of labels")
+    found = label_names(names, target.n_outputs)
+    if (where := different(target.names, found)) is not None:
+        raise ValueError(f"y has {where}: label_names has to be the names of the columns of y, or None")
+    return replace(target, names=found)
 
 
 def _labels(

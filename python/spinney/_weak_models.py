@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from spinney import _spinney
 from spinney._projection import derived_seed
+from spinney._rounds import Rounds
 from spinney._sparse import is_sparse
 from spinney._validation import Float, Matrix, Target
 
@@ -29,8 +30,9 @@ def fitted(
     validation: tuple[Matrix, _Targets, Float | None] | None,
     progress: Callable[[int], object] | None,
     n_grown: int,
+    observer: Rounds | None = None,
 ) -> tuple[_spinney.Boosted, list[Any]]:
-    """The model and its weak models, of which those of `n_grown` stages are there."""
+    """The model and its weak models, of which those of `n_grown` stages are there; `observer` is told of the others."""
     name = type(boosting.estimator).__name__
     n_columns = boosting._n_columns(target)
     if (
@@ -69,7 +71,13 @@ def fitted(
         return predict(weak[stage], X, targets.shape[1]), held
 
     held_out = None if validation is None else validation[1:]
-    model = _spinney.fit_boosting_with(fit_predict, X.shape, target.engine, weights, config, held_out, progress)
+
+    def after(stage: int, train: float, validation: float | None, out_of_bag: tuple[float, float] | None) -> None:
+        if observer is not None and stage >= n_grown:
+            observer(stage, train, validation, out_of_bag, None, None)
+
+    told = None if observer is None else after
+    model = _spinney.fit_boosting_with(fit_predict, X.shape, target.engine, weights, config, held_out, progress, told)
     return model, weak[: model.n_stages]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from spinney import _best, _output_scaling
 from spinney._at_once import of_one_fit
 from spinney._base import BaseClassifier, BaseRegressor
 from spinney._boosted import columns_of
@@ -35,6 +36,10 @@ def _has_probabilities(estimator: Any) -> bool:
 def _has_labels(estimator: Any) -> bool:
     check_is_fitted(estimator)
     return estimator._label_format is not None
+
+
+def _has_probabilities_of_labels(estimator: Any) -> bool:
+    return _has_probabilities(estimator) and _has_labels(estimator)
 
 
 @documented
@@ -80,6 +85,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     {output_projection}
     {n_projections}
     {relabel_leaves}
+    {output_scaling}
+    {output_weights}
     {estimator}
     {init}
     {init_cv}
@@ -113,6 +120,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     {tol}
     {callbacks}
     {categorical_features}
+    {monotonic_cst}
+    {interaction_cst}
     {warm_start}
     {n_jobs}
     {random_state}
@@ -125,6 +134,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     {step_sizes_}
     {start_}
     {train_score_}
+    {oob_improvement_}
+    {oob_scores_}
+    {oob_score_}
     {validation_score_}
     {eval_results_}
     {feature_importances_}
@@ -172,6 +184,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         "quantile": [Number(Real, 0.0, 1.0, closed="neither"), "array-like"],
         "huber_delta": [Number(Real, 0.0, None, closed="neither")],
         "tweedie_power": [Number(Real, 1.0, 2.0, closed="neither")],
+        **_output_scaling.CONSTRAINTS,
     }
 
     def __init__(
@@ -187,6 +200,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         output_projection: Any = "gaussian",
         n_projections: Any = 1,
         relabel_leaves: bool = True,
+        output_scaling: Any = None,
+        output_weights: Any = None,
         estimator: Any = None,
         init: Any = None,
         init_cv: int | None = None,
@@ -213,6 +228,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         tol: float = 1e-4,
         callbacks: Any = None,
         categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -307,15 +324,13 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     {tol}
     {callbacks}
     {categorical_features}
+    {monotonic_cst}
+    {interaction_cst}
     {warm_start}
     class_weight : "balanced", dict or list of dict, default=None
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output. Sums of weights that
         are no multiples of 1/64 are rounded: see `sample_weight` of `fit`.
-    multi_label : {"auto", True, False}, default="auto"
-        Whether y of several columns holds labels, each 0 or 1, or an output of classes in each column. "auto" is True
-        for sparse y, and for several columns of dtype bool, integer or float whose values are all 0 or 1: what
-        `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", but of 0 and 1 alone. So the rows
-        decide: say which where a fold may lack a class. With True a single column, (n_samples, 1), is one label.
+    {multi_label}
     {n_jobs}
     {random_state}
     {verbose}
@@ -327,12 +342,13 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     {step_sizes_}
     {start_}
     {train_score_}
+    {oob_improvement_}
+    {oob_scores_}
+    {oob_score_}
     {validation_score_}
     {eval_results_}
-    classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. For labels, their
-        numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
-    n_classes_ : int, or list of int
+    {classes_}
+    {n_classes_}
     {feature_importances_}
     {max_features_}
     {feature_names_in_}
@@ -415,6 +431,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         tol: float = 1e-4,
         callbacks: Any = None,
         categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,
         multi_label: str | bool = "auto",
@@ -444,7 +462,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             rows, so that memory is that of the result.
         """
         if self._is_sparse_labels() and n_stages is None and base_margin is None and not self._has_scores():
-            return self._predict_sparse(X)
+            return self._predict_in_blocks(X, self._build_labels)
         return self._decided(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
@@ -520,7 +538,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     @available_if(_has_labels)  # type: ignore[untyped-decorator]
     @of_one_fit
-    def predict_topk(self, X: Any, k: int) -> tuple[NDArray[np.int64], Float]:
+    def predict_topk(
+        self, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None
+    ) -> tuple[NDArray[np.int64], Float]:
         """Predict the `k` labels of largest score, without holding all scores. Only after fit on labels.
 
         Parameters
@@ -529,29 +549,82 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             As in `predict`.
         k : int
             From 1 to the number of labels.
+        min_score : float, default=0
+            Name none whose probability is below; from 0 to 1. Only 0 with losses that have no probabilities.
+        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+            Labels not to be named: those that are not zero in the row, or a list for all rows.
 
         Returns
         -------
         indices : int64 ndarray of shape (n_samples, k)
-            The largest score first, the lower index where equal.
+            The largest score first, the lower index where equal. Where `min_score` and `exclude` leave fewer than `k`,
+            -1 in the last places of the row.
         scores : float64 ndarray of shape (n_samples, k)
-            As of `decision_function`.
+            As of `decision_function`; minus infinity where the index is -1.
+
+        Raises
+        ------
+        ValueError, TypeError
+            When `k` or `min_score` is out of range, or `exclude` does not fit.
+        """
+        X = self._check_predict(X)
+        width = self._model.width
+        k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
+        if floor > 0:
+            try:
+                _has_probabilities(self)
+            except AttributeError as error:
+                raise ValueError(f"min_score is {min_score!r}, but {error}; accepted: 0 with these losses") from None
+        marked = _best.pattern(exclude, X.shape[0], width)
+        if self._weak is None and self._init is None:
+            for_engine = None if marked is None else (marked.indptr, marked.indices, width)
+            indices, scores = self._model.predict_topk(X, k, self._n_threads(), for_engine)
+        else:
+            indices, scores = _best.best_of_dense(self._scores_of(X), k, marked)
+        probabilities = self._label_probabilities(scores) if floor > 0 else None
+        decisions = (scores - self._threshold) * self._unit()
+        return _best.ranked(indices, decisions, floor, probabilities=probabilities, absent=-np.inf)
+
+    @available_if(_has_probabilities_of_labels)  # type: ignore[untyped-decorator]
+    def predict_sparse(self, X: Any, min_score: float = 0.0) -> Any:
+        """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.
+
+        Only after fit on labels, with the losses "log_loss" and "exponential". All labels have probabilities, of which
+        those of a block of rows are held at once: cost is that of `predict_proba`, memory that of the result.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+        min_score : float, default=0
+            Least probability that is stored, from 0 to 1. With 0 all that are not zero.
+
+        Returns
+        -------
+        CSR of shape (n_samples, n_labels), float64
+            A matrix when y was one of scipy's sparse matrices, else an array; indices rise within a row.
 
         Raises
         ------
         ValueError
-            When `k` is out of range.
+            When `min_score` is out of range.
         """
-        X = self._check_predict(X)
-        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= self._model.width:
-            raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {self._model.width}")
-        if self._weak is None and self._init is None:
-            indices, scores = self._model.predict_topk(X, int(k), self._n_threads())
-        else:
-            every = self._scores_of(X)
-            indices = np.argsort(-every, axis=1, kind="stable")[:, :k]
-            scores = np.take_along_axis(every, indices, axis=1)
-        return indices.astype(np.int64), (scores - self._threshold) * self._unit()
+        return super().predict_sparse(X, min_score)
+
+    def _at_least(self, X: Matrix, floor: float) -> Any:
+        def of_block(rows: Matrix) -> Any:
+            return _best.at_least(self._probabilities(self._scores_of(rows)), floor)
+
+        return _best.stacked(X, self.n_outputs_, of_block)
+
+    def _label_probabilities(self, scores: Float) -> Float:
+        """Probabilities of scores of any labels: each is a function of its score alone."""
+        width = self._model.width
+        padded = np.zeros(-(-scores.size // width) * width)
+        # Places without a label.
+        padded[: scores.size] = np.nan_to_num(scores.ravel(), neginf=0.0)
+        found: Float = self._model.to_predictions(padded.reshape(-1, width)).ravel()[: scores.size]
+        return found.reshape(scores.shape)
 
     @property
     def _threshold(self) -> float:

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _categories, _frames, _memory, _spinney, _validation
+from spinney import _best, _categories, _constraints, _frames, _masks, _memory, _spinney, _validation
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -31,6 +31,7 @@ from spinney._base import (
     progress_bar,
 )
 from spinney._compact import CompactReport, compact_leaves
+from spinney._docs import documented
 from spinney._path_choice import Budget, Curve, check_size, choose, fold_rows
 from spinney._projection import Growth, derived_seed
 from spinney._validation import Float, Matrix, Number, RowWeights, Target, draw_seed, is_float
@@ -103,7 +104,8 @@ class BaseCompressed(BaseEnsemble):
         return self._model.forest
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    @documented
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, y_mask: Any = None, *, label_names: Any = None) -> Any:
         """Grow the forest, unless it is a `FrozenEstimator`, and compress it.
 
         Parameters
@@ -115,13 +117,15 @@ class BaseCompressed(BaseEnsemble):
             Values are compared in float32: a `DataConversionWarning` names columns, such as ids above 2**24, of which
             it cannot tell some values apart.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
-            Numbers for a regressor. For a classifier classes, or labels: several columns of 0 and 1, or any sparse
-            matrix of them. With a frozen estimator, of the outputs and classes that it was grown on; rows need not be
-            the same.
+            Numbers for a regressor, of which NaN among several columns is a cell that is not known, see `y_mask`. For a
+            classifier classes, or labels: several columns of 0 and 1, or any sparse matrix of them. With a frozen
+            estimator, of the outputs and classes that it was grown on; rows need not be the same.
         sample_weight : array-like of shape (n_samples,), default=None
             Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must not contain
             infinity there either). A row of weight 2 is two rows but for the rounding of sums; folds of `cv` are of
             rows, whatever they weigh. Weights below 2**-40 of the largest count as that.
+        {y_mask_of_compression}
+        {label_names}
 
         Returns
         -------
@@ -148,15 +152,28 @@ class BaseCompressed(BaseEnsemble):
         of which there are `n_jobs` at a time.
         """
         with fitted_at_once(self) as new:
-            new._fit(X, y, sample_weight)
+            new._fit(X, y, sample_weight, y_mask, label_names)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any) -> None:
         self._check_parameters()
+        if y_mask is not None and not self._masks_y:
+            raise ValueError("y_mask is given, but y holds classes or labels, accepted in compression: None")
         if self._is_frozen():
             check_is_fitted(self._given())
-        X, target, weights = self._check_fit(X, y, sample_weight)
-        _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
+        if _constraints.has_directions(self._given()):
+            raise ValueError(
+                f"estimator has monotonic_cst, which {type(self).__name__} does not keep: coefficients of nodes have "
+                "no direction; accepted: monotonic_cst=None"
+            )
+        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
+        if target.mask is not None and (self.method, self.solver) != ("path", "stagewise"):
+            given = 'method="grow"' if self.method == "grow" else 'solver="lasso"'
+            raise ValueError(
+                f"y has cells that are not known, but {given}, whose steps ask for all cells of a row; accepted with "
+                'them: method="path" with solver="stagewise"'
+            )
+        _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
         seed = draw_seed(self.random_state)
         folds = self._folds(X, target, weights) if self._cross_validates() else []
         self._set_outputs(target)
@@ -287,7 +304,8 @@ class BaseCompressed(BaseEnsemble):
         # X holds codes by now, whatever it came as.
         forest.set_params(categorical_features=_categories.mask_of(self))
         single = target.n_outputs == 1 and target.kind != "labels"
-        forest.fit(X, target.original[:, 0] if single else y, sample_weight=weights)
+        y_mask = _masks.dense(target.mask)
+        forest.fit(X, target.original[:, 0] if single else y, sample_weight=weights, y_mask=y_mask)
         for name in ("feature_names_in_", "target_names_in_", "categories_"):
             if hasattr(self, name):
                 setattr(forest, name, getattr(self, name))
@@ -340,7 +358,7 @@ class BaseCompressed(BaseEnsemble):
             config = forest._forest_config(target, train, (0, forest._forest.n_trees))
         else:
             growth = Growth(seed, range(1))
-            tree = forest._tree_config(len(folds[0][0]), target, growth)
+            tree = forest._tree_config(len(folds[0][0]), target, growth, train)
             config = {"tree": tree, "trees": (0, 1), "bootstrap": False, "max_samples": None}
         config["tree"]["seed"] = seed
         return config
@@ -354,8 +372,9 @@ class BaseCompressed(BaseEnsemble):
         rule = "balanced" if isinstance(rule, str) else rule  # of each tree's own rows, only while it grows
         by_row = _spinney.weights_by_row(target.engine, (weights, rule))
         config = self._config(seed, as_size(self.max_steps), self._end_of_path())
-        forest = self.estimator_._forest
-        return _spinney.compress_forest(forest, X, target.engine, by_row, config, None, self._n_threads(), progress)
+        forest, y_mask = self.estimator_._forest, _masks.to_engine(target.mask)
+        n_threads = self._n_threads()
+        return _spinney.compress_forest(forest, X, target.engine, by_row, config, None, n_threads, progress, y_mask)
 
     def _end_of_path(self) -> int | None:
         """Test nodes above which no model is looked for."""
@@ -384,7 +403,7 @@ class BaseCompressed(BaseEnsemble):
         grow = self._fold_config(target, folds, seed)
         threads = self._n_threads()
         _, losses, _, full = _spinney.cross_validate_compression(
-            X, target.engine, rows, grow, config, folds, threads, progress
+            X, target.engine, rows, grow, config, folds, threads, progress, _masks.to_engine(target.mask)
         )
         # Point s is step s of each fold; those that have ended stay as they were.
         losses = losses[:, np.minimum(np.arange(n_points), losses.shape[1] - 1)]
@@ -644,6 +663,7 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
     True
     """
 
+    _masks_y = True
     _default_estimator = ExtraTreesRegressor
 
     def __init__(
@@ -699,7 +719,8 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        return super().predict(X)
+        predicted: Float = super().predict(X)
+        return predicted
 
 
 class CompressedForestClassifier(BaseCompressed, BaseClassifier):
@@ -738,7 +759,7 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
     feature_names_in_ : ndarray
         When X had names that are all strings.
     target_names_in_ : ndarray
-        When y was a frame with columns that are all strings, or a Series with a name.
+        When y was a frame with columns that are all strings, or a Series with a name; or `label_names` of `fit`.
     feature_importances_ : ndarray of shape (n_features_in_,)
 
     Examples
@@ -831,7 +852,7 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
             rows, so that memory is that of the result.
         """
         if self._is_sparse_labels():
-            return self._predict_sparse(X)
+            return self._predict_in_blocks(X, self._build_labels)
         scores = self._scores(X)
         if self._label_format is not None:
             return self._label_format.build(scores > self._threshold)
@@ -900,7 +921,9 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
 
     @available_if(_ranks_columns)  # type: ignore[untyped-decorator]
     @of_one_fit
-    def predict_topk(self, X: Any, k: int) -> tuple[NDArray[np.int64], Float]:
+    def predict_topk(
+        self, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None
+    ) -> tuple[NDArray[np.int64], Float]:
         """Predict the `k` labels (or classes of one output) of largest probability, without holding all.
 
         Parameters
@@ -909,25 +932,36 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
             As in `predict`.
         k : int
             From 1 to the number of labels or classes.
+        min_score : float, default=0
+            Name none whose probability is below; from 0 to 1.
+        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+            Labels (or positions in `classes_`) not to be named: those that are not zero in the row, or a list for all
+            rows.
 
         Returns
         -------
         indices : int64 ndarray of shape (n_samples, k)
-            Labels, or positions in `classes_`; the largest first, the lower index where equal.
+            Labels, or positions in `classes_`; the largest first, the lower index where equal. Where `min_score` and
+            `exclude` leave fewer than `k`, -1 in the last places of the row.
         scores : float64 ndarray of shape (n_samples, k)
-            Their probabilities.
+            Their probabilities; 0 where the index is -1.
 
         Raises
         ------
-        ValueError
-            When `k` is out of range.
+        ValueError, TypeError
+            When `k` or `min_score` is out of range, or `exclude` does not fit.
         """
         X = self._check_predict(X)
         width = self.n_outputs_ if self._label_format is not None else self.n_classes_
-        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= width:
-            raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {width}")
-        indices, scores = self._model.predict_topk(X, int(k), self._n_threads())
-        return indices.astype(np.int64), scores
+        k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
+        marked = _best.to_engine(exclude, X.shape[0], width)
+        return _best.ranked(*self._model.predict_topk(X, k, self._n_threads(), marked), floor)
+
+    def _at_least(self, X: Matrix, floor: float) -> Any:
+        def of_block(rows: Matrix) -> Any:
+            return _best.at_least(self._model.predict(rows, self._n_threads()), floor)
+
+        return _best.stacked(X, self.n_outputs_, of_block)
 
     def _multi_label(self) -> str | bool:
         said, given = super()._multi_label(), self._given()

@@ -13,9 +13,17 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from spinney._label_files import LabelData, Mulan, dump_xmc, load_mulan, load_svmlight_multilabel, load_xmc
+
 __all__ = [
+    "LabelData",
+    "Mulan",
     "Split",
+    "dump_xmc",
+    "load_mulan",
     "load_npz_folder",
+    "load_svmlight_multilabel",
+    "load_xmc",
     "make_friedman1_chain",
     "make_friedman1_group",
     "make_friedman1_ind",

@@ -18,7 +18,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _kept_rows, _masks, _memory, _spinney
+from spinney import _kept_rows, _label_weight, _masks, _memory, _output_scaling, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -28,13 +28,16 @@ from spinney._base import (
     BaseModel,
     BaseRegressor,
     Members,
+    csr_of,
     n_drawn_features,
     n_positive,
     progress_bar,
 )
 from spinney._docs import documented
 from spinney._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
-from spinney._validation import MOST, Float, Matrix, Number, Target, draw_seed
+from spinney._ranks import ranking_precision
+from spinney._sparse import is_sparse, r2
+from spinney._validation import CONTAINER, MOST, Float, Matrix, Number, Target, draw_seed
 from spinney.tree import (
     BaseTree,
     DecisionTreeClassifier,
@@ -47,8 +50,15 @@ if TYPE_CHECKING:
     from spinney._spinney import _ForestConfig
 
 
+# Rows right in all labels are hardly any where there are more: the out-of-bag score is one of ranking then.
+_FEW_LABELS = 10
+
+
 def _known_numbers(target: Target) -> Float:
     """The numbers of y, NaN where they are not known."""
+    if target.container is not None:
+        dense: Float = target.original.toarray()
+        return dense
     mask = _masks.dense(target.mask)
     known: Float = target.original if mask is None else np.where(mask, np.nan, target.original)
     return known
@@ -76,6 +86,7 @@ class BaseForest(BaseEnsemble):
         **PRUNING_CONSTRAINTS,
     }
     _masks_y = True
+    _keeps_sparse_y = True
     # Attributes of a fit with `oob_score`, gone after a fit without.
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
     _member_class: ClassVar[type[BaseTree]]
@@ -86,7 +97,7 @@ class BaseForest(BaseEnsemble):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @documented
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, y_mask: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, y_mask: Any = None, *, label_names: Any = None) -> Any:
         """Grow the forest.
 
         Parameters
@@ -106,6 +117,7 @@ class BaseForest(BaseEnsemble):
             the ratio of rows lighter than that is lost. Where the total would pass the largest float64,
             `weighted_n_node_samples` of the trees holds weights divided by a power of two.
         {y_mask}
+        {label_names}
 
         Returns
         -------
@@ -127,17 +139,20 @@ class BaseForest(BaseEnsemble):
         it was grown at once or with `warm_start`.
         """
         with fitted_at_once(self) as new:
-            new._fit(X, y, sample_weight, y_mask)
+            new._fit(X, y, sample_weight, y_mask, label_names)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> None:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any
+    ) -> tuple[Matrix, Target, Float | None, _ForestConfig]:
+        """Grows the forest; what it was grown on and how."""
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs trees that do not see all rows: set bootstrap=True")
         if self.max_samples is not None and not self.bootstrap:
             raise ValueError("max_samples is the size of bootstrap samples: set bootstrap=True, or max_samples=None")
         grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
         before = dict(self.__dict__)
-        X, target, weights = self._check_fit(X, y, sample_weight, y_mask)
+        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
         n_grown = 0 if grown is None else grown.n_trees
         n_more = int(self.n_estimators) - n_grown
         if n_more < 0:
@@ -150,7 +165,10 @@ class BaseForest(BaseEnsemble):
         self._set_outputs(target)
         if grown is not None:
             self._check_warm_start(before)
-            check_grown_with(grown.criterion, self.criterion, self.output_projection, target.kind)
+            if _label_weight.is_given(self) and self.output_projection is None:
+                _label_weight.check_grown_with(grown.criterion)
+            else:
+                check_grown_with(grown.criterion, self.criterion, self.output_projection, target.kind)
         n_threads = self._n_threads()
         row_weights = self._row_weights(target, weights)
         weights = row_weights[0]
@@ -158,7 +176,7 @@ class BaseForest(BaseEnsemble):
         if n_more == 0:
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
         else:
-            _memory.reserve(self, _memory.of_checked(X, target, weights is not None))
+            _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
             with progress_bar(n_more, self.verbose, type(self).__name__) as progress:
                 y_mask = _masks.to_engine(target.mask)
                 more = _spinney.fit_forest(X, target.engine, row_weights, config, n_threads, progress, y_mask)
@@ -176,6 +194,7 @@ class BaseForest(BaseEnsemble):
             for name in self._oob_attributes:
                 self.__dict__.pop(name, None)
         self._draws = draws
+        return X, target, weights, config
 
     def _check_warm_start(self, before: dict[str, Any]) -> None:
         if self.n_features_in_ != before["n_features_in_"]:
@@ -192,7 +211,7 @@ class BaseForest(BaseEnsemble):
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
         n_samples = n_positive(weights, target.original.shape[0])
         return {
-            "tree": self._tree_config(n_samples, target, growth),
+            "tree": self._tree_config(n_samples, target, growth, weights),
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
             "max_samples": n_draws,
@@ -201,8 +220,7 @@ class BaseForest(BaseEnsemble):
     def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: _ForestConfig) -> None:
         if target.mask is not None and callable(self.oob_score):
             raise ValueError("oob_score is a function, but y has masked cells, accepted: True with these")
-        y_mask = _masks.to_engine(target.mask)
-        scores, n_trees = self._forest.oob_predict(config, X, target.engine, weights, self._n_threads(), y_mask)
+        scores, n_trees = self._oob_predict(config, X, target, weights)
         scored = n_trees > 0
         exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
         if not scored[exists].all():
@@ -214,8 +232,15 @@ class BaseForest(BaseEnsemble):
         rows = np.flatnonzero(scored & exists)
         self._set_oob_attributes(scores, target, rows)
 
+    def _oob_predict(
+        self, config: _ForestConfig, X: Matrix, target: Target, weights: Float | None
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        """Out-of-bag predictions, and the number of trees behind each row."""
+        y_mask = _masks.to_engine(target.mask)
+        return self._forest.oob_predict(config, X, target.engine, weights, self._n_threads(), y_mask)
+
     @abstractmethod
-    def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
+    def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
         """Sets predictions for all rows, NaN where no tree has left a row out, and the score over `rows`."""
 
     @property
@@ -235,7 +260,15 @@ class BaseForest(BaseEnsemble):
         member.tree_ = Tree(self._forest.only(index))
         member.n_features_in_ = self.n_features_in_
         member.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
-        for name in ("n_outputs_", "target_names_in_", "categories_", "classes_", "n_classes_", "_label_format"):
+        for name in (
+            "n_outputs_",
+            "target_names_in_",
+            "categories_",
+            "classes_",
+            "n_classes_",
+            "_label_format",
+            CONTAINER,
+        ):
             if name in self.__dict__:
                 setattr(member, name, self.__dict__[name])
         return member
@@ -286,13 +319,14 @@ class BaseForestClassifier(BaseForest, BaseClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseForest._parameter_constraints,
         "criterion": [StrOptions(CLASSIFIER_CRITERIA)],
+        **_label_weight.CONSTRAINTS,
         "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
         **BaseClassifier._parameter_constraints,
     }
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
 
     oob_score_: float
-    oob_decision_function_: Float
+    oob_decision_function_: Any
 
     def _check_warm_start(self, before: dict[str, Any]) -> None:
         super()._check_warm_start(before)
@@ -300,26 +334,59 @@ class BaseForestClassifier(BaseForest, BaseClassifier):
         if not all(map(np.array_equal, *as_list)):
             raise ValueError("y has other classes than the trees grown before; warm_start=True needs the same")
 
-    def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
+    def _oob_predict(
+        self, config: _ForestConfig, X: Matrix, target: Target, weights: Float | None
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        if target.label_format is None or target.label_format.container is None:
+            return super()._oob_predict(config, X, target, weights)
+        return self._oob_at_least(config, X, target, weights, 0.0)
+
+    def _oob_at_least(
+        self, config: _ForestConfig, X: Matrix, target: Target, weights: Float | None, floor: float
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        """The same of labels as CSR, where they are positive and at least the floor."""
+        y_mask = _masks.to_engine(target.mask)
+        n_threads = self._n_threads()
+        arrays, n_trees = self._forest.oob_at_least(config, X, target.engine, weights, floor, n_threads, y_mask)
+        assert target.label_format is not None
+        container = target.label_format.container or sparse.csr_array
+        return container(csr_of(arrays, target.original.shape)), n_trees
+
+    def _fit_out_of_bag(self, X: Any, y: Any, sample_weight: Any, min_score: float) -> tuple[Any, NDArray[np.uint32]]:
+        """Grows the forest on labels; out-of-bag scores of at least `min_score`, and the trees behind each row."""
+        with fitted_at_once(self) as new:
+            X, target, weights, config = new._fit(X, y, sample_weight, None, None)
+            found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, X, target, weights, min_score)
+        return found
+
+    def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
         if target.kind == "classes" and target.n_outputs > 1:
             raise ValueError("oob_score is for one output of classes, or labels; y has several outputs of classes")
-        mask = None if target.mask is None else _masks.dense(target.mask[rows])
         self.oob_decision_function_ = scores
         found = scores[rows]
         if target.kind == "labels":
-            truth = target.original[rows].toarray()
-            predicted = found > 0.5
-            correct = (truth == predicted).all(axis=1)
-        else:
-            truth = target.original[rows, 0]
-            predicted = self.classes_.take(found.argmax(axis=1))
-            correct = truth == predicted
+            self.oob_score_ = self._oob_score_of_labels(found, target, rows)
+            return
+        truth, predicted = target.original[rows, 0], self.classes_.take(found.argmax(axis=1))
         if callable(self.oob_score):
             self.oob_score_ = self.oob_score(truth, predicted)
-        elif mask is not None and target.kind == "labels":
-            self.oob_score_ = float(_masks.accuracy(truth == predicted, mask))
         else:
-            self.oob_score_ = float(np.mean(correct)) if len(rows) else np.nan
+            self.oob_score_ = float(np.mean(truth == predicted)) if len(rows) else np.nan
+
+    def _oob_score_of_labels(self, found: Any, target: Target, rows: NDArray[np.intp]) -> float:
+        truth = target.original[rows]
+        mask = None if target.mask is None else target.mask[rows]
+        if callable(self.oob_score):
+            score: Callable[..., float] = self.oob_score
+            return score(truth if is_sparse(found) else truth.toarray(), found > 0.5)
+        if not len(rows):
+            return np.nan
+        if target.n_outputs > _FEW_LABELS:
+            return float(ranking_precision(sparse.csr_array(found), truth, mask))
+        right = truth.toarray() == ((found.toarray() if is_sparse(found) else found) > 0.5)
+        if mask is not None:
+            return float(_masks.accuracy(right, _masks.dense(mask)))
+        return float(np.mean(right.all(axis=1)))
 
 
 class BaseForestRegressor(BaseForest, BaseRegressor):
@@ -328,6 +395,7 @@ class BaseForestRegressor(BaseForest, BaseRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseForest._parameter_constraints,
         "criterion": [StrOptions(REGRESSOR_CRITERIA)],
+        **_output_scaling.CONSTRAINTS,
     }
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
 
@@ -336,6 +404,13 @@ class BaseForestRegressor(BaseForest, BaseRegressor):
 
     def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
         truth = target.original
+        if target.container is not None:
+            self.oob_prediction_ = scores
+            if callable(self.oob_score):
+                self.oob_score_ = self.oob_score(truth[rows].toarray(), scores[rows])
+            else:
+                self.oob_score_ = r2(truth[rows], lambda part: scores[rows[part]], len(rows)) if len(rows) else np.nan
+            return
         if target.n_outputs == 1:
             scores, truth = scores[:, 0], truth[:, 0]
         self.oob_prediction_ = scores
@@ -417,83 +492,51 @@ class RandomForestClassifier(BaseForestClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees.
-    criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
-        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits. "squared_error" is for
-        `output_projection`, with which "gini" means the same and entropy does not exist.
-    max_depth : int, default=None
-        Largest depth; without, nodes are split while they are impure.
-    min_samples_split : int or float, default=2
-        Least number of rows to split a node; a float is a share of the rows, rounded up.
-    min_samples_leaf : int or float, default=1
-        Least number of rows on either side of a split; a float is a share of the rows, rounded up.
-    min_weight_fraction_leaf : float, default=0.0
-        Least share of the total weight on either side of a split.
+    {n_estimators}
+    {criterion_of_classifiers}
+    {max_depth}
+    {min_samples_split}
+    {min_samples_leaf}
+    {min_weight_fraction_leaf}
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+    {drawn_features}
         For labels of sparse text with thousands of words a share of 0.05 ranked better than "sqrt" on five sets
         (`benches/defaults`), for up to 3.2 times the time.
-    max_leaf_nodes : int, default=None
-        Maximum number of leaves; the tree is grown best-first. None is no limit.
-    min_impurity_decrease : float, default=0.0
-        Least decrease of impurity by a split, weighted by the node's share of the total weight.
+    {max_leaf_nodes}
+    {min_impurity_decrease}
     bootstrap : bool, default=True
-        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
-        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
-    oob_score : bool or callable, default=False
-        Score the forest on the rows that trees have not drawn: accuracy, or a function of (y_true, y_pred).
-    n_jobs : int, default=None
-        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
-    random_state : int, RandomState instance or None, default=None
-        Source of the one seed that each fit draws.
-    verbose : int, default=0
-        Above 0, a progress bar if tqdm is installed and standard error is a terminal.
-    warm_start : bool, default=False
-        Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
-        data the forest is the one that would have been grown at once.
-    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
-        Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
-    multi_label : {"auto", True, False}, default="auto"
-        Whether y of several columns holds labels, each 0 or 1, or an output of classes in each column. "auto" is True
-        for sparse y, and for several columns of dtype bool, integer or float whose values are all 0 or 1: what
-        `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", but of 0 and 1 alone. So the rows
-        decide: say which where a fold may lack a class. With True a single column, (n_samples, 1), is one label.
-    max_samples : int or float, default=None
-        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
-    ccp_alpha : float, default=0.0
-        Prune each tree when it is grown: complexity at which a split must pay for its leaves, see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
-        Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
-        hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
-        `spinney.projection`. A single output of classes has no projection.
-    n_projections : int, float or "log", default="log"
-        Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
-    projection_scope : {"tree", "forest"}, default="tree"
-        Whether every tree has a projection of its own, or all the same.
+    {bootstrap}
+    {oob_score_of_classifiers}
+    {n_jobs}
+    {random_state}
+    {verbose}
+    {warm_start}
+    {class_weight}
+    {multi_label}
+    {max_samples}
+    {ccp_alpha}
+    {monotonic_cst}
+    {output_projection_of_classifiers}
+    {n_projections}
+    {projection_scope}
     {categorical_features}
+    {interaction_cst}
     {keep_rows}
+    {label_weight}
 
     Attributes
     ----------
     {categories_}
     estimators_ : sequence of DecisionTreeClassifier
         Made when asked for; they share the forest's memory.
-    classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. For labels, their
-        numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
-    n_classes_ : int, or list of int
-    n_outputs_, n_features_in_ : int
-    feature_names_in_ : ndarray
-        When X had names that are all strings.
-    target_names_in_ : ndarray
-        When y was a frame with columns that are all strings, or a Series with a name.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-    oob_score_ : float
-        With `oob_score`.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-        With `oob_score`; NaN for rows that every tree has drawn.
+    {classes_}
+    {n_classes_}
+    {sizes_of_forests}
+    {feature_names_in_}
+    {target_names_in_}
+    {feature_importances_}
+    {oob_score_}
+    {oob_decision_function_}
 
     Examples
     --------
@@ -541,11 +584,14 @@ class RandomForestClassifier(BaseForestClassifier):
         multi_label: str | bool = "auto",
         max_samples: float | None = None,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
         categorical_features: Any = "from_dtype",
+        interaction_cst: Any = None,
         keep_rows: bool = False,
+        label_weight: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -566,11 +612,14 @@ class RandomForestClassifier(BaseForestClassifier):
         self.multi_label = multi_label
         self.max_samples = max_samples
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
         self.categorical_features = categorical_features
+        self.interaction_cst = interaction_cst
         self.keep_rows = keep_rows
+        self.label_weight = label_weight
 
 
 @documented
@@ -579,71 +628,45 @@ class RandomForestRegressor(BaseForestRegressor):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees.
-    criterion : {"squared_error", "poisson"}, default="squared_error"
-        Impurity that splits reduce, the mean over outputs. "squared_error" is the variance. "poisson" is half the mean
-        Poisson deviance, for y that is not negative and has a positive sum; no split leaves a side where an output sums
-        to zero, unless the output does so in the whole node. Leaves are means with both.
-    max_depth : int, default=None
-        Largest depth; without, nodes are split while they are impure.
-    min_samples_split : int or float, default=2
-        Least number of rows to split a node; a float is a share of the rows, rounded up.
-    min_samples_leaf : int or float, default=1
-        Least number of rows on either side of a split; a float is a share of the rows, rounded up.
-    min_weight_fraction_leaf : float, default=0.0
-        Least share of the total weight on either side of a split.
+    {n_estimators}
+    {criterion_of_regressors}
+    {max_depth}
+    {min_samples_split}
+    {min_samples_leaf}
+    {min_weight_fraction_leaf}
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
-        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
-    max_leaf_nodes : int, default=None
-        Maximum number of leaves; the tree is grown best-first. None is no limit.
-    min_impurity_decrease : float, default=0.0
-        Least decrease of impurity by a split, weighted by the node's share of the total weight.
+    {drawn_features}
+    {max_leaf_nodes}
+    {min_impurity_decrease}
     bootstrap : bool, default=True
-        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
-        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
-    oob_score : bool or callable, default=False
-        Score the forest on the rows that trees have not drawn: R², or a function of (y_true, y_pred).
-    n_jobs : int, default=None
-        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
-    random_state : int, RandomState instance or None, default=None
-        Source of the one seed that each fit draws.
-    verbose : int, default=0
-        Above 0, a progress bar if tqdm is installed and standard error is a terminal.
-    warm_start : bool, default=False
-        Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
-        data the forest is the one that would have been grown at once.
-    max_samples : int or float, default=None
-        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
-    ccp_alpha : float, default=0.0
-        Prune each tree when it is grown: complexity at which a split must pay for its leaves, see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
-        Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
-        hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
-        `spinney.projection`.
-    n_projections : int, float or "log", default="log"
-        Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
-    projection_scope : {"tree", "forest"}, default="tree"
-        Whether every tree has a projection of its own, or all the same.
+    {bootstrap}
+    {oob_score_of_regressors}
+    {n_jobs}
+    {random_state}
+    {verbose}
+    {warm_start}
+    {max_samples}
+    {ccp_alpha}
+    {monotonic_cst}
+    {output_projection_of_regressors}
+    {n_projections}
+    {projection_scope}
     {categorical_features}
+    {interaction_cst}
     {keep_rows}
+    {output_scaling}
 
     Attributes
     ----------
     {categories_}
     estimators_ : sequence of DecisionTreeRegressor
         Made when asked for; they share the forest's memory.
-    n_outputs_, n_features_in_ : int
-    feature_names_in_ : ndarray
-        When X had names that are all strings.
-    target_names_in_ : ndarray
-        When y was a frame with columns that are all strings, or a Series with a name.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-    oob_score_ : float
-        With `oob_score`.
-    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        With `oob_score`; NaN for rows that every tree has drawn.
+    {sizes_of_forests}
+    {feature_names_in_}
+    {target_names_in_}
+    {feature_importances_}
+    {oob_score_}
+    {oob_prediction_}
 
     Examples
     --------
@@ -677,11 +700,15 @@ class RandomForestRegressor(BaseForestRegressor):
         warm_start: bool = False,
         max_samples: float | None = None,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
         categorical_features: Any = "from_dtype",
+        interaction_cst: Any = None,
         keep_rows: bool = False,
+        output_scaling: Any = None,
+        output_weights: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -700,11 +727,15 @@ class RandomForestRegressor(BaseForestRegressor):
         self.warm_start = warm_start
         self.max_samples = max_samples
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
         self.categorical_features = categorical_features
+        self.interaction_cst = interaction_cst
         self.keep_rows = keep_rows
+        self.output_scaling = output_scaling
+        self.output_weights = output_weights
 
 
 @documented
@@ -713,83 +744,51 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees.
-    criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
-        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits. "squared_error" is for
-        `output_projection`, with which "gini" means the same and entropy does not exist.
-    max_depth : int, default=None
-        Largest depth; without, nodes are split while they are impure.
-    min_samples_split : int or float, default=2
-        Least number of rows to split a node; a float is a share of the rows, rounded up.
-    min_samples_leaf : int or float, default=1
-        Least number of rows on either side of a split; a float is a share of the rows, rounded up.
-    min_weight_fraction_leaf : float, default=0.0
-        Least share of the total weight on either side of a split.
+    {n_estimators}
+    {criterion_of_classifiers}
+    {max_depth}
+    {min_samples_split}
+    {min_samples_leaf}
+    {min_weight_fraction_leaf}
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
+    {drawn_features}
         For labels of sparse text with thousands of words a share of 0.05 ranked better than "sqrt" on four sets of
         five (`benches/defaults`), for 1.5 to 3.3 times the time.
-    max_leaf_nodes : int, default=None
-        Maximum number of leaves; the tree is grown best-first. None is no limit.
-    min_impurity_decrease : float, default=0.0
-        Least decrease of impurity by a split, weighted by the node's share of the total weight.
+    {max_leaf_nodes}
+    {min_impurity_decrease}
     bootstrap : bool, default=False
-        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
-        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
-    oob_score : bool or callable, default=False
-        Score the forest on the rows that trees have not drawn: accuracy, or a function of (y_true, y_pred).
-    n_jobs : int, default=None
-        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
-    random_state : int, RandomState instance or None, default=None
-        Source of the one seed that each fit draws.
-    verbose : int, default=0
-        Above 0, a progress bar if tqdm is installed and standard error is a terminal.
-    warm_start : bool, default=False
-        Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
-        data the forest is the one that would have been grown at once.
-    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
-        Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
-    multi_label : {"auto", True, False}, default="auto"
-        Whether y of several columns holds labels, each 0 or 1, or an output of classes in each column. "auto" is True
-        for sparse y, and for several columns of dtype bool, integer or float whose values are all 0 or 1: what
-        `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", but of 0 and 1 alone. So the rows
-        decide: say which where a fold may lack a class. With True a single column, (n_samples, 1), is one label.
-    max_samples : int or float, default=None
-        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
-    ccp_alpha : float, default=0.0
-        Prune each tree when it is grown: complexity at which a split must pay for its leaves, see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
-        Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
-        hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
-        `spinney.projection`. A single output of classes has no projection.
-    n_projections : int, float or "log", default="log"
-        Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
-    projection_scope : {"tree", "forest"}, default="tree"
-        Whether every tree has a projection of its own, or all the same.
+    {bootstrap}
+    {oob_score_of_classifiers}
+    {n_jobs}
+    {random_state}
+    {verbose}
+    {warm_start}
+    {class_weight}
+    {multi_label}
+    {max_samples}
+    {ccp_alpha}
+    {monotonic_cst}
+    {output_projection_of_classifiers}
+    {n_projections}
+    {projection_scope}
     {categorical_features}
+    {interaction_cst}
     {keep_rows}
+    {label_weight}
 
     Attributes
     ----------
     {categories_}
     estimators_ : sequence of ExtraTreeClassifier
         Made when asked for; they share the forest's memory.
-    classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. For labels, their
-        numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
-    n_classes_ : int, or list of int
-    n_outputs_, n_features_in_ : int
-    feature_names_in_ : ndarray
-        When X had names that are all strings.
-    target_names_in_ : ndarray
-        When y was a frame with columns that are all strings, or a Series with a name.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-    oob_score_ : float
-        With `oob_score`.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-        With `oob_score`; NaN for rows that every tree has drawn.
+    {classes_}
+    {n_classes_}
+    {sizes_of_forests}
+    {feature_names_in_}
+    {target_names_in_}
+    {feature_importances_}
+    {oob_score_}
+    {oob_decision_function_}
 
     Examples
     --------
@@ -826,11 +825,14 @@ class ExtraTreesClassifier(BaseForestClassifier):
         multi_label: str | bool = "auto",
         max_samples: float | None = None,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
         categorical_features: Any = "from_dtype",
+        interaction_cst: Any = None,
         keep_rows: bool = False,
+        label_weight: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -851,11 +853,14 @@ class ExtraTreesClassifier(BaseForestClassifier):
         self.multi_label = multi_label
         self.max_samples = max_samples
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
         self.categorical_features = categorical_features
+        self.interaction_cst = interaction_cst
         self.keep_rows = keep_rows
+        self.label_weight = label_weight
 
 
 @documented
@@ -864,71 +869,45 @@ class ExtraTreesRegressor(BaseForestRegressor):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees.
-    criterion : {"squared_error", "poisson"}, default="squared_error"
-        Impurity that splits reduce, the mean over outputs. "squared_error" is the variance. "poisson" is half the mean
-        Poisson deviance, for y that is not negative and has a positive sum; no split leaves a side where an output sums
-        to zero, unless the output does so in the whole node. Leaves are means with both.
-    max_depth : int, default=None
-        Largest depth; without, nodes are split while they are impure.
-    min_samples_split : int or float, default=2
-        Least number of rows to split a node; a float is a share of the rows, rounded up.
-    min_samples_leaf : int or float, default=1
-        Least number of rows on either side of a split; a float is a share of the rows, rounded up.
-    min_weight_fraction_leaf : float, default=0.0
-        Least share of the total weight on either side of a split.
+    {n_estimators}
+    {criterion_of_regressors}
+    {max_depth}
+    {min_samples_split}
+    {min_samples_leaf}
+    {min_weight_fraction_leaf}
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
-        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
-    max_leaf_nodes : int, default=None
-        Maximum number of leaves; the tree is grown best-first. None is no limit.
-    min_impurity_decrease : float, default=0.0
-        Least decrease of impurity by a split, weighted by the node's share of the total weight.
+    {drawn_features}
+    {max_leaf_nodes}
+    {min_impurity_decrease}
     bootstrap : bool, default=False
-        Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
-        counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
-    oob_score : bool or callable, default=False
-        Score the forest on the rows that trees have not drawn: R², or a function of (y_true, y_pred).
-    n_jobs : int, default=None
-        Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
-    random_state : int, RandomState instance or None, default=None
-        Source of the one seed that each fit draws.
-    verbose : int, default=0
-        Above 0, a progress bar if tqdm is installed and standard error is a terminal.
-    warm_start : bool, default=False
-        Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
-        data the forest is the one that would have been grown at once.
-    max_samples : int or float, default=None
-        Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
-    ccp_alpha : float, default=0.0
-        Prune each tree when it is grown: complexity at which a split must pay for its leaves, see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
-        Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
-        hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
-        `spinney.projection`.
-    n_projections : int, float or "log", default="log"
-        Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
-    projection_scope : {"tree", "forest"}, default="tree"
-        Whether every tree has a projection of its own, or all the same.
+    {bootstrap}
+    {oob_score_of_regressors}
+    {n_jobs}
+    {random_state}
+    {verbose}
+    {warm_start}
+    {max_samples}
+    {ccp_alpha}
+    {monotonic_cst}
+    {output_projection_of_regressors}
+    {n_projections}
+    {projection_scope}
     {categorical_features}
+    {interaction_cst}
     {keep_rows}
+    {output_scaling}
 
     Attributes
     ----------
     {categories_}
     estimators_ : sequence of ExtraTreeRegressor
         Made when asked for; they share the forest's memory.
-    n_outputs_, n_features_in_ : int
-    feature_names_in_ : ndarray
-        When X had names that are all strings.
-    target_names_in_ : ndarray
-        When y was a frame with columns that are all strings, or a Series with a name.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-    oob_score_ : float
-        With `oob_score`.
-    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        With `oob_score`; NaN for rows that every tree has drawn.
+    {sizes_of_forests}
+    {feature_names_in_}
+    {target_names_in_}
+    {feature_importances_}
+    {oob_score_}
+    {oob_prediction_}
 
     Examples
     --------
@@ -963,11 +942,15 @@ class ExtraTreesRegressor(BaseForestRegressor):
         warm_start: bool = False,
         max_samples: float | None = None,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         output_projection: Any = None,
         n_projections: Any = "log",
         projection_scope: str = "tree",
         categorical_features: Any = "from_dtype",
+        interaction_cst: Any = None,
         keep_rows: bool = False,
+        output_scaling: Any = None,
+        output_weights: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -986,11 +969,15 @@ class ExtraTreesRegressor(BaseForestRegressor):
         self.warm_start = warm_start
         self.max_samples = max_samples
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.projection_scope = projection_scope
         self.categorical_features = categorical_features
+        self.interaction_cst = interaction_cst
         self.keep_rows = keep_rows
+        self.output_scaling = output_scaling
+        self.output_weights = output_weights
 
 
 # `sklearn.inspection.partial_dependence` takes the recursion for instances of this class, and calls

@@ -77,7 +77,9 @@ def feature_importances(
     ------
     ValueError
         When an output is not a column of y, or `outputs` is given for boosting or a compressed forest, or with "count",
-        which does not depend on it; for another `kind`; for boosting with `estimator`, whose weak models are no trees.
+        which does not depend on it; for some of several outputs of trees grown with `criterion="absolute_error"`, whose
+        medians do not tell the impurity of one; for another `kind`; for boosting with `estimator`, whose weak models
+        are no trees.
     TypeError
         For any other model.
 
@@ -388,7 +390,8 @@ def export_rules(
     Raises
     ------
     ValueError
-        For a number of names that does not fit, a parameter or a tree out of range.
+        For a number of names that does not fit, a parameter or a tree out of range, and for `max_depth` of trees grown
+        with `criterion="absolute_error"`, whose nodes above the leaves have no values.
     TypeError
         For another model. The trees of boosting, `estimators_`, can be read one by one.
 

@@ -1,10 +1,11 @@
-"""Scores for rankings of many labels.
+"""Scores for predictions and rankings of many labels, in a time that goes with the entries stored.
 
-`y_true` is a 0/1 matrix of shape (n_samples, n_labels), dense or sparse. `y_score` is one of
+`y_true` is a 0/1 matrix of shape (n_samples, n_labels), dense or sparse of any format. `y_score` is one of
 
 * dense scores of that shape;
 * sparse scores of that shape: entries that are not stored score zero;
-* the labels of largest score, an integer array of shape (n_samples, k), best first, as of `predict_topk`.
+* the labels of largest score, an integer array of shape (n_samples, k), best first, -1 where there is none;
+* what `predict_topk` returns: a tuple of such labels and their scores, by which they are ranked.
 
 Equal scores rank by label, the lower first. Nothing of size n_samples × n_labels is made unless it is passed.
 
@@ -14,7 +15,8 @@ left out of the ranking: the first labels of a row are the first of those that a
 
 from __future__ import annotations
 
-from numbers import Integral
+from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from spinney import _masks
+from spinney import _propensity, _ranks
+from spinney._scorers import TopkScorer
 from spinney._sparse import is_sparse
 
-__all__ = ["ndcg_at_k", "one_error", "precision_at_k"]
+__all__ = [
+    "coverage_error",
+    "label_coverage_at_k",
+    "macro_f1",
+    "make_topk_scorer",
+    "micro_f1",
+    "ndcg_at_k",
+    "one_error",
+    "precision_at_k",
+    "propensities",
+    "psndcg_at_k",
+    "psp_at_k",
+    "recall_at_k",
+]
+
+Float = NDArray[np.float64]
 
 
 def one_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
@@ -85,14 +103,46 @@ def precision_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> 
     >>> precision_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
     0.75
     """
-    y_true, mask = _labels(y_true, y_mask)
-    hits = _hits(y_true, y_score, k, mask)
-    if mask is None:
-        return float(hits.mean())
-    n_known = y_true.shape[1] - np.diff(mask.indptr)
-    rows = n_known > 0
-    shares = hits[rows].sum(axis=1) / np.minimum(n_known[rows], hits.shape[1])
-    return float(shares.mean()) if rows.any() else float("nan")
+    ranking = _Ranking(y_true, y_score, k, y_mask)
+    if ranking.mask is None:
+        return float(ranking.hits.mean())
+    n_known = ranking.labels.shape[1] - np.diff(ranking.mask.indptr)
+    n_right = np.count_nonzero(ranking.hits, axis=1)
+    return _mean_ratio(n_right, np.minimum(n_known, ranking.hits.shape[1]))
+
+
+def recall_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
+    """Mean over rows of the share of the row's labels that are among the first `k`.
+
+    Rows without labels are left out. A row of more than `k` labels cannot reach 1.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+    y_score : scores, or labels in their order; see the module
+    k : int
+        From 1 to the number of labels, or of columns of `y_score` where it holds labels.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 in cells that are not known.
+
+    Returns
+    -------
+    float
+        NaN when no row has a known label.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
+
+    Examples
+    --------
+    >>> from spinney.metrics import recall_at_k
+    >>> recall_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=1)
+    0.75
+    """
+    ranking = _Ranking(y_true, y_score, k, y_mask)
+    return _mean_ratio(np.count_nonzero(ranking.hits, axis=1), np.diff(ranking.labels.indptr))
 
 
 def ndcg_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
@@ -125,103 +175,472 @@ def ndcg_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float
     >>> ndcg_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
     1.0
     """
-    y_true, mask = _labels(y_true, y_mask)
-    hits = _hits(y_true, y_score, k, mask)
-    n_right = np.diff(y_true.indptr)
-    discounts = 1.0 / np.log2(np.arange(2, hits.shape[1] + 2))
-    ideal = np.concatenate([[0.0], np.cumsum(discounts)])[np.minimum(n_right, hits.shape[1])]
-    rows = n_right > 0
-    return float(((hits @ discounts)[rows] / ideal[rows]).mean()) if rows.any() else float("nan")
+    ranking = _Ranking(y_true, y_score, k, y_mask)
+    return _mean_ratio(ranking.hits @ ranking.discounts, ranking.ideal)
 
 
-def _labels(y_true: Any, y_mask: Any) -> tuple[sparse.csr_array, sparse.csr_array | None]:
-    """The known labels, and the cells that are not known, in canonical form; None where all are."""
-    y_true = check_array(y_true, accept_sparse=True, input_name="y_true", ensure_all_finite="allow-nan")
-    if is_sparse(y_true):
-        y_true = check_array(y_true, accept_sparse=True, input_name="y_true")
-    missing = None if is_sparse(y_true) else _masks.of_missing(y_true)
-    mask = _masks.join(missing, None if y_mask is None else _masks.check(y_mask, y_true.shape))
-    labels = sparse.csr_array(y_true != 0)
-    labels.sum_duplicates()
-    if mask is None:
-        return labels, None
-    mask = sparse.csr_array(mask)
-    mask.sort_indices()
-    labels = sparse.csr_array(labels > labels.multiply(mask))
-    labels.sort_indices()
-    return labels, mask
+def propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Float:
+    """How likely it is that a label that is right was written down, estimated from how frequent each label is.
 
+    A label of N_l of N rows has the propensity p_l = 1 / (1 + C exp(-a log(N_l + b))), where C = (log N - 1)(b + 1)^a,
+    and 0 in place of a negative C (fewer than three rows). Of Jain, Prabhu and Varma, Extreme multi-label loss
+    functions for recommendation, tagging, ranking and other missing label applications, KDD 2016.
 
-def _hits(y_true: sparse.csr_array, y_score: Any, k: int, mask: sparse.csr_array | None) -> NDArray[np.bool_]:
-    """Whether the known label at each of the first k ranks is right, (n_samples, k)."""
-    more = 0 if mask is None else int(np.diff(mask.indptr).max(initial=0))
-    ranked = _ranked(y_true, y_score, k, more)
-    right = _are_stored(y_true, ranked)
-    if mask is None:
-        return right
-    known = ~_are_stored(mask, ranked)
-    rank = np.cumsum(known, axis=1) - 1
-    rows, places = np.nonzero(known & (rank < k))
-    hits = np.zeros((len(ranked), int(k)), dtype=np.bool_)
-    hits[rows, rank[rows, places]] = right[rows, places]
-    return hits
+    Parameters
+    ----------
+    Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        The labels of the training rows, or of all rows.
+    a, b : float, default=0.55 and 1.5
+        Not negative, and positive. There: 0.5 and 0.4 for Wikipedia, 0.6 and 2.6 for Amazon.
 
+    Returns
+    -------
+    ndarray of shape (n_labels,)
+        Above 0, at most 1; frequent labels have more.
 
-def _are_stored(pattern: sparse.csr_array, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether a pattern of canonical form has each of some columns of each row."""
-    n, d = pattern.shape
-    stored = np.repeat(np.arange(n), np.diff(pattern.indptr)) * d + pattern.indices
-    asked = np.arange(n)[:, None] * d + columns
-    if not len(stored):
-        return np.zeros(asked.shape, dtype=np.bool_)
-    stored = np.sort(stored)
-    at = np.minimum(np.searchsorted(stored, asked), len(stored) - 1)
-    found: NDArray[np.bool_] = stored[at] == asked
+    Raises
+    ------
+    ValueError
+        When values of `Y` are not finite, or `a` or `b` is out of range.
+
+    Examples
+    --------
+    >>> from spinney.metrics import propensities
+    >>> propensities([[1, 0], [1, 0], [1, 0], [1, 1]]).round(2)
+    array([0.8 , 0.72])
+    """
+    for name, value, least in (("a", a, "0"), ("b", b, "above 0")):
+        in_range = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < np.inf
+        if not in_range or (value == 0 and least != "0"):
+            raise ValueError(f"{name} is {value!r}, accepted: a finite number from {least}")
+    labels, _ = _ranks.known_labels(Y, None, "Y")
+    n, d = labels.shape
+    frequencies = np.bincount(labels.indices, minlength=d)
+    found: Float = 1.0 / _propensity.inverse(frequencies, n, a, b)
+    if not found.all():
+        raise ValueError(f"a is {a!r} and b is {b!r}, which makes propensities zero, accepted: less extreme values")
     return found
 
 
-def _ranked(y_true: sparse.csr_array, y_score: Any, k: int, more: int) -> NDArray[np.intp]:
-    """The first k labels of each row, and as many more as there are up to `more`."""
-    n, d = y_true.shape
-    y_score = check_array(y_score, accept_sparse="csr", dtype=None, input_name="y_score")
-    if y_score.shape[0] != n:
-        raise ValueError(f"y_score has {y_score.shape[0]} rows, expected {n}: those of y_true")
-    is_labels = not is_sparse(y_score) and y_score.dtype.kind in "iu"
-    if not is_labels and y_score.shape[1] != d:
-        raise ValueError(f"y_score has {y_score.shape[1]} columns, expected {d}: those of y_true")
-    if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= y_score.shape[1]:
-        raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {y_score.shape[1]}")
-    k = min(int(k) + more, y_score.shape[1])
-    if is_labels:
-        ranked: NDArray[np.intp] = y_score[:, :k].astype(np.intp)
-        if ranked.size and (ranked.min() < 0 or ranked.max() >= d):
-            raise ValueError(f"y_score holds labels outside 0..{d - 1}")
-        in_order = np.sort(ranked, axis=1)
-        rows, places = np.nonzero(in_order[:, 1:] == in_order[:, :-1])
-        if len(rows):
-            twice = in_order[rows[0], places[0]]
-            raise ValueError(f"y_score has the label {twice} twice in row {rows[0]}, accepted: each label once")
-        return ranked
-    if is_sparse(y_score):
-        return np.stack([_best_of_row(y_score[[i]], k) for i in range(n)])
-    # A stable sort of the negated scores: equal scores stay in the order of labels.
-    order: NDArray[np.intp] = np.argsort(-y_score.astype(np.float64), axis=1, kind="stable")
-    return order[:, :k]
+def psp_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: Any = None) -> float:
+    """Propensity-scored precision: rare labels that are right count more, and the best ranking possible has 1.
+
+    The gain of a row is the sum of 1 / p_l over the right labels l among its first `k`, where p_l is the propensity;
+    the score is the sum of the gains of all rows over the sum of their largest possible gains, those of each row's `k`
+    labels of smallest propensity. So it is reported for the data sets of the Extreme Classification Repository; of
+    Jain, Prabhu and Varma (KDD 2016).
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+    y_score : scores, or labels in their order; see the module
+    k : int
+        From 1 to the number of labels, or of columns of `y_score` where it holds labels.
+    propensities : array-like of shape (n_labels,)
+        Above 0, at most 1: as of `propensities`, of the training rows.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 in cells that are not known.
+
+    Returns
+    -------
+    float
+        NaN when no row has a known label.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, values are not finite, `k` or a propensity is out of range, or a row of labels has one
+        twice.
+
+    Examples
+    --------
+    >>> from spinney.metrics import psp_at_k
+    >>> psp_at_k([[1, 1], [1, 0]], [[1], [1]], k=1, propensities=[0.5, 0.25])
+    0.6666666666666666
+    """
+    ranking = _Ranking(y_true, y_score, k, y_mask)
+    gains, best = ranking.gains(propensities)
+    return _ratio(gains.sum(), best.sum())
 
 
-def _best_of_row(row: Any, k: int) -> NDArray[np.intp]:
-    """The first k labels of one sparse row: positive scores, then labels that score zero, then negative ones."""
-    row = row.tocsr()
-    row.sum_duplicates()
-    stored, scores = row.indices, row.data
-    order = np.lexsort((stored, -scores.astype(np.float64)))
-    above, below = order[scores[order] > 0], order[scores[order] < 0]
-    ranked = stored[above][:k]
-    if len(ranked) < k:
-        # Among the first k labels plus all stored ones there are k unless there are too few labels that score zero.
-        nonzero = stored[scores != 0]
-        zeros = np.setdiff1d(np.arange(min(row.shape[1], k + len(nonzero))), nonzero)
-        ranked = np.concatenate([ranked, zeros[: k - len(ranked)]])
-    if len(ranked) < k:
-        ranked = np.concatenate([ranked, stored[below][: k - len(ranked)]])
-    return np.asarray(ranked, dtype=np.intp)
+def psndcg_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: Any = None) -> float:
+    """Propensity-scored nDCG: rare labels that are right count more, earlier ranks too, and the best possible has 1.
+
+    A right label l at rank r gains 1 / (p_l log2(r + 1)), where p_l is the propensity. The gain of a row is the sum
+    over its first `k` ranks, divided by the sum of 1 / log2(r + 1) over as many ranks as the row has labels, at most
+    `k`. The score is the sum of the gains of all rows over the sum of their largest possible gains, where the labels
+    of smallest propensity come first. So it is reported for the data sets of the Extreme Classification Repository; of
+    Jain, Prabhu and Varma (KDD 2016).
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+    y_score : scores, or labels in their order; see the module
+    k : int
+        From 1 to the number of labels, or of columns of `y_score` where it holds labels.
+    propensities : array-like of shape (n_labels,)
+        Above 0, at most 1: as of `propensities`, of the training rows.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 in cells that are not known.
+
+    Returns
+    -------
+    float
+        NaN when no row has a known label.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, values are not finite, `k` or a propensity is out of range, or a row of labels has one
+        twice.
+
+    Examples
+    --------
+    >>> from spinney.metrics import psndcg_at_k
+    >>> psndcg_at_k([[1, 1], [1, 0]], [[1, 0], [0, 1]], k=2, propensities=[0.5, 0.25])
+    1.0
+    """
+    ranking = _Ranking(y_true, y_score, k, y_mask)
+    gains, best = ranking.gains(propensities)
+    ideal = np.where(ranking.ideal > 0, ranking.ideal, 1.0)
+    discounts = ranking.discounts
+    return _ratio(((gains @ discounts) / ideal).sum(), ((best @ discounts) / ideal).sum())
+
+
+def label_coverage_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
+    """Share of the labels that are among the first `k` of a row that has them at least once.
+
+    Of the labels that `y_true` has: one that no row has cannot be named rightly.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+    y_score : scores, or labels in their order; see the module
+    k : int
+        From 1 to the number of labels, or of columns of `y_score` where it holds labels.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 in cells that are not known.
+
+    Returns
+    -------
+    float
+        NaN when no row has a known label.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
+
+    Examples
+    --------
+    >>> from spinney.metrics import label_coverage_at_k
+    >>> label_coverage_at_k([[0, 1, 1], [1, 0, 0]], [[1], [2]], k=1)
+    0.3333333333333333
+    """
+    ranking = _Ranking(y_true, y_score, k, y_mask)
+    named = np.unique(ranking.ranked[ranking.hits])
+    return _ratio(len(named), len(np.unique(ranking.labels.indices)))
+
+
+def coverage_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
+    """Mean over rows of how many labels have to be looked at, by falling score, to see all labels of the row.
+
+    As `sklearn.metrics.coverage_error`, for sparse matrices too: among equal scores right labels come last, and a row
+    without labels has 0.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        Scores of all labels. Entries of sparse scores that are not stored score zero.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 in cells that are not known: these are not looked at.
+
+    Returns
+    -------
+    float
+        NaN when no cell is known.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, values are not finite, or `y_score` is the first labels alone.
+
+    Examples
+    --------
+    >>> from spinney.metrics import coverage_error
+    >>> coverage_error([[0, 1, 1], [1, 0, 0]], [[0.2, 0.7, 0.1], [0.1, 0.0, 0.0]])
+    2.0
+    """
+    if _ranks.is_pair(y_score):
+        raise ValueError("y_score is labels and their scores, accepted: scores of all labels")
+    labels, mask = _ranks.known_labels(y_true, y_mask)
+    y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
+    scores = _ranks.of_all_labels(y_score, labels.shape)
+    rows, n_right = _ranks.rows_of(labels), np.diff(labels.indptr)
+    n_known = np.full(labels.shape[0], labels.shape[1]) - (0 if mask is None else np.diff(mask.indptr))
+    some = n_right > 0
+    least = np.full(labels.shape[0], np.inf)
+    if is_sparse(scores):
+        if mask is not None:
+            scores = _ranks.without(scores, mask)
+        at, there = _ranks.places_in(scores, rows, labels.indices)
+        of_labels = np.where(there, scores.data[at], 0.0) if scores.nnz else np.zeros(len(rows))
+        least[some] = np.minimum.reduceat(of_labels, labels.indptr[:-1][some]) if some.any() else least[some]
+        stored_rows = _ranks.rows_of(scores)
+        n_above = np.bincount(stored_rows[scores.data >= least[stored_rows]], minlength=len(least))
+        n_above += np.where(least <= 0, n_known - np.diff(scores.indptr), 0)
+    else:
+        of_labels = scores[rows, labels.indices]
+        least[some] = np.minimum.reduceat(of_labels, labels.indptr[:-1][some]) if some.any() else least[some]
+        is_above = scores >= least[:, None]
+        if mask is not None:
+            is_above[_ranks.rows_of(mask), mask.indices] = False
+        n_above = np.count_nonzero(is_above, axis=1)
+    return _ratio(n_above.sum(), np.count_nonzero(n_known))
+
+
+def micro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: float = 0.0) -> float:
+    """F1 of all cells together: twice the right labels over the labels there are and those predicted.
+
+    `sklearn.metrics.f1_score` with `average="micro"`.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
+        Predicted labels, 0 or 1; or labels and their scores as of `predict_topk`, all of which are predicted.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 in cells that are not known.
+    zero_division : {0.0, 1.0, np.nan}, default=0.0
+        The value when there is no label and none is predicted.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, or predictions are other values than 0 and 1.
+
+    Examples
+    --------
+    >>> from spinney.metrics import micro_f1
+    >>> micro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
+    0.8
+    """
+    n_right, n_cells = _counts(y_true, y_pred, y_mask)
+    zero = _check_zero_division(zero_division)
+    return 2.0 * int(n_right.sum()) / int(n_cells.sum()) if n_cells.any() else zero
+
+
+def macro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: float = 0.0) -> float:
+    """Mean over labels of the F1 of each.
+
+    `sklearn.metrics.f1_score` with `average="macro"`.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
+        Predicted labels, 0 or 1; or labels and their scores as of `predict_topk`, all of which are predicted.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 in cells that are not known.
+    zero_division : {0.0, 1.0, np.nan}, default=0.0
+        The value of a label that no row has and that is never predicted; NaN leaves it out.
+
+    Returns
+    -------
+    float
+        NaN when all labels are left out.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, or predictions are other values than 0 and 1.
+
+    Examples
+    --------
+    >>> from spinney.metrics import macro_f1
+    >>> macro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
+    0.6666666666666666
+    """
+    n_right, n_cells = _counts(y_true, y_pred, y_mask)
+    zero = _check_zero_division(zero_division)
+    some = n_cells > 0
+    f1 = np.full(len(n_cells), zero)
+    f1[some] = 2.0 * n_right[some] / n_cells[some]
+    f1 = f1[~np.isnan(f1)]
+    return float(f1.mean()) if len(f1) else float("nan")
+
+
+def make_topk_scorer(
+    metric: str | Callable[..., float], k: int, *, greater_is_better: bool | None = None, **options: Any
+) -> Callable[[Any, Any, Any], float]:
+    """A scorer of the first `k` labels that an estimator predicts, for searches and cross-validation.
+
+    It calls `predict_topk` of the estimator, so that scores of all labels are never held: of the last step of a
+    `Pipeline`, after the steps before, and of the best estimator of a search. Other estimators need a `predict_proba`
+    or `decision_function` that returns one array (n_samples, n_labels).
+
+    Parameters
+    ----------
+    metric : str or callable
+        A function of this module or its name, other than `coverage_error`, which needs all scores; or a function of
+        `y_true`, a tuple of labels and scores as of `predict_topk`, and `options`; `k` is passed if it has that
+        parameter.
+    k : int
+        From 1 to the number of labels.
+    greater_is_better : bool, default=None
+        Whether scores are the metric, or its negative. None: its negative for `one_error` alone.
+    **options
+        Passed to `metric`, such as `propensities`.
+
+    Returns
+    -------
+    callable
+        Of an estimator, X and y. It can be pickled when `metric` can, and is accepted as `scoring` by scikit-learn.
+
+    Raises
+    ------
+    ValueError
+        When there is no such metric, or `k` is not a positive integer.
+    TypeError
+        When `metric` is neither a name nor a function.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from sklearn.model_selection import GridSearchCV, KFold
+    >>> import spinney
+    >>> from spinney.metrics import make_topk_scorer
+    >>> X = [[i % 4] for i in range(40)]
+    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
+    >>> search = GridSearchCV(
+    ...     spinney.DecisionTreeClassifier(random_state=0),
+    ...     {"max_depth": [1, 3]},
+    ...     scoring=make_topk_scorer("precision_at_k", k=1),
+    ...     cv=KFold(2),
+    ... ).fit(X, Y)
+    >>> search.best_params_
+    {'max_depth': 3}
+    """
+    if isinstance(metric, str):
+        if metric not in _TOPK_METRICS:
+            raise ValueError(f"metric is {metric!r}, accepted: a function, or one of {sorted(_TOPK_METRICS)}")
+        metric = _TOPK_METRICS[metric]
+    if not callable(metric):
+        raise TypeError(f"metric is {metric!r}, accepted: a function, or one of {sorted(_TOPK_METRICS)}")
+    if metric is coverage_error:
+        raise ValueError("metric is coverage_error, which needs scores of all labels, accepted: metrics of the first k")
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+        raise ValueError(f"k is {k!r}, accepted: a positive integer")
+    if greater_is_better is None:
+        greater_is_better = metric is not one_error
+    return TopkScorer(metric, int(k), 1 if greater_is_better else -1, options)
+
+
+_TOPK_METRICS: dict[str, Callable[..., float]] = {
+    function.__name__: function
+    for function in (
+        label_coverage_at_k,
+        macro_f1,
+        micro_f1,
+        ndcg_at_k,
+        one_error,
+        precision_at_k,
+        psndcg_at_k,
+        psp_at_k,
+        recall_at_k,
+    )
+}
+
+
+class _Ranking:
+    """The known labels, the first k of each row, and which of these are right."""
+
+    labels: sparse.csr_array
+    mask: sparse.csr_array | None
+    # Of shape (n_samples, k).
+    ranked: NDArray[np.int64]
+    hits: NDArray[np.bool_]
+
+    def __init__(self, y_true: Any, y_score: Any, k: Any, y_mask: Any) -> None:
+        self.labels, self.mask = _ranks.known_labels(y_true, y_mask)
+        self.ranked = _ranks.first(y_score, k, self.labels.shape, self.mask)
+        self.hits = _ranks.are_in(self.labels, self.ranked)
+
+    @property
+    def discounts(self) -> Float:
+        """Gain of a right label at each rank."""
+        return np.asarray(1.0 / np.log2(np.arange(2, self.hits.shape[1] + 2)))
+
+    @property
+    def ideal(self) -> Float:
+        """The largest gain of each row when all of its labels count the same."""
+        sums = np.concatenate([[0.0], np.cumsum(self.discounts)])
+        return np.asarray(sums[np.minimum(np.diff(self.labels.indptr), self.hits.shape[1])])
+
+    def gains(self, propensities: Any) -> tuple[Float, Float]:
+        """The gain of each rank, and of each rank of the best ranking, by propensities."""
+        weights = 1.0 / _check_propensities(propensities, self.labels.shape[1])
+        by_weight = sparse.csr_array(
+            (weights[self.labels.indices], self.labels.indices, self.labels.indptr), shape=self.labels.shape
+        )
+        best = _ranks.best_stored(by_weight, self.hits.shape[1])
+        return np.where(self.hits, weights[self.ranked], 0.0), np.where(best >= 0, weights[best], 0.0)
+
+
+def _check_propensities(values: Any, n_labels: int) -> Float:
+    values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="propensities")
+    if values.shape != (n_labels,):
+        raise ValueError(f"propensities has shape {values.shape}, expected ({n_labels},): one for each label")
+    if values.min() <= 0 or values.max() > 1:
+        raise ValueError(
+            f"propensities are from {values.min():g} to {values.max():g}, accepted: above 0, at most 1; of inverse "
+            "propensities w pass 1 / w"
+        )
+    return np.asarray(values)
+
+
+def _mean_ratio(parts: Any, wholes: Any) -> float:
+    """Mean over the rows that have some; NaN when none has."""
+    rows = wholes > 0
+    return float((parts[rows] / wholes[rows]).mean()) if rows.any() else float("nan")
+
+
+def _ratio(part: Any, whole: Any) -> float:
+    return float(part / whole) if whole else float("nan")
+
+
+def _counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Of each label: rows where it is predicted and right, and rows that have it plus rows where it is predicted."""
+    labels, mask = _ranks.known_labels(y_true, y_mask)
+    predicted = _predicted(y_pred, labels.shape)
+    if mask is not None:
+        predicted = _ranks.without(predicted, mask)
+    _, right = _ranks.places_in(labels, _ranks.rows_of(predicted), predicted.indices)
+    d = labels.shape[1]
+    n_right = np.bincount(predicted.indices[right], minlength=d)
+    return n_right, np.bincount(labels.indices, minlength=d) + np.bincount(predicted.indices, minlength=d)
+
+
+def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
+    if _ranks.is_pair(y_pred):
+        listed, scores = y_pred
+        ranked = _ranks.listed(listed, scores, shape)
+        rows, places = np.nonzero(ranked >= 0)
+        return _ranks.pattern(
+            sparse.csr_array((np.ones(len(rows)), (rows, ranked[rows, places])), shape=shape), "y_pred"
+        )
+    y_pred = check_array(y_pred, accept_sparse=True, input_name="y_pred")
+    if y_pred.shape != shape:
+        raise ValueError(f"y_pred has shape {y_pred.shape}, expected {shape}: that of y_true")
+    return _ranks.labels_of(y_pred, "y_pred")
+
+
+def _check_zero_division(value: Any) -> float:
+    if isinstance(value, Real) and (value in (0, 1) or np.isnan(float(value))):
+        return float(value)
+    raise ValueError(f"zero_division is {value!r}, accepted: 0.0, 1.0 or np.nan")

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _masks, _memory, _spinney
+from spinney import _label_weight, _masks, _memory, _output_scaling, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -35,6 +35,7 @@ class BaseTree(BaseModel):
 
     _kind = "tree"
     _masks_y = True
+    _keeps_sparse_y = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
         "splitter": [StrOptions({"best", "random"})],
@@ -50,7 +51,16 @@ class BaseTree(BaseModel):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @documented
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True, y_mask: Any = None) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        check_input: bool = True,
+        y_mask: Any = None,
+        *,
+        label_names: Any = None,
+    ) -> Any:
         """Grow the tree.
 
         Parameters
@@ -73,6 +83,7 @@ class BaseTree(BaseModel):
         check_input : bool, default=True
             Kept for scikit-learn's signature; input is checked in any case, it costs one pass.
         {y_mask}
+        {label_names}
 
         Returns
         -------
@@ -94,11 +105,11 @@ class BaseTree(BaseModel):
         count instead of the product.
         """
         with fitted_at_once(self) as new:
-            X, target, weights = new._check_fit(X, y, sample_weight, y_mask)
+            X, target, weights = new._check_fit(X, y, sample_weight, y_mask, label_names)
             growth = Growth(draw_seed(new.random_state))
-            config = new._tree_config(n_positive(weights, X.shape[0]), target, growth)
+            config = new._tree_config(n_positive(weights, X.shape[0]), target, growth, weights)
             row_weights = new._row_weights(target, weights)
-            _memory.reserve(new, _memory.of_checked(X, target, row_weights[0] is not None))
+            _memory.reserve(new, _memory.of_checked(new, X, target, row_weights[0] is not None))
             new.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config, _masks.to_engine(target.mask)))
             new.max_features_ = n_drawn_features(new.max_features, new.n_features_in_)
             new._set_outputs(target)
@@ -185,7 +196,8 @@ class BaseTree(BaseModel):
         Raises
         ------
         ValueError, TypeError
-            Bad input: another number of features or outputs, unknown classes, no rows.
+            Bad input: another number of features or outputs, unknown classes, no rows; and with
+            `criterion="absolute_error"`, where leaves are medians, which tell no median of the leaf in their place.
 
         Notes
         -----
@@ -228,57 +240,40 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
-        Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits. "squared_error" is for
-        `output_projection`, with which "gini" means the same and entropy does not exist.
+    {criterion_of_classifiers}
     splitter : {"best", "random"}, default="best"
         The best threshold of each feature drawn, or one drawn uniformly between its extremes in the node.
-    max_depth : int, default=None
-        Largest depth; without, nodes are split while they are impure.
-    min_samples_split : int or float, default=2
-        Least number of rows to split a node; a float is a share of the rows, rounded up.
-    min_samples_leaf : int or float, default=1
-        Least number of rows on either side of a split; a float is a share of the rows, rounded up.
-    min_weight_fraction_leaf : float, default=0.0
-        Least share of the total weight on either side of a split.
+    {max_depth}
+    {min_samples_split}
+    {min_samples_leaf}
+    {min_weight_fraction_leaf}
     max_features : int, float or {"sqrt", "log2"}, default=None
-        Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
-    random_state : int, RandomState instance or None, default=None
-        Source of the one seed that each fit draws.
+    {drawn_features}
+    {random_state}
     max_leaf_nodes : int, default=None
         Grow best-first to so many leaves.
-    min_impurity_decrease : float, default=0.0
-        Least decrease of impurity by a split, weighted by the node's share of the total weight.
+    {min_impurity_decrease}
     class_weight : dict, list of dict or "balanced", default=None
         Weights of classes, which multiply `sample_weight`; a list has one dict for each output.
-    multi_label : {"auto", True, False}, default="auto"
-        Whether y of several columns holds labels, each 0 or 1, or an output of classes in each column. "auto" is True
-        for sparse y, and for several columns of dtype bool, integer or float whose values are all 0 or 1: what
-        `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", but of 0 and 1 alone. So the rows
-        decide: say which where a fold may lack a class. With True a single column, (n_samples, 1), is one label.
+    {multi_label}
     ccp_alpha : float, default=0.0
         Prune the grown tree: complexity at which a split must pay for its leaves, see `cost_complexity_pruning_path`.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
-        Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
-        hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
-        `spinney.projection`. A single output of classes has no projection.
-    n_projections : int, float or "log", default="log"
-        Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
+    {monotonic_cst}
+    {output_projection_of_classifiers}
+    {n_projections}
     {categorical_features}
+    {interaction_cst}
+    {label_weight}
 
     Attributes
     ----------
     {categories_}
-    classes_ : ndarray, or list of ndarray
-        Classes in rising order; for several outputs one array for each. For labels, their
-        numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
-    n_classes_ : int, or list of int
-    n_outputs_, n_features_in_, max_features_ : int
-    feature_names_in_ : ndarray
-        When X had names that are all strings.
-    target_names_in_ : ndarray
-        When y was a frame with columns that are all strings, or a Series with a name.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    {classes_}
+    {n_classes_}
+    {sizes_of_trees}
+    {feature_names_in_}
+    {target_names_in_}
+    {feature_importances_}
     tree_ : Tree
         scikit-learn's arrays, for `sklearn.tree.export_text`, `plot_tree` and the like.
 
@@ -311,6 +306,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTree._parameter_constraints,
         "criterion": [StrOptions(CLASSIFIER_CRITERIA)],
+        **_label_weight.CONSTRAINTS,
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         **BaseClassifier._parameter_constraints,
     }
@@ -331,9 +327,12 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         class_weight: Any = None,
         multi_label: str | bool = "auto",
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         output_projection: Any = None,
         n_projections: Any = "log",
         categorical_features: Any = "from_dtype",
+        interaction_cst: Any = None,
+        label_weight: Any = None,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -348,9 +347,12 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         self.class_weight = class_weight
         self.multi_label = multi_label
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.categorical_features = categorical_features
+        self.interaction_cst = interaction_cst
+        self.label_weight = label_weight
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """Predict probabilities: frequencies in the leaf; shapes as of `RandomForestClassifier.predict_proba`."""
@@ -363,24 +365,22 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
 
     Parameters
     ----------
-    criterion : {"squared_error", "poisson"}, default="squared_error"
-        Impurity that splits reduce, the mean over outputs. "squared_error" is the variance. "poisson" is half the mean
-        Poisson deviance, for y that is not negative and has a positive sum; no split leaves a side where an output sums
-        to zero, unless the output does so in the whole node. Leaves are means with both.
+    {criterion_of_regressors}
     splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, random_state, \
 max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projections, categorical_features
         As in `DecisionTreeClassifier`.
     {categorical_features}
+    {monotonic_cst}
+    {interaction_cst}
+    {output_scaling}
 
     Attributes
     ----------
     {categories_}
-    n_outputs_, n_features_in_, max_features_ : int
-    feature_names_in_ : ndarray
-        When X had names that are all strings.
-    target_names_in_ : ndarray
-        When y was a frame with columns that are all strings, or a Series with a name.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    {sizes_of_trees}
+    {feature_names_in_}
+    {target_names_in_}
+    {feature_importances_}
     tree_ : Tree
         scikit-learn's arrays.
 
@@ -398,6 +398,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTree._parameter_constraints,
         "criterion": [StrOptions(REGRESSOR_CRITERIA)],
+        **_output_scaling.CONSTRAINTS,
     }
 
     def __init__(
@@ -414,9 +415,13 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         output_projection: Any = None,
         n_projections: Any = "log",
         categorical_features: Any = "from_dtype",
+        interaction_cst: Any = None,
+        output_scaling: Any = None,
+        output_weights: Any = None,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -429,9 +434,13 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
         self.output_projection = output_projection
         self.n_projections = n_projections
         self.categorical_features = categorical_features
+        self.interaction_cst = interaction_cst
+        self.output_scaling = output_scaling
+        self.output_weights = output_weights
 
 
 @documented
@@ -466,9 +475,12 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         class_weight: Any = None,
         multi_label: str | bool = "auto",
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         output_projection: Any = None,
         n_projections: Any = "log",
         categorical_features: Any = "from_dtype",
+        interaction_cst: Any = None,
+        label_weight: Any = None,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -484,9 +496,12 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             class_weight=class_weight,
             multi_label=multi_label,
             ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst,
             output_projection=output_projection,
             n_projections=n_projections,
             categorical_features=categorical_features,
+            interaction_cst=interaction_cst,
+            label_weight=label_weight,
         )
 
 
@@ -519,9 +534,13 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         output_projection: Any = None,
         n_projections: Any = "log",
         categorical_features: Any = "from_dtype",
+        interaction_cst: Any = None,
+        output_scaling: Any = None,
+        output_weights: Any = None,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -535,9 +554,13 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease,
             ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst,
             output_projection=output_projection,
             n_projections=n_projections,
             categorical_features=categorical_features,
+            interaction_cst=interaction_cst,
+            output_scaling=output_scaling,
+            output_weights=output_weights,
         )
 
 

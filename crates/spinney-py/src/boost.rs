@@ -17,7 +17,7 @@ use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
-use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, contiguous_weights};
 use crate::names::{kind_of, n_classes, name_of_dtype};
 use crate::output;
 
@@ -66,10 +66,10 @@ pub(crate) fn weights_by_row<'py>(
 
 /// Grows the stages of a boosting model of trees, or those that `grown` has not.
 ///
-/// `observer` is called after each with (stage, training loss, validation loss or None, model, scores). The model is, if
-/// `wants_models`, that of the stages so far, else, if `wants_scores`, one without its stages, else None; the scores are,
-/// if `wants_scores`, those of the rows held out, (n_samples, width) float64, else None. If it returns a true value the
-/// fit ends.
+/// `observer` is called after each with (stage, training loss, validation loss or None, (out-of-bag loss, improvement) or
+/// None, model, scores). The model is, if `wants_models`, that of the stages so far, else, if `wants_scores`, one without its
+/// stages, else None; the scores are, if `wants_scores`, those of the rows held out, (n_samples, width) float64, else None.
+/// If it returns a true value the fit ends.
 #[pyfunction]
 #[pyo3(signature = (
     x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
@@ -154,11 +154,12 @@ impl StageObserver for PyObserver<'_> {
                 return ControlFlow::Break(());
             }
         };
+        let out_of_bag = report.oob_loss.zip(report.oob_improvement);
         let (observer, report) =
-            (Arc::clone(&self.observer), (report.stage, report.train_loss, report.validation_loss));
+            (Arc::clone(&self.observer), (report.stage, report.train_loss, report.validation_loss, out_of_bag));
         let goes_on = self.caller.call(move |py| {
             let scores = scores.map(|scores| output::array(py, scores));
-            let ends = observer.bind(py).call1((report.0, report.1, report.2, model, scores))?;
+            let ends = observer.bind(py).call1((report.0, report.1, report.2, report.3, model, scores))?;
             Ok(!ends.is_truthy()?)
         });
         if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -200,9 +201,10 @@ pub(crate) fn refit_leaves<'py>(
 /// Boosts weak models that `fit_predict` fits to X of that shape: it takes the stage, the rows, their targets and weights, and returns the
 /// model's predictions for all training rows and for those held out.
 ///
-/// Runs on the calling thread, where what `fit_predict` raises, Ctrl-C among it, ends the fit.
+/// `observer` is called after each stage with (stage, training loss, validation loss or None, (out-of-bag loss, improvement)
+/// or None). Runs on the calling thread, where what the functions raise, Ctrl-C among it, ends the fit.
 #[pyfunction]
-#[pyo3(signature = (fit_predict, shape, y, sample_weight, config, validation=None, progress=None))]
+#[pyo3(signature = (fit_predict, shape, y, sample_weight, config, validation=None, progress=None, observer=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting_with<'py>(
     py: Python<'py>,
@@ -213,6 +215,7 @@ pub(crate) fn fit_boosting_with<'py>(
     config: PyBoostConfig,
     validation: Option<PyValidationTargets<'py>>,
     progress: Option<Bound<'py, PyAny>>,
+    observer: Option<Py<PyAny>>,
 ) -> PyResult<PyBoosted> {
     let (y, (config, loss)) = (y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
@@ -221,7 +224,7 @@ pub(crate) fn fit_boosting_with<'py>(
         Some((y, _)) => Some((y.view()?, held_weights.as_deref())),
         None => None,
     };
-    let mut learner = Callback { fit_predict, progress: progress.clone().map(Bound::unbind), raised: None };
+    let mut learner = Callback { fit_predict, progress: progress.clone().map(Bound::unbind), observer, raised: None };
     let entry = Entry { n_threads: 1, cost: 0, progress };
     let outcome = entry.run(py, |control| {
         loss.stops(control);
@@ -239,13 +242,21 @@ pub(crate) fn fit_boosting_with<'py>(
 struct Callback {
     fit_predict: Py<PyAny>,
     progress: Option<Py<PyAny>>,
-    /// What the function raised: the engine is told that the work was interrupted, and Python gets this.
+    observer: Option<Py<PyAny>>,
+    /// What the functions raised: the engine is told that the work was interrupted, and Python gets this.
     raised: Option<PyErr>,
 }
 
 const PREDICTIONS: &str = "predictions of the weak model";
 
 impl Callback {
+    fn unless_raised<T>(&mut self, found: PyResult<T>) -> Result<T> {
+        found.map_err(|error| {
+            self.raised = Some(error);
+            ErrorKind::Interrupted.into()
+        })
+    }
+
     fn call(
         &self,
         py: Python<'_>,
@@ -277,10 +288,16 @@ impl WeakLearner for Callback {
         targets: ArrayView2<'_, f64>,
         weights: &[f64],
     ) -> Result<WeakPredictions> {
-        Python::attach(|py| self.call(py, stage, rows, targets, weights)).map_err(|error| {
-            self.raised = Some(error);
-            ErrorKind::Interrupted.into()
-        })
+        let found = Python::attach(|py| self.call(py, stage, rows, targets, weights));
+        self.unless_raised(found)
+    }
+
+    fn after(&mut self, report: &StageReport<'_>) -> Result<()> {
+        let Some(observer) = &self.observer else { return Ok(()) };
+        let told =
+            (report.stage, report.train_loss, report.validation_loss, report.oob_loss.zip(report.oob_improvement));
+        let told = Python::attach(|py| observer.call1(py, told).map(|_| ()));
+        self.unless_raised(told)
     }
 }
 
@@ -400,6 +417,16 @@ impl PyBoosted {
         output::copied(py, STAGES, self.0.validation_score())
     }
 
+    /// (n_stages,): loss after each stage on the rows that it left out, or nothing.
+    fn oob_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, STAGES, self.0.oob_score())
+    }
+
+    /// (n_stages,): by how much it is below that of the stage before, or nothing.
+    fn oob_improvement<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(output::vector(py, self.0.oob_improvement().map_err(raise)?))
+    }
+
     /// (n_samples, width) float64.
     #[pyo3(signature = (x, n_threads=1))]
     fn predict_scores<'py>(
@@ -435,16 +462,20 @@ impl PyBoosted {
     }
 
     /// Column indices (uint32) and scores (float64) of the `k` largest scores of each row, largest first.
-    #[pyo3(signature = (x, k, n_threads=1))]
+    #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
     fn predict_topk<'py>(
         &self,
         py: Python<'py>,
         x: PyMatrix<'py>,
         k: usize,
         n_threads: usize,
+        exclude: Option<PyPattern<'py>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let x = x.view()?;
-        let best = self.entry(&x, n_threads).run(py, |control| self.0.predict_topk(&x, k, control))?;
+        let exclude = exclude.as_ref().map(|exclude| exclude.view("exclude")).transpose()?;
+        let exclude = exclude.as_ref();
+        let best =
+            self.entry(&x, n_threads).run(py, |control| self.0.predict_topk_excluding(&x, k, exclude, control))?;
         (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
     }
 

@@ -15,7 +15,7 @@ use crate::config::PyForestConfig;
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights};
+use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, collected, contiguous_weights};
 use crate::names::{kind_of, n_classes};
 use crate::output;
 
@@ -76,7 +76,7 @@ fn cost_of_path(x: &Matrix<'_>, y: &Targets<'_>, n_trees: usize) -> usize {
 
 /// The whole path of `forest`; `held_out` weighs rows to test on, whose `sample_weight` is 0.
 #[pyfunction]
-#[pyo3(signature = (forest, x, y, sample_weight, config, held_out=None, n_threads=1, progress=None))]
+#[pyo3(signature = (forest, x, y, sample_weight, config, held_out=None, n_threads=1, progress=None, y_mask=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn compress_forest<'py>(
     py: Python<'py>,
@@ -88,21 +88,22 @@ pub(crate) fn compress_forest<'py>(
     held_out: Option<PyReadonlyArray1<'py, f64>>,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
+    y_mask: Option<PyMask<'py>>,
 ) -> PyResult<PyCompressionPath> {
     let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
     let (w, held) = (contiguous_weights(sample_weight.as_ref())?, contiguous_weights(held_out.as_ref())?);
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
     let forest: &Forest = forest.get().as_ref();
+    let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
     let entry = Entry { n_threads, cost: cost_of_path(&x, &y, forest.n_trees()), progress };
     entry
-        .run(py, |control| {
-            config.path(forest, Dataset::new(&x, &y).sample_weight(w.as_deref()), held.as_deref(), control)
-        })
+        .run(py, |control| config.path(forest, data, held.as_deref(), control))
         .map(|path| PyCompressionPath(Arc::new(path)))
 }
 
 /// Test losses of folds, each of a forest of its own grown by `grow`.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, grow, config, folds, n_threads=1, progress=None))]
+#[pyo3(signature = (x, y, weights, grow, config, folds, n_threads=1, progress=None, y_mask=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn cross_validate_compression<'py>(
     py: Python<'py>,
@@ -114,7 +115,9 @@ pub(crate) fn cross_validate_compression<'py>(
     folds: Vec<(PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u32>)>,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
+    y_mask: Option<PyMask<'py>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
     let schema = grow.schema();
     let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
     let (weights, grow, config) = (weights.view()?, grow.into_config()?, config.into_config()?);
@@ -124,7 +127,7 @@ pub(crate) fn cross_validate_compression<'py>(
     let folds: Vec<Fold> = folds.iter().map(fold).collect::<PyResult<_>>()?;
     let cost = cost_of_path(&x, &y, grow.n_trees).saturating_mul(folds.len());
     let entry = Entry { n_threads, cost, progress };
-    let data = Dataset::new(&x, &y).weights(weights).schema(schema);
+    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
     let found = entry.run(py, |control| config.cross_validate(&grow, data, &folds, control))?;
     let losses = (output::array(py, found.test_loss), output::array(py, found.n_test_nodes));
     (output::vector(py, found.l1_norms), losses.0, losses.1, output::vector(py, found.full_forest_loss))
@@ -348,16 +351,20 @@ impl PyCompressed {
     }
 
     /// Column indices (uint32) and predictions (float64) of the `k` largest predictions of each row, largest first.
-    #[pyo3(signature = (x, k, n_threads=1))]
+    #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
     fn predict_topk<'py>(
         &self,
         py: Python<'py>,
         x: PyMatrix<'py>,
         k: usize,
         n_threads: usize,
+        exclude: Option<PyPattern<'py>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let x = x.view()?;
-        let best = self.entry(&x, n_threads).run(py, |control| self.0.predict_topk(&x, k, control))?;
+        let exclude = exclude.as_ref().map(|exclude| exclude.view("exclude")).transpose()?;
+        let exclude = exclude.as_ref();
+        let best =
+            self.entry(&x, n_threads).run(py, |control| self.0.predict_topk_excluding(&x, k, exclude, control))?;
         (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
     }
 

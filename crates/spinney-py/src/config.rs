@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use spinney::ndarray::Array2;
 use spinney::{
     BoostConfig, Criterion, FeatureKind, ForestConfig, LeafEstimation, LineSearch, LossKind, MaxFeatures,
-    OutputProjection, OutputStrategy, Sampling, Schema, Splitter, StepDtype, TreeConfig,
+    OutputProjection, OutputScaling, OutputStrategy, Sampling, Schema, Splitter, StepDtype, TreeConfig,
 };
 
 use crate::error::raise;
@@ -34,6 +35,19 @@ pub(crate) struct PyTreeConfig {
     ccp_alpha: f64,
     /// Number of categories of each feature, 0 for those that are none.
     categories: Option<Vec<u32>>,
+    /// The direction of each feature, for all outputs or for each.
+    monotonic_cst: Option<Vec<Vec<i8>>>,
+    /// Features that may interact.
+    interaction_cst: Option<Vec<Vec<u32>>>,
+    output_scaling: Option<PyOutputScaling>,
+    output_weights: Option<Vec<f64>>,
+}
+
+/// A rule, or the scales of outputs.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum PyOutputScaling {
+    Rule(String),
+    By(Vec<f64>),
 }
 
 impl PyTreeConfig {
@@ -54,6 +68,7 @@ impl PyTreeConfig {
             "entropy" | "log_loss" => Criterion::Entropy,
             "squared_error" => Criterion::Variance,
             "poisson" => Criterion::Poisson,
+            "absolute_error" => Criterion::AbsoluteError,
             other => return Err(unknown("criterion", other)),
         };
         let splitter = match self.splitter.as_str() {
@@ -61,8 +76,21 @@ impl PyTreeConfig {
             "random" => Splitter::Random,
             other => return Err(unknown("splitter", other)),
         };
+        let monotonic_cst = self.monotonic_cst.map(|signs| {
+            let shape = (signs.len(), signs.first().map_or(0, Vec::len));
+            Array2::from_shape_vec(shape, signs.concat())
+                .map_err(|_| unknown("monotonic_cst", "of rows of other lengths"))
+        });
+        let output_scaling = match self.output_scaling {
+            None => OutputScaling::Unscaled,
+            Some(PyOutputScaling::Rule(rule)) if rule == "variance" => OutputScaling::Variance,
+            Some(PyOutputScaling::Rule(other)) => return Err(unknown("output_scaling", &other)),
+            Some(PyOutputScaling::By(scales)) => OutputScaling::By(scales),
+        };
         Ok(TreeConfig::new(criterion)
             .splitter(splitter)
+            .monotonic_cst(monotonic_cst.transpose()?)
+            .interaction_cst(self.interaction_cst)
             .max_depth(self.max_depth)
             .min_samples_split(self.min_samples_split)
             .min_samples_leaf(self.min_samples_leaf)
@@ -73,6 +101,8 @@ impl PyTreeConfig {
             .min_impurity_decrease(self.min_impurity_decrease)
             .seed(self.seed)
             .output_projection(self.output_projection.map(PyOutputProjection::into_projection).transpose()?)
+            .output_scaling(output_scaling)
+            .output_weights(self.output_weights)
             .ccp_alpha(self.ccp_alpha))
     }
 }

@@ -11,7 +11,7 @@ use spinney::{Dataset, Forest, Matrix, Precision, Targets, TreeConfig};
 use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, contiguous_weights};
 use crate::names::{kind_of, n_classes, name_of};
 use crate::output;
 use crate::projection;
@@ -208,18 +208,36 @@ impl PyForest {
     }
 
     /// Column indices (uint32) and scores (float64) of the `k` largest predictions of each row, largest first.
-    #[pyo3(signature = (x, k, n_threads=1))]
+    #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
     fn predict_topk<'py>(
         &self,
         py: Python<'py>,
         x: PyMatrix<'py>,
         k: usize,
         n_threads: usize,
+        exclude: Option<PyPattern<'py>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let x = x.view()?;
+        let exclude = exclude.as_ref().map(|exclude| exclude.view("exclude")).transpose()?;
+        let exclude = exclude.as_ref();
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
-        let best = entry.run(py, |control| self.0.predict_topk(&x, k, control))?;
+        let best = entry.run(py, |control| self.0.predict_topk_excluding(&x, k, exclude, control))?;
         (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
+    }
+
+    /// CSR (indptr, indices uint32, data float64) of the predictions that are positive and at least `floor`.
+    #[pyo3(signature = (x, floor, n_threads=1))]
+    fn predict_at_least<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        floor: f64,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let x = x.view()?;
+        let entry = self.entry(&x, 1, n_threads);
+        let found = entry.run(py, |control| self.0.predict_at_least(&x, floor, control))?;
+        output::sparse(py, found).into_pyobject(py)
     }
 
     /// Predictions for the training rows by the trees that did not see them (NaN where there is none), and how many
@@ -243,6 +261,30 @@ impl PyForest {
         let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
         let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
         (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
+    }
+
+    /// The same where they are positive and at least `floor`: CSR (indptr, indices uint32, data float64), and how many trees
+    /// did not see each row.
+    #[pyo3(signature = (config, x, y, sample_weight, floor, n_threads=1, y_mask=None))]
+    #[expect(clippy::too_many_arguments, reason = "as many as a fit has, and the floor")]
+    fn oob_at_least<'py>(
+        &self,
+        py: Python<'py>,
+        config: PyForestConfig,
+        x: PyMatrix<'py>,
+        y: PyTargets<'py>,
+        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+        floor: f64,
+        n_threads: usize,
+        y_mask: Option<PyMask<'py>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+        let w = contiguous_weights(sample_weight.as_ref())?;
+        let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+        let entry = self.entry(&x, 1, n_threads);
+        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
+        let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
+        (output::sparse(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
 
     /// Each tree pruned by its loss on held-out rows.

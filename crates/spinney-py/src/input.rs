@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use spinney::{ClassWeight, ErrorKind, LabelView, Mask, Matrix, RowWeights, SparseView, Targets};
+use spinney::{ClassWeight, ErrorKind, LabelView, Mask, Matrix, RowWeights, SparseTargets, SparseView, Targets};
 
 use crate::error::raise;
 
@@ -142,13 +142,14 @@ where
     collected(what, array.as_array().iter().map(convert))
 }
 
-/// y: numbers (float64 array), classes (uint32 array and the number of classes of each column), or labels (`indptr`,
-/// `indices` and the number of labels).
+/// y: numbers (float64 array), classes (uint32 array and the number of classes of each column), labels (`indptr`,
+/// `indices` and the number of labels), or sparse numbers (`indptr`, `indices`, `data` and the number of outputs).
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyTargets<'py> {
     Real(PyReadonlyArray2<'py, f64>),
     Classes(PyReadonlyArray2<'py, u32>, Vec<u32>),
     Labels(PyIndices<'py>, PyIndices<'py>, usize),
+    SparseReal(PyIndices<'py>, PyIndices<'py>, PyReadonlyArray1<'py, f64>, usize),
 }
 
 impl PyTargets<'_> {
@@ -161,6 +162,11 @@ impl PyTargets<'_> {
             PyTargets::Labels(ptr, indices, n_labels) => {
                 let (ptr, indices) = (ptr.to_offsets("y")?, indices.to_u32("y", *n_labels)?);
                 Targets::Labels(LabelView::try_new(ptr, indices, *n_labels).map_err(raise)?)
+            }
+            PyTargets::SparseReal(ptr, outputs, values, n_outputs) => {
+                let (ptr, outputs) = (ptr.to_offsets("y")?, outputs.to_u32("y", *n_outputs)?);
+                let values = contiguous(values, "values of y")?;
+                Targets::SparseReal(SparseTargets::try_new(ptr, outputs, values, *n_outputs).map_err(raise)?)
             }
         })
     }
@@ -182,6 +188,18 @@ impl PyMask<'_> {
                 Mask::Sparse(LabelView::try_new(ptr, indices, *n_outputs).map_err(raise)?)
             }
         })
+    }
+}
+
+/// Columns of some rows: `indptr`, `indices` and the number of columns.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct PyPattern<'py>(PyIndices<'py>, PyIndices<'py>, usize);
+
+impl PyPattern<'_> {
+    pub(crate) fn view(&self, what: &'static str) -> PyResult<LabelView<'_>> {
+        let PyPattern(ptr, indices, n_columns) = self;
+        let (ptr, indices) = (ptr.to_offsets(what)?, indices.to_u32(what, *n_columns)?);
+        LabelView::try_new(ptr, indices, *n_columns).map_err(raise)
     }
 }
 

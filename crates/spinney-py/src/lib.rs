@@ -7,6 +7,7 @@
 //! | `input` | numpy arrays and scipy matrices as the engine's views, without copies where memory allows |
 //! | `output` | the engine's arrays as numpy arrays, without copies |
 //! | `config` | parameters from dictionaries |
+//! | `label_files` | text formats of label data |
 //! | `loss` | a loss that Python computes |
 //! | `names` | what Python calls the engine's values |
 //! | `projection` | output projections: families and matrices, and what a family draws |
@@ -22,6 +23,7 @@ mod enter;
 mod error;
 mod forest;
 mod input;
+mod label_files;
 mod loss;
 mod model_file;
 mod names;
@@ -41,6 +43,8 @@ mod _spinney {
     use crate::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
     #[pymodule_export]
     use crate::forest::{PyForest, fit_forest, fit_tree};
+    #[pymodule_export]
+    use crate::label_files::{read_mulan, read_svmlight, read_xmc, write_xmc};
     #[pymodule_export]
     use crate::model_file::{inspect_model, load_model, read_model, save_model};
     #[pymodule_export]

@@ -12,6 +12,7 @@ pub(crate) fn name_of(criterion: Criterion) -> &'static str {
         Criterion::Entropy => "entropy",
         Criterion::Variance => "squared_error",
         Criterion::Poisson => "poisson",
+        Criterion::AbsoluteError => "absolute_error",
         _ => UNNAMED,
     }
 }

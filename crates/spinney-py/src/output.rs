@@ -4,7 +4,7 @@ use ndarray::{Array, Array2, ArrayView2, Dimension};
 use numpy::{Element, IntoPyArray, PyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use spinney::Result;
+use spinney::{Result, SparseScores};
 
 use crate::enter::Entry;
 use crate::input::collected;
@@ -24,6 +24,14 @@ pub(crate) fn array<T: Element, D: Dimension>(py: Python<'_>, array: Array<T, D>
 /// A numpy array that owns `vector`'s memory.
 pub(crate) fn vector<T: Element>(py: Python<'_>, vector: Vec<T>) -> Bound<'_, PyArray1<T>> {
     vector.into_pyarray(py)
+}
+
+/// A sparse matrix as the arrays of scipy's CSR: offsets, columns, values.
+pub(crate) type SparseArrays<'py> = (Bound<'py, PyArray1<usize>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
+
+/// numpy arrays that own the memory of sparse predictions.
+pub(crate) fn sparse(py: Python<'_>, scores: SparseScores) -> SparseArrays<'_> {
+    (vector(py, scores.ptr), vector(py, scores.columns), vector(py, scores.values))
 }
 
 /// A numpy array with a copy of some values, whose memory may be refused.
@@ -75,10 +83,17 @@ pub(crate) fn model_bytes<'py>(
     py: Python<'py>,
     to_bytes: impl FnOnce() -> Result<Vec<u8>> + Send,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let bytes = Entry::to_the_end().run(py, |_| to_bytes())?;
+    bytes(py, &Entry::to_the_end().run(py, |_| to_bytes())?)
+}
+
+/// A copy as Python's bytes, made without the GIL.
+///
+/// # Errors
+/// `MemoryError`.
+pub(crate) fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, bytes.len(), |copy| {
         Entry::to_the_end().run(py, |_| {
-            copy.copy_from_slice(&bytes);
+            copy.copy_from_slice(bytes);
             Ok(())
         })
     })

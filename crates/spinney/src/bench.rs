@@ -22,7 +22,7 @@ use crate::partition::stored_column::Lookup;
 use crate::partition::{Column, Partitioner, Span, Visitor};
 use crate::rng::{Key, Stream};
 use crate::tree::config::TreeConfig;
-use crate::tree::grower::{Grower, Sample};
+use crate::tree::grower::{Grower, Sample, TreeTargets};
 
 /// What a node is visited in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +221,8 @@ pub fn milliseconds_of_trees(
         let start = Instant::now();
         let sample = Sample::new(&rows, rows.len(), |_| 1, true, &y, &Workers::One)?;
         let key = Key::from_seed(repeat);
-        std::hint::black_box(grower.structure(config, &y, config.criterion, &sample, key, control)?);
+        let targets = TreeTargets { y: &y, criterion: config.criterion, monotonic: None };
+        std::hint::black_box(grower.structure(config, &targets, &sample, key, control)?);
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
     Ok([prepared, median(times)])

@@ -66,6 +66,15 @@ pub enum ErrorKind {
         /// What the system says.
         message: String,
     },
+    /// A line of a text that cannot be what it should.
+    Line {
+        /// Number of the line, counted from 1.
+        line: usize,
+        /// What came.
+        got: String,
+        /// What is expected there.
+        expected: String,
+    },
     /// Bytes that are not a valid model.
     Corrupt {
         /// The proof that failed.
@@ -150,6 +159,7 @@ impl fmt::Display for Error {
             }
             ErrorKind::Interrupted => write!(f, "interrupted"),
             ErrorKind::File { path, message, .. } => write!(f, "{}: {message}", path.display()),
+            ErrorKind::Line { line, got, expected } => write!(f, "line {line}: {got}, expected {expected}"),
             ErrorKind::Corrupt { why } => write!(f, "not a valid spinney model: {why}"),
         }
     }

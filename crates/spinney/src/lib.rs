@@ -28,6 +28,7 @@
 //! | `exact` | sums that do not show the order of addition: powers of two, grids, means; where rows of several workers would be added |
 //! | [`data`] | what enters, borrowed and valid by construction: a [`Dataset`] of X in any layout, y of any kind, weights as exact integers; X in bins |
 //! | `criterion` | impurity of the two sides of a cut, from exact sums, and the table of criteria. Sees y, never x |
+//! | [`label_files`] | X and labels from the text formats of label data, and back |
 //! | [`loss`] | what is minimised: one file a loss, with all that follows from it |
 //! | `partition` | who is in a node, and in what order along a feature; the [`Decision`] of a node, the one comparison with a threshold. Sees x, never y |
 //! | `split` | the search of one node: the scan of cuts, of samples or of histograms, and the expansion to its children; `dispatch` joins runtime tags and types |
@@ -108,6 +109,7 @@
 pub mod bench;
 
 pub mod boost;
+mod cholesky;
 pub mod compress;
 mod control;
 mod criterion;
@@ -115,6 +117,7 @@ pub mod data;
 mod error;
 mod exact;
 pub mod forest;
+pub mod label_files;
 pub mod loss;
 pub mod model;
 #[cfg(feature = "model-files")]
@@ -143,13 +146,13 @@ pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, Com
 pub use control::Control;
 pub use criterion::Criterion;
 pub use data::{
-    Category, ClassWeight, Dataset, FeatureKind, LabelView, Mask, Matrix, RowWeights, Schema, SparseView, Targets,
-    targets::Outputs,
+    Category, ClassWeight, Dataset, FeatureKind, LabelView, Mask, Matrix, OutputScaling, RowWeights, Schema,
+    SparseTargets, SparseView, Targets, targets::Outputs,
 };
 pub use error::{Error, ErrorKind, Result};
-pub use forest::{Forest, ForestConfig, Oob, Sampling};
+pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind};
-pub use model::{Additive, DecisionPath, Direction, StagedScores, StepDtype, Term, TopK, TreeWeighting};
+pub use model::{Additive, DecisionPath, Direction, SparseScores, StagedScores, StepDtype, Term, TopK, TreeWeighting};
 #[cfg(feature = "model-files")]
 pub use model_file::{Model, ModelFile};
 pub use ndarray;

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 /// From the ground up. Modules of one floor do not know each other.
 const FLOORS: &[&[&str]] = &[
     &["error", "setters"],
-    &["rng", "pool", "exact"],
+    &["rng", "pool", "exact", "cholesky"],
     &["control"],
     &["rounds"],
     &["data"],
-    &["criterion", "loss"],
+    &["criterion", "loss", "label_files"],
     &["partition"],
     &["split"],
     &["projection"],

@@ -11,8 +11,12 @@ use std::path::{Path, PathBuf};
 
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 3] =
-    [("model_file", targets::model_file), ("sparse", targets::sparse), ("predict", targets::predict)];
+const TARGETS: [(&str, Target); 4] = [
+    ("model_file", targets::model_file),
+    ("sparse", targets::sparse),
+    ("predict", targets::predict),
+    ("label_files", targets::label_files),
+];
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(name)

@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::projector::Projector;
-use super::state::{Scored, Update};
+use super::state::{Losses, Scored, Update};
 use super::steps::LeafValues;
 use crate::control::Control;
 use crate::error::{Result, try_push};
@@ -19,31 +19,38 @@ pub(super) struct Booster<'a, T: Float> {
 }
 
 impl<T: Float> Booster<'_, T> {
-    /// Adds a stage to the scores of the training rows and returns their loss; writes the targets of the next stage where it
-    /// is given.
+    /// Adds a stage to the scores of the training rows and returns their losses, also of those that are not `in_bag`; writes
+    /// the targets of the next stage where it is given.
     pub(super) fn advance(
         &mut self,
         update: Option<Update<'_, T>>,
         next: Option<&Projector>,
         targets: &mut Vec<f64>,
+        in_bag: Option<&[bool]>,
         control: &Control,
-    ) -> Result<f64> {
+    ) -> Result<Losses> {
         let len = self.train.data.n_samples * next.map_or(0, Projector::n_targets);
         if targets.len() != len {
             *targets = control.try_filled("the targets of a stage", 0.0, len)?;
         }
-        self.train.sweep(update, next, targets, control)
+        self.train.sweep(update, next, targets, in_bag, control)
     }
 
     /// Writes targets at the scores as they are.
     pub(super) fn aim(&mut self, projector: &Projector, targets: &mut Vec<f64>, control: &Control) -> Result<()> {
-        self.advance(None, Some(projector), targets, control)?;
+        self.advance(None, Some(projector), targets, None, control)?;
         Ok(())
     }
 
     /// Loss of the rows held out at the scores as they are, if there are any.
     pub(super) fn validation_loss(&mut self, control: &Control) -> Result<Option<f64>> {
-        self.validation.as_mut().map(|scored| scored.sweep(None, None, &mut [], control)).transpose()
+        let scored = self.validation.as_mut();
+        scored.map(|scored| scored.sweep(None, None, &mut [], None, control).map(|losses| losses.all)).transpose()
+    }
+
+    /// Loss of the training rows that are not `in_bag` at the scores as they are, where y is known in some.
+    pub(super) fn out_of_bag_loss(&mut self, in_bag: Option<&[bool]>, control: &Control) -> Result<Option<f64>> {
+        Ok(self.train.sweep(None, None, &mut [], in_bag, control)?.out_of_bag)
     }
 
     /// Scores of the rows held out, column by column of the boosters, as an observer asks for them.
@@ -51,7 +58,7 @@ impl<T: Float> Booster<'_, T> {
         const WHAT: &str = "scores of the validation set";
         let mut all = Vec::new();
         for booster in boosters {
-            let Some(scores) = booster.validation.as_ref().and_then(Scored::held) else { return Ok(None) };
+            let Some(scores) = booster.validation.as_ref().and_then(Scored::held_scores) else { return Ok(None) };
             try_push(WHAT, &mut all, scores)?;
         }
         let n_columns: usize = boosters.iter().map(|booster| booster.start.len()).sum();
@@ -70,7 +77,9 @@ impl<T: Float> Booster<'_, T> {
     /// Adds a stage to the scores of the rows held out and returns their loss, if there are any.
     pub(super) fn advance_validation(&mut self, update: Update<'_, T>, control: &Control) -> Result<Option<f64>> {
         let scored = self.validation.as_mut();
-        scored.map(|scored| scored.sweep(Some(update), None, &mut [], control)).transpose()
+        let loss =
+            scored.map(|scored| scored.sweep(Some(update), None, &mut [], None, control).map(|losses| losses.all));
+        loss.transpose()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::step_sizes::StepDtype;
 use crate::criterion::Criterion;
+use crate::data::targets::n_scores;
 use crate::data::{Outputs, Targets};
 use crate::error::{Error, Result};
 use crate::forest::config::Sampling;
@@ -58,7 +59,10 @@ pub enum LeafEstimation {
 #[non_exhaustive]
 pub struct BoostConfig {
     /// Parameters of each tree. The criterion is the variance and thresholds are the best ones; its seed and its
-    /// projection are not used.
+    /// projection are not used. [`TreeConfig::output_scaling`] and [`TreeConfig::output_weights`] are of the negative
+    /// gradients that trees are grown on, before they are projected; leaves and steps minimise the loss as it is. Where
+    /// each tree is grown for one score ([`OutputStrategy::SingleTarget`]) they have no part. Not with weak models that
+    /// are no trees.
     pub tree: TreeConfig,
     /// Number of stages.
     pub n_estimators: usize,
@@ -150,11 +154,31 @@ impl BoostConfig {
         }
     }
 
+    /// Refuses monotonic constraints where trees or scores mix the signs of outputs.
+    pub(crate) fn check_monotonic(&self, outputs: &Outputs) -> Result<()> {
+        const WHAT: &str = "monotonic_cst";
+        if self.tree.monotonic_cst.is_none() {
+            return Ok(());
+        }
+        if let (OutputStrategy::Projected { .. }, true) = (&self.strategy, n_scores(outputs) > 1) {
+            let accepted = "none with the strategy Projected: a projection mixes the signs of outputs";
+            return Err(Error::invalid(WHAT, "given", accepted));
+        }
+        match outputs {
+            Outputs::Classes { n_classes } if n_scores(outputs) > 1 => {
+                let got = format!("given for outputs of {n_classes:?} classes");
+                Err(Error::invalid(WHAT, got, "none where scores are those of several classes"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses parameters out of range; `width` is the number of scores of a row.
     pub(crate) fn check(&self, outputs: &Outputs, width: usize) -> Result<()> {
         // Trees are fitted to numbers, whatever y is.
         let tree = TreeConfig { output_projection: None, ..self.tree.clone() };
         tree.check(&Outputs::Real { n_outputs: width })?;
+        self.tree.output_factors().check_of_numbers(outputs)?;
         if self.tree.splitter != Splitter::Best {
             return Err(Error::invalid("splitter", "Random", "Best in boosting"));
         }

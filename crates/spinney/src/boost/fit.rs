@@ -111,7 +111,8 @@ impl BoostConfig {
     /// Cost of a stage: walks of all rows, and one pass of sums over their scores.
     ///
     /// # Errors
-    /// As [`BoostConfig::fit_more`]; [`crate::ErrorKind::Invalid`] for a model of weak models that are no trees.
+    /// As [`BoostConfig::fit_more`]; [`crate::ErrorKind::Invalid`] for a model of weak models that are no trees, and with
+    /// monotonic constraints.
     pub fn refit_leaves<'d>(
         &self,
         model: &Boosted,
@@ -119,6 +120,10 @@ impl BoostConfig {
         control: &Control,
     ) -> Result<Boosted> {
         let data = data.into();
+        if self.tree.monotonic_cst.is_some() {
+            let accepted = "none: leaves that are fitted anew to trees are not kept in order";
+            return Err(Error::invalid("monotonic_cst", "given", accepted));
+        }
         let config = BoostConfig { n_iter_no_change: None, ..self.clone() };
         config.with_fitting(Some(model), &data, None, control, |fitting| {
             if fitting.has_float32_scores() { fitting.refit::<f32>(model) } else { fitting.refit::<f64>(model) }
@@ -155,6 +160,11 @@ impl BoostConfig {
         let observed_validation = validation.map(Dataset::observed_held_out).transpose()?.flatten();
         let data = &data.with_observed(observed.as_ref());
         let validation = validation.map(|held| held.with_observed(observed_validation.as_ref()));
+        // Scores are dense, and so is what losses read beside them.
+        let restored = data.restored(false)?;
+        let restored_validation = validation.as_ref().map(|held| held.restored(false)).transpose()?.flatten();
+        let data = &data.with_restored(restored.as_ref());
+        let validation = validation.as_ref().map(|held| held.with_restored(restored_validation.as_ref()));
         let validation = validation.as_ref();
         data.check_but_margins(&Names::TRAINING)?;
         let outputs = data.outputs();
@@ -164,6 +174,8 @@ impl BoostConfig {
             return Err(Error::invalid("validation", "missing", "a validation set, as n_iter_no_change is given"));
         }
         self.check(&outputs, n_scores(&outputs))?;
+        self.check_monotonic(&outputs)?;
+        self.tree.check_constraints(data, data.known().is_some())?;
         let is_masked = data.known().is_some() || validation.is_some_and(|held| held.known().is_some());
         let masked = if is_masked { Some(Masked::new(self, &outputs)?) } else { None };
         let config = masked.as_ref().map_or(self, |masked| &masked.config);

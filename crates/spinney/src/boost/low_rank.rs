@@ -6,15 +6,15 @@
 //! for each row and stage, and of the v_k, which are the model. So a hundred thousand labels fit where n × d numbers do
 //! not.
 //!
-//! The training loss is carried along: |R − g vᵀ|² = |R|² − 2 v·(Rᵀg) + |v|² |g|².
+//! The training loss is carried along: |R − g vᵀ|² = |R|² − 2 v·(Rᵀg) + |v|² |g|². Where the losses of some rows are asked for,
+//! so is that of each row: |r − g v|² = |r|² − 2 g (r·v) + g² |v|², at the price of one more projection a stage.
 
 use std::ops::Range;
 
 use super::projector::Projector;
-use super::state::{Data, Leaves};
+use super::state::{Data, Leaves, Losses};
 use crate::control::Control;
 use crate::data::slots::Slots;
-use crate::data::train_y::TrainY;
 use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
 use crate::exact::Grid;
 use crate::loss::float::Float;
@@ -35,7 +35,8 @@ const TERMS: &str = "the stages of a model";
 
 /// Residuals of some rows.
 #[derive(Debug)]
-pub(crate) struct LowRank {
+pub(crate) struct LowRank<'a> {
+    y: Slots<'a>,
     start: Vec<f64>,
     terms: Vec<RankOneTerm>,
     /// Σ w |r|² over rows and labels, in units of weight.
@@ -46,20 +47,13 @@ pub(crate) struct LowRank {
     rows: Vec<u32>,
     /// Of the weak model that steps were found along last, with the residuals, where it was fitted on all rows.
     products: Option<Vec<f64>>,
+    /// |r|² of each row, where these are followed.
+    of_rows: Option<Vec<f64>>,
 }
 
-fn slots<'d, T: Float>(data: &'d Data<'_, T>) -> &'d Slots<'d> {
-    match &data.y {
-        TrainY::Slots(y) => y,
-        TrainY::Real(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => {
-            unreachable!("low rank is for labels and classes that are all known")
-        }
-    }
-}
-
-impl LowRank {
-    pub(crate) fn new<T: Float>(data: &Data<'_, T>, start: &[f64]) -> Result<Self> {
-        let y = slots(data);
+impl<'a> LowRank<'a> {
+    /// `y` are the labels or classes of the data.
+    pub(crate) fn new<T: Float>(data: &Data<'_, T>, y: Slots<'a>, start: &[f64]) -> Result<Self> {
         let mut on = try_filled("the counts of labels", 0u64, data.width)?;
         let mut weight = 0;
         let mut rows = try_with_capacity("rows", data.n_samples)?;
@@ -75,26 +69,43 @@ impl LowRank {
         let of_label = |(&on, &c): (&u64, &f64)| on as f64 * (1.0 - c) * (1.0 - c) + (weight - on as f64) * c * c;
         let square = on.iter().zip(start).map(of_label).sum();
         let start = try_copied("the steps of a stage", start)?;
-        Ok(LowRank { start, terms: Vec::new(), square, weight, rows, products: None })
+        Ok(LowRank { y, start, terms: Vec::new(), square, weight, rows, products: None, of_rows: None })
     }
 
-    /// Half the mean square of the residuals.
-    pub(crate) fn loss(&self) -> f64 {
-        0.5 * self.square.max(0.0) / self.weight / self.start.len() as f64
+    /// Half the mean square of the residuals, of all rows, and, where rows are followed, of those that are not `in_bag`.
+    pub(crate) fn losses<T: Float>(&self, data: &Data<'_, T>, in_bag: Option<&[bool]>) -> Losses {
+        let of_all = 0.5 * self.square.max(0.0) / self.weight / self.start.len() as f64;
+        let of_rows = self.of_rows.as_deref();
+        let out_of_bag = of_rows.and_then(|squares| data.out_of_bag_loss(|row| 0.5 * squares[row].max(0.0), in_bag));
+        Losses { all: of_all, out_of_bag }
+    }
+
+    /// Follows the squares of rows, from before the first stage.
+    pub(crate) fn follow_rows<T: Float>(&mut self, data: &Data<'_, T>) -> Result<()> {
+        debug_assert!(self.terms.is_empty());
+        let y = &self.y;
+        let of_none: f64 = self.start.iter().map(|c| c * c).sum();
+        let mut squares = try_filled("the losses of rows", 0.0, data.n_samples)?;
+        for &row in &self.rows {
+            // (1 − c)² in place of c².
+            squares[row as usize] =
+                of_none + y.of(row).iter().map(|&j| 1.0 - 2.0 * self.start[j as usize]).sum::<f64>();
+        }
+        self.of_rows = Some(squares);
+        Ok(())
     }
 
     /// R φ for one row φ of a projection; rows that do not exist are not written.
-    pub(crate) fn project<T: Float>(
-        &self,
-        data: &Data<'_, T>,
-        projector: &Projector,
-        targets: &mut [f64],
-        control: &Control,
-    ) -> Result<()> {
-        let y = slots(data);
-        let mut phi = try_filled("a projection", 0.0, data.width)?;
+    pub(crate) fn project(&self, projector: &Projector, targets: &mut [f64], control: &Control) -> Result<()> {
+        let mut phi = try_filled("a projection", 0.0, self.start.len())?;
         projector.write_row(0, &mut phi);
-        let along = |v: &[f64]| vectorised(|| dot(v, &phi));
+        self.along(&phi, control, |row, product| targets[row] = product)
+    }
+
+    /// Hands every row that exists, and its residuals times φ, to `visit`.
+    fn along(&self, phi: &[f64], control: &Control, mut visit: impl FnMut(usize, f64)) -> Result<()> {
+        let y = &self.y;
+        let along = |v: &[f64]| vectorised(|| dot(v, phi));
         let constant = along(&self.start);
         let mut of_leaves = try_with_capacity(TERMS, self.terms.len())?;
         for term in &self.terms {
@@ -107,7 +118,7 @@ impl LowRank {
             pulse.after(1 + self.terms.len())?;
             let labels: f64 = y.of(row).iter().map(|&j| phi[j as usize]).sum();
             let terms = self.terms.iter().zip(&of_leaves).map(|(term, g)| g[term.leaf_of[row as usize] as usize]);
-            targets[row as usize] = labels - constant - terms.sum::<f64>();
+            visit(row as usize, labels - constant - terms.sum::<f64>());
         }
         Ok(())
     }
@@ -121,7 +132,7 @@ impl LowRank {
         control: &Control,
     ) -> Result<Vec<f64>> {
         const WHAT: &str = "the steps of a stage";
-        let y = slots(data);
+        let y = &self.y;
         let mut products = try_filled(WHAT, 0.0, data.width)?;
         let mut counts = try_filled(WHAT, 0u64, data.width)?;
         let mut touched = Vec::new();
@@ -201,6 +212,14 @@ impl LowRank {
         let square = square(&leaves, values);
         let change = products.iter().zip(direction).map(|(r, v)| v * (v * square - 2.0 * r));
         self.square += change.sum::<f64>();
+        if let Some(mut squares) = self.of_rows.take() {
+            let of_direction = vectorised(|| dot(direction, direction));
+            self.along(direction, control, |row, product| {
+                let g = values[leaf_of[row] as usize];
+                squares[row] += g * (g * of_direction - 2.0 * product);
+            })?;
+            self.of_rows = Some(squares);
+        }
         let (values, direction) = (try_copied(TERMS, values)?, try_copied(TERMS, direction)?);
         try_push(TERMS, &mut self.terms, RankOneTerm { leaf_of, values, direction })
     }
@@ -265,14 +284,15 @@ mod tests {
                 f64::from(u8::from(labels[ptr[i]..ptr[i + 1]].contains(&(j as u32)))) - start[j]
             });
             let control = Control::default();
-            let mut low_rank = LowRank::new(&data, &start).unwrap();
+            let mut low_rank = LowRank::new(&data, Slots::new(&targets).unwrap().unwrap(), &start).unwrap();
+            low_rank.follow_rows(&data).unwrap();
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-10 * (1.0 + b.abs());
             let all: Vec<u32> = (0..n as u32).filter(|&row| weights[row as usize] > 0.0).collect();
             for _ in 0..4 {
                 let phi: Vec<f64> = (0..d).map(|_| number(7)).collect();
                 let mut projected = vec![0.0; n];
                 let projector = Projector::dense(&phi, d).unwrap();
-                low_rank.project(&data, &projector, &mut projected, &control).unwrap();
+                low_rank.project(&projector, &mut projected, &control).unwrap();
                 for &row in &all {
                     let expected: f64 = r.row(row as usize).iter().zip(&phi).map(|(r, phi)| r * phi).sum();
                     prop_assert!(close(projected[row as usize], expected));
@@ -304,7 +324,15 @@ mod tests {
                     *r -= values[leaf_of[i] as usize] * direction[j];
                 }
                 let square: f64 = r.indexed_iter().map(|((i, _), r)| weights[i] * r * r).sum();
-                prop_assert!(close(low_rank.loss(), 0.5 * square / weights.iter().sum::<f64>() / d as f64));
+                let losses = low_rank.losses(&data, Some(&drawn));
+                prop_assert!(close(losses.all, 0.5 * square / weights.iter().sum::<f64>() / d as f64));
+                let outside = |i: usize| if drawn[i] { 0.0 } else { weights[i] };
+                let square: f64 = r.indexed_iter().map(|((i, _), r)| outside(i) * r * r).sum();
+                let weight: f64 = (0..n).map(outside).sum();
+                prop_assert_eq!(losses.out_of_bag.is_some(), weight > 0.0);
+                if let Some(loss) = losses.out_of_bag {
+                    prop_assert!(close(loss, 0.5 * square / weight / d as f64));
+                }
             }
         }
     }

@@ -45,6 +45,9 @@ pub struct Boosted {
     pub(crate) step_sizes: StepSizes,
     pub(crate) train_score: Vec<f64>,
     pub(crate) validation_score: Vec<f64>,
+    /// Losses of the rows that stages were not fitted on: that of the first stage's before it, and of each stage's after it.
+    /// Empty where some stage had none.
+    pub(crate) oob_losses: Vec<f64>,
 }
 
 impl Boosted {
@@ -62,6 +65,7 @@ impl Boosted {
             step_sizes: StepSizes::empty(problem.step_dtype),
             train_score: Vec::new(),
             validation_score: Vec::new(),
+            oob_losses: Vec::new(),
         }
     }
 
@@ -119,6 +123,35 @@ impl Boosted {
         &self.validation_score
     }
 
+    /// Loss after each stage on the rows that `subsample` left out of it, as the training loss; empty where some stage was
+    /// fitted on all rows.
+    pub fn oob_score(&self) -> &[f64] {
+        self.oob_losses.get(1..).unwrap_or_default()
+    }
+
+    /// By how much each stage's [`Boosted::oob_score`] is below that of the stage before, which left out other rows; of the
+    /// first stage, below the loss of the same rows at the scores before it.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::OutOfMemory`].
+    pub fn oob_improvement(&self) -> Result<Vec<f64>> {
+        try_collected("the stages of a model", self.oob_losses.windows(2).map(|pair| pair[0] - pair[1]))
+    }
+
+    /// The same of the last stage: its loss, and its improvement.
+    pub(super) fn last_oob(&self) -> Option<(f64, f64)> {
+        let [.., before, after] = self.oob_losses[..] else { return None };
+        Some((after, before - after))
+    }
+
+    /// Notes the loss of a stage that is about to be added.
+    pub(super) fn record_oob(&mut self, loss: Option<f64>) {
+        match loss.filter(|_| self.oob_losses.len() == self.n_stages() + 1) {
+            Some(loss) => self.oob_losses.push(loss),
+            None => self.oob_losses.clear(),
+        }
+    }
+
     /// Trees in the order of the stages (of a single-target model, one for each score and stage); `None` where weak models
     /// are no trees.
     ///
@@ -168,6 +201,7 @@ impl Boosted {
             step_sizes: self.step_sizes.first(n_stages, self.width)?,
             train_score: first(&self.train_score)?,
             validation_score: first(&self.validation_score)?,
+            oob_losses: try_copied(WHAT, &self.oob_losses[..(n_stages + 1).min(self.oob_losses.len())])?,
             start: try_copied(WHAT, &self.start)?,
             outputs: self.outputs.clone(),
             ..*self

@@ -20,6 +20,19 @@ pub struct StageReport<'a> {
     pub validation_loss: Option<f64>,
     /// Scores of the validation set, (n_samples, width), where there is one and [`StageObserver::wants_scores`].
     pub validation_scores: Option<ArrayView2<'a, f64>>,
+    /// Loss on the rows that the stage was not fitted on: see [`Boosted::oob_score`].
+    pub oob_loss: Option<f64>,
+    /// By how much it is below that of the stage before: see [`Boosted::oob_improvement`].
+    pub oob_improvement: Option<f64>,
+}
+
+impl<'a> StageReport<'a> {
+    /// The last stage of a model.
+    pub(super) fn of_last(model: &'a Boosted, train_loss: f64, validation_loss: Option<f64>) -> Self {
+        let (oob_loss, oob_improvement) = model.last_oob().unzip();
+        let stage = model.n_stages() - 1;
+        StageReport { stage, model, train_loss, validation_loss, validation_scores: None, oob_loss, oob_improvement }
+    }
 }
 
 /// Is told of every stage, on the thread of the fit.

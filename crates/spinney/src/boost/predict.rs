@@ -6,7 +6,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::model::{Boosted, Combine};
 use crate::control::Control;
-use crate::data::Matrix;
+use crate::data::{LabelView, Matrix};
 use crate::error::{Error, Result, try_collected};
 use crate::model::{Additive, RankBy, StagedScores, Terms, TopK, borrowed, into_array};
 
@@ -80,10 +80,24 @@ impl Boosted {
     /// # Errors
     /// As [`Boosted::predict_scores`]; [`crate::ErrorKind::Invalid`] when `k` is 0 or more than there are scores.
     pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
+        self.predict_topk_excluding(x, k, None, control)
+    }
+
+    /// The same of the columns that are not `excluded`, as [`crate::Forest::predict_topk_excluding`].
+    ///
+    /// # Errors
+    /// As [`Boosted::predict_topk`]; [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the columns.
+    pub fn predict_topk_excluding<'x>(
+        &self,
+        x: impl Into<Matrix<'x>>,
+        k: usize,
+        excluded: Option<&LabelView<'_>>,
+        control: &Control,
+    ) -> Result<TopK> {
         if k == 0 || k > self.width {
             return Err(Error::invalid("k", k, "between 1 and the number of scores of a row"));
         }
-        self.additive()?.topk(&x.into(), k, RankBy::Scores, control)
+        self.additive()?.topk(&x.into(), k, RankBy::Scores, excluded, control)
     }
 
     /// Mean raw scores at each point, (n_points, width): see [`crate::Tree::partial_dependence`].

@@ -1,7 +1,7 @@
 //! Negative gradients to the targets of a tree: rows of R times Φᵀ, a few at a time, while they are in the cache.
 
 use crate::control::Control;
-use crate::error::{Result, try_with_capacity};
+use crate::error::{Result, try_copied, try_with_capacity};
 use crate::loss::float::Float;
 use crate::loss::vector::{Eight, LANES, products};
 use crate::projection::ProjectionMatrix;
@@ -11,6 +11,8 @@ use crate::projection::ProjectionMatrix;
 pub(crate) enum Projector {
     /// The negative gradients themselves.
     Identity(usize),
+    /// Each times a factor.
+    Diagonal(Vec<f64>),
     /// Each row fills up its last eight with zeros.
     Dense { eights: Vec<Eight>, width: usize },
     /// Row k has the columns and values of `ptr[k]..ptr[k + 1]`.
@@ -37,10 +39,33 @@ impl Projector {
         Ok(Projector::Dense { eights, width })
     }
 
+    /// The same of negative gradients that are multiplied by the factors of their outputs before.
+    pub(super) fn of_multiplied(self, factors: &[f64]) -> Result<Self> {
+        Ok(match self {
+            Projector::Identity(_) => Projector::Diagonal(try_copied("a projection", factors)?),
+            Projector::Diagonal(mut diagonal) => {
+                diagonal.iter_mut().zip(factors).for_each(|(cell, factor)| *cell *= factor);
+                Projector::Diagonal(diagonal)
+            }
+            Projector::Dense { mut eights, width } => {
+                for row in eights.chunks_exact_mut(width.div_ceil(LANES)) {
+                    let cells = row.iter_mut().flat_map(|eight| &mut eight.0);
+                    cells.zip(factors).for_each(|(cell, factor)| *cell *= factor);
+                }
+                Projector::Dense { eights, width }
+            }
+            Projector::Sparse { ptr, columns, mut values } => {
+                values.iter_mut().zip(&columns).for_each(|(value, &j)| *value *= factors[j as usize]);
+                Projector::Sparse { ptr, columns, values }
+            }
+        })
+    }
+
     /// Number of targets of a row.
     pub(crate) fn n_targets(&self) -> usize {
         match self {
             Projector::Identity(width) => *width,
+            Projector::Diagonal(factors) => factors.len(),
             Projector::Dense { eights, width } => eights.len() / width.div_ceil(LANES),
             Projector::Sparse { ptr, .. } => ptr.len() - 1,
         }
@@ -50,6 +75,7 @@ impl Projector {
     pub(crate) fn write_row(&self, k: usize, out: &mut [f64]) {
         match self {
             Projector::Identity(_) => out[k] = 1.0,
+            Projector::Diagonal(factors) => out[k] = factors[k],
             Projector::Dense { eights, width } => {
                 let row = &eights[k * width.div_ceil(LANES)..];
                 out.chunks_mut(LANES).zip(row).for_each(|(out, eight)| out.copy_from_slice(&eight.0[..out.len()]));
@@ -66,6 +92,11 @@ impl Projector {
     pub(crate) fn project<T: Float>(&self, r: &[T], width: usize, targets: &mut [f64]) {
         match self {
             Projector::Identity(_) => targets.iter_mut().zip(r).for_each(|(z, r)| *z = r.to_f64()),
+            Projector::Diagonal(factors) => {
+                let rows = targets.chunks_exact_mut(width).zip(r.chunks_exact(width));
+                let cells = rows.flat_map(|(z, r)| z.iter_mut().zip(r).zip(factors));
+                cells.for_each(|((z, r), factor)| *z = r.to_f64() * factor);
+            }
             Projector::Dense { eights, .. } => products(r, width, eights, targets),
             Projector::Sparse { ptr, columns, values } => {
                 for (r, targets) in r.chunks_exact(width).zip(targets.chunks_exact_mut(ptr.len() - 1)) {

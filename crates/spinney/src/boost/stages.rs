@@ -17,14 +17,17 @@ use super::observer::{StageObserver, StageReport};
 use super::problem::Problem;
 use super::projector::Projector;
 use super::stage_projection::{Needs, StageProjection, Statistics, TargetRows};
-use super::state::{Data, Leaves, Scored};
+use super::state::{Data, Leaves, Losses, Scored};
 use super::steps::{LeafValues, MOST_UNITS};
 use crate::control::Control;
 use crate::criterion::Criterion;
+use crate::data::slots::Slots;
 use crate::data::targets::{column, in_columns, starts};
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::data::{Matrix, Outputs, Targets, Weights};
-use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_push, try_results, try_with_capacity};
+use crate::error::{
+    Error, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_results, try_with_capacity,
+};
 use crate::exact::exact_mean;
 use crate::exact::reduce::Reduce;
 use crate::forest::bootstrap::{Urn, tree_key};
@@ -36,7 +39,8 @@ use crate::rng::Key;
 use crate::rounds::{Observer, Unobserved, rounds};
 use crate::tree::Tree;
 use crate::tree::config::TreeConfig;
-use crate::tree::grower::{Grower, Sample, of_a_sample};
+use crate::tree::constraints::MonotonicColumns;
+use crate::tree::grower::{Grower, Sample, TreeTargets, of_a_sample};
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 use crate::tree::rows::Rows;
 
@@ -55,6 +59,8 @@ pub(super) struct Fitting<'f> {
     /// Features of each tree.
     n_of_tree: usize,
     tree: TreeConfig,
+    /// Of the columns of each booster; empty where no feature has a direction.
+    monotonic: Vec<Option<MonotonicColumns>>,
     weights: Weights,
     urn: Urn,
     sampling: Sampling,
@@ -70,7 +76,7 @@ pub(super) struct Fitting<'f> {
 struct Stage {
     tree: Tree,
     steps: Vec<f64>,
-    loss: f64,
+    losses: Losses,
     validation_loss: Option<f64>,
 }
 
@@ -113,6 +119,15 @@ impl<'f> Fitting<'f> {
         let tree = TreeConfig { criterion: Criterion::OF_GRADIENTS, output_projection: None, ..config.tree.clone() };
         let weights = Weights::of_rows(sample_weight, n)?;
         let n_of_tree = config.n_features_of_tree(x.n_features())?;
+        let width = problem.width;
+        let monotonic = match (&tree.monotonic_cst, problem.combine) {
+            (None, _) => Vec::new(),
+            (Some(_), Combine::Columns) => {
+                let of_score = |score| tree.directions_of_score(score);
+                try_results("the directions of features", (0..width).map(of_score))?
+            }
+            (Some(_), _) => vec![tree.directions(&Outputs::Real { n_outputs: width })?],
+        };
         Ok(Fitting {
             config,
             problem,
@@ -133,6 +148,7 @@ impl<'f> Fitting<'f> {
             )?,
             n_of_tree,
             tree,
+            monotonic,
             rows: urn.rows_rising()?,
             weights,
             urn,
@@ -152,12 +168,18 @@ impl<'f> Fitting<'f> {
         let y = self.columns(self.y)?;
         let y_validation = self.validation.map(|v| self.columns(&v.y)).transpose()?;
         let mut boosters = self.boosters::<T>(&y, y_validation.as_deref(), observer.wants_scores())?;
+        if config.subsample < 1.0 {
+            boosters.iter_mut().try_for_each(|booster| booster.train.tell_losses_out_of_bag())?;
+        }
         let empty = || Boosted::empty(&self.problem, self.x.n_features(), config.learning_rate);
         let mut grown = model.map_or_else(|| Ok(empty()), |model| model.truncated(model.n_stages()))?;
         grown.start = Vec::new();
         for booster in &boosters {
             try_extend("the constants that boosting starts from", &mut grown.start, booster.start.iter().copied())?;
         }
+        let mut targets = Vec::new();
+        // Before the stages of a model that is given: those that are added see the outputs as these did.
+        let factors = self.factors(&mut boosters, &mut targets)?;
         let at_start = if config.n_iter_no_change.is_some() {
             let losses = boosters.iter_mut().map(|booster| booster.validation_loss(control));
             mean(try_results("the losses of scores", losses)?.into_iter())
@@ -174,9 +196,8 @@ impl<'f> Fitting<'f> {
         }
 
         let mut projection = config.stage_projection(width)?;
-        let mut draw = |stage| self.draw(&mut *projection, stage, &y);
+        let mut draw = |stage| self.draw(&mut *projection, stage, &y, factors.as_deref());
         let first = grown.n_stages();
-        let mut targets = Vec::new();
         if let (Combine::Leaves | Combine::RankOne, [booster], true) =
             (self.problem.combine, boosters.as_mut_slice(), first < config.n_estimators)
         {
@@ -189,17 +210,22 @@ impl<'f> Fitting<'f> {
             let counts = self.urn.draw(self.sampling, self.x.n_samples(), tree_key(config.seed, stage))?;
             let drawn = counts.map(|counts| drawn(&self.rows, &counts)).transpose()?;
             let rows = drawn.as_deref().unwrap_or(&self.rows);
+            if stage == 0 && drawn.is_some() {
+                let in_bag = in_bag(rows, &self.rows, self.x.n_samples())?;
+                let losses = boosters.iter_mut().map(|booster| booster.out_of_bag_loss(in_bag.as_deref(), control));
+                grown.oob_losses.extend(mean_of_known(try_results("the losses of scores", losses)?.into_iter()));
+            }
             let stages = if self.problem.combine == Combine::Columns {
                 self.stages_of_columns(stage, rows, &mut boosters)?
             } else {
                 let next = (stage + 1 < config.n_estimators).then(|| draw(stage + 1)).transpose()?;
                 let key = tree_key(config.seed, stage);
-                vec![self.stage(&mut boosters[0], rows, key, &mut targets, next.as_ref(), control)?]
+                vec![self.stage((0, &mut boosters[0]), rows, key, &mut targets, next.as_ref(), control)?]
             };
             let (train_loss, validation_loss) = self.record(&mut grown, stages)?;
             let scores = observer.wants_scores().then(|| Booster::validation_scores(&boosters)).transpose()?.flatten();
-            let validation_scores = scores.as_ref().map(|scores| scores.view());
-            let report = StageReport { stage, model: &grown, train_loss, validation_loss, validation_scores };
+            let mut report = StageReport::of_last(&grown, train_loss, validation_loss);
+            report.validation_scores = scores.as_ref().map(|scores| scores.view());
             is_ended.set(observer.after(&report).is_break());
             Ok(ControlFlow::Continue(validation_loss))
         })?;
@@ -247,23 +273,55 @@ impl<'f> Fitting<'f> {
         };
         let columns = t..t + width;
         let of_columns = |margins: ArrayView2<'y, f64>| margins.slice_axis_move(Axis(1), columns.clone().into());
-        let is_low_rank = self.margins.is_none()
-            && problem.combine == Combine::RankOne
-            && loss.leaf_rule() == LeafRule::Residuals
-            && matches!(data.y, TrainY::Slots(_));
+        let has_one_number = problem.combine == Combine::RankOne;
+        let may_be_implied = self.margins.is_none() && has_one_number && loss.leaf_rule() == LeafRule::Residuals;
+        let scored = |data: Data<'y, T>, y: &'y Targets<'_>, margins, is_held: bool| {
+            let implied = if may_be_implied && !is_held { Slots::new(y)? } else { None };
+            match implied {
+                Some(slots) => Scored::implied(data, slots, &start),
+                None => Scored::held(data, &start, margins, has_one_number, self.control),
+            }
+        };
         let mut validation = None;
         if let (Some(held_out), Some(y)) = (self.validation, y_validation) {
             let weights = Weights::of_rows(held_out.sample_weight, held_out.x.n_samples())?;
             let data = Data::new(y, loss, weights, width)?;
             let margins = held_out.margins.map(of_columns);
-            validation = Some(Scored::new(data, &start, margins, is_low_rank && !wants_scores, self.control)?);
+            validation = Some(scored(data, y, margins, wants_scores)?);
         }
-        let train = Scored::new(data, &start, self.margins.map(of_columns), is_low_rank, self.control)?;
+        let train = scored(data, y, self.margins.map(of_columns), false)?;
         Ok(Booster { train, validation, start })
     }
 
+    /// By what the negative gradients of each score are multiplied where trees are grown on them; `None` for one, and
+    /// where each tree is grown on those of one score. `targets` are written over.
+    fn factors<T: Float>(&self, boosters: &mut [Booster<'_, T>], targets: &mut Vec<f64>) -> Result<Option<Vec<f64>>> {
+        let factors = self.config.tree.output_factors();
+        let (Combine::Leaves | Combine::RankOne, [booster], true) =
+            (self.problem.combine, boosters, factors.are_given())
+        else {
+            return Ok(None);
+        };
+        let width = self.problem.width;
+        booster.aim(&Projector::Identity(width), targets, self.control)?;
+        let data = &booster.train.data;
+        if let (TrainY::Real(y), true) = (&data.y, data.loss.skips_unknown()) {
+            // Gradients of cells that are not known are zero, and count for nothing.
+            let cells = targets.iter_mut().zip(&*y.values);
+            cells.filter(|(_, y)| y.is_nan()).for_each(|(gradient, _)| *gradient = f64::NAN);
+        }
+        let gradients = TrainY::Real(RealTargets::new(&targets[..], width)?);
+        factors.of(&gradients, &self.rows, &self.weights, self.control)
+    }
+
     /// What a stage is fitted to; `y` are the columns of all scores.
-    fn draw(&self, projection: &mut dyn StageProjection, stage: usize, y: &[Targets<'_>]) -> Result<Projector> {
+    fn draw(
+        &self,
+        projection: &mut dyn StageProjection,
+        stage: usize,
+        y: &[Targets<'_>],
+        factors: Option<&[f64]>,
+    ) -> Result<Projector> {
         let mut statistics = Statistics::default();
         match (projection.needs(stage), y) {
             (Needs::Targets, _) if self.problem.loss.skips_unknown() => {
@@ -272,11 +330,19 @@ impl<'f> Fitting<'f> {
             }
             (Needs::Targets, [y]) => {
                 let (n_samples, sample_weight, rows) = (self.x.n_samples(), self.sample_weight, &*self.rows);
-                statistics.targets = Some(TargetRows { y: TrainY::new(y)?, n_samples, sample_weight, rows });
+                let mut y = TrainY::new(y)?;
+                if let Some(factors) = factors {
+                    y = y.times(try_copied("the factors of outputs", factors)?);
+                }
+                statistics.targets = Some(TargetRows { y, n_samples, sample_weight, rows });
             }
             (Needs::Nothing | Needs::Targets, _) => {}
         }
-        projection.draw(stage, &statistics, self.control)
+        let projector = projection.draw(stage, &statistics, self.control)?;
+        match factors {
+            Some(factors) => projector.of_multiplied(factors),
+            None => Ok(projector),
+        }
     }
 
     /// A stage of single targets: each score on its own, side by side.
@@ -300,7 +366,7 @@ impl<'f> Fitting<'f> {
                 // A row whose y is not known is none. Without others, the tree is a leaf that adds nothing.
                 let known = booster.train.data.known_rows(rows)?.filter(|known| !known.is_empty());
                 let rows = known.as_deref().unwrap_or(rows);
-                *slot = Some(self.stage(booster, rows, key, targets, None, &one)?);
+                *slot = Some(self.stage((j, booster), rows, key, targets, None, &one)?);
                 Ok(())
             },
         )?;
@@ -311,7 +377,7 @@ impl<'f> Fitting<'f> {
     /// rows, and adds it to the scores; `targets` are then those of the next stage.
     fn stage<T: Float>(
         &self,
-        booster: &mut Booster<'_, T>,
+        (t, booster): (usize, &mut Booster<'_, T>),
         rows: &[u32],
         key: Key,
         targets: &mut Vec<f64>,
@@ -321,12 +387,12 @@ impl<'f> Fitting<'f> {
         let (n, mu) = (self.x.n_samples(), self.config.learning_rate);
 
         // The sweep before has left the targets (1 in the words of `boost`). 2. A tree on them.
-        let in_bag = self.in_bag(rows)?;
+        let in_bag = in_bag(rows, &self.rows, n)?;
         let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { self.weights.units(row) } else { 0 };
         let curved = booster.train.curvatures(self.config.leaf_fit(), rows)?;
         let ratios = curved.as_ref().map(|curved| curved.ratios(targets)).transpose()?;
         let values = ratios.as_deref().unwrap_or(targets);
-        let y = TrainY::Real(RealTargets { n_outputs: values.len() / n, values: values.into() });
+        let y = TrainY::Real(RealTargets::new(values, values.len() / n)?);
         let parts = |row: usize| units(row) * curved.as_ref().map_or(1, |curved| curved.units(row));
         let mut sample = Sample::new(rows, n, parts, self.weights.exact, &y, self.weights.workers())?;
         if curved.is_some() {
@@ -338,14 +404,20 @@ impl<'f> Fitting<'f> {
         let growth = key.child(GROWTH);
         let drawn = self.grower.of_drawn(&self.tree, self.n_of_tree, key.child(FEATURES), control)?;
         let grower = drawn.as_ref().unwrap_or(&self.grower);
-        let structure = grower.structure(&self.tree, &y, Criterion::OF_GRADIENTS, &sample, growth, control)?;
+        let monotonic = self.monotonic.get(t).and_then(Option::as_ref);
+        let split_targets = TreeTargets { y: &y, criterion: Criterion::OF_GRADIENTS, monotonic };
+        let structure = grower.structure(&self.tree, &split_targets, &sample, growth, control)?;
         let leaves = Leaves::of_tree(&structure, &self.weights)?;
 
         // 3. Its leaves: mean targets, or mean negative gradients of all scores; and a step ρ for each score.
         let mean = |leaf| exact_mean(leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize))));
-        let means = (self.problem.combine == Combine::RankOne).then(|| (0..leaves.len()).map(mean));
-        let means = means.map(|means| try_collected(LEAVES, means)).transpose()?;
-        let (values, steps) = booster.train.fit_leaves(means, &leaves, self.config.leaf_fit(), control)?;
+        let means = || try_collected(LEAVES, (0..leaves.len()).map(mean));
+        let (mut values, mut steps) = booster.train.fit_leaves(means, &leaves, self.config.leaf_fit(), control)?;
+        if let Some(monotonic) = monotonic {
+            let width = booster.train.data.width;
+            let order = |table: &mut [f64]| monotonic.order_leaves(&structure, &leaves.weights, table, width);
+            booster.train.keep_in_order(order, (&mut values, &mut steps), &leaves, self.config.line_search, control)?;
+        }
         let steps = self.problem.step_dtype.cut(steps);
 
         // What is added to the scores: μ ρ g.
@@ -358,13 +430,14 @@ impl<'f> Fitting<'f> {
         let leaf_of = known.map_or_else(|| self.walk.leaves(&tree, control), Ok)?;
 
         // 4. Scores, losses, and the next targets, in one sweep.
-        let loss = booster.advance(Some(update(leaf_of, &values, &table, &direction)), next, targets, control)?;
+        let update_of = |leaf_of| update(leaf_of, &values, &table, &direction);
+        let losses = booster.advance(Some(update_of(leaf_of)), next, targets, in_bag.as_deref(), control)?;
         let mut validation_loss = None;
         if let Some(walk) = &self.walk_validation {
             let leaf_of = walk.leaves(&tree, control)?;
-            validation_loss = booster.advance_validation(update(leaf_of, &values, &table, &direction), control)?;
+            validation_loss = booster.advance_validation(update_of(leaf_of), control)?;
         }
-        Ok(Stage { tree, steps, loss, validation_loss })
+        Ok(Stage { tree, steps, losses, validation_loss })
     }
 
     /// Brings the scores to where they were after `stage` of `model`, and returns the validation loss there, if there are
@@ -389,7 +462,7 @@ impl<'f> Fitting<'f> {
             let of_rows = |walk: &Rows<'_>| {
                 walk.leaves(tree, self.control).map(|leaf_of| update(leaf_of, &values, &table, &direction))
             };
-            booster.advance(Some(of_rows(&self.walk)?), None, &mut Vec::new(), self.control)?;
+            booster.advance(Some(of_rows(&self.walk)?), None, &mut Vec::new(), None, self.control)?;
             let held_out = self.walk_validation.as_ref().map(of_rows).transpose()?;
             let loss = held_out.map(|update| booster.advance_validation(update, self.control)).transpose()?;
             losses.push(loss.flatten());
@@ -423,28 +496,29 @@ impl<'f> Fitting<'f> {
         let by_leaf = RowsByLeaf::new(&self.rows, &self.walk.leaves(tree, control)?, tree.n_leaves())?;
         let leaves =
             Leaves::new(&by_leaf.order, try_collected(LEAVES, by_leaf.ranges.iter().cloned())?, &self.weights)?;
-        if booster.train.held().is_some() {
+        if booster.train.held_scores().is_some() {
             // Bounds of the negative gradients are found on the way.
             booster.aim(&Projector::Identity(booster.train.data.width), &mut Vec::new(), control)?;
         }
         let is_rank_one = self.problem.combine == Combine::RankOne;
         let number = |&leaf: &u32| tree.leaves.cells(leaf as usize).map(|(_, value)| value).sum();
-        let given = is_rank_one.then(|| try_collected(LEAVES, by_leaf.leaves.iter().map(number))).transpose()?;
-        let (values, steps) = booster.train.fit_leaves(given, &leaves, self.config.leaf_fit(), control)?;
+        let numbers = || try_collected(LEAVES, by_leaf.leaves.iter().map(number));
+        let (values, steps) = booster.train.fit_leaves(numbers, &leaves, self.config.leaf_fit(), control)?;
         let steps = self.problem.step_dtype.cut(steps);
         let direction = try_collected("the steps of a stage", steps.iter().map(|step| mu * step))?;
         let (kept, table) = contributions(&values, &steps, mu)?;
         let leaf_of = leaves.of_rows(n)?;
         let tree = if is_rank_one { tree.try_clone()? } else { tree.with_leaves(by_leaf.table(&kept, &tree.leaves)?)? };
-        let loss =
-            booster.advance(Some(update(leaf_of, &values, &table, &direction)), None, &mut Vec::new(), control)?;
-        Ok(Stage { tree, steps, loss, validation_loss: None })
+        let update = update(leaf_of, &values, &table, &direction);
+        let losses = booster.advance(Some(update), None, &mut Vec::new(), None, control)?;
+        Ok(Stage { tree, steps, losses, validation_loss: None })
     }
 
     /// Adds a stage to the model, and returns its losses, of training and validation.
     fn record(&self, grown: &mut Boosted, stages: Vec<Stage>) -> Result<(f64, Option<f64>)> {
         let validation_loss = mean(stages.iter().map(|stage| stage.validation_loss));
-        let train_loss = mean(stages.iter().map(|stage| Some(stage.loss))).unwrap_or(0.0);
+        let train_loss = mean(stages.iter().map(|stage| Some(stage.losses.all))).unwrap_or(0.0);
+        grown.record_oob(mean_of_known(stages.iter().map(|stage| stage.losses.out_of_bag)));
         grown.train_score.push(train_loss);
         grown.validation_score.extend(validation_loss);
         for Stage { tree, steps, .. } in stages {
@@ -452,16 +526,6 @@ impl<'f> Fitting<'f> {
             grown.step_sizes.extend(steps)?;
         }
         Ok((train_loss, validation_loss))
-    }
-
-    /// Which rows these are; `None` when all that exist.
-    fn in_bag(&self, rows: &[u32]) -> Result<Option<Vec<bool>>> {
-        if rows.len() == self.rows.len() {
-            return Ok(None);
-        }
-        let mut inside = try_filled("the rows of a stage", false, self.x.n_samples())?;
-        rows.iter().for_each(|&row| inside[row as usize] = true);
-        Ok(Some(inside))
     }
 }
 
@@ -540,6 +604,22 @@ fn contributions<T: Float>(values: &LeafValues, steps: &[f64], mu: f64) -> Resul
 fn mean(losses: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
     let n = losses.len() as f64;
     losses.sum::<Option<f64>>().map(|sum| sum / n)
+}
+
+/// Which of `n_samples` rows these are; `None` when they are `all` that exist.
+pub(super) fn in_bag(rows: &[u32], all: &[u32], n_samples: usize) -> Result<Option<Vec<bool>>> {
+    if rows.len() == all.len() {
+        return Ok(None);
+    }
+    let mut inside = try_filled("the rows of a stage", false, n_samples)?;
+    rows.iter().for_each(|&row| inside[row as usize] = true);
+    Ok(Some(inside))
+}
+
+/// Mean of the losses that there are, of scores that are boosted apart.
+fn mean_of_known(losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let (n, sum) = losses.flatten().fold((0usize, 0.0), |(n, sum), loss| (n + 1, sum + loss));
+    (n > 0).then(|| sum / n as f64)
 }
 
 /// Those of `rows` that are drawn.

@@ -15,6 +15,7 @@ use ndarray::ArrayView2;
 use super::low_rank::LowRank;
 use super::projector::Projector;
 use crate::control::Control;
+use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::data::{Targets, Weights};
 use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
@@ -46,8 +47,54 @@ impl<'a, T: Float> Data<'a, T> {
     /// `y` has `width` columns.
     pub(crate) fn new(y: &'a Targets<'_>, loss: &'a WorkingLoss<'a>, weights: Weights, width: usize) -> Result<Self> {
         let (n_samples, y) = (y.n_samples(), TrainY::new(y)?);
-        let cells_per_known = if loss.skips_unknown() { cells_per_known(&y, &weights, n_samples) } else { 1.0 };
-        Ok(Data { n_samples, y, loss, of_row: loss.rows(), weights, width, cells_per_known })
+        let mut data = Data { n_samples, y, loss, of_row: loss.rows(), weights, width, cells_per_known: 1.0 };
+        if loss.skips_unknown() {
+            data.cells_per_known = data.cells_per_known_in(|_| true).unwrap_or(1.0);
+        }
+        Ok(data)
+    }
+
+    /// Of these rows, the cells of y for each that is known, by weight; `None` where none is.
+    fn cells_per_known_in(&self, is_inside: impl Fn(usize) -> bool) -> Option<f64> {
+        // Cells of a row, and those that are known: NaN is not.
+        let of_row = |row: usize| match &self.y {
+            TrainY::Real(y) if self.loss.skips_unknown() => {
+                (y.n_outputs, y.of(row as u32).iter().filter(|y| !y.is_nan()).count())
+            }
+            _ => (1, 1),
+        };
+        let mut sums = [0i128, 0];
+        for row in (0..self.n_samples).filter(|&row| is_inside(row)) {
+            let (units, (cells, known)) = (i128::from(self.weights.units(row)), of_row(row));
+            sums[0] += units * cells as i128;
+            sums[1] += units * known as i128;
+        }
+        self.weights.workers().sum(&mut sums);
+        let [cells, known] = sums;
+        (known > 0).then(|| cells as f64 / known as f64)
+    }
+
+    /// The losses of rows as means.
+    fn mean_losses(&self, losses: &[f64], in_bag: Option<&[bool]>) -> Losses {
+        Losses {
+            all: self.mean_loss_in(|row| losses[row], |_| true) * self.cells_per_known,
+            out_of_bag: self.out_of_bag_loss(|row| losses[row], in_bag),
+        }
+    }
+
+    /// The mean of the losses of the rows that are not `in_bag`; `None` where y is known in none.
+    pub(crate) fn out_of_bag_loss(&self, loss: impl Fn(usize) -> f64, in_bag: Option<&[bool]>) -> Option<f64> {
+        let in_bag = in_bag?;
+        let is_outside = |row: usize| !in_bag[row];
+        let cells_per_known = self.cells_per_known_in(is_outside)?;
+        Some(self.mean_loss_in(loss, is_outside) * cells_per_known)
+    }
+
+    /// Weighted mean over these rows, divided by the number of scores of a row.
+    fn mean_loss_in(&self, loss: impl Fn(usize) -> f64, is_inside: impl Fn(usize) -> bool) -> f64 {
+        let is_there = |row: &usize| self.weights.units(*row) > 0 && is_inside(*row);
+        let weighted = (0..self.n_samples).filter(is_there).map(|row| (loss(row), self.weights.units(row)));
+        exact_mean_of_all(weighted, self.weights.workers()) / self.width as f64
     }
 
     /// Those of `rows` of which some cell is known; `None` where all are so.
@@ -67,16 +114,12 @@ impl<'a, T: Float> Data<'a, T> {
     }
 }
 
-/// NaN is what is not known.
-fn cells_per_known(y: &TrainY<'_>, weights: &Weights, n_samples: usize) -> f64 {
-    let TrainY::Real(y) = y else { return 1.0 };
-    let (mut cells, mut known) = (0u128, 0u128);
-    for row in 0..n_samples as u32 {
-        let units = u128::from(weights.units(row as usize));
-        cells += units * y.n_outputs as u128;
-        known += units * y.of(row).iter().filter(|y| !y.is_nan()).count() as u128;
-    }
-    if known == 0 { 1.0 } else { cells as f64 / known as f64 }
+/// Losses of rows: the weighted mean, divided by the number of scores of a row; over the cells of y that are known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Losses {
+    pub(crate) all: f64,
+    /// Of the rows that a stage is not fitted on; `None` where there are none, or y is known in none.
+    pub(crate) out_of_bag: Option<f64>,
 }
 
 /// What a stage adds to the scores.
@@ -90,40 +133,25 @@ pub(crate) enum Update<'u, T> {
     Each { values: &'u [f64], direction: &'u [f64] },
 }
 
-/// Scores of rows, held or implied.
+/// Scores that are held, row-major.
 #[derive(Debug)]
-pub(crate) enum Scores<T> {
-    /// Row-major.
-    Dense {
-        scores: Vec<T>,
-        /// Bounds of the negative gradients of each score, where targets were projected last.
-        bounds: Vec<T>,
-    },
-    LowRank(LowRank),
+pub(crate) struct HeldScores<T> {
+    pub(crate) scores: Vec<T>,
+    /// Bounds of the negative gradients of each score, where targets were projected last.
+    pub(crate) bounds: Vec<T>,
+    /// Whether leaves have one number, which each score multiplies by a step of its own.
+    pub(crate) has_one_number: bool,
 }
 
-/// Rows and their scores.
-#[derive(Debug)]
-pub(crate) struct Scored<'a, T: Float> {
-    pub(crate) data: Data<'a, T>,
-    pub(crate) scores: Scores<T>,
-}
-
-impl<'a, T: Float> Scored<'a, T> {
-    /// Every row starts with the same scores, which are implied by a sum of low rank or held.
-    ///
-    /// With `margins` each row starts with its own on top.
+impl<T: Float> HeldScores<T> {
+    /// Every row starts with the same scores; with `margins` with its own on top.
     pub(crate) fn new(
-        data: Data<'a, T>,
+        data: &Data<'_, T>,
         start: &[f64],
         margins: Option<ArrayView2<'_, f64>>,
-        is_low_rank: bool,
+        has_one_number: bool,
         control: &Control,
     ) -> Result<Self> {
-        if is_low_rank {
-            let scores = Scores::LowRank(LowRank::new(&data, start)?);
-            return Ok(Scored { data, scores });
-        }
         let what = "the scores of the training rows";
         let len = data.n_samples.checked_mul(start.len());
         let len = len.ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
@@ -134,34 +162,88 @@ impl<'a, T: Float> Scored<'a, T> {
             let cells = scores.iter_mut().zip(margins);
             cells.for_each(|(score, &margin)| *score += T::from_f64(margin));
         }
-        Ok(Scored { data, scores: Scores::Dense { scores, bounds: Vec::new() } })
+        Ok(HeldScores { scores, bounds: Vec::new(), has_one_number })
+    }
+
+    /// As [`Scored::sweep`].
+    pub(crate) fn sweep(
+        &mut self,
+        data: &Data<'_, T>,
+        update: Option<Update<'_, T>>,
+        projector: Option<&Projector>,
+        targets: &mut [f64],
+        in_bag: Option<&[bool]>,
+        control: &Control,
+    ) -> Result<Losses> {
+        let (losses, found) = sweep(data, &mut self.scores, update.as_ref(), projector, targets, control)?;
+        if projector.is_some() {
+            self.bounds = found;
+        }
+        Ok(data.mean_losses(&losses, in_bag))
+    }
+}
+
+/// Scores of rows, held or implied.
+#[derive(Debug)]
+pub(crate) enum Scores<'a, T> {
+    Held(HeldScores<T>),
+    LowRank(LowRank<'a>),
+}
+
+/// Rows and their scores, to which trees are added.
+#[derive(Debug)]
+pub(crate) struct Scored<'a, T: Float> {
+    pub(crate) data: Data<'a, T>,
+    pub(crate) scores: Scores<'a, T>,
+}
+
+impl<'a, T: Float> Scored<'a, T> {
+    /// Every row starts with the same scores; with `margins` with its own on top.
+    pub(crate) fn held(
+        data: Data<'a, T>,
+        start: &[f64],
+        margins: Option<ArrayView2<'_, f64>>,
+        has_one_number: bool,
+        control: &Control,
+    ) -> Result<Self> {
+        let scores = Scores::Held(HeldScores::new(&data, start, margins, has_one_number, control)?);
+        Ok(Scored { data, scores })
+    }
+
+    /// Every row starts with the same scores, which a sum of low rank implies; `y` is that of the data.
+    pub(crate) fn implied(data: Data<'a, T>, y: Slots<'a>, start: &[f64]) -> Result<Self> {
+        let scores = Scores::LowRank(LowRank::new(&data, y, start)?);
+        Ok(Scored { data, scores })
     }
 
     /// Scores of rows, row-major, that are held.
-    pub(crate) fn held(&self) -> Option<&[T]> {
+    pub(crate) fn held_scores(&self) -> Option<&[T]> {
         match &self.scores {
-            Scores::Dense { scores, .. } => Some(scores),
+            Scores::Held(held) => Some(&held.scores),
             Scores::LowRank(_) => None,
         }
     }
 
-    /// Updates the scores, then writes the targets of the next tree where a projector is given. Returns the loss: weighted
-    /// mean over rows, divided by the number of scores of a row; over the cells of y that are known.
+    /// From now on losses are also told of the rows that are not in a bag, where scores are implied too.
+    pub(crate) fn tell_losses_out_of_bag(&mut self) -> Result<()> {
+        match &mut self.scores {
+            Scores::Held(_) => Ok(()),
+            Scores::LowRank(low_rank) => low_rank.follow_rows(&self.data),
+        }
+    }
+
+    /// Updates the scores, then writes the targets of the next tree where a projector is given. Returns the losses after it,
+    /// also of the rows that are not `in_bag`.
     pub(crate) fn sweep(
         &mut self,
         update: Option<Update<'_, T>>,
         projector: Option<&Projector>,
         targets: &mut [f64],
+        in_bag: Option<&[bool]>,
         control: &Control,
-    ) -> Result<f64> {
+    ) -> Result<Losses> {
         match &mut self.scores {
-            Scores::Dense { scores, bounds } => {
-                let (loss, found) = sweep(&self.data, scores, update.as_ref(), projector, targets, control)?;
-                if projector.is_some() {
-                    *bounds = found;
-                }
-                Ok(loss)
-            }
+            Scores::Held(held) => held.sweep(&self.data, update, projector, targets, in_bag, control),
             Scores::LowRank(low_rank) => {
                 match update {
                     None => {}
@@ -171,23 +253,24 @@ impl<'a, T: Float> Scored<'a, T> {
                     Some(Update::Table { .. } | Update::Each { .. }) => unreachable!("{ONE_NUMBER}"),
                 }
                 if let Some(projector) = projector {
-                    low_rank.project(&self.data, projector, targets, control)?;
+                    low_rank.project(projector, targets, control)?;
                 }
-                Ok(low_rank.loss())
+                Ok(low_rank.losses(&self.data, in_bag))
             }
         }
     }
 }
 
-/// Why some leaves and scores never meet.
-pub(super) const ONE_NUMBER: &str = "scores are implied where every leaf has one number";
+/// Why some updates and scores never meet.
+const ONE_NUMBER: &str = "scores are implied where every leaf has one number";
 
 /// Cells that are swept at a time.
 const CHUNK_CELLS: usize = 1 << 16;
 /// Cells whose negative gradients are projected together: they stay in the second cache.
 const TILE_CELLS: usize = 1 << 14;
 
-/// Updates scores that are held; see [`Scored::sweep`]. Returns the loss, and bounds of the negative gradients of each score.
+/// Updates scores that are held; see [`Scored::sweep`]. Returns the loss of each row, and bounds of the negative gradients of
+/// each score.
 fn sweep<T: Float>(
     data: &Data<'_, T>,
     scores: &mut [T],
@@ -195,7 +278,7 @@ fn sweep<T: Float>(
     projector: Option<&Projector>,
     targets: &mut [f64],
     control: &Control,
-) -> Result<(f64, Vec<T>)> {
+) -> Result<(Vec<f64>, Vec<T>)> {
     let width = data.width;
     let n_targets = projector.map_or(0, Projector::n_targets);
     let n_rows = (CHUNK_CELLS / width).max(1);
@@ -281,9 +364,7 @@ fn sweep<T: Float>(
             try_copied("the bounds of gradients", first)?
         }
     };
-    let weighted = losses.iter().enumerate().map(|(row, &loss)| (loss, data.weights.units(row)));
-    let loss = exact_mean_of_all(weighted.filter(|(_, units)| *units > 0), data.weights.workers()) / width as f64;
-    Ok((loss * data.cells_per_known, bounds))
+    Ok((losses, bounds))
 }
 
 impl<T: Float> Update<'_, T> {

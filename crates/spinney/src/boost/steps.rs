@@ -9,7 +9,7 @@
 use super::columns::StageColumns;
 use super::config::{LeafEstimation, LeafFit};
 use super::newton::{newton, ones};
-use super::state::{Data, Leaves, ONE_NUMBER, Scored, Scores, leaf_sums};
+use super::state::{Data, HeldScores, Leaves, Scored, Scores, leaf_sums};
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_extend, try_filled, try_with_capacity};
 use crate::exact::reduce::Reduce;
@@ -33,24 +33,25 @@ pub(crate) enum LeafValues {
 type Held<'s, T> = (&'s [T], &'s [T]);
 
 impl<T: Float> Scored<'_, T> {
-    /// The leaves of a stage and the steps along them. Leaves that are not given are labelled anew.
+    /// The leaves of a stage and the steps along them. Leaves of one number have `numbers`, others are labelled anew.
     pub(crate) fn fit_leaves(
         &mut self,
-        given: Option<Vec<f64>>,
+        numbers: impl FnOnce() -> Result<Vec<f64>>,
         leaves: &Leaves<'_>,
         fit: LeafFit,
         control: &Control,
     ) -> Result<(LeafValues, Vec<f64>)> {
         let data = &self.data;
         let in_units = fit.regularization.of_units(data.weights.unit, 1.0);
-        let (scores, bounds) = match &mut self.scores {
-            Scores::Dense { scores, bounds } => (&scores[..], &bounds[..]),
+        let HeldScores { scores, bounds, has_one_number } = match &mut self.scores {
+            Scores::Held(held) => held,
             Scores::LowRank(low_rank) => {
-                let values = given.unwrap_or_else(|| unreachable!("{ONE_NUMBER}"));
+                let values = numbers()?;
                 let steps = low_rank.steps(data, leaves, &values, in_units, control)?;
                 return Ok((LeafValues::Scalars(values), steps));
             }
         };
+        let given = has_one_number.then(numbers).transpose()?;
         match (data.loss.leaf_rule(), fit.estimation) {
             (LeafRule::Residuals, _) => residuals(data, (scores, bounds), given, leaves, in_units, control),
             (LeafRule::LeafSums | LeafRule::Search, LeafEstimation::Newton) => {
@@ -63,18 +64,38 @@ impl<T: Float> Scored<'_, T> {
         }
     }
 
+    /// Brings the leaves of a stage in order, if `order` finds that they are not, with steps that do not turn it around.
+    pub(crate) fn keep_in_order(
+        &self,
+        order: impl FnOnce(&mut [f64]) -> Result<bool>,
+        (values, steps): (&mut LeafValues, &mut [f64]),
+        leaves: &Leaves<'_>,
+        search: LineSearch,
+        control: &Control,
+    ) -> Result<()> {
+        // Leaves of one number are those of a projection, for which there is no order.
+        let (LeafValues::Table(table), Scores::Held(held)) = (&mut *values, &self.scores) else { return Ok(()) };
+        steps.iter_mut().for_each(|step| *step = step.max(0.0));
+        if order(table)? {
+            // By convexity, what is not beyond the least loss along the leaves as they are now lowers it.
+            let found = held.search_steps(&self.data, values, leaves, search, control)?;
+            steps.iter_mut().zip(found).for_each(|(step, found)| *step = step.min(found.max(0.0)));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Float> HeldScores<T> {
     /// The steps along anything that a weak model predicts for leaves, searched along the rows.
     pub(crate) fn search_steps(
         &self,
+        data: &Data<'_, T>,
         values: &LeafValues,
         leaves: &Leaves<'_>,
         search: LineSearch,
         control: &Control,
     ) -> Result<Vec<f64>> {
-        match &self.scores {
-            Scores::Dense { scores, .. } => searched(&self.data, scores, values, leaves, search, control),
-            Scores::LowRank(_) => unreachable!("{ONE_NUMBER}"),
-        }
+        searched(data, &self.scores, values, leaves, search, control)
     }
 }
 
@@ -109,7 +130,7 @@ impl<T: Float> Scored<'_, T> {
     /// that differ.
     pub(crate) fn curvatures(&self, fit: LeafFit, rows: &[u32]) -> Result<Option<Curvatures>> {
         let data = &self.data;
-        let (Some(loss), Scores::Dense { scores, .. }) = (data.loss.curved(), &self.scores) else { return Ok(None) };
+        let (Some(loss), Some(scores)) = (data.loss.curved(), self.held_scores()) else { return Ok(None) };
         if data.width != 1 || fit.estimation != LeafEstimation::Newton {
             return Ok(None);
         }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::control::Control;
-use crate::data::{Dataset, LabelView, Matrix, Targets};
+use crate::data::{Dataset, LabelView, Matrix, OutputScaling, Targets};
 use crate::loss::LossKind;
 use crate::projection::{NProjections, Projection, ProjectionMatrix};
 use crate::rng::{Key, Stream};
@@ -87,12 +87,27 @@ fn with_leaves(rule: usize, config: BoostConfig) -> BoostConfig {
     }
 }
 
+/// Numbers as they are, scaled by deviations, or by scales and weights of which one is zero; labels as they are.
+fn with_factors(rule: usize, y: &Targets<'_>, config: BoostConfig) -> BoostConfig {
+    match (y, rule) {
+        (Targets::Real(_), 1) => config.output_scaling(OutputScaling::Variance),
+        (Targets::Real(y), 2) => {
+            let d = y.ncols();
+            let scales: Vec<f64> = (0..d).map(|j| 0.1 + 3.0 * j as f64).collect();
+            let weights: Vec<f64> = (0..d).map(|j| ((j + 1) % 3) as f64).collect();
+            config.output_scaling(scales).output_weights(weights)
+        }
+        _ => config,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn at_learning_rate_one_the_training_loss_never_rises(
         seed in 0u64..1000, n in 2usize..40, d in 2usize..5, strategy in 0usize..6, narrow in any::<bool>(), rule in 0usize..3,
+        factors in 0usize..3,
     ) {
         let made = made(seed, n, 3, d);
         let x = Matrix::from(made.x.view());
@@ -115,7 +130,8 @@ proptest! {
                 ys.push(made.labels());
             }
             for y in ys {
-                let model = with_leaves(rule, config(kind.clone())).fit((&x, &y), &control).unwrap();
+                let config = with_factors(factors, &y, with_leaves(rule, config(kind.clone())));
+                let model = config.fit((&x, &y), &control).unwrap();
                 let losses = model.train_score();
                 // Scores of labels are float32.
                 prop_assert!(losses.windows(2).all(|w| w[1] <= w[0] + 1e-6 * (1.0 + w[0].abs())), "{kind:?} {losses:?}");
@@ -129,6 +145,7 @@ proptest! {
     #[test]
     fn parts_threads_stages_and_bytes_give_the_same_model(
         seed in 0u64..1000, n in 2usize..40, d in 1usize..5, strategy in 0usize..6, share in 0.4f64..1.4, rule in 0usize..3,
+        factors in 0usize..3,
     ) {
         let made = made(seed, n, 3, d);
         let x = Matrix::from(made.x.view());
@@ -141,7 +158,7 @@ proptest! {
         };
         for (loss, y) in [(LossKind::SquaredError, Targets::Real(made.numbers.view())), (LossKind::LogLoss, made.labels())] {
             let config = BoostConfig { strategy: strategy.clone(), n_estimators: 5, seed, subsample: share.min(1.0), ..BoostConfig::new(loss) };
-            let config = with_leaves(rule, config);
+            let config = with_factors(factors, &y, with_leaves(rule, config));
             let validation = Dataset::new(&x, &y);
             let model = config.fit_with_validation((&x, &y), &validation, &control).unwrap();
             prop_assert_eq!(&config.fit_with_validation((&x, &y), &validation, &Control::with_threads(3)).unwrap(), &model);
@@ -169,8 +186,63 @@ proptest! {
     }
 
     #[test]
+    fn losses_out_of_bag_are_those_of_a_validation_set_of_the_rows_left_out(
+        seed in 0u64..1000, n in 3usize..40, d in 2usize..5, strategy in 0usize..6, share in 0.2f64..0.9,
+    ) {
+        use crate::forest::bootstrap::{Urn, tree_key};
+        let made = made(seed, n, 3, d);
+        let x = Matrix::from(made.x.view());
+        let control = Control::default();
+        let mut stream = Stream::new(Key::from_seed(seed));
+        let mut weights: Vec<f64> = (0..n).map(|_| stream.below(3) as f64).collect();
+        weights[0] = 1.0;
+        let n_there = weights.iter().filter(|&&w| w > 0.0).count();
+        let of_labels = Array2::from_shape_fn((n, d), |(i, j)| {
+            f64::from(u8::from(made.labels[made.ptr[i]..made.ptr[i + 1]].contains(&(j as u32))))
+        });
+        for (loss, y, cells) in [
+            (LossKind::SquaredError, Targets::Real(made.numbers.view()), &made.numbers),
+            (LossKind::SquaredError, made.labels(), &of_labels),
+            (LossKind::LogLoss, made.labels(), &of_labels),
+        ] {
+            let strategy = strategies()[strategy].clone();
+            let config = BoostConfig { strategy, n_estimators: 4, seed, subsample: share, ..BoostConfig::new(loss) };
+            let data = Dataset::new(&x, &y).sample_weight(&weights[..]);
+            let model = config.fit(&data, &control).unwrap();
+            let sampling = config.sampling(n_there);
+            let urn = Urn::new(&x, Some(&y), Some(&weights), sampling).unwrap();
+            let outside = |stage: usize| -> Vec<f64> {
+                let counts = urn.draw(sampling, n, tree_key(seed, stage)).unwrap().unwrap();
+                weights.iter().zip(&counts).map(|(&w, &count)| if count == 0 { w } else { 0.0 }).collect()
+            };
+            prop_assert_eq!(model.oob_score().len(), if n_there == 1 { 0 } else { 4 });
+            for (stage, &found) in model.oob_score().iter().enumerate() {
+                let left_out = outside(stage);
+                let held = Dataset::new(&x, &y).sample_weight(&left_out[..]);
+                let expected = config.fit_with_validation(&data, &held, &control).unwrap().validation_score()[stage];
+                // Two orders of rounded sums of scores, which of labels are float32.
+                prop_assert!((found - expected).abs() <= 1e-5 * (1e-3 + expected), "{found} {expected}");
+            }
+            let improvement = model.oob_improvement().unwrap();
+            for (pair, &found) in model.oob_score().windows(2).zip(improvement.iter().skip(1)) {
+                prop_assert_eq!(found, pair[0] - pair[1]);
+            }
+            if let (LossKind::SquaredError, [first, ..]) = (&config.loss, &*improvement) {
+                let left_out = outside(0);
+                let of_row = |i: usize| -> f64 { (0..d).map(|j| (cells[[i, j]] - model.start()[j]).powi(2)).sum() };
+                let sum: f64 = (0..n).map(|i| left_out[i] * of_row(i)).sum();
+                let before = sum / 2.0 / d as f64 / left_out.iter().sum::<f64>();
+                let expected = before - model.oob_score()[0];
+                // The start of labels is rounded to float32.
+                prop_assert!((first - expected).abs() <= 1e-6 * (1e-3 + before), "{first} {expected}");
+            }
+        }
+    }
+
+    #[test]
     fn a_weight_of_two_is_two_rows_and_a_weight_of_zero_is_none(
         seed in 0u64..1000, n in 2usize..25, d in 1usize..4, strategy in 0usize..4, rule in 0usize..3,
+        factors in 0usize..3,
     ) {
         let made = made(seed, n, 3, d);
         let mut stream = Stream::new(Key::from_seed(seed));
@@ -195,7 +267,7 @@ proptest! {
                 (made.labels(), repeated_labels.view())
             };
             let config = BoostConfig { strategy: strategies()[strategy].clone(), n_estimators: 4, seed, max_bins: Some(3), ..BoostConfig::new(kind) };
-            let config = with_leaves(rule, config);
+            let config = with_factors(factors, &weighted, with_leaves(rule, config));
             let a = config.fit(Dataset::new(&made.x, &weighted).sample_weight(&weights[..]), &control).unwrap();
             let b = config.fit((&x, &repeated), &control).unwrap();
             prop_assert_eq!(a.step_sizes(), b.step_sizes());
@@ -438,6 +510,7 @@ struct Until(usize, Vec<(usize, f64, Option<f64>, usize)>);
 impl super::StageObserver for Until {
     fn after(&mut self, stage: &super::StageReport<'_>) -> std::ops::ControlFlow<()> {
         let rows = stage.validation_scores.map_or(0, |scores| scores.nrows());
+        assert_eq!((stage.oob_loss, stage.oob_improvement), (None, None));
         self.1.push((stage.stage, stage.train_loss, stage.validation_loss, rows));
         assert_eq!(stage.model.n_stages(), stage.stage + 1);
         if stage.stage == self.0 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
@@ -465,6 +538,40 @@ fn observers_see_every_stage_and_end_the_fit() {
             assert_eq!((train, validation), (whole.train_score()[stage], Some(whole.validation_score()[stage])));
         }
         assert_eq!(config.refit_leaves(&model, data(), &control).unwrap().forest(), model.forest());
+    }
+}
+
+#[test]
+fn losses_out_of_bag_are_there_where_every_stage_left_rows_out() {
+    struct Improvements(Vec<(f64, f64)>);
+    impl StageObserver for Improvements {
+        fn after(&mut self, stage: &StageReport<'_>) -> std::ops::ControlFlow<()> {
+            self.0.push((stage.oob_loss.unwrap(), stage.oob_improvement.unwrap()));
+            std::ops::ControlFlow::Continue(())
+        }
+    }
+    let made = made(5, 40, 3, 2);
+    let control = Control::default();
+    let data = || (&made.x, Targets::Real(made.numbers.view()));
+    let config = |n, share| BoostConfig::new(LossKind::SquaredError).n_estimators(n).subsample(share);
+    let mut seen = Improvements(Vec::new());
+    let half = config(3, 0.5).fit_observed(None, data(), None, &mut seen, &control).unwrap();
+    let expected: Vec<_> = half.oob_score().iter().copied().zip(half.oob_improvement().unwrap()).collect();
+    assert_eq!((seen.0.len(), seen.0), (3, expected));
+    assert_eq!(half.truncated(2).unwrap().oob_improvement().unwrap(), half.oob_improvement().unwrap()[..2]);
+    let all = config(3, 1.0).fit(data(), &control).unwrap();
+    let (x, y) = (made.x.select(ndarray::Axis(0), &[0]), made.numbers.select(ndarray::Axis(0), &[0]));
+    let only = config(2, 0.5).fit((&x, &y), &control);
+    let refitted = config(3, 0.5).refit_leaves(&half, data(), &control).unwrap();
+    for without in [
+        &all,
+        &config(5, 0.5).fit_more(&all, data(), None, &control).unwrap(),
+        &config(5, 1.0).fit_more(&half, data(), None, &control).unwrap(),
+        &only.unwrap(),
+        &refitted,
+    ] {
+        assert!(without.oob_score().is_empty());
+        assert!(without.oob_improvement().unwrap().is_empty());
     }
 }
 

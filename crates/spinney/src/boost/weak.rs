@@ -7,10 +7,12 @@ use ndarray::{Array2, ArrayView2};
 use super::config::{BoostConfig, OutputStrategy};
 use super::fit::{EarlyStopping, least};
 use super::model::{Boosted, Combine};
+use super::observer::StageReport;
 use super::problem::Problem;
+use super::projector::Projector;
 use super::stage_projection::{Needs, Statistics, TargetRows};
-use super::stages::drawn;
-use super::state::{Data, Leaves, Scored, Update};
+use super::stages::{drawn, in_bag};
+use super::state::{Data, HeldScores, Leaves, Losses, Update};
 use super::steps::LeafValues;
 use crate::control::Control;
 use crate::data::dataset::Names;
@@ -38,6 +40,14 @@ pub trait WeakLearner: Send {
         targets: ArrayView2<'_, f64>,
         weights: &[f64],
     ) -> Result<WeakPredictions>;
+
+    /// Is told of every stage that is done; its report has no scores of a validation set.
+    ///
+    /// # Errors
+    /// Whatever fails ends the fit.
+    fn after(&mut self, _: &StageReport<'_>) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Predictions of a weak model: of one number a row, or with the joint strategy of one for each score.
@@ -89,6 +99,13 @@ impl BoostConfig {
                 return Err(Error::invalid("strategy", "SingleTarget", STRATEGIES));
             }
         };
+        let factors = self.tree.output_factors();
+        if factors.are_given() {
+            return Err(Error::invalid(factors.name(), "given with weak models that are no trees", "none with them"));
+        }
+        if let Targets::SparseReal(_) = y {
+            return Err(Error::invalid("y", "sparse numbers", "dense numbers with weak models that are no trees"));
+        }
         self.check_domain(Names::TRAINING.y, y, sample_weight)?;
         if let Some((y, weight)) = &validation {
             y.check(y.n_samples())?;
@@ -113,6 +130,31 @@ impl BoostConfig {
             fitting.fit::<f64>(weak, &mut model, &columns, sample_weight, validation)?;
         }
         if self.n_iter_no_change.is_some() { model.truncated(least(&model.validation_score) + 1) } else { Ok(model) }
+    }
+}
+
+/// Rows and their scores, to which predictions from elsewhere are added.
+struct ScoredRows<'a, T: Float> {
+    data: Data<'a, T>,
+    scores: HeldScores<T>,
+}
+
+impl<'a, T: Float> ScoredRows<'a, T> {
+    fn new(data: Data<'a, T>, start: &[f64], control: &Control) -> Result<Self> {
+        let scores = HeldScores::new(&data, start, None, false, control)?;
+        Ok(ScoredRows { data, scores })
+    }
+
+    /// As [`HeldScores::sweep`].
+    fn sweep(
+        &mut self,
+        update: Option<Update<'_, T>>,
+        projector: Option<&Projector>,
+        targets: &mut [f64],
+        in_bag: Option<&[bool]>,
+        control: &Control,
+    ) -> Result<Losses> {
+        self.scores.sweep(&self.data, update, projector, targets, in_bag, control)
     }
 }
 
@@ -141,11 +183,14 @@ impl Fitting<'_> {
         let sampling = self.config.sampling(all.len());
         let urn = Urn::new(&Matrix::Dense(places), None, sample_weight, sampling)?;
         model.start = self.problem.loss.start(&data.y, width, &all, &data.weights, self.control)?;
-        let mut train = Scored::new(data, &model.start, None, false, self.control)?;
-        let held_out = |(y, weight)| Scored::new(self.data::<T>(y, weight)?, &model.start, None, false, self.control);
+        let mut train = ScoredRows::new(data, &model.start, self.control)?;
+        let held_out = |(y, weight)| ScoredRows::new(self.data::<T>(y, weight)?, &model.start, self.control);
         let mut validation = validation.map(held_out).transpose()?;
         let mut projection = self.config.stage_projection(width)?;
-        let at_start = validation.as_mut().map(|scored| scored.sweep(None, None, &mut [], self.control)).transpose()?;
+        let loss_of = |scored: &mut ScoredRows<'_, T>| {
+            scored.sweep(None, None, &mut [], None, self.control).map(|losses| losses.all)
+        };
+        let at_start = validation.as_mut().map(loss_of).transpose()?;
         let mut stopping = EarlyStopping::new(self.config, at_start, &[])?;
         rounds(0..self.config.n_estimators, self.control, &mut stopping, |stage| {
             let key = tree_key(self.config.seed, stage);
@@ -159,7 +204,11 @@ impl Fitting<'_> {
             let projector = projection.draw(stage, &statistics, self.control)?;
             let q = projector.n_targets();
             let mut targets = try_filled("the targets of a stage", 0.0, n * q)?;
-            train.sweep(None, Some(&projector), &mut targets, self.control)?;
+            let in_bag = in_bag(rows, &all, n)?;
+            let before = train.sweep(None, Some(&projector), &mut targets, in_bag.as_deref(), self.control)?;
+            if stage == 0 {
+                model.oob_losses.extend(before.out_of_bag);
+            }
             let weights = &train.data.weights;
             let mut of_rows = try_with_capacity("the targets of a stage", rows.len() * q)?;
             rows.iter().for_each(|&row| of_rows.extend_from_slice(&targets[row as usize * q..][..q]));
@@ -172,29 +221,33 @@ impl Fitting<'_> {
             let mut of_rows = try_with_capacity("predictions of the weak model", rows.len() * q)?;
             rows.iter().for_each(|&row| of_rows.extend_from_slice(&values[row as usize * q..][..q]));
             let of_leaves = if q == width { LeafValues::Table(of_rows) } else { LeafValues::Scalars(of_rows) };
-            let steps = train.search_steps(&of_leaves, &leaves, self.config.line_search, self.control)?;
+            let steps =
+                train.scores.search_steps(&train.data, &of_leaves, &leaves, self.config.line_search, self.control)?;
             let steps = self.problem.step_dtype.cut(steps);
             let scaled = steps.iter().map(|step| self.config.learning_rate * step);
             let direction = try_collected("the steps of a stage", scaled)?;
-            let add = |scored: &mut Scored<'_, T>, values: &[f64]| {
+            let add = |scored: &mut ScoredRows<'_, T>, values: &[f64], in_bag: Option<&[bool]>| {
                 let update = if q == width {
                     Update::Each { values, direction: &direction }
                 } else {
                     let leaf_of = try_collected("the leaves of rows", 0..scored.data.n_samples as u32)?;
                     Update::RankOne { leaf_of, values, direction: &direction }
                 };
-                scored.sweep(Some(update), None, &mut [], self.control)
+                scored.sweep(Some(update), None, &mut [], in_bag, self.control)
             };
-            model.train_score.push(add(&mut train, &values)?);
+            let losses = add(&mut train, &values, in_bag.as_deref())?;
+            model.record_oob(losses.out_of_bag);
+            model.train_score.push(losses.all);
             let mut validation_loss = None;
             if let Some(scored) = &mut validation {
                 let missing = || Error::invalid("predictions of the weak model", "missing", "predictions of all rows");
                 let values = predictions.validation.as_ref().ok_or_else(missing)?;
-                let loss = add(scored, &checked(values, scored.data.n_samples, q)?)?;
+                let loss = add(scored, &checked(values, scored.data.n_samples, q)?, None)?.all;
                 model.validation_score.push(loss);
                 validation_loss = Some(loss);
             }
             model.step_sizes.extend(steps)?;
+            weak.after(&StageReport::of_last(model, losses.all, validation_loss))?;
             Ok(ControlFlow::Continue(validation_loss))
         })
     }

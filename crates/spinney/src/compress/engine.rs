@@ -9,7 +9,7 @@
 //! | [`Sums`] | up to [`NARROW`] scores | c_k | (n·M + nodes passed) × width; one score and many rows: all rows × M + all nodes |
 //! | [`Squares`] | squared error | ‖c_k‖² | all rows × (width + M) + all nodes |
 //! | [`Labels`] | squared error of labels | ‖c_k‖² | see there |
-//! | [`NormBounds`] | logistic loss | an upper bound of ‖c_k‖ | n × (width + M) + nodes passed, and (rows × width) for each node whose bound comes first |
+//! | [`NormBounds`] | logistic loss; squared error where cells of y are not known | an upper bound of ‖c_k‖ | n × (width + M) + nodes passed, and (rows × width) for each node whose bound comes first |
 //!
 //! What all of them share: [`NodeScores`], by which nodes are chosen, with the [`Scoring`] that makes scores of lengths, and
 //! [`Coefficients`]. Rows with their gradients are in [`training`](self::training). Standardised indicators move all rows:
@@ -116,6 +116,8 @@ impl<'a> Engine<'a> {
             (rows, Scoring::Raw | Scoring::Standardized | Scoring::Gain) => match rows.kept(control)? {
                 KeptRows::Residuals(rows) if width <= NARROW => Box::new(Sums::new(rows, nodes, control)?),
                 KeptRows::Odds(rows) if width <= NARROW => Box::new(Sums::new(rows, nodes, control)?),
+                // Not all residuals of a row move, which squares would ask for.
+                KeptRows::Residuals(rows) if rows.has_unknown() => Box::new(NormBounds::new(rows, nodes, control)?),
                 KeptRows::Residuals(rows) => Box::new(Squares::new(rows, nodes, control)?),
                 KeptRows::Odds(rows) => Box::new(NormBounds::new(rows, nodes, control)?),
             },

@@ -14,6 +14,7 @@
 //! Cost of a sweep: rows of the nodes in it × width; of a check: (rows × trees + nodes) × width. Memory: the coefficients of
 //! each penalty.
 
+mod extrapolation;
 mod newton;
 mod sweeps;
 
@@ -24,7 +25,9 @@ use super::path::{Records, Solution, Steps};
 use super::rows::{Gradients, KeptRows};
 use super::stagewise::length;
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_reserve};
+use crate::error::{
+    Result, try_collected, try_copied, try_extend, try_filled, try_push, try_reserve, try_with_capacity,
+};
 
 /// The sequence of penalties.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +89,15 @@ impl Coordinate {
         }
         length(step)
     }
+}
+
+/// A copy of the coefficients of each.
+fn betas(coordinates: &[Coordinate]) -> Result<Vec<Vec<f64>>> {
+    let mut betas = try_with_capacity(WHAT, coordinates.len())?;
+    for coordinate in coordinates {
+        betas.push(try_copied(WHAT, &coordinate.beta)?);
+    }
+    Ok(betas)
 }
 
 #[derive(Debug)]

@@ -26,6 +26,7 @@
 //! |---|---|
 //! | `config` | parameters |
 //! | `indicators` | which rows are in a node, and sums over the rows of nodes: never rows × nodes |
+//! | `masked` | numbers of which some cells are not known |
 //! | `mass` | weights of nodes, means and deviations of indicators |
 //! | `rows` | targets, scores, losses and negative gradients of rows, those held out among them |
 //! | `engine`, `best` | the node along which the loss falls fastest, kept up to date move by move |
@@ -49,6 +50,7 @@ mod engine;
 mod grow;
 mod indicators;
 mod lasso;
+mod masked;
 mod mass;
 pub(crate) mod model;
 mod path;
@@ -64,6 +66,7 @@ pub use model::Compressed;
 pub use path::{Coefficient, CompressionPath};
 
 use crate::control::Control;
+use crate::data::Targets;
 use crate::data::dataset::Names;
 use crate::data::targets::is_binary;
 use crate::data::{Dataset, Outputs};
@@ -72,6 +75,7 @@ use crate::forest::Forest;
 use crate::loss::Link;
 use engine::{Engine, Scoring};
 use indicators::Indicators;
+use masked::Unmasked;
 use mass::NodeMass;
 use path::Track;
 use rows::FitRows;
@@ -90,6 +94,10 @@ impl CompressConfig {
     ///
     /// `held_out` has a weight for each row that is no training row: rows to test on after every step; they must have a
     /// sample weight of zero. Runs on one thread but for the walk of X down the trees.
+    ///
+    /// Cells of numbers that are not known ([`Dataset::y_mask`]) have residual zero: gradients, steps, units, constants
+    /// and losses are those of the known cells, and a row without any weighs nothing. For stagewise steps alone: those
+    /// of the lasso and of growth ask for one curvature of all outputs.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::Shape`] for bad parameters or data, and for a forest of other
@@ -117,12 +125,23 @@ impl CompressConfig {
         if forest.trees.is_empty() {
             return Err(Error::invalid("forest", "without trees", "at least one tree"));
         }
+        let unmasked = if data.has_mask() { Unmasked::new(data, held_out)? } else { None };
+        let (data, held_out) = match &unmasked {
+            None => (data.view(), held_out),
+            Some(unmasked) => (unmasked.of_training(data), unmasked.held_out()),
+        };
         data.check(&Names::TRAINING)?;
-        let (x, y, sample_weight) = (data.x(), data.y(), data.weight_by_row()?);
+        if let Targets::SparseReal(_) = data.y() {
+            return Err(Error::invalid("y", "sparse numbers", "dense numbers: residuals are dense"));
+        }
+        let (x, y, known, sample_weight) = (data.x(), data.y(), data.known(), data.weight_by_row()?);
+        if known.is_some() {
+            self.check_masked()?;
+        }
         if forest.outputs != outputs {
             return Err(Error::invalid("forest", "grown on other outputs", "one of the same outputs and classes as y"));
         }
-        let fit = FitRows::new(self, y, sample_weight.as_deref(), held_out, control)?;
+        let fit = FitRows::new(self, y, sample_weight.as_deref(), held_out, known, control)?;
         let full = match keep {
             Keep::All => f64::NAN,
             Keep::Records => fit.loss_of_predictions(forest.predict(x, control)?.view())?,

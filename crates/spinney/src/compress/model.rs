@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use crate::control::Control;
-use crate::data::{Matrix, Outputs};
+use crate::data::{LabelView, Matrix, Outputs};
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::loss::Link;
@@ -82,11 +82,26 @@ impl Compressed {
     /// # Errors
     /// As [`Forest::predict_topk`].
     pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
+        self.predict_topk_excluding(x, k, None, control)
+    }
+
+    /// The same of the columns that are not `excluded`, as [`Forest::predict_topk_excluding`]; places without a column have
+    /// any score.
+    ///
+    /// # Errors
+    /// As [`Forest::predict_topk_excluding`].
+    pub fn predict_topk_excluding<'x>(
+        &self,
+        x: impl Into<Matrix<'x>>,
+        k: usize,
+        excluded: Option<&LabelView<'_>>,
+        control: &Control,
+    ) -> Result<TopK> {
         let model = self.additive()?;
         match self.outputs {
-            Outputs::Classes { .. } => model.topk(&x.into(), k, RankBy::Predictions, control),
+            Outputs::Classes { .. } => model.topk(&x.into(), k, RankBy::Predictions, excluded, control),
             Outputs::Real { .. } | Outputs::Labels { .. } => {
-                let mut best = model.topk(&x.into(), k, RankBy::Scores, control)?;
+                let mut best = model.topk(&x.into(), k, RankBy::Scores, excluded, control)?;
                 best.scores.iter_mut().for_each(|score| *score = self.link.of_score(*score));
                 Ok(best)
             }

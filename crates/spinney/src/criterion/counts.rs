@@ -10,7 +10,7 @@
 //! that it occupies, by w t_j and w (2 m_j + w): the cost is the labels of the sample, never the number of labels.
 
 use super::masked_counts::{GiniOfClasses, GiniOfLabels, MaskedCounts};
-use super::table::{CriterionKind, NodeData, SplitSums, TakeStatistics, TargetKind};
+use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics, TargetKind};
 use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
@@ -23,6 +23,7 @@ pub(crate) struct GiniIndex;
 impl CriterionKind for GiniIndex {
     const NAME: &'static str = "gini";
     const DOMAIN: TargetKind = TargetKind::ClassesAndLabels;
+    const DECREASE: Option<Decrease> = Some(GiniIndex::decrease);
     /// It is a multiple of the variance of columns of 0 and 1.
     const PROJECTED: &'static [TargetKind] = &[TargetKind::ClassesAndLabels];
 
@@ -36,10 +37,12 @@ impl CriterionKind for GiniIndex {
                 Some(_) => taker.take(MaskedCounts::<U, GiniOfClasses>::new(y, data.units)?.with_workers(data.workers)),
                 None => taker.take(MaskedCounts::<U, GiniOfLabels>::new(y, data.units)?.with_workers(data.workers)),
             },
-            TrainY::Real(_) | TrainY::MaskedReal(_) => Err(data.refused_by::<Self>()),
+            TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) => Err(data.refused_by::<Self>()),
         }
     }
+}
 
+impl GiniIndex {
     fn decrease(split: &SplitSums<'_>) -> f64 {
         split.decrease_of(|output, total| {
             if split.are_labels {

@@ -5,7 +5,7 @@
 //! present in the node, not the number of labels.
 
 use super::masked_counts::{EntropyOfClasses, EntropyOfLabels, MaskedCounts};
-use super::table::{CriterionKind, NodeData, SplitSums, TakeStatistics, TargetKind};
+use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics, TargetKind};
 use super::{NodeCriterion, NodeStats, Units};
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
@@ -23,6 +23,7 @@ pub(crate) struct ShannonEntropy;
 impl CriterionKind for ShannonEntropy {
     const NAME: &'static str = "entropy";
     const DOMAIN: TargetKind = TargetKind::ClassesAndLabels;
+    const DECREASE: Option<Decrease> = Some(ShannonEntropy::decrease);
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         match data.y {
@@ -33,10 +34,12 @@ impl CriterionKind for ShannonEntropy {
                 }
                 None => taker.take(MaskedCounts::<U, EntropyOfLabels>::new(y, data.units)?.with_workers(data.workers)),
             },
-            TrainY::Real(_) | TrainY::MaskedReal(_) => Err(data.refused_by::<Self>()),
+            TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) => Err(data.refused_by::<Self>()),
         }
     }
+}
 
+impl ShannonEntropy {
     fn decrease(split: &SplitSums<'_>) -> f64 {
         let entropy = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
         split.decrease_of(|output, total| {

@@ -79,10 +79,10 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
         for piece in self.control.pieces(rows, self.low.len()) {
             for &row in piece? {
                 let mut n_known = 0u32;
-                for (y, (low, high)) in self.y.of(row).iter().zip(self.low.iter_mut().zip(&mut self.high)) {
+                for (y, (low, high)) in self.y.searched(row).zip(self.low.iter_mut().zip(&mut self.high)) {
                     // Comparisons with NaN are false.
-                    *low = if *y < *low { *y } else { *low };
-                    *high = if *y > *high { *y } else { *high };
+                    *low = if y < *low { y } else { *low };
+                    *high = if y > *high { y } else { *high };
                     n_known += u32::from(!y.is_nan());
                 }
                 cells += self.weights[row as usize].to_f64() * f64::from(n_known);
@@ -107,9 +107,9 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
                 let w = self.weights[row as usize].to_f64();
                 let out = &mut self.rounded[row as usize * (2 * q + 1)..][..2 * q + 1];
                 out[0] = w;
-                let cells = out[1..].as_chunks_mut::<2>().0.iter_mut().zip(self.y.of(row));
+                let cells = out[1..].as_chunks_mut::<2>().0.iter_mut().zip(self.y.searched(row));
                 let mut square_of_row = 0i128;
-                for ((cell, &y), (low, high)) in cells.zip(self.low.iter().zip(&self.high)) {
+                for ((cell, y), (low, high)) in cells.zip(self.low.iter().zip(&self.high)) {
                     if y.is_nan() {
                         *cell = [0.0; 2];
                         continue;

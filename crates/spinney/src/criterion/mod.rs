@@ -8,31 +8,35 @@
 //! 2⁵². Exact sums do not depend on the order of addition; so neither the layout of x, nor the way entries are found, nor
 //! the number of threads can change a tree, and "rest = node − moved" loses nothing.
 //!
-//! A criterion tells about itself, see `table`: its name, the outputs that it is for, the statistics of nodes, and what
-//! importances need.
+//! A criterion tells about itself, see `table`: its name, the outputs that it is for, the statistics of nodes, what leaves
+//! hold, and what importances need.
 //!
 //! | file | targets | cost of moving a sample | cost of a score |
 //! |---|---|---|---|
 //! | [`counts`] | Gini of classes and labels | its labels (one for each class output) | 1 |
 //! | [`entropy`] | entropy of classes and labels | its labels | labels present in the node |
 //! | [`variance`] | numbers | outputs | outputs |
+//! | [`sparse_variance`] | numbers that are mostly zero | its entries | 1 |
 //! | [`poisson`] | numbers that are not negative | outputs | outputs |
+//! | [`absolute_error`] | numbers | outputs × log of the node's samples | outputs × log of the node's samples |
 //! | [`masked_counts`] | classes and labels with unknown cells | its labels, half of the outputs | slots in the node |
 //! | [`masked_variance`] | numbers with unknown cells | outputs | outputs |
 
+pub(crate) mod absolute_error;
 pub(crate) mod counts;
 pub(crate) mod entropy;
 pub(crate) mod masked_counts;
 pub(crate) mod masked_variance;
 pub(crate) mod moved_sums;
 pub(crate) mod poisson;
+pub(crate) mod sparse_variance;
 #[macro_use]
 mod table;
 #[cfg(test)]
 mod tests;
 pub(crate) mod variance;
 
-pub(crate) use table::{NodeData, SideSums, SplitSums, TakeStatistics};
+pub(crate) use table::{Decrease, LeafValues, NodeData, SideSums, SplitSums, TakeStatistics};
 
 use crate::error::Result;
 use crate::exact::reduce::Summand;
@@ -47,6 +51,8 @@ criteria! {
     Variance: variance::VarianceOfNumbers,
     /// Half the mean Poisson deviance, for numbers that are not negative.
     Poisson: poisson::PoissonDeviance,
+    /// Mean absolute deviation from the median, for numbers. Leaves have medians.
+    AbsoluteError: absolute_error::DeviationFromMedians,
 }
 
 impl Criterion {
@@ -138,7 +144,8 @@ pub(crate) trait NodeCriterion {
     /// A sum over samples, exact: what scores are made of. Categories are added up once and moved as a whole.
     type Sum: SideSum;
 
-    /// Shows the sums of the moved side, each with its number, those of zero left out or not; returns its weight.
+    /// Shows the sums of the moved side, each with its number, those of zero left out or not; returns its weight. Sums that
+    /// tell no order, see [`NodeCriterion::n_ordering_sums`], may come in several parts.
     fn moved_sums(&self, moved: &Self::Moved, visit: impl FnMut(u32, Self::Sum)) -> Self::Sum;
 
     /// The same of the whole node.
@@ -154,6 +161,21 @@ pub(crate) trait NodeCriterion {
     /// The sums with numbers below this are what the means of sides are made of; others may be there that scores ask for.
     fn n_ordering_sums(&self) -> u32 {
         u32::MAX
+    }
+
+    /// Means of number `column` of the sums of the moved side and of the rest, comparable between all nodes of a tree; both
+    /// sides have positive weight. O(sums).
+    fn side_means(&self, moved: &Self::Moved, column: u32) -> [f64; 2] {
+        let (mut of_moved, mut of_node) = (Self::Sum::default(), Self::Sum::default());
+        let of_column = |sum: &mut Self::Sum, (number, value)| {
+            if number == column {
+                *sum = value;
+            }
+        };
+        let weight = self.moved_sums(moved, |number, value| of_column(&mut of_moved, (number, value)));
+        let whole = self.node_sums(|number, value| of_column(&mut of_node, (number, value)));
+        let rest = (of_node - of_moved).as_f64() / (whole - weight).as_f64();
+        [of_moved.as_f64() / weight.as_f64(), rest]
     }
 
     /// Decrease of the node's mean impurity by a cut of this score.
@@ -200,10 +222,15 @@ pub(crate) trait Units: Summand + SideSum {
         + Default
         + std::fmt::Debug
         + std::ops::Add<Output = Self::Square>
-        + std::ops::Sub<Output = Self::Square>;
+        + std::ops::Sub<Output = Self::Square>
+        + Into<i128>;
 
     fn to_f64(self) -> f64;
     fn times(self, other: Self) -> Self::Square;
+    /// Times a whole number, where a square holds the product.
+    fn times_whole(self, whole: i64) -> Self::Square;
+    /// From a sum of such weights.
+    fn of_whole(whole: i128) -> Self;
     fn square_to_f64(square: Self::Square) -> f64;
 }
 
@@ -217,6 +244,15 @@ impl Units for u32 {
 
     fn times(self, other: Self) -> i64 {
         i64::from(self) * i64::from(other)
+    }
+
+    #[inline]
+    fn times_whole(self, whole: i64) -> i64 {
+        i64::from(self) * whole
+    }
+
+    fn of_whole(whole: i128) -> Self {
+        whole as u32
     }
 
     fn square_to_f64(square: i64) -> f64 {
@@ -234,6 +270,15 @@ impl Units for u64 {
 
     fn times(self, other: Self) -> i128 {
         i128::from(self) * i128::from(other)
+    }
+
+    #[inline]
+    fn times_whole(self, whole: i64) -> i128 {
+        i128::from(self) * i128::from(whole)
+    }
+
+    fn of_whole(whole: i128) -> Self {
+        whole as u64
     }
 
     fn square_to_f64(square: i128) -> f64 {

@@ -18,6 +18,8 @@ pub(crate) trait MovedSums: std::fmt::Debug {
     }
     /// Adds samples of this weight and these sums, each with its output.
     fn add_sums(&mut self, local: &mut Self::Local, weight: f64, sums: &[(u32, f64)]);
+    /// m_j.
+    fn sum(&self, local: &Self::Local, output: u32) -> f64;
     /// Shows m_j of each output j.
     fn for_each(&self, local: &Self::Local, visit: impl FnMut(u32, f64));
     fn weight(local: &Self::Local) -> f64;
@@ -58,6 +60,10 @@ impl MovedSums for One {
     fn add_sums(&mut self, local: &mut [f64; 2], weight: f64, sums: &[(u32, f64)]) {
         local[0] += weight;
         sums.iter().for_each(|(_, sum)| local[1] += sum);
+    }
+
+    fn sum(&self, local: &[f64; 2], _: u32) -> f64 {
+        local[1]
     }
 
     fn for_each(&self, local: &[f64; 2], mut visit: impl FnMut(u32, f64)) {
@@ -144,6 +150,10 @@ impl MovedSums for Many {
     fn add_sums(&mut self, local: &mut f64, weight: f64, sums: &[(u32, f64)]) {
         *local += weight;
         sums.iter().for_each(|&(output, sum)| self.0[output as usize] += sum);
+    }
+
+    fn sum(&self, _: &f64, output: u32) -> f64 {
+        self.0[output as usize]
     }
 
     fn for_each(&self, _: &f64, mut visit: impl FnMut(u32, f64)) {

@@ -11,8 +11,10 @@
 //! A cut that leaves a side where an output sums to zero is refused, unless the output does so in the whole node: with the
 //! mean 0, every other value has an infinite deviance.
 
-use super::table::{CriterionKind, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind};
-use super::{NodeCriterion, NodeStats, Units};
+use super::table::{
+    CriterionKind, Decrease, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind, refused_where_masked,
+};
+use super::{Criterion, NodeCriterion, NodeStats, Units};
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::error::{Error, Result, try_filled, try_with_capacity};
 use crate::exact::FixedPoint;
@@ -24,21 +26,22 @@ pub(crate) struct PoissonDeviance;
 impl CriterionKind for PoissonDeviance {
     const NAME: &'static str = "poisson";
     const DOMAIN: TargetKind = TargetKind::Numbers;
+    const DECREASE: Option<Decrease> = Some(PoissonDeviance::decrease);
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         match data.y {
             TrainY::Real(y) => taker.take(Poisson::new(y, data.units, data.total_weight)?.with_workers(data.workers)),
-            TrainY::MaskedReal(_) => Err(masked()),
-            TrainY::Slots(_) | TrainY::MaskedSlots(_) => Err(data.refused_by::<Self>()),
+            TrainY::MaskedReal(_) => Err(refused_where_masked(Criterion::Poisson)),
+            TrainY::SparseReal(_) | TrainY::Slots(_) | TrainY::MaskedSlots(_) => Err(data.refused_by::<Self>()),
         }
     }
 
     fn check(y: &TrainY<'_>, rows: &[u32]) -> Result<()> {
         let y = match y {
             TrainY::Real(y) => y,
-            TrainY::MaskedReal(_) => return Err(masked()),
+            TrainY::MaskedReal(_) => return Err(refused_where_masked(Criterion::Poisson)),
             // Other kinds of y are refused with the parameters.
-            TrainY::Slots(_) | TrainY::MaskedSlots(_) => return Ok(()),
+            TrainY::SparseReal(_) | TrainY::Slots(_) | TrainY::MaskedSlots(_) => return Ok(()),
         };
         let values = || rows.iter().flat_map(|&row| y.of(row));
         if let Some(negative) = values().find(|y| **y < 0.0) {
@@ -49,7 +52,9 @@ impl CriterionKind for PoissonDeviance {
         }
         Ok(())
     }
+}
 
+impl PoissonDeviance {
     fn decrease(split: &SplitSums<'_>) -> f64 {
         let columns = split.left.sums.iter().zip(split.right.sums).zip(split.both.sums);
         let of_column = |((&l, &r), &both): ((&f64, &f64), &f64)| {
@@ -59,11 +64,6 @@ impl CriterionKind for PoissonDeviance {
         };
         columns.map(of_column).sum()
     }
-}
-
-/// What it says to numbers of which some are not known.
-fn masked() -> Error {
-    Error::invalid("criterion", "Poisson", "Variance where cells of y are masked")
 }
 
 /// (1 + t) ln (1 + t) − t, for t ≥ −1.
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn targets_that_are_negative_or_sum_to_zero_are_refused_unless_they_weigh_nothing() {
         let check = |values: &[f64], rows: &[u32]| {
-            let y = TrainY::Real(RealTargets { values: values.to_vec().into(), n_outputs: 1 });
+            let y = TrainY::Real(RealTargets::new(values.to_vec(), 1).unwrap());
             PoissonDeviance::check(&y, rows)
         };
         assert!(check(&[0.0, 2.0, -1.0], &[0, 1]).is_ok());

@@ -62,6 +62,19 @@ pub(crate) trait CriterionKind {
     /// outputs is what is reduced there, whatever was asked.
     const PROJECTED: &'static [TargetKind] = &[];
 
+    /// What leaves hold of numbers.
+    const LEAVES: LeafValues = LeafValues::Means;
+
+    /// By how much a split lowers weight × impurity, where sums over leaves tell it: see [`Criterion::decrease`].
+    const DECREASE: Option<Decrease>;
+
+    /// Whether outputs may have factors, by which they are multiplied where splits are searched: it reads
+    /// [`crate::data::train_y::RealTargets::searched`].
+    const TAKES_FACTORS: bool = false;
+
+    /// Whether numbers that are mostly zero are fitted as entries: it has statistics of [`TrainY::SparseReal`].
+    const TAKES_ENTRIES: bool = false;
+
     /// Makes the statistics of nodes and hands them to `taker`.
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome>;
 
@@ -69,9 +82,22 @@ pub(crate) trait CriterionKind {
     fn check(_y: &TrainY<'_>, _rows: &[u32]) -> Result<()> {
         Ok(())
     }
+}
 
-    /// By how much a split lowers weight × impurity, summed over the outputs of `split`.
-    fn decrease(split: &SplitSums<'_>) -> f64;
+/// By how much a split lowers weight × impurity, summed over its outputs.
+pub(crate) type Decrease = fn(&SplitSums<'_>) -> f64;
+
+/// What leaves hold of numbers: what is best in them by the criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeafValues {
+    Means,
+    /// Of an even split of the weight, the mean of the two numbers in the middle.
+    Medians,
+}
+
+/// What criterion `of` says to numbers of which some are not known.
+pub(super) fn refused_where_masked(of: Criterion) -> Error {
+    Error::invalid("criterion", format!("{of:?}"), "Variance where cells of y are masked")
 }
 
 /// Kinds of outputs between which criteria tell.
@@ -107,7 +133,7 @@ impl<U> NodeData<'_, U> {
     /// What criterion `K` says to targets that it is not for.
     pub(super) fn refused_by<K: CriterionKind>(&self) -> Error {
         let domain = match self.y {
-            TrainY::Real(_) | TrainY::MaskedReal(_) => TargetKind::Numbers,
+            TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) => TargetKind::Numbers,
             TrainY::Slots(_) | TrainY::MaskedSlots(_) => TargetKind::ClassesAndLabels,
         };
         Error::invalid("criterion", K::NAME, accepted(domain, false))
@@ -168,13 +194,25 @@ pub(super) struct Facts {
     name: &'static str,
     domain: TargetKind,
     projected: &'static [TargetKind],
+    leaves: LeafValues,
+    takes_factors: bool,
+    takes_entries: bool,
     check: fn(&TrainY<'_>, &[u32]) -> Result<()>,
-    decrease: fn(&SplitSums<'_>) -> f64,
+    decrease: Option<Decrease>,
 }
 
 impl Facts {
     pub(super) fn of<K: CriterionKind>() -> Self {
-        Facts { name: K::NAME, domain: K::DOMAIN, projected: K::PROJECTED, check: K::check, decrease: K::decrease }
+        Facts {
+            name: K::NAME,
+            domain: K::DOMAIN,
+            projected: K::PROJECTED,
+            leaves: K::LEAVES,
+            takes_factors: K::TAKES_FACTORS,
+            takes_entries: K::TAKES_ENTRIES,
+            check: K::check,
+            decrease: K::DECREASE,
+        }
     }
 }
 
@@ -194,6 +232,16 @@ impl Criterion {
     /// Whether it is for numbers, rather than for classes and labels.
     pub(crate) fn is_for_numbers(self) -> bool {
         self.facts().domain == TargetKind::Numbers
+    }
+
+    /// Whether outputs may have factors.
+    pub(crate) fn takes_factors(self) -> bool {
+        self.facts().takes_factors
+    }
+
+    /// Whether numbers that are mostly zero are fitted as entries; all others are fitted row after row.
+    pub(crate) fn takes_entries(self) -> bool {
+        self.facts().takes_entries
     }
 
     fn is_for(self, domain: TargetKind, projected: bool) -> bool {
@@ -221,9 +269,15 @@ impl Criterion {
         (self.facts().check)(y, rows)
     }
 
-    /// By how much a split lowers weight × impurity, summed over the outputs of `split`.
-    pub(crate) fn decrease(self, split: &SplitSums<'_>) -> f64 {
-        (self.facts().decrease)(split)
+    /// What leaves hold of numbers.
+    pub(crate) fn leaf_values(self) -> LeafValues {
+        self.facts().leaves
+    }
+
+    /// By how much a split lowers weight × impurity, summed over some outputs; `None` where sums over the leaves below the
+    /// two sides do not tell it.
+    pub(crate) fn decrease(self) -> Option<Decrease> {
+        self.facts().decrease
     }
 }
 
@@ -269,7 +323,11 @@ mod tests {
             for (projected, expected) in [
                 (
                     false,
-                    if is_real { "Variance or Poisson for numbers" } else { "Gini or Entropy for classes and labels" },
+                    if is_real {
+                        "Variance or Poisson or AbsoluteError for numbers"
+                    } else {
+                        "Gini or Entropy for classes and labels"
+                    },
                 ),
                 (
                     true,

@@ -4,11 +4,13 @@ use proptest::prelude::*;
 use super::counts::{Gini, ManySlots, OneSlot};
 use super::entropy::Entropy;
 use super::poisson::Poisson;
+use super::sparse_variance::SparseVariance;
 use super::variance::{self, Variance};
 use super::*;
 use crate::control::Control;
+use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::TrainY;
-use crate::data::{LabelView, Targets, Weights};
+use crate::data::{LabelView, SparseTargets, Targets, Weights};
 use crate::exact::reduce::Workers;
 use crate::exact::reduce::tests::by_two;
 
@@ -67,6 +69,8 @@ proptest! {
             if huge { number.powi(9) } else { number }
         });
         let counts = numbers.mapv(f64::abs);
+        let rows_of_numbers: Vec<_> = rows.iter().map(|row| row.5).collect();
+        let rows_of_numbers = &rows_of_numbers;
         let (numbers, counts) = (Targets::Real(numbers.view()), Targets::Real(counts.view()));
         let [labels, classes, numbers, counts] =
             [&labels, &classes, &numbers, &counts].map(|y| TrainY::new(y).unwrap());
@@ -88,6 +92,13 @@ proptest! {
         for exact in [true, false] {
             let many = || variance::Many::new(2).unwrap();
             assert_same!(workers, Variance::new(numbers, &units, exact, many(), &Control::default()).unwrap().with_workers(workers));
+        }
+        let on = |i: usize| (0u32..3).filter(move |j| i as u32 % 3 >= *j).map(move |j| (j, f64::from(rows_of_numbers[i]) * 0.3));
+        let ptr: Vec<usize> = (0..=n).map(|end| (0..end).map(|i| on(i).count()).sum()).collect();
+        let (outputs, values): (Vec<u32>, Vec<f64>) = (0..n).flat_map(on).unzip();
+        let entries = &SparseNumbers::new(SparseTargets::try_new(ptr, outputs, values, 3).unwrap());
+        for exact in [true, false] {
+            assert_same!(workers, SparseVariance::new(entries, &units, exact, &Control::default()).unwrap().with_workers(workers));
         }
         let TrainY::Real(counts) = &counts else { panic!("numbers are real") };
         assert_same!(workers, Poisson::new(counts, &units, total).unwrap().with_workers(workers));

@@ -6,12 +6,15 @@
 //! weight times spread has shrunk so far that a finer grid pays, a node gets a *frame* of its own: a new centre and grid
 //! for its samples, which their descendants inherit. With S the sums and W the weights, minimising the weighted variance
 //! of the sides is maximising Σ_j S_mj² / W_m + Σ_j (S_j − S_mj)² / W_r.
+//!
+//! Outputs that are scaled or weighted are multiplied by their factors where they are read, before anything else.
 
 use super::counts::GiniIndex;
 use super::masked_variance::MaskedVariance;
 use super::moved_sums::OUTPUTS;
 pub(crate) use super::moved_sums::{Many, MovedSums, One};
-use super::table::{CriterionKind, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind};
+use super::sparse_variance::SparseVariance;
+use super::table::{CriterionKind, Decrease, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind};
 use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::control::Control;
 use crate::data::train_y::{RealTargets, TrainY};
@@ -26,6 +29,9 @@ impl CriterionKind for VarianceOfNumbers {
     const NAME: &'static str = "variance";
     const DOMAIN: TargetKind = TargetKind::Numbers;
     const PROJECTED: &'static [TargetKind] = &[TargetKind::Numbers, TargetKind::ClassesAndLabels];
+    const DECREASE: Option<Decrease> = Some(VarianceOfNumbers::decrease);
+    const TAKES_FACTORS: bool = true;
+    const TAKES_ENTRIES: bool = true;
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         let (units, exact, workers, control) = (data.units, data.exact_weights, data.workers, data.control);
@@ -36,12 +42,15 @@ impl CriterionKind for VarianceOfNumbers {
                 let variance = Variance::new(y, units, exact, Many::new(y.n_outputs)?, control)?;
                 taker.take_variance(AnyVariance::Many(variance.with_workers(workers)))
             }
+            TrainY::SparseReal(y) => taker.take(SparseVariance::new(y, units, exact, control)?.with_workers(workers)),
             TrainY::MaskedReal(y) => taker.take(MaskedVariance::new(y, units, exact, control)?.with_workers(workers)),
             // Of columns of 0 and 1 it is a multiple of the Gini index.
             TrainY::Slots(_) | TrainY::MaskedSlots(_) => GiniIndex::statistics(data, taker),
         }
     }
+}
 
+impl VarianceOfNumbers {
     /// The variance between the two sides, which is all that a split takes away: no data is needed.
     fn decrease(split: &SplitSums<'_>) -> f64 {
         let SplitSums { left, right, .. } = split;
@@ -71,6 +80,8 @@ struct Frame {
     square_size: PowerOfTwo,
     /// Of the node for which the frame was made: see [`level`].
     level: i32,
+    /// Its number, and that of its centers.
+    number: u32,
 }
 
 /// Twice log₂(weight × standard deviation), for variances in units of one frame.
@@ -134,6 +145,8 @@ pub(crate) struct Variance<'a, U, M> {
     /// Frame of every row. Rows of one node have the same.
     frame_of: Vec<u32>,
     frames: Vec<Frame>,
+    /// Of all frames, one after another.
+    centers: Vec<f64>,
     low: Vec<f64>,
     high: Vec<f64>,
     center: Vec<f64>,
@@ -172,13 +185,14 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             squares: control.try_filled(WHAT, 0, weights.len())?,
             frame_of: control.try_filled(WHAT, 0, weights.len())?,
             frames: Vec::new(),
+            centers: Vec::new(),
             low: try_filled(OUTPUTS, 0.0, q)?,
             high: try_filled(OUTPUTS, 0.0, q)?,
             center: try_filled(OUTPUTS, 0.0, q)?,
             square_bits: 30 - (exponent_above(q as f64) - 13).max(0) / 2,
             node: Sums::new(q)?,
             inherited: Sums::new(q)?,
-            frame: Frame { grid: 1.0, square_unit: 1.0, square_size: PowerOfTwo::ONE, level: 0 },
+            frame: Frame { grid: 1.0, square_unit: 1.0, square_size: PowerOfTwo::ONE, level: 0, number: 0 },
             n_samples: 0,
             distance: 0.0,
             is_distance_wanted: true,
@@ -260,7 +274,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         self.high[..q].fill(f64::NEG_INFINITY);
         for piece in self.control.pieces(rows, q) {
             for &row in piece? {
-                for (j, &y) in self.y.of(row)[..q].iter().enumerate() {
+                for (j, y) in self.y.searched(row).enumerate() {
                     self.low[j] = self.low[j].min(y);
                     self.high[j] = self.high[j].max(y);
                 }
@@ -291,17 +305,20 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         for piece in self.control.pieces(rows, q) {
             for &row in piece? {
                 let w = self.weights[row as usize].to_f64();
-                let y = &self.y.of(row)[..q];
+                let (y, factors) = (&self.y.of(row)[..q], &self.y.factors()[..q]);
                 let out = &mut self.rounded[row as usize * (q + 1)..][..q + 1];
                 out[0] = w;
-                for (out, (y, center)) in out[1..].iter_mut().zip(y.iter().zip(&self.center)) {
+                let cells = y.iter().zip(factors).map(|(y, factor)| y * factor).zip(&self.center);
+                for (out, (y, center)) in out[1..].iter_mut().zip(cells) {
                     let scaled = fixed.up(y - center);
                     *out =
                         if self.exact_weights { w * Grid::WHOLE.round(scaled) } else { Grid::WHOLE.round(w * scaled) };
                 }
                 // Four squares of 60 bits fit 64.
-                let squares = y.chunks(4).zip(self.center.chunks(4)).map(|(y, center)| {
-                    let scaled = y.iter().zip(center).map(|(y, center)| fixed_for_squares.up(y - center));
+                let fours = y.chunks(4).zip(factors.chunks(4)).zip(self.center.chunks(4));
+                let squares = fours.map(|((y, factors), center)| {
+                    let cells = y.iter().zip(factors).zip(center);
+                    let scaled = cells.map(|((y, factor), center)| fixed_for_squares.up(y * factor - center));
                     i128::from(scaled.map(|z| (z * z) as i64).sum::<i64>())
                 });
                 let squares: i128 = squares.sum();
@@ -314,10 +331,12 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             square_unit: PowerOfTwo::new(2 * (fixed.exponent() - fixed_for_squares.exponent())).value(),
             square_size: PowerOfTwo::new(-2 * fixed_for_squares.exponent()),
             level: 0,
+            number: frame,
         };
         self.sum(rows)?;
         self.frame.level = level(weight, self.variance());
         try_push("the grids of nodes", &mut self.frames, self.frame)?;
+        try_extend("the grids of nodes", &mut self.centers, self.center.iter().copied())?;
         self.distance = self.find_distance(rows)?;
         Ok(false)
     }
@@ -516,6 +535,14 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
 
     fn ordering_sum(&self) -> Option<u32> {
         (self.moved.n_outputs() == 1).then_some(0)
+    }
+
+    fn side_means(&self, moved: &M::Local, column: u32) -> [f64; 2] {
+        let q = self.moved.n_outputs();
+        let (center, grid) = (self.centers[self.frame.number as usize * q + column as usize], self.frame.grid);
+        let (weight, sum) = (M::weight(moved), self.moved.sum(moved, column));
+        let rest = (self.node.total[column as usize] - sum) / (self.node.weight - weight);
+        [sum / weight, rest].map(|mean| center + grid * mean)
     }
 
     fn decrease(&self, score: f64) -> f64 {

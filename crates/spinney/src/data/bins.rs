@@ -1,28 +1,26 @@
-//! Features in bins: at most 255 a feature, found once and used for every tree.
+//! Features in bins: numbers in at most 255, found once and used for every tree; categories each in one of its own.
 //!
 //! A feature of few distinct values gets a bin for each, so nothing is lost; otherwise bins hold about equal weight, and
 //! equal values are never parted. Bins are a function of the weighted multiset of values alone, counted in the exact units
 //! of `weights`: a row of weight 2 is two rows, a row without weight is none, and the zeros that sparse X does not store
 //! count as those that dense X does.
 //!
-//! A *code* is the number of a value's bin. Of dense X all codes are kept, a byte each. Of sparse X those that differ from
-//! the code of zero are, as values relative to it: they are sparse columns again, on which trees grow as on any others.
-//! A feature that is a category has a bin for each category, or where there are more than bins, for each of the most frequent
-//! ones; the others share one.
+//! A *code* is the number of a value's bin. Of dense X all codes are kept, see [`super::codes`]. Of sparse X those that
+//! differ from the code of zero are, as values relative to it: they are sparse columns again, on which trees grow as on any
+//! others.
 //!
 //! Missing values are in no bin. In dense X they have the code after the last one, so that bytes hold 255 bins and it; in
 //! sparse X they stay missing.
 
-use std::borrow::Cow;
-
-use super::{Category, DenseColumns, FeatureSubset, SparseView};
+use super::codes::{CodeColumn, Codes};
+use super::{Category, DenseColumns, MOST_CATEGORIES, SparseView};
 use crate::control::Control;
 use crate::data::sort::Entry;
 use crate::data::sort::sort_by_value;
-use crate::error::{Result, try_collected, try_copied, try_filled, try_grow, try_push, try_with_capacity};
+use crate::error::{Result, try_filled, try_grow, try_push, try_with_capacity};
 use crate::pool;
 
-/// Most bins of a feature: codes are bytes.
+/// Most bins of numbers: codes of a byte hold them and missing values.
 pub(crate) const MOST_BINS: usize = 255;
 
 /// A bin's lowest and highest value among the rows that it was made from.
@@ -38,22 +36,12 @@ pub(crate) struct Bins {
     /// Bins of feature j: `bins[start[j]..start[j + 1]]`, rising; at least one unless all values are missing.
     bins: Vec<Bin>,
     start: Vec<usize>,
-    /// The code that relative codes are relative to; 0 of categories.
-    zero: Vec<u8>,
-    /// The bin that categories share, of each feature that has one; empty where no feature does.
-    shared: Vec<Option<SharedBin>>,
-}
-
-/// A bin of several categories.
-#[derive(Clone, Debug, PartialEq)]
-struct SharedBin {
-    code: u8,
-    /// Rising.
-    categories: Vec<Category>,
+    /// The code that relative codes are relative to.
+    zero: Vec<u16>,
 }
 
 impl Bins {
-    fn new(of_features: Vec<Vec<Bin>>, zero: Vec<u8>, shared: Vec<Option<SharedBin>>) -> Result<Self> {
+    fn new(of_features: Vec<Vec<Bin>>, zero: Vec<u16>) -> Result<Self> {
         let mut start = try_with_capacity(WHAT, of_features.len() + 1)?;
         let mut bins = try_with_capacity(WHAT, of_features.iter().map(Vec::len).sum())?;
         start.push(0);
@@ -61,16 +49,12 @@ impl Bins {
             bins.extend(of_feature);
             start.push(bins.len());
         }
-        Ok(Bins { bins, start, zero, shared })
+        Ok(Bins { bins, start, zero })
     }
 
-    /// The categories of a bin, rising.
-    pub(crate) fn categories(&self, feature: u32, code: Category) -> impl ExactSizeIterator<Item = Category> + '_ {
-        let own = self.of(feature)[usize::from(code)].low as Category;
-        let shared = self.shared.get(feature as usize).and_then(Option::as_ref);
-        let shared = shared.filter(|shared| Category::from(shared.code) == code);
-        let others = shared.map_or(&[][..], |shared| &shared.categories);
-        (0..others.len().max(1)).map(move |i| others.get(i).copied().unwrap_or(own))
+    /// The category of a code, of a feature that is one.
+    pub(crate) fn category(&self, feature: u32, code: Category) -> Category {
+        self.of(feature)[usize::from(code)].low as Category
     }
 
     pub(crate) fn of(&self, feature: u32) -> &[Bin] {
@@ -86,56 +70,6 @@ impl Bins {
     }
 }
 
-/// Codes of dense X, column after column. Those of rows without weight mean nothing.
-#[derive(Debug)]
-pub(crate) struct Codes<'a> {
-    codes: Cow<'a, [u8]>,
-    n_samples: usize,
-    /// `codes` has those of all features of X.
-    features: FeatureSubset,
-    /// Bins of feature j are `start[j]..start[j + 1]` of those of all features; with that of missing values, if any.
-    start: Vec<usize>,
-    /// Whether some values of feature j are missing: its last bin is theirs.
-    has_missing: Vec<bool>,
-}
-
-impl Codes<'_> {
-    pub(crate) fn n_features(&self) -> usize {
-        self.start.len() - 1
-    }
-
-    pub(crate) fn column(&self, feature: u32) -> &[u8] {
-        &self.codes[self.features.in_x(feature) as usize * self.n_samples..][..self.n_samples]
-    }
-
-    /// Some features alone, which are numbered anew; their codes are lent.
-    pub(crate) fn narrowed(&self, features: &[u32]) -> Result<Codes<'_>> {
-        let mut start = try_with_capacity(WHAT, features.len() + 1)?;
-        start.push(0);
-        for &feature in features {
-            start.push(start[start.len() - 1] + self.bins(feature).len());
-        }
-        let has_missing = try_collected(WHAT, features.iter().map(|&feature| self.has_missing[feature as usize]))?;
-        let features = self.features.narrowed(features)?;
-        Ok(Codes { codes: Cow::Borrowed(&self.codes), n_samples: self.n_samples, features, start, has_missing })
-    }
-
-    /// The code of missing values of a feature, if any is.
-    pub(crate) fn missing(&self, feature: u32) -> Option<u8> {
-        self.has_missing[feature as usize].then(|| (self.bins(feature).len() - 1) as u8)
-    }
-
-    /// Where the bins of a feature are among those of all.
-    pub(crate) fn bins(&self, feature: u32) -> std::ops::Range<usize> {
-        self.start[feature as usize]..self.start[feature as usize + 1]
-    }
-
-    /// Bins of all features together.
-    pub(crate) fn n_bins(&self) -> usize {
-        self.start[self.n_features()]
-    }
-}
-
 const WHAT: &str = "the bins of X";
 
 /// Bins and codes of dense X. `units` tells the weight of each row.
@@ -147,55 +81,34 @@ pub(crate) fn bin_dense(
     control: &Control,
 ) -> Result<(Bins, Codes<'static>)> {
     let (n, p) = (x.n_samples(), x.n_features());
-    let mut codes = control.try_filled(WHAT, 0u8, n * p)?;
+    let mut columns = try_filled(WHAT, CodeColumn::Narrow(Vec::new()), p)?;
     let mut of_features = try_filled(WHAT, Vec::new(), p)?;
     let mut has_missing = try_filled(WHAT, false, p)?;
-    let mut shared = try_filled(WHAT, None, p)?;
-    let of_all = of_features.iter_mut().zip(&mut has_missing).zip(&mut shared);
-    let jobs = codes.chunks_exact_mut(n.max(1)).zip(of_all).enumerate();
+    let jobs = columns.iter_mut().zip(of_features.iter_mut().zip(&mut has_missing)).enumerate();
     let scratch = || Ok((try_with_capacity::<Entry>(WHAT, n)?, Vec::new()));
-    pool::for_each(
-        control.n_threads(),
-        jobs,
-        scratch,
-        |(entries, runs), (feature, (codes, ((bins, has_missing), shared)))| {
-            control.check()?;
-            entries.clear();
-            let values = x.column(feature as u32).iter().enumerate().filter(|&(row, _)| units(row) > 0);
-            entries.extend(values.map(|(row, &value)| Entry::new(value, row as u32)));
-            sort_by_value(entries, control)?;
-            let (present, missing) = entries.split_at(entries.partition_point(|e| !e.is_missing()));
-            find_runs(present, &units, 0, runs)?;
-            *has_missing = !missing.is_empty();
-            if is_category(categories, feature) {
-                (*bins, *shared) = find_category_bins(runs, max_bins)?;
-                for entry in present {
-                    codes[entry.row() as usize] = code_of_category(bins, shared.as_ref(), entry.value());
-                }
-                missing.iter().for_each(|entry| codes[entry.row() as usize] = bins.len() as u8);
-                return Ok(());
+    pool::for_each(control.n_threads(), jobs, scratch, |(entries, runs), (feature, (codes, (bins, has_missing)))| {
+        control.check()?;
+        entries.clear();
+        let values = x.column(feature as u32).iter().enumerate().filter(|&(row, _)| units(row) > 0);
+        entries.extend(values.map(|(row, &value)| Entry::new(value, row as u32)));
+        sort_by_value(entries, control)?;
+        let (present, missing) = entries.split_at(entries.partition_point(|e| !e.is_missing()));
+        find_runs(present, &units, 0, runs)?;
+        *has_missing = !missing.is_empty();
+        *bins = find_bins(runs, most_bins(max_bins, categories, feature))?;
+        let mut code = 0;
+        let of_present = present.iter().map(|entry| {
+            while entry.value() > bins[code].high {
+                code += 1;
             }
-            *bins = find_bins(runs, max_bins)?;
-            missing.iter().for_each(|entry| codes[entry.row() as usize] = bins.len() as u8);
-            let mut code = 0;
-            for entry in present {
-                while entry.value() > bins[code].high {
-                    code += 1;
-                }
-                codes[entry.row() as usize] = code as u8;
-            }
-            Ok(())
-        },
-    )?;
-    let bins = Bins::new(of_features, try_filled(WHAT, 0, p)?, shared)?;
-    let mut start = try_copied(WHAT, &bins.start)?;
-    let mut n_before = 0;
-    for (start, has_missing) in start[1..].iter_mut().zip(&has_missing) {
-        n_before += usize::from(*has_missing);
-        *start += n_before;
-    }
-    let codes = Codes { codes: codes.into(), n_samples: n, features: FeatureSubset::default(), start, has_missing };
-    Ok((bins, codes))
+            (entry.row(), code)
+        });
+        let of_missing = missing.iter().map(|entry| (entry.row(), bins.len()));
+        *codes = CodeColumn::new(n, bins.len(), of_present.chain(of_missing), control)?;
+        Ok(())
+    })?;
+    let codes = Codes::new(columns, of_features.iter().map(Vec::len), has_missing)?;
+    Ok((Bins::new(of_features, try_filled(WHAT, 0, p)?)?, codes))
 }
 
 /// Bins and relative codes of sparse columns.
@@ -211,7 +124,6 @@ pub(crate) fn bin_sparse(
     let (mut entries, mut runs) = (Vec::new(), Vec::new());
     let mut of_features = try_with_capacity(WHAT, p)?;
     let mut zeros = try_with_capacity(WHAT, p)?;
-    let mut shared = try_with_capacity(WHAT, if categories.is_some() { p } else { 0 })?;
     let mut ptr = try_with_capacity(WHAT, p + 1)?;
     let mut indices = try_with_capacity(WHAT, x.values().len())?;
     let mut codes = try_with_capacity(WHAT, x.values().len())?;
@@ -227,20 +139,16 @@ pub(crate) fn bin_sparse(
         let n_zeros = total - entries.iter().map(|e| units(e.row() as usize)).sum::<u64>();
         let n_present = entries.partition_point(|e| !e.is_missing());
         find_runs(&entries[..n_present], &units, n_zeros, &mut runs)?;
-        let is_category = is_category(categories, feature);
-        let (bins, shared_bin) =
-            if is_category { find_category_bins(&runs, max_bins)? } else { (find_bins(&runs, max_bins)?, None) };
-        // Where no row is zero the code of zero is that of the rows that are not kept below, as everywhere. Category 0 is the
-        // lowest, so that its bin is the first.
-        let zero = if is_category { 0 } else { code_of(&bins, 0.0) };
+        let bins = find_bins(&runs, most_bins(max_bins, categories, feature))?;
+        // Where no row is zero the code of zero is that of the rows that are not kept below, as everywhere.
+        let zero = code_of(&bins, 0.0);
         for (&row, &value) in stored() {
             if value.is_nan() {
                 indices.push(row);
                 codes.push(f32::NAN);
                 continue;
             }
-            let code =
-                if is_category { code_of_category(&bins, shared_bin.as_ref(), value) } else { code_of(&bins, value) };
+            let code = code_of(&bins, value);
             if code != zero {
                 indices.push(row);
                 codes.push(f32::from(code) - f32::from(zero));
@@ -249,51 +157,19 @@ pub(crate) fn bin_sparse(
         ptr.push(indices.len());
         zeros.push(zero);
         of_features.push(bins);
-        if categories.is_some() {
-            shared.push(shared_bin);
-        }
     }
-    Ok((Bins::new(of_features, zeros, shared)?, SparseView::try_new(ptr, indices, codes, n)?))
+    Ok((Bins::new(of_features, zeros)?, SparseView::try_new(ptr, indices, codes, n)?))
 }
 
-fn is_category(categories: Option<&[bool]>, feature: usize) -> bool {
-    categories.is_some_and(|categories| categories[feature])
-}
-
-/// The bin of a category; of one that no row has, any.
-fn code_of_category(bins: &[Bin], shared: Option<&SharedBin>, category: f32) -> u8 {
-    let at = bins.partition_point(|bin| bin.low < category);
-    match shared {
-        Some(shared) if at == usize::from(shared.code) || bins.get(at).is_none_or(|bin| bin.low != category) => {
-            shared.code
-        }
-        Some(_) | None => at.min(bins.len().saturating_sub(1)) as u8,
-    }
-}
-
-/// A bin for each category, of `runs` of rising categories with the units of each; where there are more categories than
-/// bins, the least frequent share one. Bins rise by their lowest category.
-fn find_category_bins(runs: &[(f32, u64)], max_bins: usize) -> Result<(Vec<Bin>, Option<SharedBin>)> {
-    let mut bins = try_with_capacity(WHAT, runs.len().min(max_bins))?;
-    let alone = |&(category, _): &(f32, u64)| Bin { low: category, high: category };
-    if runs.len() <= max_bins {
-        bins.extend(runs.iter().map(alone));
-        return Ok((bins, None));
-    }
-    let mut by_frequency = try_collected(WHAT, 0..runs.len())?;
-    by_frequency.sort_unstable_by_key(|&run| (std::cmp::Reverse(runs[run].1), run));
-    let (own, rare) = by_frequency.split_at_mut(max_bins - 1);
-    rare.sort_unstable();
-    let categories: Vec<Category> = try_collected(WHAT, rare.iter().map(|&run| runs[run].0 as Category))?;
-    bins.extend(own.iter().chain(&rare[..1]).map(|&run| alone(&runs[run])));
-    bins.sort_unstable_by(|a, b| a.low.total_cmp(&b.low));
-    let code = bins.partition_point(|bin| bin.low < runs[rare[0]].0) as u8;
-    Ok((bins, Some(SharedBin { code, categories })))
+/// Most bins of a feature: categories are told apart however many they are.
+fn most_bins(max_bins: usize, categories: Option<&[bool]>, feature: usize) -> usize {
+    let is_category = categories.is_some_and(|categories| categories[feature]);
+    if is_category { MOST_CATEGORIES as usize } else { max_bins }
 }
 
 /// The bin of a value; of one outside all bins, the nearest above or the last; zero where there is none.
-fn code_of(bins: &[Bin], value: f32) -> u8 {
-    bins.partition_point(|bin| bin.high < value).min(bins.len().saturating_sub(1)) as u8
+fn code_of(bins: &[Bin], value: f32) -> u16 {
+    bins.partition_point(|bin| bin.high < value).min(bins.len().saturating_sub(1)) as u16
 }
 
 /// Distinct values in rising order with the units of each, from sorted entries and zeros that are not among them.
@@ -313,7 +189,7 @@ fn find_runs(entries: &[Entry], units: impl Fn(usize) -> u64, n_zeros: u64, runs
 /// Bins of about equal weight. Each takes values until the next one would carry it further beyond an equal share of what
 /// is left than it lacks without; so a heavy value is alone, and those after it share the rest.
 fn find_bins(runs: &[(f32, u64)], max_bins: usize) -> Result<Vec<Bin>> {
-    debug_assert!((1..=MOST_BINS).contains(&max_bins));
+    debug_assert!((1..=MOST_CATEGORIES as usize).contains(&max_bins));
     let mut bins = try_with_capacity(WHAT, runs.len().min(max_bins))?;
     // Units are below 2⁵², so that products with a number of bins fit 64 bits.
     let mut units_left: u64 = runs.iter().map(|run| run.1).sum();
@@ -387,14 +263,14 @@ mod tests {
                 let (bins, codes) = match &x {
                     Matrix::Dense(x) => {
                         let (bins, codes) = bin_dense(&DenseColumns::new(*x).unwrap(), max_bins, None, units, &control).unwrap();
-                        let codes = (0..p as u32).map(|j| codes.column(j).to_vec()).collect();
+                        let codes = (0..p as u32).map(|j| (0..n).map(|row| codes.column(j).of(row) as u16).collect()).collect();
                         (bins, codes)
                     }
                     Matrix::Csr(x) => sparse(&x.transposed().unwrap(), max_bins, None, units, &control),
                     Matrix::Csc(x) => sparse(x, max_bins, None, units, &control),
                 };
                 let bins: Vec<Vec<Bin>> = (0..p as u32).map(|j| bins.of(j).to_vec()).collect();
-                let mut codes: Vec<Vec<u8>> = codes;
+                let mut codes: Vec<Vec<u16>> = codes;
                 for codes in &mut codes {
                     (0..n).filter(|&row| units(row) == 0).for_each(|row| codes[row] = 0);
                 }
@@ -412,15 +288,15 @@ mod tests {
         kinds: Option<&[bool]>,
         units: impl Fn(usize) -> u64 + Sync,
         control: &Control,
-    ) -> (Bins, Vec<Vec<u8>>) {
+    ) -> (Bins, Vec<Vec<u16>>) {
         let (bins, relative) = bin_sparse(x, max_bins, kinds, units, control).unwrap();
-        let mut codes: Vec<Vec<u8>> = bins.zero.iter().map(|&zero| vec![zero; x.n_minor()]).collect();
+        let mut codes: Vec<Vec<u16>> = bins.zero.iter().map(|&zero| vec![zero; x.n_minor()]).collect();
         for (j, column) in codes.iter_mut().enumerate() {
             let (rows, values) = relative.slice(j);
             assert!(values.iter().all(|&v| v != 0.0));
             rows.iter()
                 .zip(values)
-                .for_each(|(&row, v)| column[row as usize] = (f32::from(column[row as usize]) + v) as u8);
+                .for_each(|(&row, v)| column[row as usize] = (f32::from(column[row as usize]) + v) as u16);
         }
         (bins, codes)
     }

@@ -9,7 +9,7 @@ use super::row_weights::{ClassWeight, RowWeights};
 use super::targets::{LabelView, Outputs, Targets};
 use super::train_y::TrainY;
 use super::weights::Weights;
-use super::{Matrix, Schema};
+use super::{FeatureKind, Matrix, Schema};
 use crate::error::{Error, Result};
 
 /// Samples to fit a model to, or to judge it by: borrowed, nothing is copied.
@@ -174,6 +174,11 @@ impl<'a> Dataset<'a> {
         self.y.outputs()
     }
 
+    /// The kind of feature `j`.
+    pub(crate) fn kind(&self, j: usize) -> FeatureKind {
+        self.schema.kind(j)
+    }
+
     /// Which features are categories; `None` where none is.
     pub(crate) fn categories(&self) -> Result<Option<Vec<bool>>> {
         self.schema.categories()
@@ -271,6 +276,10 @@ impl<'a> Dataset<'a> {
         Ok(())
     }
 
+    pub(crate) fn has_mask(&self) -> bool {
+        self.y_mask.is_some()
+    }
+
     pub(super) fn mask(&self) -> Option<&Mask<'a>> {
         self.y_mask.as_ref()
     }
@@ -283,6 +292,11 @@ impl<'a> Dataset<'a> {
     /// The same with other values of y, of which some cells may not be known, and without a mask.
     pub(super) fn with_known(self, y: Targets<'a>, known: Option<&'a Known>) -> Self {
         Dataset { y, y_mask: None, known, ..self }
+    }
+
+    /// The same with y in another storage.
+    pub(super) fn with_targets(self, y: Targets<'a>) -> Self {
+        Dataset { y, ..self }
     }
 
     /// y as growth reads it. `weights` tell what each row weighs, `None` for all the same.

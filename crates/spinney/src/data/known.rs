@@ -130,6 +130,9 @@ impl Values {
                 let codes = Array2::from_shape_vec(codes.dim(), values).expect("as many as y has");
                 Values::Classes(codes, try_copied(WHAT, n_classes)?)
             }
+            Targets::SparseReal(_) => {
+                return Err(Error::invalid("y_mask", "of sparse numbers", "one of dense numbers, classes or labels"));
+            }
             Targets::Labels(y) => {
                 let n = y.n_samples();
                 let mut ptr = try_with_capacity(WHAT, n + 1)?;
@@ -248,6 +251,8 @@ impl Dataset<'_> {
         let mut values = try_filled("the known cells of y", off, n * n_outputs)?;
         match self.y() {
             Targets::Real(y) => values.iter_mut().zip(y).for_each(|(to, &y)| *to = y),
+            // All are known: a mask of sparse numbers is refused.
+            Targets::SparseReal(y) => return y.to_dense(),
             Targets::Labels(y) => {
                 for (row, values) in values.chunks_exact_mut(n_outputs).enumerate() {
                     let on = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];

@@ -179,13 +179,18 @@ impl MaskedNumbers {
         for (row, values) in (0..n).zip(values.chunks_exact_mut(n_outputs)) {
             known.each_masked(row, |output| values[output as usize] = f64::NAN);
         }
-        let values = RealTargets { values: Cow::Owned(values), n_outputs };
+        let values = RealTargets::new(values, n_outputs)?;
         let mean = |output: usize| {
             let cell = |row: u32| (values.of(row)[output], units(row));
             exact_mean((0..n).map(cell).filter(|(y, units)| *units > 0 && !y.is_nan()))
         };
         let means = try_collected(WHAT, (0..n_outputs).map(mean))?;
         Ok(MaskedNumbers { values, means })
+    }
+
+    /// The same, of which the search of splits takes each number times the factor of its output.
+    pub(super) fn times(self, factors: Vec<f64>) -> Self {
+        MaskedNumbers { values: self.values.times(factors), ..self }
     }
 
     pub(crate) fn n_outputs(&self) -> usize {
@@ -198,13 +203,21 @@ impl MaskedNumbers {
         self.values.of(row)
     }
 
+    /// The row as the search of splits takes it; NaN where not known.
+    #[inline]
+    pub(crate) fn searched(&self, row: u32) -> impl Iterator<Item = f64> + Clone + '_ {
+        self.values.searched(row)
+    }
+
     pub(crate) fn means(&self) -> &[f64] {
         &self.means
     }
 
-    /// A row with the means of outputs in cells that are not known.
+    /// A row as the search of splits takes it, with the means of outputs in cells that are not known.
     pub(crate) fn filled_row(&self, row: u32) -> impl Iterator<Item = f64> + '_ {
-        self.of(row).iter().zip(&self.means).map(|(&value, &mean)| if value.is_nan() { mean } else { value })
+        let filled =
+            self.of(row).iter().zip(&self.means).map(|(&value, &mean)| if value.is_nan() { mean } else { value });
+        filled.zip(self.values.factors()).map(|(value, factor)| value * factor)
     }
 
     /// All rows so.
@@ -213,6 +226,6 @@ impl MaskedNumbers {
         let mut values = try_with_capacity(WHAT, n_values)?;
         let n = n_values.checked_div(self.n_outputs()).unwrap_or(0) as u32;
         (0..n).for_each(|row| values.extend(self.filled_row(row)));
-        Ok(RealTargets { values: Cow::Owned(values), n_outputs: self.n_outputs() })
+        RealTargets::new(values, self.n_outputs())
     }
 }

@@ -5,28 +5,34 @@
 //! sample weights into the exact integer units in which all statistics are summed.
 
 pub(crate) mod bins;
+pub(crate) mod codes;
 pub(crate) mod dataset;
 pub(crate) mod dense;
 pub(crate) mod known;
 pub(crate) mod masked;
+pub(crate) mod output_scaling;
 pub(crate) mod row_weights;
 mod schema;
 pub(crate) mod slots;
 pub(crate) mod sort;
 pub(crate) mod sparse;
+pub(crate) mod sparse_targets;
 mod subset;
 pub(crate) mod targets;
 pub(crate) mod train_y;
 pub(crate) mod weights;
 
-pub(crate) use bins::{Bins, Codes};
+pub(crate) use bins::Bins;
+pub(crate) use codes::Codes;
 pub use dataset::{Dataset, Mask};
 pub(crate) use dense::DenseColumns;
+pub use output_scaling::OutputScaling;
 pub use row_weights::{ClassWeight, RowWeights};
 pub(crate) use schema::category_of;
 pub use schema::{Category, FeatureKind, Schema};
 pub(crate) use sparse::SparseColumns;
 pub use sparse::SparseView;
+pub use sparse_targets::SparseTargets;
 pub(crate) use subset::FeatureSubset;
 pub use targets::{LabelView, Outputs, Targets};
 pub(crate) use weights::Weights;

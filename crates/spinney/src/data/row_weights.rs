@@ -86,7 +86,9 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
     let total: f64 = (0..n).map(weight).sum();
     let mut logs = try_filled(WHAT, 0.0, n)?;
     match y {
-        Targets::Real(_) => return Err(Error::invalid("class_weight", "given for numbers", "none for numbers")),
+        Targets::Real(_) | Targets::SparseReal(_) => {
+            return Err(Error::invalid("class_weight", "given for numbers", "none for numbers"));
+        }
         Targets::Classes { codes, n_classes } => {
             for (codes, &k) in codes.columns().into_iter().zip(n_classes) {
                 let mut totals = try_filled(WHAT, 0.0, k as usize)?;

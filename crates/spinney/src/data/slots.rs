@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use ndarray::ArrayView2;
 
-use crate::data::Targets;
+use crate::data::{LabelView, Targets};
 use crate::error::{ErrorKind, Result, try_with_capacity};
 
 /// Slots of every sample.
@@ -37,38 +37,41 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Gives numbers back.
-    pub(crate) fn new<'y>(y: &'a Targets<'y>) -> Result<std::result::Result<Self, &'a ArrayView2<'y, f64>>> {
-        let width = y.outputs().width();
-        if width > u32::MAX as usize {
+    /// `None` of numbers.
+    pub(crate) fn new(y: &'a Targets<'_>) -> Result<Option<Self>> {
+        match y {
+            Targets::Labels(y) => Slots::of_labels(y).map(Some),
+            Targets::Classes { codes, n_classes } => Slots::of_classes(codes, n_classes).map(Some),
+            Targets::Real(_) | Targets::SparseReal(_) => Ok(None),
+        }
+    }
+
+    /// Those of labels, which are slots.
+    pub(crate) fn of_labels(y: &'a LabelView<'_>) -> Result<Self> {
+        let (offsets, slots) = (Offsets::Ptr(y.ptr()), Cow::Borrowed(y.indices()));
+        Slots { offsets, slots, width: y.n_labels(), n_class_outputs: None }.checked()
+    }
+
+    /// Those of classes, one for each class of each output.
+    pub(crate) fn of_classes(codes: &ArrayView2<'_, u32>, n_classes: &[u32]) -> Result<Self> {
+        let mut slots = try_with_capacity("the classes of samples", codes.len())?;
+        for row in codes.rows() {
+            let mut first = 0;
+            for (&code, &k) in row.iter().zip(n_classes) {
+                slots.push(first + code);
+                first += k;
+            }
+        }
+        let (stride, width) = (n_classes.len(), n_classes.iter().map(|&k| k as usize).sum());
+        let offsets = Offsets::Stride(stride);
+        Slots { offsets, slots: slots.into(), width, n_class_outputs: Some(stride) }.checked()
+    }
+
+    fn checked(self) -> Result<Self> {
+        if self.width > u32::MAX as usize {
             return Err(ErrorKind::TooMany { what: "classes of all outputs", limit: u32::MAX as usize }.into());
         }
-        Ok(match y {
-            Targets::Real(y) => Err(y),
-            Targets::Labels(y) => Ok(Slots {
-                offsets: Offsets::Ptr(y.ptr()),
-                slots: Cow::Borrowed(y.indices()),
-                width,
-                n_class_outputs: None,
-            }),
-            Targets::Classes { codes, n_classes } => {
-                let mut slots = try_with_capacity("the classes of samples", codes.len())?;
-                for row in codes.rows() {
-                    let mut first = 0;
-                    for (&code, &k) in row.iter().zip(n_classes) {
-                        slots.push(first + code);
-                        first += k;
-                    }
-                }
-                let stride = n_classes.len();
-                Ok(Slots {
-                    offsets: Offsets::Stride(stride),
-                    slots: slots.into(),
-                    width,
-                    n_class_outputs: Some(stride),
-                })
-            }
-        })
+        Ok(self)
     }
 
     pub(crate) fn of(&self, row: u32) -> &[u32] {

@@ -13,6 +13,15 @@ impl FeatureSubset {
         self.0.as_ref().map_or(feature, |features| features[feature as usize])
     }
 
+    /// The number in the subset of a feature of X, if it is in it.
+    pub(crate) fn number_of(&self, feature: u32) -> Option<u32> {
+        match &self.0 {
+            None => Some(feature),
+            // They rise.
+            Some(features) => features.binary_search(&feature).ok().map(|number| number as u32),
+        }
+    }
+
     /// Some of the subset alone, by their numbers in it.
     pub(crate) fn narrowed(&self, features: &[u32]) -> Result<Self> {
         let in_x = features.iter().map(|&feature| self.in_x(feature));

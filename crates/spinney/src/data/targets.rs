@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use ndarray::{ArrayBase, ArrayView2, Axis, Data, Ix2, Slice};
 
 use super::sparse::check_pattern;
+use super::sparse_targets::SparseTargets;
 use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
 
 /// Sparse 0/1 labels: `indices[ptr[i]..ptr[i + 1]]` are the labels of sample `i`, strictly rising.
@@ -71,6 +72,9 @@ pub enum Targets<'a> {
     },
     /// 0/1 labels, stored sparse.
     Labels(LabelView<'a>),
+    /// Numbers, stored sparse: those that are not stored are zero. Trees and forests of the variance are fitted to their
+    /// entries where most are zero; all else is fitted to rows of all numbers, of which a fit makes a copy.
+    SparseReal(SparseTargets<'a>),
 }
 
 impl<'a> From<ArrayView2<'a, f64>> for Targets<'a> {
@@ -88,6 +92,12 @@ impl<'a, S: Data<Elem = f64>> From<&'a ArrayBase<S, Ix2>> for Targets<'a> {
 impl<'a> From<LabelView<'a>> for Targets<'a> {
     fn from(y: LabelView<'a>) -> Self {
         Targets::Labels(y)
+    }
+}
+
+impl<'a> From<SparseTargets<'a>> for Targets<'a> {
+    fn from(y: SparseTargets<'a>) -> Self {
+        Targets::SparseReal(y)
     }
 }
 
@@ -116,6 +126,7 @@ impl Targets<'_> {
                 Targets::Classes { codes: codes.view(), n_classes: n_classes.clone() }
             }
             Targets::Labels(y) => Targets::Labels(y.view()),
+            Targets::SparseReal(y) => Targets::SparseReal(y.view()),
         }
     }
 
@@ -125,15 +136,17 @@ impl Targets<'_> {
             Targets::Real(y) => y.nrows(),
             Targets::Classes { codes, .. } => codes.nrows(),
             Targets::Labels(y) => y.n_samples(),
+            Targets::SparseReal(y) => y.n_samples(),
         }
     }
 
-    /// Number of stored values: entries of labels, all of numbers and classes.
+    /// Number of stored values: entries of labels and of sparse numbers, all of numbers and classes.
     pub fn n_stored(&self) -> usize {
         match self {
             Targets::Real(y) => y.len(),
             Targets::Classes { codes, .. } => codes.len(),
             Targets::Labels(y) => y.indices().len(),
+            Targets::SparseReal(y) => y.values().len(),
         }
     }
 
@@ -143,6 +156,7 @@ impl Targets<'_> {
             Targets::Real(y) => y.ncols(),
             Targets::Classes { n_classes, .. } => n_classes.iter().map(|&k| k as usize).sum(),
             Targets::Labels(y) => y.n_labels(),
+            Targets::SparseReal(y) => y.n_outputs(),
         }
     }
 
@@ -152,17 +166,8 @@ impl Targets<'_> {
             return Err(Error::shape("y", n_samples, self.n_samples()));
         }
         match self {
-            Targets::Real(y) => {
-                if y.ncols() == 0 {
-                    return Err(Error::invalid("y", "0 columns wide", "at least one output"));
-                }
-                if !y.iter().all(|v| v.is_finite()) {
-                    return Err(Error::invalid("y", "NaN or infinite in places", "finite numbers"));
-                }
-                if let Some(v) = y.iter().find(|v| v.abs() > LARGEST) {
-                    return Err(Error::invalid("y", format!("{v:e} in places"), "magnitudes up to 1e150"));
-                }
-            }
+            Targets::Real(y) => check_numbers(y.ncols(), y.iter())?,
+            Targets::SparseReal(y) => check_numbers(y.n_outputs(), y.values().iter())?,
             Targets::Classes { codes, n_classes } => {
                 if codes.ncols() == 0 {
                     return Err(Error::invalid("y", "0 columns wide", "at least one output"));
@@ -189,10 +194,24 @@ impl Targets<'_> {
     pub(crate) fn outputs(&self) -> Outputs {
         match self {
             Targets::Real(y) => Outputs::Real { n_outputs: y.ncols() },
+            Targets::SparseReal(y) => Outputs::Real { n_outputs: y.n_outputs() },
             Targets::Classes { n_classes, .. } => Outputs::Classes { n_classes: n_classes.clone() },
             Targets::Labels(y) => Outputs::Labels { n_labels: y.n_labels() },
         }
     }
+}
+
+fn check_numbers<'v>(n_outputs: usize, mut values: impl Iterator<Item = &'v f64> + Clone) -> Result<()> {
+    if n_outputs == 0 {
+        return Err(Error::invalid("y", "0 columns wide", "at least one output"));
+    }
+    if !values.clone().all(|v| v.is_finite()) {
+        return Err(Error::invalid("y", "NaN or infinite in places", "finite numbers"));
+    }
+    if let Some(v) = values.find(|v| v.abs() > LARGEST) {
+        return Err(Error::invalid("y", format!("{v:e} in places"), "magnitudes up to 1e150"));
+    }
+    Ok(())
 }
 
 /// Meaning of the columns of predictions.
@@ -288,6 +307,7 @@ pub(crate) fn in_columns<'a>(y: &'a Targets<'_>) -> Result<Targets<'a>> {
 pub(crate) fn column<'a>(y: &'a Targets<'_>, starts: &[usize], j: usize) -> Result<Targets<'a>> {
     Ok(match y {
         Targets::Real(y) => Targets::Real(y.slice_axis(Axis(1), Slice::from(j..j + 1))),
+        Targets::SparseReal(y) => Targets::SparseReal(y.column(j as u32)?),
         Targets::Labels(y) => {
             let on = |row: usize| y.indices()[y.ptr()[row]..y.ptr()[row + 1]].binary_search(&(j as u32)).is_ok();
             indicator(y.n_samples(), on)?

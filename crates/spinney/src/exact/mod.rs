@@ -10,9 +10,10 @@
 //! | `grid` | rounding to the multiples of a spacing; which one suits a bound and a total weight |
 //! | `fixed_point` | numbers as whole numbers, and back |
 //! | `sums` | weighted sums in float64 |
-//! | `mean` | the weighted mean |
+//! | `mean`, `deviation` | the weighted mean and standard deviation |
 //! | `reduce` | where rows of several workers are added or compared |
 
+mod deviation;
 mod fixed_point;
 mod grid;
 mod mean;
@@ -20,6 +21,7 @@ mod power;
 pub(crate) mod reduce;
 mod sums;
 
+pub(crate) use deviation::exact_deviation_of_all;
 pub(crate) use fixed_point::FixedPoint;
 pub(crate) use grid::{Grid, GridFloat};
 pub(crate) use mean::{exact_mean, exact_mean_of_all};

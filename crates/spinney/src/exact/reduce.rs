@@ -23,6 +23,8 @@ use std::ops::AddAssign;
 #[cfg(test)]
 use std::sync::Arc;
 
+use crate::error::{Result, try_filled, try_push};
+
 /// What is reduced: whole numbers, and floats that are on a grid, so that their sums are exact.
 pub(crate) trait Summand: Copy + AddAssign + PartialOrd + Send + 'static {}
 
@@ -54,6 +56,20 @@ pub(crate) trait Reduce: Sync {
             places.clear();
             places.extend((0u32..).zip(&*own).filter(|(_, count)| **count > T::default()).map(|(place, _)| place));
         }
+    }
+
+    /// The places below `width` that any worker has, rising; those of this worker before.
+    fn union(&self, width: usize, places: &mut Vec<u32>) -> Result<()> {
+        if self.has_all_rows() {
+            return Ok(());
+        }
+        const WHAT: &str = "the places of all workers";
+        let mut is_there = try_filled(WHAT, 0u32, width)?;
+        places.iter().for_each(|&place| is_there[place as usize] = 1);
+        self.max(&mut is_there);
+        places.clear();
+        let there = (0u32..).zip(is_there).filter(|(_, is_there)| *is_there > 0);
+        there.map(|(place, _)| place).try_for_each(|place| try_push(WHAT, places, place))
     }
 
     /// The sum of one number.

@@ -196,6 +196,10 @@ fn target_key(y: &Targets<'_>, row: usize) -> u64 {
     // The two zeros are one number.
     let key = match y {
         Targets::Real(y) => y.row(row).iter().fold(start, |key, &v| add(key, if v == 0.0 { 0 } else { v.to_bits() })),
+        Targets::SparseReal(y) => {
+            let stored = y.entries(row as u32).filter(|(_, v)| *v != 0.0);
+            stored.fold(start, |key, (output, v)| add(add(key, output.into()), v.to_bits()))
+        }
         Targets::Classes { codes, .. } => codes.row(row).iter().fold(start, |key, &code| add(key, code.into())),
         Targets::Labels(y) => {
             y.indices()[y.ptr()[row]..y.ptr()[row + 1]].iter().fold(start, |key, &label| add(key, label.into()))

@@ -10,6 +10,7 @@ use super::Forest;
 use super::bootstrap::tree_key;
 use super::draws::Draws;
 use crate::control::Control;
+use crate::criterion::LeafValues;
 use crate::data::train_y::TrainY;
 use crate::data::{Dataset, Outputs};
 use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
@@ -103,7 +104,7 @@ impl Forest {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] when the rows do not give the number of samples, the weight and the values of each
-    /// leaf; [`crate::ErrorKind::Shape`] for data of another shape, [`crate::ErrorKind::Interrupted`],
+    /// leaf, and with [`crate::Criterion::AbsoluteError`], whose leaves are medians; [`crate::ErrorKind::Shape`] for data of another shape, [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn with_stored_rows<'d>(
         &self,
@@ -114,6 +115,13 @@ impl Forest {
     ) -> Result<Forest> {
         let data = data.into();
         data.check_mask()?;
+        if let Some(tree) = self.trees.iter().find(|tree| tree.criterion.leaf_values() == LeafValues::Medians) {
+            let accepted = "one whose leaves are means, where leaves refer to rows of y";
+            return Err(Error::invalid("criterion", format!("{:?}", tree.criterion), accepted));
+        }
+        let takes_entries = self.trees.first().is_some_and(|tree| tree.criterion.takes_entries());
+        let restored = data.restored(takes_entries)?;
+        let data = data.with_restored(restored.as_ref());
         let (x, y) = (data.x(), data.y());
         let rows = Rows::new(x, self.n_features, control)?;
         let n_samples = x.n_samples();

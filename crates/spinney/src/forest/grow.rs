@@ -7,10 +7,11 @@ use super::Forest;
 use super::bootstrap::tree_key;
 use super::draws::Draws;
 use crate::control::Control;
-use crate::criterion::Criterion;
+use crate::criterion::{Criterion, LeafValues};
 use crate::data::dataset::Names;
+use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::TrainY;
-use crate::data::{Dataset, Outputs};
+use crate::data::{Dataset, Outputs, SparseTargets, Targets, Weights};
 use crate::error::{Error, Result};
 use crate::forest::config::ForestConfig;
 use crate::forest::config::Sampling;
@@ -18,7 +19,8 @@ use crate::projection::plan::{Plan, PlanData};
 use crate::rng::Key;
 use crate::rounds::side_by_side;
 use crate::tree::config::TreeConfig;
-use crate::tree::grower::{Grower, Sample};
+use crate::tree::constraints::MonotonicColumns;
+use crate::tree::grower::{Grower, Sample, TreeTargets};
 use crate::tree::{Tree, fill};
 
 impl TreeConfig {
@@ -34,7 +36,10 @@ impl TreeConfig {
         let data = data.into();
         self.check(&data.outputs())?;
         let observed = data.observed()?;
+        self.check_constraints(&data, observed.is_some())?;
         let data = data.with_observed(observed.as_ref());
+        let restored = data.restored(self.criterion.takes_entries())?;
+        let data = data.with_restored(restored.as_ref());
         let fit = Fit { sampling: Sampling::All, seed: self.seed, n_trees: 1 };
         TrainingSet::new(self, &data, fit, control)?.grow(self, 0, Key::from_seed(self.seed), control)
     }
@@ -64,7 +69,10 @@ impl ForestConfig {
         let outputs = data.outputs();
         self.tree.check(&outputs)?;
         let observed = data.observed()?;
+        self.tree.check_constraints(&data, observed.is_some())?;
         let data = data.with_observed(observed.as_ref());
+        let restored = data.restored(self.tree.criterion.takes_entries())?;
+        let data = data.with_restored(restored.as_ref());
         if trees.is_empty() {
             return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
         }
@@ -91,10 +99,13 @@ struct Fit {
 #[derive(Debug)]
 struct TrainingSet<'a, 't> {
     grower: Grower<'a>,
-    /// What leaves are labelled from; without a projection, what splits are searched with too.
+    /// What leaves are labelled from.
     y: TrainY<'a>,
+    /// What splits are searched with, or is projected before, where it is not y: labels with their weights.
+    weighted: Option<TrainY<'a>>,
     projection: Option<Plan<'a>>,
     outputs: Outputs,
+    monotonic: Option<MonotonicColumns>,
     draws: Draws<'a, 't>,
     n_samples: usize,
 }
@@ -110,9 +121,26 @@ impl<'a, 't> TrainingSet<'a, 't> {
             return Err(Error::invalid("ccp_alpha", config.ccp_alpha, "0 where cells of y are masked"));
         }
         config.criterion.check_targets(&targets, &draws.rows)?;
+        let factors = config.output_factors();
+        if factors.are_given() && matches!(targets, TrainY::MaskedSlots(_)) {
+            return Err(Error::invalid(factors.name(), "given for labels", "none where cells of labels are masked"));
+        }
+        let factors = if factors.are_given() {
+            factors.of(&targets, &draws.rows, &Weights::of_rows(overall.as_deref(), n_samples)?, control)?
+        } else {
+            None
+        };
+        let (targets, weighted) = match (factors, y) {
+            (None, _) => (targets, None),
+            (Some(factors), Targets::Labels(y)) => {
+                let numbers = SparseNumbers::new(SparseTargets::of_labels(y)?);
+                (targets, Some(TrainY::SparseReal(numbers.times(factors))))
+            }
+            (Some(factors), _) => (targets.times(factors), None),
+        };
         let projection = config.output_projection.as_ref().map(|projection| {
             let data = PlanData {
-                y: &targets,
+                y: weighted.as_ref().unwrap_or(&targets),
                 n_outputs: y.outputs().width(),
                 n_samples,
                 rows: &draws.rows,
@@ -126,8 +154,10 @@ impl<'a, 't> TrainingSet<'a, 't> {
         Ok(TrainingSet {
             grower: Grower::new(config, x, control)?.with_categories(data.categories()?),
             y: targets,
+            weighted,
             projection,
             outputs: y.outputs(),
+            monotonic: config.directions(&y.outputs())?,
             draws,
             n_samples,
         })
@@ -144,23 +174,31 @@ impl<'a, 't> TrainingSet<'a, 't> {
             in_bag = draw.collected_rows()?;
             &in_bag
         };
-        let projected = self.projection.as_ref().map(|plan| plan.targets(key, index, &self.y, rows, control));
-        let projected = projected.transpose()?;
+        let searched = self.weighted.as_ref().unwrap_or(&self.y);
+        let projected = self.projection.as_ref().map(|plan| plan.targets(key, index, searched, rows, control));
+        let projected = projected.transpose()?.flatten();
         let projected = projected.map(TrainY::Real);
         let (split_y, criterion) = match &projected {
             Some(projected) => (projected, Criterion::OF_PROJECTIONS),
+            None if self.weighted.is_some() => (searched, Criterion::OF_PROJECTIONS),
             None => (&self.y, config.criterion),
         };
         let sample = Sample::new(rows, self.n_samples, units, weights.exact, split_y, weights.workers())?;
         let key = key.child(GROWTH);
-        let structure = self.grower.structure(config, split_y, criterion, &sample, key, control)?;
+        let monotonic = self.monotonic.as_ref();
+        let targets = TreeTargets { y: split_y, criterion, monotonic };
+        let structure = self.grower.structure(config, &targets, &sample, key, control)?;
         if let (Some(plan), Some(TrainY::Real(targets))) = (&self.projection, projected) {
             plan.take_back(targets);
         }
+        // Medians are not made of those of other leaves, as means and counts are: they are of what is left.
+        let is_pruned_first = config.ccp_alpha > 0.0 && criterion.leaf_values() == LeafValues::Medians;
+        let structure = if is_pruned_first { structure.pruned(config.ccp_alpha, control)? } else { structure };
         let (units, width) = (&sample.units, self.outputs.width());
-        let leaves = fill::leaf_values(&structure, &self.y, units, width, sample.workers, control)?;
+        let targets = TreeTargets { y: &self.y, criterion, monotonic };
+        let leaves = fill::leaf_values(&structure, &targets, units, width, sample.workers, control)?;
         let tree = structure.into_tree(leaves, weights.unit, self.grower.n_features(), self.outputs.clone(), criterion);
-        if config.ccp_alpha > 0.0 { tree.pruned(config.ccp_alpha, control) } else { Ok(tree) }
+        if config.ccp_alpha > 0.0 && !is_pruned_first { tree.pruned(config.ccp_alpha, control) } else { Ok(tree) }
     }
 }
 
@@ -193,7 +231,91 @@ pub(crate) fn seconds_of_projecting(config: &ForestConfig, data: &Dataset<'_>) -
         let start = std::time::Instant::now();
         let targets = plan.targets(key, index, &training_set.y, &rows, &control)?;
         seconds += start.elapsed().as_secs_f64();
-        plan.take_back(targets);
+        targets.into_iter().for_each(|targets| plan.take_back(targets));
     }
     Ok(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, Axis};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::OutputScaling;
+    use crate::projection::{OutputProjection, Projection};
+    use crate::rng::Stream;
+    use crate::testing::models;
+
+    fn projections(d: usize) -> Vec<Option<OutputProjection>> {
+        let with = |projection| Some(OutputProjection::new(projection).n_projections(d.min(2)));
+        vec![None, with(Projection::Gaussian), with(Projection::Hadamard), with(Projection::Pca)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn structures_are_those_of_multiplied_targets_and_leaves_have_the_targets(
+            seed in 0u64..10_000, n in 2usize..60, d in 1usize..4, projection in 0usize..4, random in any::<bool>(),
+        ) {
+            let mut stream = Stream::new(Key::from_seed(seed));
+            let x = models::rows(seed, n, 3).c_order;
+            let y = Array2::from_shape_simple_fn((n, d), || stream.below(20) as f64 / 3.0);
+            let weights: Vec<f64> = (0..n).map(|i| if i == 0 { 1.0 } else { stream.below(3) as f64 }).collect();
+            let scales: Vec<f64> = (0..d).map(|_| [1e-3, 0.7, 1.0, 30.0][stream.below(4) as usize]).collect();
+            let of_outputs: Vec<f64> =
+                (0..d).map(|j| (j as f64 + stream.below(3) as f64).max(f64::from(j == 0))).collect();
+            let total: f64 = of_outputs.iter().map(|w| w / of_outputs.iter().copied().fold(0.0, f64::max)).sum();
+            let largest = of_outputs.iter().copied().fold(0.0, f64::max);
+            let factor = |j: usize| (of_outputs[j] / largest * d as f64 / total).sqrt() / scales[j];
+            let multiplied = Array2::from_shape_fn((n, d), |(i, j)| y[[i, j]] * factor(j));
+            let of_kind = if random { ForestConfig::extra_trees } else { ForestConfig::random_forest };
+            // A bootstrap draws rows by what they hold.
+            let config = of_kind(Criterion::Variance).n_trees(3).seed(seed).sampling(Sampling::All);
+            let config = config.output_projection(projections(d)[projection].clone());
+            let control = Control::default();
+            let given = config.clone().output_scaling(scales.clone()).output_weights(of_outputs.clone());
+            let scaled = given.fit(Dataset::new(&x, &y).sample_weight(&weights[..]), &control).unwrap();
+            let plain = config.fit(Dataset::new(&x, &multiplied).sample_weight(&weights[..]), &control).unwrap();
+            for (a, b) in scaled.trees().iter().zip(plain.trees()) {
+                prop_assert_eq!(&a.nodes, &b.nodes);
+                prop_assert_eq!((&a.impurity, &a.n_node_samples), (&b.impurity, &b.n_node_samples));
+            }
+            let (of_scaled, of_plain) = (scaled.predict(&x, &control).unwrap(), plain.predict(&x, &control).unwrap());
+            for ((i, j), value) in of_scaled.indexed_iter() {
+                // Products are rounded: means of some ten numbers below 7.
+                let expected = of_plain[[i, j]] / factor(j);
+                prop_assert!(factor(j) == 0.0 || (value - expected).abs() < 1e-12, "{value} {expected}");
+            }
+
+            // Deviations are functions of rows and weights: the forest of repeated rows, in two orders, is the same.
+            let rule = config.output_scaling(OutputScaling::Variance);
+            let rows: Vec<usize> = (0..n).flat_map(|i| std::iter::repeat_n(i, weights[i] as usize)).collect();
+            let by_weight = rule.fit(Dataset::new(&x, &y).sample_weight(&weights[..]), &control).unwrap();
+            let (x_rows, y_rows) = (x.select(Axis(0), &rows), y.select(Axis(0), &rows));
+            let repeated = rule.fit((&x_rows, &y_rows), &Control::with_threads(2)).unwrap();
+            for (a, b) in by_weight.trees().iter().zip(repeated.trees()) {
+                prop_assert_eq!(&a.nodes, &b.nodes);
+                prop_assert_eq!(&a.impurity, &b.impurity);
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_factors_refuses_them() {
+        let (x, y) = (Array2::<f32>::zeros((4, 1)), Array2::from_shape_fn((4, 2), |(i, j)| (i + j) as f64));
+        let labels = crate::data::LabelView::try_new(vec![0, 1, 1, 2, 2], vec![0, 1], 2).unwrap();
+        let control = Control::default();
+        let poisson = TreeConfig::new(Criterion::Poisson).output_weights(vec![1.0, 2.0]);
+        assert!(poisson.fit((&x, &y), &control).is_err());
+        assert!(
+            TreeConfig::new(Criterion::Gini)
+                .output_scaling(OutputScaling::Variance)
+                .fit((&x, labels), &control)
+                .is_err()
+        );
+        assert!(TreeConfig::new(Criterion::Variance).output_scaling(vec![1.0]).fit((&x, &y), &control).is_err());
+        assert!(TreeConfig::new(Criterion::Variance).output_scaling(vec![1.0, 2.0]).fit((&x, &y), &control).is_ok());
+    }
 }

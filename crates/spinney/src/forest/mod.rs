@@ -26,9 +26,9 @@ mod prune;
 #[cfg(test)]
 mod tests;
 
-pub use crate::model::{DecisionPath, TopK};
+pub use crate::model::{DecisionPath, SparseScores, TopK};
 pub use config::{ForestConfig, Sampling};
-pub use oob::Oob;
+pub use oob::{Oob, SparseOob};
 
 use std::sync::Arc;
 

@@ -6,9 +6,9 @@ use super::Forest;
 use super::bootstrap::{Urn, tree_key};
 use crate::control::Control;
 use crate::data::Dataset;
-use crate::error::{Error, Result, try_filled};
+use crate::error::{Error, Result, out_of_memory, try_filled};
 use crate::forest::config::ForestConfig;
-use crate::model::{TREES_AT_ONCE, into_array, try_matrix};
+use crate::model::{SparseScores, TREES_AT_ONCE, into_array, try_matrix};
 use crate::pool;
 
 /// Out-of-bag predictions.
@@ -19,6 +19,81 @@ pub struct Oob {
     pub scores: Array2<f64>,
     /// Number of those trees, for each row.
     pub n_trees: Vec<u32>,
+}
+
+/// Out-of-bag predictions that are large enough.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SparseOob {
+    /// Of the means of [`Oob::scores`] those that are positive and at least the floor. Nothing in rows that every tree drew.
+    pub scores: SparseScores,
+    /// Number of trees that did not draw the row, for each row.
+    pub n_trees: Vec<u32>,
+}
+
+/// Which trees did not draw which rows.
+struct Unseen {
+    n_rows: usize,
+    /// Bit t of `bits[g * n_rows + i]`: tree `g * TREES_AT_ONCE + t` did not draw row i.
+    bits: Vec<u64>,
+}
+
+impl Unseen {
+    /// Draws again as the forest's trees did, on the forest's threads: O(n · trees), a bit for each of them.
+    fn new(forest: &Forest, config: &ForestConfig, data: &Dataset<'_>, control: &Control) -> Result<Self> {
+        const { assert!(TREES_AT_ONCE <= u64::BITS as usize, "a bit for each tree of a group") }
+        // Urns know rows by what they hold, as the fit saw it.
+        let observed = data.observed()?;
+        let data = data.with_observed(observed.as_ref());
+        let restored = data.restored(config.tree.criterion.takes_entries())?;
+        let data = data.with_restored(restored.as_ref());
+        let (x, y, sample_weight) = (data.x(), data.y(), data.row_weights().sample_weight);
+        let n = x.n_samples();
+        if let Some(w) = sample_weight.filter(|w| w.len() != n) {
+            return Err(Error::shape("sample_weight", n, w.len()));
+        }
+        let weighted = |row: usize| sample_weight.is_none_or(|w| w[row] > 0.0);
+        y.check(n)?;
+        let urn = Urn::new(x, Some(y), sample_weight, config.sampling)?;
+        urn.check(config.sampling)?;
+        let n_groups = forest.n_trees().div_ceil(TREES_AT_ONCE);
+        let mut bits = try_matrix_of(n_groups, n)?;
+        for (g, group) in bits.chunks_mut(n.max(1)).enumerate() {
+            let first = g * TREES_AT_ONCE;
+            let draws = pool::map(control.n_threads(), TREES_AT_ONCE.min(forest.n_trees() - first), |t| {
+                control.check()?;
+                urn.draw(config.sampling, n, tree_key(config.seed, first + t))
+            })?;
+            for (t, counts) in draws.iter().enumerate() {
+                // Without draws a tree has seen all rows that weigh something.
+                for (i, bits) in group.iter_mut().enumerate() {
+                    let is_unseen = counts.as_ref().map_or_else(|| !weighted(i), |counts| counts[i] == 0);
+                    *bits |= u64::from(is_unseen) << t;
+                }
+            }
+        }
+        Ok(Unseen { n_rows: n, bits })
+    }
+
+    /// Whether tree `tree` did not draw row `row`.
+    fn has(&self, row: usize, tree: usize) -> bool {
+        self.bits[tree / TREES_AT_ONCE * self.n_rows + row] >> (tree % TREES_AT_ONCE) & 1 == 1
+    }
+
+    /// Number of trees that did not draw the row, for each row.
+    fn n_trees(&self) -> Result<Vec<u32>> {
+        let mut n_trees = try_filled("out-of-bag predictions", 0, self.n_rows)?;
+        for group in self.bits.chunks(self.n_rows.max(1)) {
+            n_trees.iter_mut().zip(group).for_each(|(n, bits)| *n += bits.count_ones());
+        }
+        Ok(n_trees)
+    }
+}
+
+fn try_matrix_of(n_groups: usize, n_rows: usize) -> Result<Vec<u64>> {
+    const WHAT: &str = "out-of-bag rows";
+    let len = n_groups.checked_mul(n_rows).ok_or_else(|| out_of_memory::<u64>(WHAT, usize::MAX))?;
+    try_filled(WHAT, 0, len)
 }
 
 impl Forest {
@@ -36,53 +111,25 @@ impl Forest {
         control: &Control,
     ) -> Result<Oob> {
         let data = data.into();
-        let observed = data.observed()?;
-        let data = data.with_observed(observed.as_ref());
-        let (x, y, sample_weight) = (data.x(), data.y(), data.row_weights().sample_weight);
+        let unseen = Unseen::new(self, config, &data, control)?;
+        let n_trees = unseen.n_trees()?;
         let model = self.additive()?;
-        let rows = model.rows(x, control)?;
+        let rows = model.rows(data.x(), control)?;
         let (n, width, n_threads) = (rows.n_samples(), self.outputs.width(), control.n_threads());
-        if let Some(w) = sample_weight.filter(|w| w.len() != n) {
-            return Err(Error::shape("sample_weight", n, w.len()));
-        }
-        let weighted = |row: usize| sample_weight.is_none_or(|w| w[row] > 0.0);
-        y.check(n)?;
-        let urn = Urn::new(x, Some(y), sample_weight, config.sampling)?;
-        urn.check(config.sampling)?;
         let mut scores = try_matrix("out-of-bag predictions", n, width)?;
-        let mut n_trees = try_filled("out-of-bag predictions", 0u32, n)?;
-        // Bit t of row i: tree `first + t` did not draw it.
-        let mut unseen = try_filled("out-of-bag rows", 0u64, n)?;
         let block = rows.block_rows(TREES_AT_ONCE, n_threads);
         for first in (0..self.n_trees()).step_by(TREES_AT_ONCE) {
             let trees = first..(first + TREES_AT_ONCE).min(self.n_trees());
-            let draws = pool::map(n_threads, trees.len(), |t| {
-                control.check()?;
-                urn.draw(config.sampling, n, tree_key(config.seed, first + t))
-            })?;
-            unseen.fill(0);
-            for (t, counts) in draws.iter().enumerate() {
-                // Without draws a tree has seen all rows that weigh something.
-                for (i, bits) in unseen.iter_mut().enumerate() {
-                    let is_unseen = counts.as_ref().map_or_else(|| !weighted(i), |counts| counts[i] == 0);
-                    *bits |= u64::from(is_unseen) << t;
-                }
-            }
             pool::for_each(
                 n_threads,
-                scores
-                    .chunks_mut((block * width).max(1))
-                    .zip(n_trees.chunks_mut(block))
-                    .zip(unseen.chunks(block))
-                    .enumerate(),
+                scores.chunks_mut((block * width).max(1)).enumerate(),
                 || model.worker(&rows),
-                |worker, (b, ((sums, n_trees), unseen))| {
+                |worker, (b, sums)| {
                     control.check()?;
-                    let range = b * block..b * block + unseen.len();
-                    let is_unseen = |r: usize, t: usize| unseen[r] >> t & 1 == 1;
-                    model.add_where(&rows, range, trees.clone(), worker, sums, is_unseen)?;
-                    n_trees.iter_mut().zip(unseen).for_each(|(n, bits)| *n += bits.count_ones());
-                    Ok(())
+                    let range = b * block..(b * block + block).min(n);
+                    let start = range.start;
+                    let is_unseen = |r: usize, t: usize| unseen.has(start + r, first + t);
+                    model.add_where(&rows, range, trees.clone(), worker, sums, is_unseen)
                 },
             )?;
         }
@@ -90,6 +137,28 @@ impl Forest {
             sums.iter_mut().for_each(|sum| *sum = if n == 0 { f64::NAN } else { *sum / f64::from(n) });
         }
         Ok(Oob { scores: into_array(scores, n, width), n_trees })
+    }
+
+    /// The same predictions where they are positive and at least `floor`: the same bits, never held as a whole. Memory is
+    /// that of the result, a bit for each row and tree and a row for each thread; time the cells of the leaves.
+    ///
+    /// # Errors
+    /// As [`Forest::oob_predict`]; [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
+    pub fn oob_at_least<'d>(
+        &self,
+        config: &ForestConfig,
+        data: impl Into<Dataset<'d>>,
+        floor: f64,
+        control: &Control,
+    ) -> Result<SparseOob> {
+        let data = data.into();
+        let unseen = Unseen::new(self, config, &data, control)?;
+        let n_trees = unseen.n_trees()?;
+        let model = self.additive()?;
+        let rows = model.rows(data.x(), control)?;
+        let divisor = |row: usize| f64::from(n_trees[row]);
+        let scores = model.means_at_least(&rows, floor, |row, tree| unseen.has(row, tree), divisor, control)?;
+        Ok(SparseOob { scores, n_trees })
     }
 }
 
@@ -137,6 +206,18 @@ mod tests {
                         } else {
                             assert_eq!(bits(&oob.scores), bits(&expected));
                         }
+                    }
+                    for floor in [0.0, 0.3] {
+                        let found = forest
+                            .oob_at_least(
+                                &config,
+                                Dataset::new(&x, &y).sample_weight(weights),
+                                floor,
+                                &Control::with_threads(n_threads),
+                            )
+                            .unwrap();
+                        assert_eq!(found.n_trees, oob.n_trees);
+                        assert_eq!(found.scores, naive::at_least(&oob.scores, floor));
                     }
                 }
             }

@@ -4,10 +4,10 @@ use ndarray::{Array1, Array2, ArrayView2};
 
 use super::Forest;
 use crate::control::Control;
-use crate::data::{Matrix, Outputs};
+use crate::data::{LabelView, Matrix, Outputs};
 use crate::error::Result;
 use crate::loss::Link;
-use crate::model::{Additive, DecisionPath, RankBy, Terms, TopK};
+use crate::model::{Additive, DecisionPath, RankBy, SparseScores, Terms, TopK};
 use crate::tree::Tree;
 
 impl Forest {
@@ -63,7 +63,41 @@ impl Forest {
     /// # Errors
     /// As [`Forest::predict`]; [`crate::ErrorKind::Invalid`] when `k` is 0 or more than there are columns.
     pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
-        self.additive()?.topk(&x.into(), k, RankBy::Scores, control)
+        self.predict_topk_excluding(x, k, None, control)
+    }
+
+    /// The same of the columns that are not `excluded`: a row of columns for each row of X, or one for all. Where fewer than
+    /// `k` are left, see [`TopK`].
+    ///
+    /// # Errors
+    /// As [`Forest::predict_topk`]; [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the columns.
+    pub fn predict_topk_excluding<'x>(
+        &self,
+        x: impl Into<Matrix<'x>>,
+        k: usize,
+        excluded: Option<&LabelView<'_>>,
+        control: &Control,
+    ) -> Result<TopK> {
+        self.additive()?.topk(&x.into(), k, RankBy::Scores, excluded, control)
+    }
+
+    /// The means that are positive and at least `floor`: the same bits as those of [`Forest::predict`], for any number of
+    /// threads.
+    ///
+    /// Never holds the whole prediction: memory is that of the result and one row for each thread, time the cells of the
+    /// leaves that are reached.
+    ///
+    /// # Errors
+    /// As [`Forest::predict`]; [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
+    pub fn predict_at_least<'x>(
+        &self,
+        x: impl Into<Matrix<'x>>,
+        floor: f64,
+        control: &Control,
+    ) -> Result<SparseScores> {
+        let model = self.additive()?;
+        let rows = model.rows(x, control)?;
+        model.means_at_least(&rows, floor, |_, _| true, |_| model.divisor, control)
     }
 
     /// Mean over trees of [`Tree::partial_dependence`]: (n_points, width of the outputs), the same bits for any number of
@@ -127,6 +161,6 @@ impl Tree {
     /// # Errors
     /// As [`Forest::predict_topk`].
     pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
-        self.additive().topk(&x.into(), k, RankBy::Scores, control)
+        self.additive().topk(&x.into(), k, RankBy::Scores, None, control)
     }
 }

@@ -26,6 +26,7 @@ impl<'a> RowTargets<'a> {
         match y {
             TrainY::Slots(y) => RowTargets::On(y.of(row)),
             TrainY::Real(y) => RowTargets::Numbers(y.of(row)),
+            TrainY::SparseReal(_) => unreachable!("losses read numbers row after row"),
             TrainY::MaskedSlots(y) => RowTargets::On(y.of(row)),
             TrainY::MaskedReal(y) => RowTargets::Numbers(y.of(row)),
         }

@@ -11,6 +11,7 @@ use super::exponentials::RowSums;
 use super::float::Float;
 use super::softmax::CLASSES;
 use super::vector::{add, dot, vectorised};
+use crate::cholesky;
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_copied, try_filled};
 use crate::exact::{Grid, bits_left, weighted_sum};
@@ -416,37 +417,12 @@ impl Derivatives {
         let k = self.gradient.len();
         let more = self.damping();
         let by_diagonal = |i: usize| -self.gradient[i] / (2.0 * self.curvature[i * k + i].max(0.0) + more);
-        let Some(mut descent) = cholesky_solve(&self.curvature, more, &self.gradient)? else {
+        let Some(mut descent) = cholesky::solve(&self.curvature, more, &self.gradient)? else {
             return try_collected(CLASSES, (0..k).map(by_diagonal));
         };
         descent.iter_mut().for_each(|x| *x = -*x);
         Ok(descent)
     }
-}
-
-/// x with (A + more·I) x = b, for a symmetric A given by its lower half; `None` unless that is positive definite.
-fn cholesky_solve(a: &[f64], more: f64, b: &[f64]) -> Result<Option<Vec<f64>>> {
-    let n = b.len();
-    let mut l = try_copied(CLASSES, a)?;
-    for j in 0..n {
-        for i in j..n {
-            let dot: f64 = (0..j).map(|m| l[i * n + m] * l[j * n + m]).sum();
-            let rest = l[i * n + j] - dot + if i == j { more } else { 0.0 };
-            l[i * n + j] = if i == j { rest.sqrt() } else { rest / l[j * n + j] };
-        }
-        // The root of a negative number is NaN.
-        if !(l[j * n + j] > 0.0 && l[j * n + j].is_finite()) {
-            return Ok(None);
-        }
-    }
-    let mut x = try_copied(CLASSES, b)?;
-    for i in 0..n {
-        x[i] = (x[i] - (0..i).map(|m| l[i * n + m] * x[m]).sum::<f64>()) / l[i * n + i];
-    }
-    for i in (0..n).rev() {
-        x[i] = (x[i] - (i + 1..n).map(|m| l[m * n + i] * x[m]).sum::<f64>()) / l[i * n + i];
-    }
-    Ok(Some(x))
 }
 
 #[cfg(test)]

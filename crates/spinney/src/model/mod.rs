@@ -40,6 +40,8 @@
 //! |---|---|
 //! | `predict` | scores, after all trees or stage by stage; predictions |
 //! | `topk` | the best k columns of each sample |
+//! | `at_least` | the columns of each sample that are large enough |
+//! | `touched` | sums of a sample where leaves touch few columns |
 //! | `paths` | leaves that samples reach, nodes that they pass |
 //! | `partial_dependence` | mean scores when some features are given |
 //! | `importance` | which features reduced the impurity |
@@ -49,6 +51,7 @@
 //! Cost of a prediction: O(n · trees · depth) steps and the cells of the leaves that are reached; memory is that of the
 //! result and of one scratch for each thread.
 
+mod at_least;
 mod importance;
 mod matrix;
 mod partial_dependence;
@@ -58,7 +61,9 @@ pub(crate) mod step_sizes;
 #[cfg(test)]
 mod tests;
 mod topk;
+mod touched;
 
+pub use at_least::SparseScores;
 pub use importance::TreeWeighting;
 pub(crate) use matrix::{into_array, try_matrix};
 pub use paths::DecisionPath;

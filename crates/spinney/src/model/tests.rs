@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::control::Control;
-use crate::data::Matrix;
+use crate::data::{LabelView, Matrix};
 use crate::error::ErrorKind;
 use crate::forest::Forest;
 use crate::testing::{models, naive};
@@ -63,6 +63,53 @@ proptest! {
                 let got: Vec<_> = best.indices.row(i).iter().copied().zip(best.scores.row(i).iter().copied()).collect();
                 prop_assert_eq!(&got, expected);
             }
+        }
+    }
+
+    #[test]
+    fn excluded_columns_are_left_out_of_the_full_sort(seed in 0u64..10_000, n in 1usize..40, k in 1usize..20) {
+        let forest = models::some_forest(seed);
+        let rows = models::rows_with_missing(seed, n, forest.n_features);
+        let width = forest.outputs.width();
+        let k = k.min(width);
+        let full = naive::topk(&naive::predict(&forest, &rows.c_order, |_, _| true), width);
+        // Of each row about a third of the columns, of the last all; or the same of all rows.
+        for n_excluding in [n, 1] {
+            let is_excluded = |i: usize, c: usize| i == n - 1 || (seed as usize + 5 * i + 7 * c).is_multiple_of(3);
+            let by_row: Vec<Vec<u32>> =
+                (0..n_excluding).map(|i| (0..width).filter(|c| is_excluded(i, *c)).map(|c| c as u32).collect()).collect();
+            let mut ptr = vec![0];
+            by_row.iter().for_each(|row| ptr.push(ptr[ptr.len() - 1] + row.len()));
+            let excluded = LabelView::try_new(ptr, by_row.concat(), width).unwrap();
+            for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 1]) {
+                let control = Control::with_threads(n_threads);
+                let best = forest.predict_topk_excluding(&x, k, Some(&excluded), &control).unwrap();
+                for (i, full) in full.iter().enumerate() {
+                    let left = full.iter().filter(|(column, _)| !by_row[i.min(n_excluding - 1)].contains(column)).copied();
+                    let expected: Vec<_> = left.chain(std::iter::repeat((TopK::NONE, f64::NEG_INFINITY))).take(k).collect();
+                    let (indices, scores) = (best.indices.row(i), best.scores.row(i));
+                    let got: Vec<_> = indices.iter().copied().zip(scores.iter().copied()).collect();
+                    prop_assert_eq!(got, expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sparse_predictions_are_those_of_the_whole_that_are_large_enough(
+        seed in 0u64..10_000,
+        n in 0usize..60,
+        floor in prop_oneof![Just(0.0), 0.0..1.0f64],
+    ) {
+        let forest = models::some_forest(seed);
+        let rows = models::rows_with_missing(seed, n, forest.n_features);
+        let whole = naive::predict(&forest, &rows.c_order, |_, _| true);
+        // A floor that some predictions meet is one of them.
+        let floor = whole.iter().copied().find(|value| *value > floor).unwrap_or(floor);
+        let expected = naive::at_least(&whole, floor);
+        for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 1]) {
+            let got = forest.predict_at_least(&x, floor, &Control::with_threads(n_threads)).unwrap();
+            prop_assert_eq!(&got, &expected);
         }
     }
 }
@@ -170,6 +217,15 @@ fn wrong_input_is_refused_with_its_name() {
             forest.predict_topk(&x, k, &control).unwrap_err().kind(),
             ErrorKind::Invalid { what: "k", .. }
         ));
+    }
+    let excluded = |n: usize, width| LabelView::try_new(vec![0; n + 1], Vec::new(), width).unwrap();
+    let error = forest.predict_topk_excluding(&x, 1, Some(&excluded(3, 3)), &control).unwrap_err();
+    assert_eq!(error.to_string(), "exclude has length 3, expected 2");
+    let error = forest.predict_topk_excluding(&x, 1, Some(&excluded(2, 4)), &control).unwrap_err();
+    assert_eq!(error.to_string(), "each row of exclude has length 4, expected 3");
+    for floor in [-0.1, f64::NAN] {
+        let error = forest.predict_at_least(&x, floor, &control).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Invalid { what: "min_score", .. }));
     }
     let empty = Forest { trees: Vec::new(), ..forest.clone() };
     assert!(matches!(empty.predict(&x, &control).unwrap_err().kind(), ErrorKind::Invalid { .. }));

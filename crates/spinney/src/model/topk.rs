@@ -8,15 +8,18 @@ use std::ops::Range;
 use ndarray::Array2;
 
 use super::predict::{Worker, leaf};
+use super::touched::TouchedRow;
 use super::{Additive, Terms, into_array, try_matrix};
 use crate::control::Control;
-use crate::data::Matrix;
-use crate::error::{Error, Result, try_filled, try_grow, try_push};
+use crate::data::{LabelView, Matrix};
+use crate::error::{Error, Result, try_filled, try_grow};
 use crate::pool;
-use crate::tree::Tree;
 use crate::tree::rows::Rows;
 
 /// The best columns of each row, best first.
+///
+/// Where columns are excluded and fewer than k are left, the last places of a row have the column [`TopK::NONE`] and the
+/// score −∞.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TopK {
@@ -24,6 +27,11 @@ pub struct TopK {
     pub indices: Array2<u32>,
     /// Their predictions, (n_samples, k).
     pub scores: Array2<f64>,
+}
+
+impl TopK {
+    /// In place of a column: there is none.
+    pub const NONE: u32 = u32::MAX;
 }
 
 /// What columns are ranked by.
@@ -38,12 +46,20 @@ pub(crate) enum RankBy {
 impl Additive<'_> {
     /// The `k` columns of greatest score, or prediction, of each row: descending, then column ascending.
     ///
-    /// Never holds the whole prediction: memory is O(n · k) and a block of rows for each thread, time the cells of the
+    /// `excluded` are columns that are not named: those of each row, or of the only one that it has, for all. Never holds the whole prediction: memory is O(n · k) and a block of rows for each thread, time the cells of the
     /// leaves that are reached.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] when `k` is 0 or more than there are columns, and those of [`Additive::scores`].
-    pub(crate) fn topk(&self, x: &Matrix<'_>, k: usize, by: RankBy, control: &Control) -> Result<TopK> {
+    /// [`crate::ErrorKind::Invalid`] when `k` is 0 or more than there are columns; [`crate::ErrorKind::Shape`] when
+    /// `excluded` is of other columns, or of neither one row nor those of X; and those of [`Additive::scores`].
+    pub(crate) fn topk(
+        &self,
+        x: &Matrix<'_>,
+        k: usize,
+        by: RankBy,
+        excluded: Option<&LabelView<'_>>,
+        control: &Control,
+    ) -> Result<TopK> {
         let columns = match by {
             RankBy::Scores => self.width,
             RankBy::Predictions => self.n_columns(),
@@ -53,6 +69,14 @@ impl Additive<'_> {
         }
         let rows = self.rows(x, control)?;
         let n = rows.n_samples();
+        if let Some(excluded) = excluded {
+            if excluded.n_labels() != columns {
+                return Err(Error::shape("each row of exclude", columns, excluded.n_labels()));
+            }
+            if excluded.n_samples() != 1 && excluded.n_samples() != n {
+                return Err(Error::shape("exclude", n, excluded.n_samples()));
+            }
+        }
         let mut indices = try_matrix("the best columns", n, k)?;
         let mut scores = try_matrix("the best scores", n, k)?;
         let only_touched = by == RankBy::Scores && matches!(self.terms, Terms::Leaves) && self.start.is_empty();
@@ -64,42 +88,32 @@ impl Additive<'_> {
         pool::for_each(
             control.n_threads(),
             indices.chunks_mut(size * k).zip(scores.chunks_mut(size * k)).enumerate(),
-            || Ok((self.worker(&rows)?, Ranking::new(if only_touched { columns } else { 0 })?)),
-            |(worker, ranking), (b, (indices, scores))| {
+            || {
+                let ranking = Ranking::new(columns, excluded)?;
+                Ok((self.worker(&rows)?, TouchedRow::new(if only_touched { columns } else { 0 })?, ranking))
+            },
+            |(worker, sums, ranking), (b, (indices, scores))| {
                 let range = b * size..(b * size + size).min(n);
-                let places = indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k));
+                let places = range.clone().zip(indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k)));
                 if only_touched {
-                    return self.rank_touched(&rows, range, worker, ranking, places, control);
+                    let ids = worker.walk(&rows, range, &self.trees)?;
+                    for (ids, (row, (indices, scores))) in ids.chunks_exact(self.trees.len()).zip(places) {
+                        control.check()?;
+                        for (tree, &id) in self.trees.iter().zip(ids) {
+                            sums.add(tree, leaf(tree, id))?;
+                        }
+                        ranking.rank_touched(row, sums, self.divisor, indices, scores)?;
+                    }
+                    return Ok(());
                 }
                 let block = self.block_of_scores(&rows, range, worker, by, control)?;
-                for (row, (indices, scores)) in block.chunks_exact(columns).zip(places) {
-                    best_columns(&mut ranking.candidates, row, indices, scores)?;
+                for (scored, (row, (indices, scores))) in block.chunks_exact(columns).zip(places) {
+                    ranking.rank(row, scored, indices, scores)?;
                 }
                 Ok(())
             },
         )?;
         Ok(TopK { indices: into_array(indices, n, k), scores: into_array(scores, n, k) })
-    }
-
-    /// Writes the best columns of a block of rows: of those that leaves touch, and of the first of the others.
-    fn rank_touched<'b>(
-        &self,
-        x: &Rows<'_>,
-        rows: Range<usize>,
-        worker: &mut Worker,
-        ranking: &mut Ranking,
-        places: impl Iterator<Item = (&'b mut [u32], &'b mut [f64])>,
-        control: &Control,
-    ) -> Result<()> {
-        let ids = worker.walk(x, rows, &self.trees)?;
-        for (ids, (indices, scores)) in ids.chunks_exact(self.trees.len()).zip(places) {
-            control.check()?;
-            for (tree, &id) in self.trees.iter().zip(ids) {
-                ranking.add(tree, leaf(tree, id))?;
-            }
-            ranking.take_best(self.divisor, indices, scores)?;
-        }
-        Ok(())
     }
 
     /// Scores, or predictions, of a block of rows.
@@ -126,62 +140,69 @@ impl Additive<'_> {
 
 const RANKING: &str = "a row of predictions";
 
-/// Sums of one row, and the columns that they touch.
+/// Ranks the columns of one row after the other.
 #[derive(Debug)]
-struct Ranking {
-    sums: Vec<f64>,
-    seen: Vec<bool>,
-    /// Columns that are `seen`, in the order of their first touch; `sums` is zero elsewhere.
-    touched: Vec<u32>,
+struct Ranking<'a> {
+    excluded: Option<&'a LabelView<'a>>,
+    /// Whether each column is excluded from the row; nothing where none is.
+    is_excluded: Vec<bool>,
     candidates: Vec<(f64, u32)>,
 }
 
-impl Ranking {
-    fn new(width: usize) -> Result<Self> {
-        let sums = try_filled(RANKING, 0.0, width)?;
-        let seen = try_filled(RANKING, false, width)?;
-        Ok(Ranking { sums, seen, touched: Vec::new(), candidates: Vec::new() })
+impl<'a> Ranking<'a> {
+    fn new(width: usize, excluded: Option<&'a LabelView<'a>>) -> Result<Self> {
+        let is_excluded = try_filled(RANKING, false, if excluded.is_some() { width } else { 0 })?;
+        Ok(Ranking { excluded, is_excluded, candidates: Vec::new() })
     }
 
-    /// Adds the values of a leaf.
-    fn add(&mut self, tree: &Tree, leaf: usize) -> Result<()> {
-        tree.leaves.add_to(leaf, &mut self.sums);
-        for (column, _) in tree.leaves.cells(leaf) {
-            if !std::mem::replace(&mut self.seen[column as usize], true) {
-                try_push(RANKING, &mut self.touched, column)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the best columns and their scores, and forgets the row.
-    fn take_best(&mut self, divisor: f64, indices: &mut [u32], scores: &mut [f64]) -> Result<()> {
+    /// Writes the best columns of `row` and their scores: of those that leaves touch, and of the first of the others.
+    /// Forgets the sums.
+    fn rank_touched(
+        &mut self,
+        row: usize,
+        sums: &mut TouchedRow,
+        divisor: f64,
+        indices: &mut [u32],
+        scores: &mut [f64],
+    ) -> Result<()> {
         let k = indices.len();
-        self.candidates.clear();
-        try_grow(RANKING, &mut self.candidates, k + self.touched.len())?;
-        self.candidates.extend(self.touched.iter().map(|&c| (self.sums[c as usize] / divisor, c)));
-        // Columns never touched have score 0: the first k of them are enough. Fewer than k + touched are looked at.
-        let untouched = (0u32..).zip(&self.seen).filter(|(_, seen)| !**seen).map(|(c, _)| (0.0, c));
-        self.candidates.extend(untouched.take(k));
+        try_grow(RANKING, &mut self.candidates, k + sums.columns().len())?;
+        self.mark(row, true);
+        let may_be_named = |column: &u32| !self.is_excluded.get(*column as usize).is_some_and(|excluded| *excluded);
+        let touched = sums.columns().iter().copied().filter(&may_be_named);
+        self.candidates.extend(touched.map(|column| (sums.sum(column) / divisor, column)));
+        // Columns never touched have score 0: the first k of them are enough. Fewer than k + touched + excluded are looked
+        // at.
+        self.candidates.extend(sums.others().filter(&may_be_named).take(k).map(|column| (0.0, column)));
+        self.mark(row, false);
         take_best(&mut self.candidates, indices, scores);
-        for column in self.touched.drain(..) {
-            self.sums[column as usize] = 0.0;
-            self.seen[column as usize] = false;
-        }
+        sums.forget();
         Ok(())
+    }
+
+    /// The same of a row of which all scores are there.
+    fn rank(&mut self, row: usize, scored: &[f64], indices: &mut [u32], scores: &mut [f64]) -> Result<()> {
+        try_grow(RANKING, &mut self.candidates, scored.len())?;
+        self.mark(row, true);
+        let may_be_named = |column: &u32| !self.is_excluded.get(*column as usize).is_some_and(|excluded| *excluded);
+        let named = scored.iter().copied().zip(0u32..).filter(|(_, column)| may_be_named(column));
+        self.candidates.extend(named);
+        self.mark(row, false);
+        take_best(&mut self.candidates, indices, scores);
+        Ok(())
+    }
+
+    /// Sets `is_excluded` for the columns that `row` excludes.
+    fn mark(&mut self, row: usize, to: bool) {
+        let Some(excluded) = self.excluded else { return };
+        let row = if excluded.n_samples() == 1 { 0 } else { row };
+        for &column in &excluded.indices()[excluded.ptr()[row]..excluded.ptr()[row + 1]] {
+            self.is_excluded[column as usize] = to;
+        }
     }
 }
 
-/// The columns of greatest score of a row, and their scores.
-fn best_columns(candidates: &mut Vec<(f64, u32)>, row: &[f64], indices: &mut [u32], scores: &mut [f64]) -> Result<()> {
-    candidates.clear();
-    try_grow(RANKING, candidates, row.len())?;
-    candidates.extend(row.iter().copied().zip(0u32..));
-    take_best(candidates, indices, scores);
-    Ok(())
-}
-
-/// Writes the best candidates, as many as there are places: score descending, then column ascending.
+/// Writes the best candidates, as many as there are places: score descending, then column ascending. Forgets them.
 fn take_best(candidates: &mut Vec<(f64, u32)>, indices: &mut [u32], scores: &mut [f64]) {
     let k = indices.len();
     let best_first = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
@@ -190,7 +211,8 @@ fn take_best(candidates: &mut Vec<(f64, u32)>, indices: &mut [u32], scores: &mut
         candidates.truncate(k);
     }
     candidates.sort_unstable_by(best_first);
-    for ((score, column), (out, place)) in candidates.iter().zip(scores.iter_mut().zip(indices)) {
-        (*out, *place) = (*score, *column);
+    let none = std::iter::repeat((f64::NEG_INFINITY, TopK::NONE));
+    for ((score, column), (out, place)) in candidates.drain(..).chain(none).zip(scores.iter_mut().zip(indices)) {
+        (*out, *place) = (score, column);
     }
 }

@@ -8,6 +8,7 @@
 //! | `step_exponents` | stages, with float8 | the power of two that the steps of the stage are multiplied by |
 //! | `train_score` | stages | training losses |
 //! | `validation_score` | stages, or none | validation losses |
+//! | `oob_losses` | stages and one | losses of the rows that stages were not fitted on, from before the first stage; absent where some stage had none |
 //!
 //! The entry `boosting` of the header's object has the outputs (`outputs`, `sizes`), how trees and steps make scores
 //! (`combine`) and what scores mean (`link`). The outputs outside it are those of the trees.
@@ -31,6 +32,8 @@ use crate::data::Outputs;
 use crate::data::targets::n_scores;
 use crate::error::{Error, Result, try_copied};
 use crate::model::step_sizes::StepSizes;
+
+const OOB_LOSSES: &str = "oob_losses";
 
 const COMBINES: [(Combine, &str); 5] = [
     (Combine::Leaves, "leaves"),
@@ -102,6 +105,9 @@ impl Boosted {
         }
         all.push(numbers("train_score", &self.train_score)?);
         all.push(numbers("validation_score", &self.validation_score)?);
+        if !self.oob_losses.is_empty() {
+            all.push(numbers(OOB_LOSSES, &self.oob_losses)?);
+        }
         Parts::new(&header, all, extra)
     }
 
@@ -136,6 +142,7 @@ impl Boosted {
             step_sizes: step_sizes(file)?,
             train_score: finite("train_score")?,
             validation_score: finite("validation_score")?,
+            oob_losses: if file.optional(OOB_LOSSES)?.is_some() { finite(OOB_LOSSES)? } else { Vec::new() },
         };
         let n_stages = model.n_stages();
         let n_trees = match combine {
@@ -151,6 +158,7 @@ impl Boosted {
             && model.step_sizes.n_exponents().is_none_or(|n| n == n_stages && may_be_narrow)
             && model.train_score.len() == n_stages
             && [0, n_stages].contains(&model.validation_score.len())
+            && [0, n_stages + 1].contains(&model.oob_losses.len())
             && model.trees.len() == n_trees
             && header.outputs == leaf_width
             && header.criterion == Criterion::Variance

@@ -447,8 +447,9 @@ const OF_TREES: [(&str, &[Dtype]); 28] = [
     ("thresholds", &[Dtype::F32]),
     ("weights", NUMBERS),
 ];
-const OF_BOOSTED: [(&str, &[Dtype]); 6] = [
+const OF_BOOSTED: [(&str, &[Dtype]); 7] = [
     ("learning_rate", &[Dtype::F64]),
+    ("oob_losses", NUMBERS),
     ("start", NUMBERS),
     ("step_exponents", NUMBERS),
     ("step_sizes", &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F8_E4M3, Dtype::F16, Dtype::F32, Dtype::F64]),

@@ -11,7 +11,9 @@
 //! 1999); on small ones, where such hashes show their structure, there are more rounds and a stronger hash.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
+use super::BitSet;
 use crate::error::{Result, try_collected, try_with_capacity};
 use crate::rng::{Key, Stream};
 
@@ -32,7 +34,44 @@ pub(crate) struct Lottery {
     /// Then those of all features, void where the shuffle has had the feature.
     network: OnceCell<Network>,
     key: Key,
+    /// Features that a node examines at least, where it may examine all.
+    n_drawn: u32,
+    /// Those that the node may examine; `None` for all. The positions of others are void.
+    among: Option<Arc<FeatureSet>>,
+    /// Positions that the node examines at least.
+    n_examined: u32,
 }
+
+/// Some of the features.
+#[derive(Debug)]
+pub(crate) struct FeatureSet {
+    features: BitSet,
+    n: u32,
+}
+
+impl FeatureSet {
+    /// Of `n_features` these, which may be named more than once.
+    pub(crate) fn new(n_features: usize, features: impl Iterator<Item = u32>) -> Result<Self> {
+        let mut set = FeatureSet { features: BitSet::new(n_features)?, n: 0 };
+        for feature in features {
+            set.n += u32::from(!set.features.contains(feature));
+            set.features.insert(feature);
+        }
+        Ok(set)
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        self.n
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, feature: u32) -> bool {
+        self.features.contains(feature)
+    }
+}
+
+/// The position of features that are not drawn at all.
+pub(crate) const NEVER: u32 = u32::MAX;
 
 /// A permutation of which the first places are drawn.
 ///
@@ -167,16 +206,47 @@ impl Lottery {
             _ => 0,
         };
         let shuffle = Shuffle::new(if n_shuffled > 0 { n_features } else { 0 }, n_shuffled as usize)?;
-        let mut lottery = Lottery { n: n_features as u32, n_shuffled, shuffle, network: OnceCell::new(), key };
-        lottery.restart(key);
+        let (n, network) = (n_features as u32, OnceCell::new());
+        let mut lottery = Lottery { n, n_shuffled, shuffle, network, key, n_drawn, among: None, n_examined: n_drawn };
+        lottery.restart(key, None);
         Ok(lottery)
     }
 
-    /// The lottery of another key, in the same memory.
-    pub(crate) fn restart(&mut self, key: Key) {
+    /// The lottery of another key among some of the features, in the same memory. Drawn are those that come first among
+    /// them, as many as would be drawn of all features, or all of them if they are fewer: O(features) where not all may
+    /// be drawn.
+    pub(crate) fn restart(&mut self, key: Key, among: Option<&Arc<FeatureSet>>) {
         self.key = key;
         self.network.take();
         self.shuffle.draw(key, self.n_shuffled as usize);
+        self.among = among.map(Arc::clone);
+        self.n_examined = self.n_drawn;
+        if let Some(among) = among {
+            let mut left = self.n_drawn.min(among.len());
+            let mut positions = 0..self.n_positions();
+            while left > 0
+                && let Some(position) = positions.next()
+            {
+                left -= u32::from(self.feature(position).is_some());
+            }
+            self.n_examined = positions.start;
+        }
+    }
+
+    /// Positions that the node examines at least: of void ones too where it may not examine all features.
+    pub(crate) fn n_examined(&self) -> u32 {
+        self.n_examined
+    }
+
+    /// Whether the node may examine a feature.
+    #[inline]
+    pub(crate) fn allows(&self, feature: u32) -> bool {
+        self.among.as_ref().is_none_or(|among| among.contains(feature))
+    }
+
+    /// Whether the node examines all features.
+    pub(crate) fn examines_all(&self) -> bool {
+        self.among.is_none() && self.n_examined >= self.n
     }
 
     #[inline]
@@ -189,10 +259,16 @@ impl Lottery {
         if self.n_shuffled == self.n { self.n } else { self.n_shuffled + self.n }
     }
 
-    /// The feature drawn at `position`, which is below [`Lottery::n_positions`]. None of the first positions is void, as
-    /// many as every node examines.
+    /// The feature drawn at `position`, which is below [`Lottery::n_positions`]. Where all features may be drawn, none of the
+    /// first positions is void, as many as every node examines.
     #[inline]
     pub(crate) fn feature(&self, position: u32) -> Option<u32> {
+        self.of_all(position).filter(|&feature| self.allows(feature))
+    }
+
+    /// The same where all features may be drawn.
+    #[inline]
+    fn of_all(&self, position: u32) -> Option<u32> {
         if position < self.n_shuffled {
             return Some(self.shuffle.feature[position as usize].into());
         }
@@ -201,9 +277,12 @@ impl Lottery {
         (!is_void).then_some(feature)
     }
 
-    /// When `feature` is drawn.
+    /// When `feature` is drawn; [`NEVER`] where it may not be.
     #[inline]
     pub(crate) fn position(&self, feature: u32) -> u32 {
+        if !self.allows(feature) {
+            return NEVER;
+        }
         if self.n_shuffled > 0 {
             let place = self.shuffle.place[feature as usize].into();
             if place < self.n_shuffled {
@@ -244,7 +323,7 @@ mod tests {
             .flat_map(|n| [1, n.isqrt(), n / 2, n].map(|n_drawn| (n, n_drawn.max(1) as u32)))
         {
             let mut lottery = Lottery::new(Key::from_seed(1), n, n_drawn).unwrap();
-            lottery.restart(Key::from_seed(n as u64));
+            lottery.restart(Key::from_seed(n as u64), None);
             let positions = 0..lottery.n_positions();
             let draws: Vec<(u32, u32)> = positions.filter_map(|i| lottery.feature(i).map(|f| (i, f))).collect();
             assert!((0..n_drawn).all(|i| draws[i as usize].0 == i), "one of the first positions is void");

@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::data::SparseView;
 use crate::data::sort::sort_by_value;
 use crate::error::{Result, try_extend, try_push, try_reserve, try_with_capacity};
-use crate::partition::lottery::Lottery;
+use crate::partition::lottery::{Lottery, NEVER};
 
 /// All entries of X sorted by feature, then value: made once, shared by all trees. `features[i]` is the feature of
 /// `entries[i]`.
@@ -189,7 +189,7 @@ impl<'a> SortedEntries<'a> {
         }
         let mut earliest = Earliest(lottery, None);
         self.visit_groups(span, |_, _| true, &mut earliest);
-        earliest.1.and_then(|at| lottery.feature(at))
+        earliest.1.filter(|&at| at != NEVER).and_then(|at| lottery.feature(at))
     }
 
     /// Moves the entries of marked rows behind the others; returns the number of the others. The side with fewer samples
@@ -263,7 +263,7 @@ impl Partitioner for SortedEntries<'_> {
     }
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> Result<()> {
-        if n_drawn == lottery.n_features() {
+        if lottery.examines_all() {
             self.visit_groups(span, |_, _| true, visitor);
             return Ok(());
         }

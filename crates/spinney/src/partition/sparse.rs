@@ -18,7 +18,7 @@ use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
 use crate::control::Control;
 use crate::data::SparseColumns;
 use crate::error::{self, try_extend, try_grow, try_with_capacity};
-use crate::partition::lottery::Lottery;
+use crate::partition::lottery::{Lottery, NEVER};
 
 /// Costs in nanoseconds, set by hand so that they reproduce what `benches/rust/extraction.rs` measures. They decide speed
 /// only: every way finds the same entries.
@@ -223,7 +223,7 @@ impl<'a> SparsePartitioner<'a> {
             return Ok(());
         }
         let stored = f64::from(span.n_samples()) * self.columns.per_row();
-        if stored < f64::from(lottery.n_features() - n_drawn) {
+        if stored < f64::from(lottery.n_features().saturating_sub(n_drawn)) {
             self.find_places(span, lottery)?;
             self.visit_first_place(span, lottery, n_drawn, visitor);
             return Ok(());
@@ -417,7 +417,7 @@ impl<'a> SparsePartitioner<'a> {
     fn visit_first_place(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let mut least = n_drawn;
         // Nearly always the first one varies, so the least is looked for again and again instead of sorting all.
-        while let Some(&first) = self.places.iter().filter(|&&place| place >= least).min() {
+        while let Some(&first) = self.places.iter().filter(|&&place| place >= least && place != NEVER).min() {
             if let Some(feature) = lottery.feature(first)
                 && let Some(column) = self.column(span, feature)
             {

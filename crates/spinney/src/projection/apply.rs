@@ -1,8 +1,9 @@
 //! Rows of y times Φᵀ.
 //!
 //! The sum of a projected value runs over the stored entries of its row in the order of the outputs and nothing else,
-//! so a projected row is a function of the row and Φ. Labels are numbers of value 1: both give the same bits. A cell that is
-//! not known counts as the mean of the known cells of its column.
+//! so a projected row is a function of the row and Φ. Labels are numbers of value 1: both give the same bits. A cell
+//! that is not known counts as the mean of the known cells of its column. Numbers are those that the search of splits
+//! takes: outputs with factors are multiplied before they are projected.
 
 use super::matrix::{MatrixLayout, ProjectionMatrix};
 use crate::control::Control;
@@ -67,7 +68,16 @@ impl ProjectionMatrix {
                 for &row in rows {
                     pulse.after(q.saturating_mul(1 + y.n_outputs))?;
                     entries.clear();
-                    entries.extend((0..).zip(y.of(row).iter().copied()).filter(|(_, v)| *v != 0.0));
+                    entries.extend((0..).zip(y.searched(row)).filter(|(_, v)| *v != 0.0));
+                    self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;
+                }
+            }
+            TrainY::SparseReal(y) => {
+                let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.numbers().most_in_a_row())?;
+                for &row in rows {
+                    entries.clear();
+                    entries.extend(y.searched(row).filter(|(_, v)| *v != 0.0));
+                    pulse.after(q.saturating_mul(1 + entries.len()))?;
                     self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;
                 }
             }

@@ -43,6 +43,29 @@ impl ProjectionMatrix {
         Ok(ProjectionMatrix { n_projections, n_outputs, layout: MatrixLayout::Dense(values) })
     }
 
+    /// Whether it changes nothing. O(stored values).
+    pub(super) fn is_identity(&self) -> bool {
+        let q = self.n_projections;
+        let is_unit = |output: usize, column: &mut dyn Iterator<Item = (usize, f64)>| {
+            column.filter(|(_, value)| *value != 0.0).eq([(output, 1.0)])
+        };
+        q == self.n_outputs
+            && match &self.layout {
+                MatrixLayout::Dense(values) => values
+                    .chunks_exact(q)
+                    .enumerate()
+                    .all(|(output, column)| is_unit(output, &mut column.iter().copied().enumerate())),
+                MatrixLayout::Sparse { ptr, projections, values } => {
+                    ptr.windows(2).enumerate().all(|(output, range)| {
+                        let range = range[0]..range[1];
+                        let projections = projections[range.clone()].iter().map(|&projection| projection as usize);
+                        is_unit(output, &mut projections.zip(values[range].iter().copied()))
+                    })
+                }
+                MatrixLayout::Hadamard(_) => false,
+            }
+    }
+
     /// A matrix of `n_outputs` columns in compressed sparse rows: slice `ptr[k]..ptr[k + 1]` of `indices` and
     /// `values` holds the entries of row k; indices rise strictly inside it.
     ///

@@ -48,6 +48,15 @@ pub(super) fn directions(
     n_projections: usize,
     control: &Control,
 ) -> Result<ProjectionMatrix> {
+    // Deviations from the means of outputs are dense.
+    let rows_of_y;
+    let y = match y {
+        TrainY::SparseReal(y) => {
+            rows_of_y = TrainY::Real(y.rows()?);
+            &rows_of_y
+        }
+        y => y,
+    };
     let wide = n_projections + n_projections.max(OVERSAMPLING);
     let width = if n_outputs <= FEW_OUTPUTS { n_outputs } else { wide.min(n_outputs) };
     let vectors = Covariance::new(y, n_outputs, weights, rows, control)?.eigenvectors(n_projections, width)?;
@@ -92,7 +101,7 @@ impl<'a> Covariance<'a> {
         let mut below_one = FixedPoint::ONE;
         // At least any contribution of a row of weight 1, for vectors of norm 1.
         let bound = match y {
-            TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => return Err(masked()),
+            TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => return Err(masked()),
             TrainY::Slots(y) => {
                 let mut counts = try_filled(WHAT, 0u64, n_outputs)?;
                 for &row in rows {
@@ -107,10 +116,11 @@ impl<'a> Covariance<'a> {
             TrainY::Real(y) => {
                 for (j, mean) in mean.iter_mut().enumerate() {
                     pulse.after(rows.len())?;
-                    let own = rows.iter().map(|&row| (y.of(row)[j], weights.units(row as usize)));
+                    let factor = y.factors()[j];
+                    let own = rows.iter().map(|&row| (y.of(row)[j] * factor, weights.units(row as usize)));
                     *mean = exact_mean_of_all(own, workers);
                 }
-                let deviations = |row: u32| y.of(row).iter().zip(&mean).map(|(y, mean)| y - mean);
+                let deviations = |row: u32| y.searched(row).zip(&mean).map(|(y, mean)| y - mean);
                 let mut reach = 0.0f64;
                 for &row in rows {
                     pulse.after(n_outputs)?;
@@ -178,7 +188,7 @@ impl<'a> Covariance<'a> {
         let mut product = try_filled(WHAT, 0.0, stride)?;
         let mut pulse = self.control.pulse();
         match self.y {
-            TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => return Err(masked()),
+            TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => return Err(masked()),
             TrainY::Slots(y) => {
                 let means = try_collected(WHAT, self.mean.iter().enumerate().map(|(j, &mean)| (j as u32, mean)))?;
                 let mut center = try_filled(WHAT, 0.0, stride)?;
@@ -200,7 +210,7 @@ impl<'a> Covariance<'a> {
                 let mut deviations: Vec<(u32, f64)> = try_with_capacity(WHAT, self.n_outputs)?;
                 let mut parts = SignedParts::new(stride)?;
                 for &row in rows {
-                    let values = y.of(row).iter().zip(&self.mean).map(|(y, mean)| self.below_one.up(y - mean));
+                    let values = y.searched(row).zip(&self.mean).map(|(y, mean)| self.below_one.up(y - mean));
                     deviations.clear();
                     deviations.extend((0..).zip(values).filter(|(_, z)| *z != 0.0));
                     sum_columns(vectors, &deviations, &mut product);

@@ -68,7 +68,7 @@ impl<'a> Plan<'a> {
                         filled = TrainY::Real(y.filled()?);
                         &filled
                     }
-                    TrainY::Slots(_) | TrainY::Real(_) | TrainY::MaskedSlots(_) => y,
+                    TrainY::Slots(_) | TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedSlots(_) => y,
                 };
                 shared(super::principal(y, n_outputs, n_projections()?, weights, n_samples, rows, control)?)
             }
@@ -83,7 +83,8 @@ impl<'a> Plan<'a> {
         for &row in rows {
             let (sum, steps) = match y {
                 TrainY::Slots(y) => (y.of(row).len() as f64, 1),
-                TrainY::Real(y) => (y.of(row).iter().map(|v| v.abs()).sum(), n_outputs),
+                TrainY::Real(y) => (y.searched(row).map(f64::abs).sum(), n_outputs),
+                TrainY::SparseReal(y) => (y.searched(row).map(|(_, y)| y.abs()).sum(), n_outputs),
                 // A cell that is not known has frequencies, of which none is above one, or a mean.
                 TrainY::MaskedSlots(y) => (y.known().n_outputs().max(y.of(row).len()) as f64, 1),
                 TrainY::MaskedReal(y) => (y.filled_row(row).map(f64::abs).sum(), n_outputs),
@@ -94,7 +95,8 @@ impl<'a> Plan<'a> {
         Ok(Plan { source, n_outputs, n_samples, reach, stash: Mutex::default() })
     }
 
-    /// The projected targets of tree `index` of the fit, whose rows are `rows`; others are not written.
+    /// The projected targets of tree `index` of the fit, whose rows are `rows`; others are not written. `None` where they are
+    /// the entries of y themselves.
     pub(crate) fn targets(
         &self,
         tree: Key,
@@ -102,7 +104,7 @@ impl<'a> Plan<'a> {
         y: &TrainY<'_>,
         rows: &[u32],
         control: &Control,
-    ) -> Result<RealTargets<'static>> {
+    ) -> Result<Option<RealTargets<'static>>> {
         let drawn;
         let matrix = match &self.source {
             Source::Family(family, q) => {
@@ -117,6 +119,9 @@ impl<'a> Plan<'a> {
             let accepted = "magnitudes of Φ and y whose products stay below 1e150";
             return Err(Error::invalid(WHAT, format!("such that values may reach {bound:e}"), accepted));
         }
+        if matches!(y, TrainY::SparseReal(_)) && matrix.is_identity() {
+            return Ok(None);
+        }
         let q = matrix.n_projections();
         let mut values = self.stash.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
         let length = self.n_samples.saturating_mul(q);
@@ -126,7 +131,7 @@ impl<'a> Plan<'a> {
         values.truncate(length);
         control.fill_up(&mut values, 0.0, length)?;
         matrix.project(y, rows, &mut values, control)?;
-        Ok(RealTargets { values: Cow::Owned(values), n_outputs: q })
+        RealTargets::new(values, q).map(Some)
     }
 
     /// Takes back the targets of a tree that is done.

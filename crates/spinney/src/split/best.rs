@@ -1,7 +1,7 @@
 //! The best of all thresholds of a feature.
 
 use super::cut::Cut;
-use super::scan::Scan;
+use super::scan::{MovedSide, Scan};
 use crate::control::STEPS;
 use crate::criterion::NodeCriterion;
 use crate::data::sort::sort_by_value;
@@ -19,8 +19,17 @@ impl<C: NodeCriterion> Scan<'_, C> {
         if let ([entry], true) = (&*column.entries, column.n_zeros > 0) {
             // One sample against zeros: most columns of wide sparse data, deep in the tree.
             if entry.key() != Entry::ZERO_KEY {
-                let moved = self.criterion.move_one(entry.row());
-                self.offer(column.feature, 1, &moved, || Cut::between(entry.value(), 0.0, None));
+                let moved = if self.needs_sums() {
+                    let mut moved = self.criterion.reset();
+                    self.criterion.move_sample(&mut moved, entry.row());
+                    moved
+                } else {
+                    self.criterion.move_one(entry.row())
+                };
+                // Missing values are above all others.
+                let side = if entry.value() < 0.0 { Side::Left } else { Side::Right };
+                let moved = MovedSide { n: 1, moved: &moved, side };
+                self.offer(column.feature, moved, || Cut::between(entry.value(), 0.0, None));
             }
             return;
         }
@@ -53,7 +62,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
             self.move_runs(feature, Runs(entries), inner, missing);
         } else {
             let pieces = entries.rchunks(self.at_once()).map(|piece| piece.iter().rev());
-            self.move_entries(feature, pieces, inner, &[], missing);
+            self.move_entries(feature, pieces, inner, (Side::Right, &[]), missing);
         }
     }
 
@@ -68,7 +77,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         missing: Option<Side>,
     ) {
         let pieces = entries.chunks(self.at_once()).map(<[Entry]>::iter);
-        self.move_entries(feature, pieces, inner, before, missing);
+        self.move_entries(feature, pieces, inner, (Side::Left, before), missing);
     }
 
     /// Entries that are moved between two looks at the flag.
@@ -78,15 +87,15 @@ impl<C: NodeCriterion> Scan<'_, C> {
     }
 
     /// Moves entries from the outermost value inwards and offers the cut after each distinct value; they come in pieces,
-    /// between which it looks at the flag. `inner` is the value in the node that comes after the last entry, if any;
-    /// entries `before` the first are on its side in every cut.
+    /// between which it looks at the flag. `inner` is the value in the node that comes after the last entry, if any.
+    /// They are on this side in every cut, with the entries `before` the first.
     #[inline]
     fn move_entries<'e, E: ExactSizeIterator<Item = &'e Entry>>(
         &mut self,
         feature: u32,
         mut pieces: impl Iterator<Item = E>,
         inner: Option<f32>,
-        before: &[Entry],
+        (side, before): (Side, &[Entry]),
         missing: Option<Side>,
     ) {
         let Some(mut entries) = pieces.next() else { return };
@@ -100,8 +109,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
             while let Some((cut, score)) =
                 next_cut(self.criterion, &mut moved, &mut outer, &mut entries, self.best_score)
             {
-                let n_moved = n_entries - 1 - entries.len() as u32;
-                self.offer_score(feature, n_moved, &moved, score, || Cut::between(cut.value(), outer.value(), missing));
+                let moved = MovedSide { n: n_entries - 1 - entries.len() as u32, moved: &moved, side };
+                self.offer_score(feature, moved, score, || Cut::between(cut.value(), outer.value(), missing));
             }
             let Some(piece) = pieces.next() else { break };
             if self.control.is_stopped() {
@@ -112,11 +121,12 @@ impl<C: NodeCriterion> Scan<'_, C> {
         }
         if let Some(inner) = inner {
             self.criterion.move_sample(&mut moved, outer.row());
-            self.offer(feature, n_entries, &moved, || Cut::between(outer.value(), inner, missing));
+            let moved = MovedSide { n: n_entries, moved: &moved, side };
+            self.offer(feature, moved, || Cut::between(outer.value(), inner, missing));
         }
     }
 
-    /// The same, a run of equal values at a time.
+    /// The same of those above zero, a run of equal values at a time.
     #[inline]
     fn move_runs(&mut self, feature: u32, mut runs: Runs<'_>, inner: Option<f32>, missing: Option<Side>) {
         let mut moved = self.criterion.reset();
@@ -140,7 +150,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
             n_moved += run.len() as u32;
             let value = run[0].value();
             if let Some(next) = runs.peek().map(|e| e.value()).or(inner) {
-                self.offer(feature, n_moved, &moved, || Cut::between(value, next, missing));
+                let moved = MovedSide { n: n_moved, moved: &moved, side: Side::Right };
+                self.offer(feature, moved, || Cut::between(value, next, missing));
             }
         }
     }

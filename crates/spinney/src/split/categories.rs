@@ -5,7 +5,9 @@
 //! one output or two classes, the best of all sets is among those in the order of the mean (Fisher 1958; Breiman et al. 1984,
 //! chapter 4). With several outputs the order is that of the means along the direction in which they differ most (Coppersmith,
 //! Hong and Hosking 1999), and where a node has at most [`FEW`] categories all sets are offered. Categories of equal means stay
-//! together: a cut between them is no better than the better one of those around.
+//! together: a cut between them is no better than the better one of those around. Only where all means are equal are they put
+//! apart, in the order of their weights: such a cut gains nothing by itself, but those below it may (y is whether two features
+//! differ). For the absolute error either order is a heuristic: the best set need not be among those offered.
 //!
 //! The categories of one side are *listed*; all others go right: those of the other side, those that the node has not seen,
 //! and missing ones. The side with missing values is never listed; where there are none, the lighter side is.
@@ -13,15 +15,19 @@
 //! Cost: the entries, categories × log, and outputs present × categories for the scores, for the direction about ten times so much.
 
 use super::cut::Cut;
-use super::scan::Scan;
+use super::scan::{MovedSide, Scan};
 use crate::control::Control;
 use crate::criterion::{NodeCriterion, SideSum};
 use crate::data::MOST_CATEGORIES;
 use crate::data::sort::{sort_by, sort_by_value};
 use crate::data::{Category, category_of};
 use crate::error::{Result, try_push, try_reserve};
+use crate::partition::decision::Side;
 use crate::partition::{BitSet, Column, Entry, PlainColumn};
 use crate::rng::Key;
+
+/// Categories have no order: which side a set counts as does not matter.
+const OF_SETS: Side = Side::Left;
 
 /// Categories of which all sets are offered, where one mean does not tell the order.
 const FEW: usize = 8;
@@ -170,13 +176,18 @@ impl Order {
         self.places.extend(sums.places().map(|at| at as u32));
         let keys = &self.keys;
         let category = |at: u32| sums.categories[at as usize];
-        let order =
-            |&a: &u32, &b: &u32| keys[a as usize].total_cmp(&keys[b as usize]).then(category(a).cmp(&category(b)));
+        let weight = |at: u32| sums.weight[at as usize].as_f64();
+        let order = |&a: &u32, &b: &u32| {
+            let by_key = keys[a as usize].total_cmp(&keys[b as usize]);
+            by_key.then(weight(a).total_cmp(&weight(b))).then(category(a).cmp(&category(b)))
+        };
         sort_by(&mut self.places, order, control)?;
         self.group_ends.clear();
         try_reserve(WHAT, &mut self.group_ends, self.places.len())?;
         let mut end = 0;
-        for group in self.places.chunk_by(|&a, &b| keys[a as usize] == keys[b as usize]) {
+        let is_same = |a: u32, b: u32| keys[a as usize] == keys[b as usize];
+        let are_all_same = self.places.windows(2).all(|pair| is_same(pair[0], pair[1]));
+        for group in self.places.chunk_by(|&a, &b| !are_all_same && is_same(a, b)) {
             end += group.len() as u32;
             self.group_ends.push(end);
         }
@@ -358,7 +369,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
             self.offer_sets(feature, sums, &sets, true)?;
             let mut moved = self.criterion.reset();
             sums.move_to(missing, self.criterion, &mut moved);
-            self.offer(feature, sums.n[missing], &moved, || Cut::of_subset(2 * sets.len(), true));
+            let moved = MovedSide { n: sums.n[missing], moved: &moved, side: OF_SETS };
+            self.offer(feature, moved, || Cut::of_subset(2 * sets.len(), true));
         }
         if let Some(place) = self.best_subset_of(feature) {
             let listed = &mut categories.listed;
@@ -407,7 +419,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
             }
             at = end;
             let place = if moves_missing { sets.len() + set } else { set };
-            self.offer(feature, n_moved, &moved, || Cut::of_subset(place, sums.missing.is_some()));
+            let moved = MovedSide { n: n_moved, moved: &moved, side: OF_SETS };
+            self.offer(feature, moved, || Cut::of_subset(place, sums.missing.is_some()));
         }
         Ok(())
     }
@@ -451,7 +464,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
             let drawn = DrawnSet::new(key, present, has_missing);
             let moves_drawn = !drawn.contains(0.0);
             let is_moved = |value| drawn.contains(value) == moves_drawn;
-            let weight_moved = scan.offer_moved(feature, is_moved, cells, Cut::of_subset(0, has_missing));
+            let weight_moved = scan.offer_moved(feature, is_moved, cells, (Cut::of_subset(0, has_missing), OF_SETS));
             if scan.best_subset_of(feature).is_none() {
                 return Ok(());
             }

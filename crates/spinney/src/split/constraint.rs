@@ -1,7 +1,12 @@
 //! What every split must leave on both of its sides.
 //!
-//! A constraint is one implementation of [`Constraint`] and one row of [`Constraints`].
+//! A constraint on sizes is one implementation of [`Constraint`] and one row of [`Constraints`]. Those that nodes hand on
+//! to their children are in `monotonic` and `interactions`.
 
+use std::sync::Arc;
+
+use super::interactions::Groups;
+use super::monotonic::Directions;
 use crate::criterion::NodeStats;
 
 /// One side of a cut.
@@ -41,9 +46,13 @@ impl Constraint for LeafSizes {
 }
 
 /// The constraints of a tree.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Constraints {
     pub(crate) leaf_sizes: LeafSizes,
+    /// Directions of the features that are held; `None` where none has one.
+    pub(crate) monotonic: Option<Arc<Directions>>,
+    /// Groups of the features that are held; `None` where all may interact.
+    pub(crate) interactions: Option<Arc<Groups>>,
 }
 
 impl Constraints {

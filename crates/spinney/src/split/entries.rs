@@ -58,7 +58,7 @@ impl<P: Partitioner, C: NodeCriterion> Store<C> for Entries<P> {
     }
 
     fn search(&mut self, scan: &mut Scan<'_, C>, task: &Task, _: Option<&mut Self::Sums>) -> Result<()> {
-        let (lottery, n_drawn) = (scan.lottery, scan.rules.n_drawn);
+        let (lottery, n_drawn) = (scan.lottery, scan.lottery.n_examined());
         self.0.visit(&task.span, lottery, n_drawn, scan)
     }
 }

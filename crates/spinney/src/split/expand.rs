@@ -4,8 +4,10 @@
 //! those of the larger child: of the criterion, and of bins where there are histograms. So a node costs its smaller child.
 
 use super::categories::Categories;
+use super::interactions::AllowedFeatures;
+use super::monotonic::Ranges;
 use super::scan::Scan;
-use super::{LOTTERY, Rules, Split, SplitSearch, Splitter, Task, by_size};
+use super::{LOTTERY, Limits, Rules, Split, SplitSearch, Splitter, Task, by_size};
 use crate::control::Control;
 use crate::criterion::{NodeCriterion, NodeStats};
 use crate::data::Category;
@@ -76,6 +78,9 @@ pub(crate) struct NodeSearch<S: Store<C>, C: NodeCriterion> {
     categories: Categories<C::Sum>,
     /// The sets of categories that were found, of nodes that wait and of those that are split.
     subsets: CategorySets,
+    /// What nodes may be split by, where that is restricted.
+    ranges: Option<Ranges>,
+    allowed: Option<AllowedFeatures>,
     waiting: Vec<Waiting<C::Memory, S::Sums>>,
     /// Places in `waiting` that are free.
     free: Vec<usize>,
@@ -104,6 +109,8 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
             n_kept_left: store.most_kept(),
             categories: Categories::new(rules.categories.is_some())?,
             subsets: CategorySets::default(),
+            ranges: rules.constraints.monotonic.as_deref().map(Ranges::new).transpose()?,
+            allowed: rules.constraints.interactions.as_ref().map(AllowedFeatures::new).transpose()?,
             store,
             criterion,
             rules,
@@ -128,15 +135,31 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
         }
     }
 
+    /// Draws the features of a node.
+    fn restart_lottery(&mut self, task: &Task) {
+        let among = self.allowed.as_ref().and_then(|allowed| allowed.at(task.limits.features));
+        self.lottery.restart(task.key.child(LOTTERY), among);
+    }
+
     /// Searches the node that the criterion has entered, and remembers it if it will be split.
     fn find_split(&mut self, task: &mut Task, sums: Option<&mut S::Sums>) -> Result<()> {
-        self.lottery.restart(task.key.child(LOTTERY));
+        self.restart_lottery(task);
         let (rules, lottery) = (&self.rules, &self.lottery);
-        let mut scan =
-            Scan::new(&mut self.criterion, rules, lottery, &self.control, task, &mut self.picked, &mut self.categories);
+        let directions = rules.constraints.monotonic.as_deref();
+        let in_range = self.ranges.as_mut().zip(directions);
+        let in_range = in_range.map(|(ranges, directions)| ranges.of_node(directions, task.limits.range));
+        let memory = (&mut self.picked, &mut self.categories);
+        let mut scan = Scan::new(&mut self.criterion, rules, lottery, &self.control, task, in_range, memory);
         self.store.search(&mut scan, task, sums)?;
         task.split = scan.outcome(task)?;
         let Some(split) = &mut task.split else { return Ok(()) };
+        let Limits { range, features } = task.limits;
+        let ranges = match (&mut self.ranges, directions) {
+            (Some(ranges), Some(directions)) => ranges.children(directions, range, split.feature)?,
+            _ => [range; 2],
+        };
+        let below = self.allowed.as_mut().map(|allowed| allowed.below(features, split.feature)).transpose()?;
+        task.limits_below = ranges.map(|range| Limits { range, features: below.unwrap_or(features) });
         if split.cut.subset().is_some() {
             let subset = self.subsets.push(self.categories.listed().iter().copied())?;
             split.cut = split.cut.with_subset(subset);
@@ -181,7 +204,7 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
         larger: &Task,
     ) -> Result<Option<S::Sums>> {
         if let Some(whole) = whole {
-            self.lottery.restart(larger.key.child(LOTTERY));
+            self.restart_lottery(larger);
             let rest = self.store.subtract(&self.criterion, &self.lottery, whole, smaller, &larger.span)?;
             if rest.is_some() {
                 return Ok(rest);

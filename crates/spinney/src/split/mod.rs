@@ -19,6 +19,7 @@
 //! | `scan`, `best`, `random` | the best cut of a node so far; the cuts of a feature, all or one |
 //! | `categories` | the sets of categories of a feature, ordered by their targets; the sets that were found |
 //! | [`cut`], [`constraint`] | what is found; what it must leave on both sides |
+//! | [`monotonic`], [`interactions`] | what nodes may be split by, which they hand on to their children |
 //! | [`dispatch`] | runtime tags become types |
 
 mod best;
@@ -29,6 +30,8 @@ pub(crate) mod dispatch;
 mod entries;
 mod expand;
 pub(crate) mod histogram;
+pub(crate) mod interactions;
+pub(crate) mod monotonic;
 mod random;
 mod scan;
 #[cfg(test)]
@@ -115,23 +118,39 @@ pub(crate) struct Task {
     pub(crate) split: Option<Split>,
     /// Where the node waits to be split.
     place: Option<usize>,
+    /// What it may be split by.
+    limits: Limits,
+    /// What its children may be split by, if it is split.
+    limits_below: [Limits; 2],
+}
+
+/// Places of what a node may be split by.
+#[derive(Clone, Copy, Debug, Default)]
+struct Limits {
+    /// See [`monotonic`].
+    range: u32,
+    /// See [`interactions`].
+    features: u32,
 }
 
 impl Task {
     pub(crate) fn new(span: Span, depth: usize, key: Key, stats: NodeStats, split: Option<Split>) -> Self {
-        Task { span, depth, key, stats, split, place: None }
+        let limits = Limits::default();
+        Task { span, depth, key, stats, split, place: None, limits, limits_below: [limits; 2] }
     }
 
     /// Left and right child, not entered yet, where the samples of the right one start at `mid`.
     fn children(&self, mid: u32) -> [Task; 2] {
         // The one place where a span tells how many samples a node has: everything else asks its statistics.
         let n_left = mid - self.span.samples.start;
-        let child = |samples, n, key| {
+        let child = |samples, n, key, limits| {
             let not_entered = NodeStats { n, weight: 0.0, impurity: 0.0, pure: true };
-            Task::new(Span { samples, entries: 0..0 }, self.depth + 1, self.key.child(key), not_entered, None)
+            let span = Span { samples, entries: 0..0 };
+            Task { limits, ..Task::new(span, self.depth + 1, self.key.child(key), not_entered, None) }
         };
-        let left = child(self.span.samples.start..mid, n_left, LEFT);
-        [left, child(mid..self.span.samples.end, self.stats.n - n_left, RIGHT)]
+        let [left, right] = self.limits_below;
+        let left = child(self.span.samples.start..mid, n_left, LEFT, left);
+        [left, child(mid..self.span.samples.end, self.stats.n - n_left, RIGHT, right)]
     }
 }
 

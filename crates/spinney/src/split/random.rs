@@ -1,8 +1,9 @@
 //! One random threshold for each drawn feature (extra-trees, Geurts et al. 2006).
 
 use super::cut::Cut;
-use super::scan::Scan;
+use super::scan::{MovedSide, Scan};
 use crate::criterion::NodeCriterion;
+use crate::partition::decision::Side;
 use crate::partition::{Column, Entry, PlainColumn};
 
 impl<C: NodeCriterion> Scan<'_, C> {
@@ -48,17 +49,18 @@ impl<C: NodeCriterion> Scan<'_, C> {
     fn offer_random(&mut self, feature: u32, cut: Cut, cells: impl ExactSizeIterator<Item = (f32, u32)>) {
         let decision = cut.by_threshold();
         let zero_goes_left = decision.goes_left(0.0);
-        self.offer_moved(feature, |value| decision.goes_left(value) != zero_goes_left, cells, cut);
+        let side = if zero_goes_left { Side::Right } else { Side::Left };
+        self.offer_moved(feature, |value| decision.goes_left(value) != zero_goes_left, cells, (cut, side));
     }
 
-    /// Offers the cut between the cells that are moved and all others; returns the weight of those moved.
+    /// Offers the cut between the cells that are moved, to this side, and all others; returns the weight of those moved.
     #[inline]
     pub(super) fn offer_moved(
         &mut self,
         feature: u32,
         is_moved: impl Fn(f32) -> bool,
         cells: impl ExactSizeIterator<Item = (f32, u32)>,
-        cut: Cut,
+        (cut, side): (Cut, Side),
     ) -> f64 {
         // Picked without a branch: which side a value takes cannot be foretold.
         self.picked.resize(self.picked.len().max(cells.len()), 0);
@@ -72,7 +74,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         let is_whole = self.move_long_run(&mut moved, &picked[..n_moved], |row| row);
         *self.picked = picked;
         if is_whole {
-            self.offer(feature, n_moved as u32, &moved, || cut);
+            self.offer(feature, MovedSide { n: n_moved as u32, moved: &moved, side }, || cut);
         }
         self.criterion.moved_weight(&moved)
     }

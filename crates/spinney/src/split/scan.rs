@@ -3,6 +3,7 @@
 use super::categories::Categories;
 use super::constraint::CutSide;
 use super::cut::Cut;
+use super::monotonic::InRange;
 use super::{MISSING_SIDES, Rules, SUBSETS, Split, Splitter, THRESHOLDS, Task};
 use crate::control::Control;
 use crate::criterion::NodeCriterion;
@@ -31,9 +32,27 @@ pub(crate) struct Scan<'a, C: NodeCriterion> {
     /// Rows that a scan picks before it moves them.
     pub(super) picked: &'a mut Vec<u32>,
     pub(super) categories: &'a mut Categories<C::Sum>,
+    /// The monotonic constraints, if there are any.
+    in_range: Option<InRange<'a>>,
     /// Why the search ended early, if it did.
     pub(super) failure: Option<Error>,
 }
+
+/// The samples that a scan has moved: the number of them, and the side of the cut on which they end up.
+#[derive(Debug)]
+pub(super) struct MovedSide<'m, C: NodeCriterion> {
+    pub(super) n: u32,
+    pub(super) moved: &'m C::Moved,
+    pub(super) side: Side,
+}
+
+impl<C: NodeCriterion> Clone for MovedSide<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C: NodeCriterion> Copy for MovedSide<'_, C> {}
 
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
@@ -81,8 +100,8 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         lottery: &'a Lottery,
         control: &'a Control,
         task: &Task,
-        picked: &'a mut Vec<u32>,
-        categories: &'a mut Categories<C::Sum>,
+        in_range: Option<InRange<'a>>,
+        (picked, categories): (&'a mut Vec<u32>, &'a mut Categories<C::Sum>),
     ) -> Self {
         // Every cut between two samples is the same.
         let any_cut = task.stats.n == 2;
@@ -105,6 +124,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             best: None,
             picked,
             categories,
+            in_range,
             failure: None,
         }
     }
@@ -133,47 +153,54 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
     /// Takes the cut between moved and rest if it leaves enough on both sides and is better than the best so far.
     /// `cut` is asked for only then.
     #[inline]
-    pub(super) fn offer(&mut self, feature: u32, n_moved: u32, moved: &C::Moved, cut: impl FnOnce() -> Cut) {
-        let score = self.criterion.score(moved);
+    pub(super) fn offer(&mut self, feature: u32, side: MovedSide<'_, C>, cut: impl FnOnce() -> Cut) {
+        let score = self.criterion.score(side.moved);
         if score >= self.best_score {
-            self.offer_score(feature, n_moved, moved, score, cut);
+            self.offer_score(feature, side, score, cut);
         }
     }
 
     /// The same for a score that is known, and not below the best.
-    pub(super) fn offer_score(
-        &mut self,
-        feature: u32,
-        n_moved: u32,
-        moved: &C::Moved,
-        score: f64,
-        cut: impl FnOnce() -> Cut,
-    ) {
-        if !self.admits(n_moved, moved) {
+    pub(super) fn offer_score(&mut self, feature: u32, side: MovedSide<'_, C>, score: f64, cut: impl FnOnce() -> Cut) {
+        if !self.admits(feature, side) {
             return;
         }
-        match self.best {
+        let wins = match self.best {
             Some(best) if score == self.best_score => self.settle_tie(Candidate { feature, cut: cut() }, best),
             Some(_) | None => {
                 self.best_score = score;
                 let least = (self.criterion.least_moved_weight(score) / self.rules.largest_weight) as u32;
                 self.least_entries = self.least_entries.max(least);
                 self.best = Some(Candidate { feature, cut: cut() });
+                true
             }
+        };
+        if let (Some(in_range), true) = (&mut self.in_range, wins) {
+            in_range.keep();
         }
     }
 
     /// Whether both sides of the cut are admitted.
     #[inline]
-    fn admits(&self, n_moved: u32, moved: &C::Moved) -> bool {
+    fn admits(&mut self, feature: u32, MovedSide { n, moved, side }: MovedSide<'_, C>) -> bool {
         let weight = self.criterion.moved_weight(moved);
-        let rest = CutSide { n: self.n_samples - n_moved, weight: self.weight - weight };
-        self.rules.constraints.admit([CutSide { n: n_moved, weight }, rest])
+        let rest = CutSide { n: self.n_samples - n, weight: self.weight - weight };
+        self.rules.constraints.admit([CutSide { n, weight }, rest])
+            && match &mut self.in_range {
+                None => true,
+                Some(in_range) => in_range.admits(&*self.criterion, moved, feature, side),
+            }
     }
 
-    /// Equal scores: the feature drawn first, then the cut that comes first.
+    /// Whether cuts need the sums of their sides, and not the score alone.
+    #[inline]
+    pub(super) fn needs_sums(&self) -> bool {
+        self.in_range.is_some()
+    }
+
+    /// Equal scores: the feature drawn first, then the cut that comes first. Returns whether that is the new one.
     #[cold]
-    fn settle_tie(&mut self, new: Candidate, best: Candidate) {
+    fn settle_tie(&mut self, new: Candidate, best: Candidate) -> bool {
         let wins = if new.feature == best.feature {
             new.cut.is_before(best.cut)
         } else {
@@ -182,6 +209,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         if wins {
             self.best = Some(new);
         }
+        wins
     }
 
     /// The side that is drawn for missing values of a feature whose threshold is drawn.

@@ -198,6 +198,8 @@ impl Problem {
                 min_samples_split: 2,
                 constraints: Constraints {
                     leaf_sizes: LeafSizes { min_samples: self.min_samples_leaf as u32, min_weight: 0.0 },
+                    monotonic: None,
+                    interactions: None,
                 },
                 min_impurity_decrease: 0.0,
                 n_drawn: self.n_drawn,
@@ -297,6 +299,11 @@ fn naive_impurity_of_output(problem: &Problem, criterion: &str, rows: &[u32], we
         Y::Real(y, q) => {
             let value = |i: u32| y[i as usize * q + j];
             let mean = rows.iter().map(|&i| weight[i as usize] * value(i)).sum::<f64>() / total;
+            if criterion == "absolute-error" {
+                // One of the numbers is a median.
+                let from = |c: f64| rows.iter().map(|&i| weight[i as usize] * (value(i) - c).abs()).sum::<f64>();
+                return rows.iter().map(|&i| from(value(i))).fold(f64::INFINITY, f64::min) / total;
+            }
             let of_row = |y: f64| match criterion {
                 "poisson" if y > 0.0 => y * (y / mean).ln() - y + mean,
                 "poisson" => mean,

@@ -3,6 +3,7 @@
 use ndarray::{Array2, ArrayView1};
 
 use crate::forest::Forest;
+use crate::model::SparseScores;
 use crate::tree::Tree;
 
 /// Nodes on the path of `row`.
@@ -46,6 +47,19 @@ pub(crate) fn predict(forest: &Forest, x: &Array2<f32>, votes: impl Fn(usize, us
         out.mapv_inplace(|v| v / f64::from(n));
     }
     out
+}
+
+/// The predictions of full ones that are positive and at least `floor`.
+pub(crate) fn at_least(scores: &Array2<f64>, floor: f64) -> SparseScores {
+    let mut found = SparseScores { ptr: vec![0], columns: Vec::new(), values: Vec::new() };
+    for row in scores.rows() {
+        for (column, &value) in (0..).zip(row).filter(|(_, value)| **value > 0.0 && **value >= floor) {
+            found.columns.push(column);
+            found.values.push(value);
+        }
+        found.ptr.push(found.columns.len());
+    }
+    found
 }
 
 /// The best k columns of each row of full predictions.

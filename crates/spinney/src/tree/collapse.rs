@@ -2,16 +2,21 @@
 //!
 //! In: a tree and the splits that are to be leaves. Out: a tree, in pre-order again. A new leaf holds what growth would
 //! have put there: counts are sums of the counts of the leaves below it, hence exact; means of numbers are the weighted
-//! means of theirs, equal to rounding. Sparse leaves stay sparse, as the table is built anew from stored cells.
+//! means of theirs, equal to rounding. Medians of leaves tell no median of all their samples: such trees are collapsed
+//! before leaves have values, see [`Structure::collapsed`], or not at all. Sparse leaves stay sparse, as the table is built anew from stored cells.
 //! O(n_nodes + stored cells), one scratch of the width of the outputs.
 
 use std::ops::Range;
 
+use super::grow::Structure;
 use super::leaves::LeafTableBuilder;
 use super::{Node, Tree};
 use crate::control::Control;
+use crate::criterion::LeafValues;
 use crate::data::Outputs;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+
+const WHAT: &str = "a pruned tree";
 
 impl Tree {
     /// Whether leaves hold whole numbers of units over a total, rather than means.
@@ -21,36 +26,99 @@ impl Tree {
 
     /// One past the last node below each node: the subtree at node i is `i..ends[i]`.
     pub(crate) fn subtree_ends(&self) -> Result<Vec<u32>> {
-        let mut ends = try_filled("the ends of subtrees", 0u32, self.n_nodes())?;
-        for (i, node) in self.nodes.iter().enumerate().rev() {
-            ends[i] = if node.is_leaf() { i as u32 + 1 } else { ends[node.right() as usize] };
-        }
-        Ok(ends)
+        ends_of(&self.nodes)
     }
 
     /// The tree in which the splits that `is_leaf` names are leaves; of two, one below the other, the upper one.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] where leaves are medians.
     pub(crate) fn collapsed(&self, is_leaf: impl Fn(usize) -> bool, control: &Control) -> Result<Tree> {
-        const WHAT: &str = "a pruned tree";
-        let ends = self.subtree_ends()?;
+        if self.criterion.leaf_values() == LeafValues::Medians {
+            let accepted = "one whose leaves are means, where splits of a fitted tree become leaves";
+            return Err(Error::invalid("criterion", format!("{:?}", self.criterion), accepted));
+        }
+        let left = Left::new(&self.nodes, is_leaf)?;
+        if left.kept.len() == self.n_nodes() {
+            return self.try_clone();
+        }
+        let mut leaves = LeafSums::new(self)?;
+        let mut pulse = control.pulse();
+        for (nodes, below) in &left.leaves {
+            pulse.after(leaves.push(self, nodes.clone(), below.clone())?)?;
+        }
+        let mut nodes = left.nodes;
+        Ok(Tree {
+            n_features: self.n_features,
+            outputs: self.outputs.clone(),
+            criterion: self.criterion,
+            sets: self.sets.kept_by(&mut nodes)?,
+            nodes,
+            impurity: kept_of(&self.impurity, &left.kept)?,
+            n_node_samples: kept_of(&self.n_node_samples, &left.kept)?,
+            weighted_n_node_samples: kept_of(&self.weighted_n_node_samples, &left.kept)?,
+            leaves: leaves.table.finish()?,
+        })
+    }
+}
+
+impl Structure {
+    /// The same of a tree whose leaves have no values yet: a new leaf owns the samples of those below it.
+    pub(crate) fn collapsed(mut self, is_leaf: impl Fn(usize) -> bool, control: &Control) -> Result<Structure> {
+        let left = Left::new(&self.nodes, is_leaf)?;
+        let mut leaf_samples = try_with_capacity(WHAT, left.leaves.len())?;
+        let mut pulse = control.pulse();
+        for (_, below) in &left.leaves {
+            // Samples lie as leaves do, from left to right.
+            let samples = self.leaf_samples[below.start].start..self.leaf_samples[below.end - 1].end;
+            if below.len() > 1 {
+                self.order[samples.start as usize..samples.end as usize].sort_unstable();
+            }
+            pulse.after(samples.len())?;
+            leaf_samples.push(samples);
+        }
+        let mut nodes = left.nodes;
+        Ok(Structure {
+            sets: self.sets.kept_by(&mut nodes)?,
+            nodes,
+            impurity: kept_of(&self.impurity, &left.kept)?,
+            n_node_samples: kept_of(&self.n_node_samples, &left.kept)?,
+            weight: kept_of(&self.weight, &left.kept)?,
+            leaf_samples,
+            order: self.order,
+        })
+    }
+}
+
+/// What is left of nodes when some splits become leaves.
+#[derive(Debug)]
+struct Left {
+    /// Nodes that stay, by their old numbers.
+    kept: Vec<u32>,
+    /// The same as nodes of the new tree.
+    nodes: Vec<Node>,
+    /// For each new leaf: the old nodes of its subtree, and the old leaves below it.
+    leaves: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl Left {
+    fn new(old: &[Node], is_leaf: impl Fn(usize) -> bool) -> Result<Self> {
+        let ends = ends_of(old)?;
         // Nodes that stay, and the place of each among them.
-        let mut kept: Vec<u32> = try_with_capacity(WHAT, self.n_nodes())?;
-        let mut place = try_filled(WHAT, 0u32, self.n_nodes())?;
+        let mut kept: Vec<u32> = try_with_capacity(WHAT, old.len())?;
+        let mut place = try_filled(WHAT, 0u32, old.len())?;
         let mut i = 0;
-        while i < self.n_nodes() {
+        while i < old.len() {
             place[i] = kept.len() as u32;
             kept.push(i as u32);
             i = if is_leaf(i) { ends[i] as usize } else { i + 1 };
         }
-        if kept.len() == self.n_nodes() {
-            return self.try_clone();
-        }
         let mut nodes = try_with_capacity(WHAT, kept.len())?;
-        let mut leaves = LeafSums::new(self)?;
-        let mut pulse = control.pulse();
+        let mut leaves: Vec<(Range<usize>, Range<usize>)> = try_with_capacity(WHAT, kept.len().div_ceil(2))?;
         let mut n_old_leaves = 0;
         for (at, &i) in kept.iter().enumerate() {
-            let (i, node) = (i as usize, self.nodes[i as usize]);
-            let next = kept.get(at + 1).map_or(self.n_nodes(), |&next| next as usize);
+            let (i, node) = (i as usize, old[i as usize]);
+            let next = kept.get(at + 1).map_or(old.len(), |&next| next as usize);
             if !node.is_leaf() && next == i + 1 {
                 nodes.push(node.with_right(place[node.right() as usize]));
                 continue;
@@ -58,33 +126,30 @@ impl Tree {
             // A tree of m nodes has (m + 1) / 2 leaves.
             let below = n_old_leaves..n_old_leaves + (ends[i] as usize - i).div_ceil(2);
             n_old_leaves = below.end;
-            nodes.push(Node::leaf(leaves.n_leaves));
-            pulse.after(leaves.push(self, i..ends[i] as usize, below)?)?;
+            nodes.push(Node::leaf(leaves.len() as u32));
+            leaves.push((i..ends[i] as usize, below));
         }
-        let sets = self.sets.kept_by(&mut nodes)?;
-        Ok(Tree {
-            n_features: self.n_features,
-            outputs: self.outputs.clone(),
-            criterion: self.criterion,
-            nodes,
-            sets,
-            impurity: kept_of(&self.impurity, &kept)?,
-            n_node_samples: kept_of(&self.n_node_samples, &kept)?,
-            weighted_n_node_samples: kept_of(&self.weighted_n_node_samples, &kept)?,
-            leaves: leaves.table.finish()?,
-        })
+        Ok(Left { kept, nodes, leaves })
     }
 }
 
+/// See [`Tree::subtree_ends`].
+fn ends_of(nodes: &[Node]) -> Result<Vec<u32>> {
+    let mut ends = try_filled("the ends of subtrees", 0u32, nodes.len())?;
+    for (i, node) in nodes.iter().enumerate().rev() {
+        ends[i] = if node.is_leaf() { i as u32 + 1 } else { ends[node.right() as usize] };
+    }
+    Ok(ends)
+}
+
 fn kept_of<T: Copy>(values: &[T], kept: &[u32]) -> Result<Vec<T>> {
-    crate::error::try_collected("a pruned tree", kept.iter().map(|&i| values[i as usize]))
+    try_collected(WHAT, kept.iter().map(|&i| values[i as usize]))
 }
 
 /// The leaves of the new tree, each from the old leaves below it.
 #[derive(Debug)]
 struct LeafSums {
     table: LeafTableBuilder,
-    n_leaves: u32,
     /// Columns of the leaf under way that differ from zero in some leaf below.
     touched: Vec<u32>,
     cells: Vec<(u32, u64)>,
@@ -112,7 +177,6 @@ impl LeafSums {
         let (n_counts, n_means) = if tree.holds_counts() { (width, 0) } else { (0, width) };
         Ok(LeafSums {
             table: LeafTableBuilder::new(width),
-            n_leaves: 0,
             touched: Vec::new(),
             cells: Vec::new(),
             counts: try_filled(WHAT, 0, n_counts)?,
@@ -123,13 +187,7 @@ impl LeafSums {
 
     /// The next leaf, in place of `nodes` of `tree` with its `leaves`. Returns the number of steps.
     fn push(&mut self, tree: &Tree, nodes: Range<usize>, leaves: Range<usize>) -> Result<usize> {
-        let n_steps = if tree.holds_counts() {
-            self.push_counts(tree, leaves)?
-        } else {
-            self.push_means(tree, nodes, leaves.len())?
-        };
-        self.n_leaves += 1;
-        Ok(n_steps)
+        if tree.holds_counts() { self.push_counts(tree, leaves) } else { self.push_means(tree, nodes, leaves.len()) }
     }
 
     fn push_counts(&mut self, tree: &Tree, leaves: Range<usize>) -> Result<usize> {

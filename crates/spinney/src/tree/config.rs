@@ -1,8 +1,11 @@
 //! Parameters of a tree: plain data with scikit-learn's names, checked when used.
 
+use ndarray::Array2;
+
 use super::prune::check_alpha;
 use crate::criterion::Criterion;
-use crate::data::Outputs;
+use crate::data::output_scaling::OutputFactors;
+use crate::data::{OutputScaling, Outputs};
 use crate::error::{Error, Result};
 use crate::projection::OutputProjection;
 use crate::setters::setters;
@@ -86,8 +89,29 @@ pub struct TreeConfig {
     /// for classes and labels and means the same, as the Gini index is a multiple of the variance of their columns of
     /// 0 and 1. The fitted tree's criterion is `Variance`, and its impurities are means over projected outputs.
     pub output_projection: Option<OutputProjection>,
+    /// What the search of splits divides the outputs by, where y is numbers: without, the impurity is in their units
+    /// squared, and an output of large numbers decides alone. Leaves hold the means of y itself; impurities, their
+    /// decreases, importances and what [`TreeConfig::ccp_alpha`] is compared with are of the divided outputs. Outputs
+    /// are divided before they are projected. For the variance alone. Cost: two passes over y, once for a fit.
+    pub output_scaling: OutputScaling,
+    /// How much each output counts in the impurity, which is the mean of the outputs' variances by these weights;
+    /// `None` for all the same. Finite, none negative, one positive; their ratios alone count. An output of weight zero
+    /// has leaves like the others. With [`TreeConfig::output_scaling`], weights are of the divided outputs. For the
+    /// variance alone, and for the Gini index of labels: the splits are then those of the variance of the labels as
+    /// numbers, and the fitted tree's criterion is `Variance`. Not in boosting of labels, nor where cells of labels are
+    /// masked.
+    pub output_weights: Option<Vec<f64>>,
     /// Prunes the grown tree, see [`crate::Tree::pruned`]; 0 does not. Not in boosting.
     pub ccp_alpha: f64,
+    /// The directions in which predictions may go with each feature, (n_features, 1) for all outputs or (n_features,
+    /// n_outputs): 1 where they never fall as the feature rises, −1 where they never rise, 0 for no constraint. Of two
+    /// classes it is the frequency of the second that is meant. Not for more classes, for features that are categories,
+    /// with projections, or with masked cells of y.
+    pub monotonic_cst: Option<Array2<i8>>,
+    /// Groups of features, numbered from 0, that may be on one path from the root to a leaf; features that are in none are
+    /// one more group. A feature may be in several. Where not all features may be drawn, [`TreeConfig::max_features`] are
+    /// drawn of those that may.
+    pub interaction_cst: Option<Vec<Vec<u32>>>,
 }
 
 /// Setters of when and where trees split, which all learners of trees have.
@@ -102,6 +126,10 @@ macro_rules! growth_setters {
             max_features: MaxFeatures,
             max_leaf_nodes: impl Into<Option<usize>>,
             min_impurity_decrease: f64,
+            monotonic_cst: impl Into<Option<ndarray::Array2<i8>>>,
+            interaction_cst: impl Into<Option<Vec<Vec<u32>>>>,
+            output_scaling: impl Into<crate::data::OutputScaling>,
+            output_weights: impl Into<Option<Vec<f64>>>,
         } }
     };
 }
@@ -132,14 +160,34 @@ impl TreeConfig {
             min_impurity_decrease: 0.0,
             seed: 0,
             output_projection: None,
+            output_scaling: OutputScaling::Unscaled,
+            output_weights: None,
             ccp_alpha: 0.0,
+            monotonic_cst: None,
+            interaction_cst: None,
         }
     }
 
+    pub(crate) fn output_factors(&self) -> OutputFactors<'_> {
+        OutputFactors { scaling: &self.output_scaling, weights: self.output_weights.as_deref() }
+    }
+
+    /// Whether splits are searched on numbers made of the outputs: their projections, or labels times their weights.
+    pub(crate) fn searches_numbers(&self, outputs: &Outputs) -> bool {
+        let weighs_labels = matches!(outputs, Outputs::Labels { .. }) && self.output_weights.is_some();
+        self.output_projection.is_some() || weighs_labels
+    }
+
     pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
-        self.criterion.check_outputs(outputs, self.output_projection.is_some())?;
+        self.criterion.check_outputs(outputs, self.searches_numbers(outputs))?;
         if let Some(projection) = &self.output_projection {
             projection.check(outputs)?;
+        }
+        let factors = self.output_factors();
+        factors.check(outputs)?;
+        if factors.are_given() && !self.criterion.takes_factors() && !self.searches_numbers(outputs) {
+            let got = format!("{:?} with {}", self.criterion, factors.name());
+            return Err(Error::invalid("criterion", got, "Variance where outputs are scaled or weighted"));
         }
         if self.max_depth == Some(0) {
             return Err(Error::invalid("max_depth", 0, "at least 1"));

@@ -1,23 +1,29 @@
 //! Values of the leaves, filled once from the samples that ended in them.
 //!
 //! Workers that have grown one structure on their own rows each fill all leaves alike: counts and means are over all rows.
+//! Medians are of one worker.
 
+use super::constraints::MonotonicColumns;
 use super::grow::Structure;
+use super::grower::TreeTargets;
 use super::leaves::{LeafTable, LeafTableBuilder};
 use super::masked_fill;
+use super::median::exact_median;
 use crate::control::Control;
+use crate::criterion::LeafValues;
 use crate::data::slots::Slots;
+use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::RealTargets;
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Result, try_filled, try_push, try_with_capacity};
 use crate::exact::exact_mean_of_all;
 use crate::exact::reduce::{Reduce, Workers};
 
-/// One pass over the samples, leaf by leaf: O(stored labels) or O(samples × outputs).
+/// One pass over the samples, leaf by leaf: O(stored labels) or O(samples × outputs), for medians × log(samples of a leaf).
 pub(crate) fn leaf_values(
     structure: &Structure,
-    y: &TrainY<'_>,
+    targets: &TreeTargets<'_>,
     units: &RowUnits,
     width: usize,
     workers: &Workers,
@@ -28,13 +34,26 @@ pub(crate) fn leaf_values(
         RowUnits::Wide(u) => u[row as usize],
     };
     let mut table = LeafTableBuilder::new(width);
-    match y {
-        TrainY::Slots(y) => fill_counts(structure, y, units, &mut table, workers),
-        TrainY::Real(y) => fill_means(structure, y, units, &mut table, workers),
+    match targets.y {
+        TrainY::Slots(y) => {
+            fill_counts(structure, y, units, &mut table, workers)?;
+            return match targets.monotonic {
+                None => table.finish(),
+                Some(monotonic) => in_order(structure, table.finish()?, monotonic, y.n_class_outputs.is_some()),
+            };
+        }
+        TrainY::Real(y) => match targets.criterion.leaf_values() {
+            LeafValues::Means => fill_means(structure, (y, targets.monotonic), units, &mut table, workers)?,
+            LeafValues::Medians => fill_medians(structure, y, units, &mut table, control)?,
+        },
+        TrainY::SparseReal(y) => match targets.monotonic {
+            None => fill_sparse_means(structure, y, units, &mut table, workers)?,
+            Some(_) => fill_means(structure, (&y.rows()?, targets.monotonic), units, &mut table, workers)?,
+        },
         // Of one worker.
         TrainY::MaskedSlots(y) => return masked_fill::frequencies(structure, y, units, control),
         TrainY::MaskedReal(y) => return masked_fill::means(structure, y, units, control),
-    }?;
+    }
     table.finish()
 }
 
@@ -81,20 +100,121 @@ fn fill_counts(
     Ok(())
 }
 
+/// The frequencies of the table, brought in order; the table itself where they are.
+fn in_order(
+    structure: &Structure,
+    table: LeafTable,
+    monotonic: &MonotonicColumns,
+    are_classes: bool,
+) -> Result<LeafTable> {
+    const WHAT: &str = "the frequencies of leaves";
+    let width = table.width();
+    let mut values = try_filled(WHAT, 0.0, table.n_leaves() * width)?;
+    values.chunks_exact_mut(width).enumerate().for_each(|(leaf, row)| table.add_to(leaf, row));
+    let Some(weights) = table.totals.as_deref() else { return Ok(table) };
+    if !monotonic.order_leaves(structure, weights, &mut values, width)? {
+        return Ok(table);
+    }
+    let mut ordered = LeafTableBuilder::new(width);
+    for row in values.chunks_exact_mut(width) {
+        if are_classes {
+            // Of two classes, the other one has the rest.
+            monotonic.columns().iter().for_each(|&second| row[second as usize - 1] = 1.0 - row[second as usize]);
+        }
+        ordered.push_means(row)?;
+    }
+    ordered.finish()
+}
+
 fn fill_means(
     structure: &Structure,
-    y: &RealTargets<'_>,
+    (y, monotonic): (&RealTargets<'_>, Option<&MonotonicColumns>),
     units: impl Fn(u32) -> u64,
     table: &mut LeafTableBuilder,
     workers: &Workers,
 ) -> Result<()> {
-    let mut means = try_filled("the means of a leaf", 0.0, y.n_outputs)?;
-    for leaf in 0..structure.leaf_samples.len() {
+    let n_leaves = structure.leaf_samples.len();
+    let fill = |leaf: usize, means: &mut [f64]| {
         let rows = structure.leaf_rows(leaf);
         for (output, mean) in means.iter_mut().enumerate() {
             *mean = exact_mean_of_all(rows.iter().map(|&row| (y.of(row)[output], units(row))), workers);
         }
-        table.push_means(&means)?;
+    };
+    let Some(monotonic) = monotonic else {
+        let mut means = try_filled("the means of a leaf", 0.0, y.n_outputs)?;
+        return (0..n_leaves).try_for_each(|leaf| {
+            fill(leaf, &mut means);
+            table.push_means(&means)
+        });
+    };
+    // In order but for what growth has rounded, and for cuts on features without a direction: see `order_leaves`.
+    let mut means = try_filled("the means of leaves", 0.0, n_leaves * y.n_outputs)?;
+    let mut weights = try_with_capacity("the weights of leaves", n_leaves)?;
+    for (leaf, means) in means.chunks_exact_mut(y.n_outputs).enumerate() {
+        fill(leaf, means);
+        weights.push(workers.sum_of(structure.leaf_rows(leaf).iter().map(|&row| units(row)).sum::<u64>()) as f64);
+    }
+    monotonic.order_leaves(structure, &weights, &mut means, y.n_outputs)?;
+    means.chunks_exact(y.n_outputs).try_for_each(|means| table.push_means(means))
+}
+
+/// The same of numbers that are mostly zero: O(entries × log), and the outputs that have some.
+fn fill_sparse_means(
+    structure: &Structure,
+    y: &SparseNumbers<'_>,
+    units: impl Fn(u32) -> u64,
+    table: &mut LeafTableBuilder,
+    workers: &Workers,
+) -> Result<()> {
+    const WHAT: &str = "the means of a leaf";
+    *table = LeafTableBuilder::of_means(y.n_outputs());
+    let (mut entries, mut outputs, mut means) = (Vec::new(), Vec::new(), Vec::new());
+    for leaf in 0..structure.leaf_samples.len() {
+        let rows = structure.leaf_rows(leaf);
+        entries.clear();
+        for &row in rows {
+            let mut of_row = y.numbers().entries(row).map(|(output, number)| (output, number, units(row)));
+            of_row.try_for_each(|entry| try_push(WHAT, &mut entries, entry))?;
+        }
+        entries.sort_unstable_by_key(|&(output, ..)| output);
+        let own = rows.iter().map(|&row| units(row)).sum::<u64>();
+        // Of all workers: each has to name the same outputs, in the same order.
+        outputs.clear();
+        let mut of_each = entries.chunk_by(|a, b| a.0 == b.0).map(|of_one| of_one[0].0);
+        of_each.try_for_each(|output| try_push(WHAT, &mut outputs, output))?;
+        workers.union(y.n_outputs(), &mut outputs)?;
+        means.clear();
+        let mut rest = &entries[..];
+        for &output in &outputs {
+            let (of_output, others) = rest.split_at(rest.partition_point(|entry| entry.0 <= output));
+            rest = others;
+            let zeros = own - of_output.iter().map(|entry| entry.2).sum::<u64>();
+            let cells = of_output.iter().map(|entry| (entry.1, entry.2)).chain((zeros > 0).then_some((0.0, zeros)));
+            try_push(WHAT, &mut means, (output, exact_mean_of_all(cells, workers)))?;
+        }
+        table.push_rounded(means.iter().copied().filter(|(_, mean)| *mean != 0.0))?;
+    }
+    Ok(())
+}
+
+fn fill_medians(
+    structure: &Structure,
+    y: &RealTargets<'_>,
+    units: impl Fn(u32) -> u64,
+    table: &mut LeafTableBuilder,
+    control: &Control,
+) -> Result<()> {
+    const WHAT: &str = "the medians of a leaf";
+    let largest = structure.leaf_samples.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
+    let mut values: Vec<(f64, u64)> = try_with_capacity(WHAT, largest)?;
+    let mut medians = try_filled(WHAT, 0.0, y.n_outputs)?;
+    for leaf in 0..structure.leaf_samples.len() {
+        for (output, median) in medians.iter_mut().enumerate() {
+            values.clear();
+            values.extend(structure.leaf_rows(leaf).iter().map(|&row| (y.of(row)[output], units(row))));
+            *median = exact_median(&mut values, control)?;
+        }
+        table.push_means(&medians)?;
     }
     Ok(())
 }
@@ -105,7 +225,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::{LabelView, Targets};
+    use crate::criterion::Criterion;
+    use crate::data::{LabelView, SparseTargets, Targets};
     use crate::exact::reduce::tests::by_two;
 
     /// Leaves of the rows of some samples, by the leaf of each.
@@ -137,18 +258,33 @@ mod tests {
             let on: Vec<Vec<u32>> = rows.iter().map(|row| (0..3).filter(|label| row.4 >> label & 1 == 1).collect()).collect();
             let ptr: Vec<usize> = (0..=n).map(|i| on[..i].iter().map(Vec::len).sum()).collect();
             let labels = LabelView::try_new(ptr, on.concat(), 3).unwrap();
-            for (y, width) in [(Targets::Real(numbers.view()), 2), (Targets::Labels(labels), 3)] {
+            let rows_of = &rows;
+            let entries = |row: usize| (0u32..3).filter(move |j| rows_of[row].4 >> j & 1 == 1).map(move |j| (j, rows_of[row].3));
+            let ends: Vec<usize> = (0..=n).map(|i| (0..i).map(|row| entries(row).count()).sum()).collect();
+            let (outputs, values): (Vec<u32>, Vec<f64>) = (0..n).flat_map(entries).unzip();
+            let dense = Array2::from_shape_fn((n, 3), |(i, j)| if rows[i].4 >> j & 1 == 1 { rows[i].3 } else { 0.0 });
+            let sparse = SparseTargets::try_new(ends, outputs, values, 3).unwrap();
+            let mut found = Vec::new();
+            for (y, width) in [
+                (Targets::Real(numbers.view()), 2),
+                (Targets::Labels(labels), 3),
+                (Targets::Real(dense.view()), 3),
+                (Targets::SparseReal(sparse), 3),
+            ] {
                 let y = TrainY::new(&y).unwrap();
                 let (control, whole) = (Control::default(), structure(&leaf_of, present.len(), |_| true));
-                let of_one = leaf_values(&whole, &y, &units, width, &Workers::One, &control).unwrap();
+                let targets = TreeTargets { y: &y, criterion: Criterion::Variance, monotonic: None };
+                let of_one = leaf_values(&whole, &targets, &units, width, &Workers::One, &control).unwrap();
                 let of_two = by_two(|worker, workers| {
                     let own = structure(&leaf_of, present.len(), |row| rows[row].1 == (worker == 0));
-                    leaf_values(&own, &y, &units, width, workers, &Control::default()).unwrap()
+                    leaf_values(&own, &targets, &units, width, workers, &Control::default()).unwrap()
                 });
                 for found in of_two {
                     prop_assert_eq!(&found, &of_one);
                 }
+                found.push(of_one);
             }
+            prop_assert_eq!(&found[2], &found[3]);
         }
     }
 }

@@ -130,7 +130,8 @@ fn in_pre_order(grown: &[Growing], search: &dyn SplitSearch, decode: &dyn Decode
         order: Vec::new(),
     };
     let mut listed = Vec::new();
-    let mut stack = vec![Visit::Node(0)];
+    let mut stack = Vec::new();
+    try_push(WHAT, &mut stack, Visit::Node(0))?;
     while let Some(visit) = stack.pop() {
         let old = match visit {
             Visit::RightOf(parent) => {

@@ -21,6 +21,7 @@ use crate::split::dispatch::{SearchData, TrainX};
 use crate::split::histogram::{Spare, SparseCells};
 use crate::split::{Rules, Split, Splitter};
 use crate::tree::config::TreeConfig;
+use crate::tree::constraints::MonotonicColumns;
 use crate::tree::grow::{Decode, Structure, grow};
 
 /// The rows that one tree is grown on, and what each weighs.
@@ -69,6 +70,16 @@ impl<'a> Sample<'a> {
 /// total over all workers is known.
 pub(crate) fn of_a_sample(rows: &[u32], total: u64, exact: bool, workers: &Workers) -> f64 {
     if exact { 1.0 } else { total as f64 / workers.sum_of(rows.len() as u64) as f64 }
+}
+
+/// What splits are searched with, or leaves are filled from.
+#[derive(Debug)]
+pub(crate) struct TreeTargets<'y> {
+    pub(crate) y: &'y TrainY<'y>,
+    /// That of the tree.
+    pub(crate) criterion: Criterion,
+    /// Of the columns of `y`; `None` where no feature has a direction.
+    pub(crate) monotonic: Option<&'y MonotonicColumns>,
 }
 
 /// X as growth uses it.
@@ -124,9 +135,10 @@ impl<'a> Grower<'a> {
     }
 
     /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), of which some may be
-    /// `categories`, with the values of each feature in at most `max_bins` bins, if any. They are made from the rows that have `units`; others may not be
-    /// grown on. Dense `x` is searched by histograms, and sparse `x` whose columns have few distinct codes where nodes draw
-    /// all features. These are of numbers: [`Grower::structure`] wants [`TrainY::Real`] then.
+    /// `categories`, with the values of each of the others in at most `max_bins` bins, if any, and each category in one. They
+    /// are made from the rows that have `units`; others may not be grown on. Dense `x` is searched by histograms, and sparse
+    /// `x` whose columns have few distinct codes where nodes draw all features. These are of numbers: [`Grower::structure`]
+    /// wants [`TrainY::Real`] then.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
@@ -230,20 +242,19 @@ impl<'a> Grower<'a> {
     pub(crate) fn structure(
         &self,
         config: &TreeConfig,
-        y: &TrainY<'_>,
-        criterion: Criterion,
+        targets: &TreeTargets<'_>,
         sample: &Sample<'_>,
         key: Key,
         control: &Control,
     ) -> Result<Structure> {
         let search = SearchData {
             x: &self.x,
-            y,
+            y: targets.y,
             units: &sample.units,
             exact_weights: sample.exact,
             rows: sample.rows,
-            criterion,
-            rules: self.rules(config, sample)?,
+            criterion: targets.criterion,
+            rules: self.rules(config, targets.monotonic, sample)?,
             control,
             workers: sample.workers,
         };
@@ -255,7 +266,7 @@ impl<'a> Grower<'a> {
         Ok(structure)
     }
 
-    fn rules(&self, config: &TreeConfig, sample: &Sample<'_>) -> Result<Rules> {
+    fn rules(&self, config: &TreeConfig, monotonic: Option<&MonotonicColumns>, sample: &Sample<'_>) -> Result<Rules> {
         let total_weight = sample.total as f64;
         Ok(Rules {
             splitter: config.splitter,
@@ -267,6 +278,8 @@ impl<'a> Grower<'a> {
                     min_weight: (config.min_weight_fraction_leaf * total_weight)
                         .max(config.min_weight_leaf * sample.of_a_sample),
                 },
+                monotonic: monotonic.map(|columns| columns.held(&self.features)).transpose()?.map(Arc::new),
+                interactions: config.groups(&self.features, self.n_held())?,
             },
             min_impurity_decrease: config.min_impurity_decrease,
             n_drawn: config.max_features.resolve(self.n_held())? as u32,
@@ -295,7 +308,7 @@ impl Decode for Grower<'_> {
             None => try_extend(WHAT, out, codes.iter().copied()),
             Some(bins) => {
                 let feature = self.features.in_x(feature);
-                codes.iter().try_for_each(|&code| try_extend(WHAT, out, bins.categories(feature, code)))
+                try_extend(WHAT, out, codes.iter().map(|&code| bins.category(feature, code)))
             }
         }
     }
@@ -310,7 +323,7 @@ fn sorted<'a>(by_column: SparseView<'a>, control: &Control) -> Result<TrainX<'a>
 /// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.
 fn fits_narrow(y: &TrainY<'_>, total: u64) -> bool {
     let per_sample = match y {
-        TrainY::Real(_) | TrainY::MaskedReal(_) | TrainY::MaskedSlots(_) => 1,
+        TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) | TrainY::MaskedSlots(_) => 1,
         TrainY::Slots(y) => y.most_in_a_row() as u128,
     };
     total < 1 << 31 && u128::from(total) * u128::from(total) * per_sample < 1 << 61
@@ -348,7 +361,8 @@ mod tests {
         let rows: Vec<u32> = (0..units.len() as u32).filter(|&row| units[row as usize] > 0).collect();
         let grower = Grower::binned(config, x, x.n_features(), max_bins, None, |row| units[row], control).unwrap();
         let sample = Sample::new(&rows, units.len(), |row| units[row], true, &y, &Workers::One).unwrap();
-        let grow = || grower.structure(config, &y, Criterion::Variance, &sample, Key::from_seed(3), control).unwrap();
+        let targets = TreeTargets { y: &y, criterion: Criterion::Variance, monotonic: None };
+        let grow = || grower.structure(config, &targets, &sample, Key::from_seed(3), control).unwrap();
         let first = grow();
         // In memory that was used before.
         assert_eq!(first.nodes, grow().nodes);
@@ -414,7 +428,8 @@ mod tests {
             };
             let (control, key) = (Control::default(), Key::from_seed(3));
             let structure = |grower: &Grower<'_>| {
-                let grow = || grower.structure(&config, &y, Criterion::Variance, &sample, key, &control).unwrap();
+                let targets = TreeTargets { y: &y, criterion: Criterion::Variance, monotonic: None };
+                let grow = || grower.structure(&config, &targets, &sample, key, &control).unwrap();
                 let first = grow();
                 // In memory that was used before.
                 assert_eq!(first.nodes, grow().nodes);

@@ -3,14 +3,14 @@
 //! A split of node t into l and r decreases the impurity by (W_t·I_t − W_l·I_l − W_r·I_r) / W_root. For all outputs
 //! the impurities are those stored in the tree. For chosen outputs they are computed anew from the leaves: the
 //! frequencies (or means) of a node are the weighted means of its leaves', so no data is needed; the criterion says what a
-//! split takes away. A tree grown on
+//! split takes away. Of medians it cannot: then outputs are chosen all together or not at all. A tree grown on
 //! projected outputs has stored the impurities of those; of chosen outputs it counts the variance of the labels'
 //! frequencies, or the sum of the variances of the frequencies of an output's classes. Columns go in chunks of
 //! [`CHUNK`], each one pass over the nodes from the last to the first with a stack: O(stored cells) a chunk, memory
 //! O(depth · CHUNK), never nodes × width.
 
 use super::Tree;
-use crate::criterion::{SideSums, SplitSums};
+use crate::criterion::{Decrease, SideSums, SplitSums};
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_push, try_resize, try_with_capacity};
 
@@ -25,7 +25,8 @@ impl Tree {
     /// `outputs` chooses some of the outputs, `None` takes all.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for an output out of range or named twice.
+    /// [`crate::ErrorKind::Invalid`] for an output out of range or named twice, and for some of the outputs alone with
+    /// [`crate::Criterion::AbsoluteError`].
     pub fn feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
         let mut importances = self.unnormalized_feature_importances(outputs)?;
         normalize(&mut importances);
@@ -61,6 +62,13 @@ impl Tree {
     /// Decrease of the mean impurity of `outputs` by each split.
     fn decreases_of(&self, outputs: &[usize]) -> Result<Vec<f64>> {
         let groups = self.columns_of(outputs)?;
+        let Some(decrease) = self.criterion.decrease() else {
+            if groups.len() == self.outputs.n_outputs() {
+                return self.stored_decreases();
+            }
+            let (got, accepted) = ("some of them", "all outputs with a criterion whose leaves are medians");
+            return Err(Error::invalid("outputs", got, accepted));
+        };
         let mut decreases = try_filled(WHAT, 0.0, self.n_nodes())?;
         let mut first = 0;
         while first < groups.len() {
@@ -71,7 +79,7 @@ impl Tree {
                 n_columns += groups[last].len();
                 last += 1;
             }
-            self.add_decreases(&groups[first..last], n_columns, &mut decreases)?;
+            self.add_decreases(&groups[first..last], n_columns, decrease, &mut decreases)?;
             first = last;
         }
         let root = self.weighted_n_node_samples[0];
@@ -105,7 +113,13 @@ impl Tree {
     }
 
     /// Adds the decreases of the sum of the impurities of outputs `groups`, weighted by the nodes' weights.
-    fn add_decreases(&self, groups: &[std::ops::Range<usize>], n_columns: usize, decreases: &mut [f64]) -> Result<()> {
+    fn add_decreases(
+        &self,
+        groups: &[std::ops::Range<usize>],
+        n_columns: usize,
+        decrease: Decrease,
+        decreases: &mut [f64],
+    ) -> Result<()> {
         const NOT_CHOSEN: u32 = u32::MAX;
         let mut place = try_filled("the map of chosen outputs", NOT_CHOSEN, self.leaves.width)?;
         (0..).zip(groups.iter().cloned().flatten()).for_each(|(at, column)| place[column] = at);
@@ -139,7 +153,7 @@ impl Tree {
                 (self.weighted_n_node_samples[i + 1], self.weighted_n_node_samples[node.right() as usize]);
             both.clear();
             both.extend(right.iter().zip(left.iter()).map(|(r, l)| r + l));
-            decreases[i] += self.criterion.decrease(&SplitSums {
+            decreases[i] += decrease(&SplitSums {
                 widths: &widths,
                 are_labels,
                 left: SideSums { sums: left, total: left_total, weight: w_left },
@@ -179,6 +193,7 @@ mod tests {
             Criterion::Gini => 1.0 - frequencies(i).iter().map(|p| p * p).sum::<f64>(),
             Criterion::Entropy => frequencies(i).iter().map(|p| entropy(*p)).sum(),
             Criterion::Poisson => panic!("models of this criterion have leaves that are not negative"),
+            Criterion::AbsoluteError => panic!("medians of leaves do not tell the impurity"),
             Criterion::Variance => {
                 // Σ W (m − mean)² over the leaves below: the variance between leaves, which is all that splits change. Of labels
                 // the second column, of classes all of them.

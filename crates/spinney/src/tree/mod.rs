@@ -9,6 +9,7 @@
 //! | file | what |
 //! |---|---|
 //! | `config` | parameters |
+//! | `constraints` | monotonic and interaction constraints for the columns and features of a fit |
 //! | `node` | a leaf, or a split with its decision, in 12 bytes |
 //! | `categories` | the sets of categories that splits send left |
 //! | `leaves` | the table of leaf values, dense or sparse, and its smaller forms |
@@ -16,6 +17,7 @@
 //! | `traverse` | walking rows to their leaves |
 //! | `partial_dependence` | what is predicted on average when some features are given |
 //! | `importance` | which features reduced the impurity, of all or of chosen outputs |
+//! | `fill`, `masked_fill`, `median` | values of the leaves, from their samples |
 //! | `collapse` | the tree that is left when splits become leaves |
 //! | `prune` | which splits: by cost and complexity |
 //! | `reduced_error` | which splits: by the loss of other rows |
@@ -24,6 +26,7 @@
 mod categories;
 mod collapse;
 pub(crate) mod config;
+pub(crate) mod constraints;
 pub(crate) mod fill;
 mod frontier;
 pub(crate) mod grow;
@@ -31,6 +34,7 @@ pub(crate) mod grower;
 pub(crate) mod importance;
 pub(crate) mod leaves;
 mod masked_fill;
+mod median;
 mod node;
 pub(crate) mod partial_dependence;
 pub(crate) mod prune;
@@ -229,7 +233,7 @@ impl Tree {
     /// What each node would predict as a leaf, of shape (n_nodes, n_outputs, max_n_classes): means of numbers (one
     /// "class"), frequencies of the classes (zeros beyond an output's own), or of 0 and 1 for labels.
     ///
-    /// Internal nodes have the weighted mean of their leaves. O(n_nodes · width), time and memory: this is for
+    /// Internal nodes have the weighted mean of their leaves, where these are medians as well. O(n_nodes · width), time and memory: this is for
     /// looking at trees, nothing else needs it.
     ///
     /// # Errors

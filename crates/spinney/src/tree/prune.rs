@@ -12,7 +12,8 @@
 //! Equal links: of two splits, one below the other, the upper one becomes a leaf and the lower one is no step. Impurities
 //! are those that chose the splits: for a tree grown on projected outputs, those of the projected outputs.
 
-use super::Tree;
+use super::grow::Structure;
+use super::{Node, Tree};
 use crate::control::Control;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 
@@ -34,7 +35,7 @@ impl Tree {
     /// # Errors
     /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
     pub fn cost_complexity_pruning_path(&self, control: &Control) -> Result<PruningPath> {
-        let links = Links::new(self, control)?;
+        let links = self.links(control)?;
         let n_steps = links.alpha.iter().filter(|alpha| alpha.is_finite()).count();
         let mut steps: Vec<u32> = try_with_capacity(WHAT, n_steps)?;
         steps.extend((0..).zip(&links.alpha).filter(|(_, alpha)| alpha.is_finite()).map(|(i, _)| i));
@@ -72,14 +73,27 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] unless `ccp_alpha` is finite and not negative, [`crate::ErrorKind::Interrupted`],
+    /// [`crate::ErrorKind::Invalid`] unless `ccp_alpha` is finite and not negative, and above zero of a tree whose leaves
+    /// are medians, which only a fit can prune; [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn pruned(&self, ccp_alpha: f64, control: &Control) -> Result<Tree> {
         check_alpha(ccp_alpha)?;
         if ccp_alpha == 0.0 {
             return self.try_clone();
         }
-        let alpha = Links::new(self, control)?.alpha;
+        let alpha = self.links(control)?.alpha;
+        self.collapsed(|i| alpha[i] <= ccp_alpha, control)
+    }
+
+    fn links(&self, control: &Control) -> Result<Links> {
+        Links::new(&self.nodes, &self.impurity, &self.weighted_n_node_samples, control)
+    }
+}
+
+impl Structure {
+    /// As [`Tree::pruned`] before leaves have values, by a complexity above zero: new leaves own the samples below them.
+    pub(crate) fn pruned(self, ccp_alpha: f64, control: &Control) -> Result<Structure> {
+        let alpha = Links::new(&self.nodes, &self.impurity, &self.weight, control)?.alpha;
         self.collapsed(|i| alpha[i] <= ccp_alpha, control)
     }
 }
@@ -116,10 +130,10 @@ struct Links {
 }
 
 impl Links {
-    fn new(tree: &Tree, control: &Control) -> Result<Self> {
-        let n_nodes = tree.n_nodes();
-        let total = tree.weighted_n_node_samples[0];
-        let cost = tree.weighted_n_node_samples.iter().zip(&tree.impurity).map(|(w, impurity)| w * impurity / total);
+    /// Of nodes in pre-order, with the impurity and the weight of each.
+    fn new(nodes: &[Node], impurity: &[f64], weight: &[f64], control: &Control) -> Result<Self> {
+        let n_nodes = nodes.len();
+        let cost = weight.iter().zip(impurity).map(|(w, impurity)| w * impurity / weight[0]);
         let mut links = Links {
             cost: try_collected(WHAT, cost)?,
             alpha: try_filled(WHAT, f64::INFINITY, n_nodes)?,
@@ -127,9 +141,9 @@ impl Links {
             children: try_filled(WHAT, [NONE; 2], n_nodes)?,
         };
         // Heaps of the subtrees seen whose parents are not: going backwards, a split finds its left child's on top.
-        let mut heaps: Vec<u32> = try_with_capacity(WHAT, tree.n_leaves())?;
+        let mut heaps: Vec<u32> = try_with_capacity(WHAT, n_nodes.div_ceil(2))?;
         let mut pulse = control.pulse();
-        for (i, node) in tree.nodes.iter().enumerate().rev() {
+        for (i, node) in nodes.iter().enumerate().rev() {
             let mut n_steps = 1;
             if node.is_leaf() {
                 heaps.push(NONE);
@@ -196,6 +210,63 @@ mod tests {
     use crate::testing::models;
     use crate::{BoostConfig, Criterion, LossKind, TreeConfig};
     use proptest::prelude::*;
+
+    #[test]
+    fn trees_of_medians_are_pruned_in_the_fit_alone_and_new_leaves_have_medians() {
+        use crate::RuleStyle;
+        use crate::forest::config::Sampling;
+        let mut stream = crate::rng::Stream::new(crate::rng::Key::from_seed(5));
+        let x = ndarray::Array2::from_shape_simple_fn((60, 3), || stream.below(9) as f32);
+        let y = ndarray::Array2::from_shape_simple_fn((60, 2), || stream.below(1000) as f64);
+        let control = Control::default();
+        let config = TreeConfig::new(Criterion::AbsoluteError);
+        let whole = config.fit((&x, &y), &control).unwrap();
+        let alphas = whole.cost_complexity_pruning_path(&control).unwrap().ccp_alphas;
+        assert!(alphas.len() > 5);
+        // Splits that take nothing away have the link 0, at which nothing is pruned.
+        for &alpha in alphas.iter().filter(|alpha| **alpha > 0.0) {
+            let tree = TreeConfig { ccp_alpha: alpha, ..config.clone() }.fit((&x, &y), &control).unwrap();
+            let links = whole.links(&control).unwrap().alpha;
+            let n_leaves = naive_leaves(&whole, |i| links[i] <= alpha);
+            assert_eq!(tree.n_leaves(), n_leaves);
+            let mut rows_of = vec![vec![]; tree.n_nodes()];
+            for (row, x) in x.rows().into_iter().enumerate() {
+                rows_of[*crate::testing::naive::path(&tree, x).last().unwrap()].push(row);
+            }
+            for (i, node) in tree.nodes.iter().enumerate().filter(|(_, node)| node.is_leaf()) {
+                assert_eq!(tree.n_node_samples[i] as usize, rows_of[i].len());
+                for (output, median) in tree.leaves.value(node.right() as usize) {
+                    let mut values: Vec<f64> = rows_of[i].iter().map(|&row| y[[row, output as usize]]).collect();
+                    values.sort_by(f64::total_cmp);
+                    assert_eq!(median, (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0);
+                }
+            }
+        }
+        let says =
+            |error: crate::Error| assert!(error.to_string().starts_with("criterion is AbsoluteError"), "{error}");
+        says(whole.pruned(alphas[alphas.len() - 1], &control).unwrap_err());
+        says(whole.prune_reduced_error((&x, &y), &control).unwrap_err());
+        let error = whole.rules(&RuleStyle::default().max_depth(2), &control).unwrap_err();
+        assert!(error.to_string().starts_with("max_depth is 2"), "{error}");
+        assert!(whole.rules(&RuleStyle::default(), &control).unwrap().contains("samples"));
+        let forest = crate::Forest::from(whole.clone());
+        says(forest.with_stored_rows((&x, &y), Sampling::All, 0, &control).unwrap_err());
+        // Of some outputs alone nothing is known; of all of them, what is stored.
+        let error = whole.feature_importances(Some(&[1])).unwrap_err();
+        assert!(error.to_string().starts_with("outputs is some of them"), "{error}");
+        assert_eq!(whole.feature_importances(Some(&[1, 0])).unwrap(), whole.feature_importances(None).unwrap());
+    }
+
+    /// How many leaves are left when these splits become leaves.
+    fn naive_leaves(tree: &Tree, is_leaf: impl Fn(usize) -> bool + Copy) -> usize {
+        fn below(tree: &Tree, is_leaf: impl Fn(usize) -> bool + Copy, i: usize) -> usize {
+            if tree.nodes[i].is_leaf() || is_leaf(i) {
+                return 1;
+            }
+            below(tree, is_leaf, i + 1) + below(tree, is_leaf, tree.nodes[i].right() as usize)
+        }
+        below(tree, is_leaf, 0)
+    }
 
     /// The loop of the definition: all links anew before each step, the first of the least.
     fn naive_steps(tree: &Tree, cost: &[f64]) -> Vec<(f64, f64, Vec<usize>)> {

@@ -1,4 +1,4 @@
-//! Upper bounds of ‖c_k‖, of wide scores and logistic losses.
+//! Upper bounds of ‖c_k‖, of wide scores: of logistic losses, and of residuals of which some are not known.
 //!
 //! ‖c_k‖ rises by no more than the sum of the lengths by which the gradients of rows change; a node whose bound is largest
 //! is summed from its rows, and chosen if it still is first.
@@ -6,23 +6,22 @@
 use super::coefficients::Coefficients;
 use super::scores::NodeScores;
 use super::training::Training;
-use super::{Keeper, LossRows, Step, Verdict, WHAT, norm};
+use super::{Gradients, Keeper, LossRows, Step, Verdict, WHAT, norm};
 use crate::compress::indicators::{Indicators, Scratch};
-use crate::compress::rows::OddsRows;
 use crate::control::Control;
 use crate::error::{Result, try_filled, try_with_capacity};
 
 #[derive(Debug)]
-pub(super) struct NormBounds {
-    training: Training<OddsRows>,
+pub(super) struct NormBounds<R> {
+    training: Training<R>,
     bounds: Vec<f64>,
     /// Whether a bound is the length itself.
     is_exact: Vec<bool>,
     scratch: Scratch,
 }
 
-impl NormBounds {
-    pub(super) fn new(rows: OddsRows, nodes: &Indicators, control: &Control) -> Result<Self> {
+impl<R: Gradients> NormBounds<R> {
+    pub(super) fn new(rows: R, nodes: &Indicators, control: &Control) -> Result<Self> {
         Ok(NormBounds {
             training: Training::new(rows)?,
             bounds: control.try_filled(WHAT, f64::INFINITY, nodes.n_nodes())?,
@@ -40,7 +39,7 @@ fn score(node: usize, bound: f64, is_exact: bool, scores: &mut NodeScores<'_>) {
     });
 }
 
-impl Keeper for NormBounds {
+impl<R: Gradients> Keeper for NormBounds<R> {
     fn rows(&self) -> &dyn LossRows {
         &self.training.rows
     }

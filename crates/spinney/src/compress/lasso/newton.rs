@@ -5,10 +5,10 @@
 //! the constant solved for in every step. The way to its solution is then taken, or half of it as often as the objective
 //! would rise.
 
-use super::{Coordinate, Solved, Solver, WHAT, length};
+use super::{Solved, Solver, WHAT, betas, length};
 use crate::compress::rows::{Gradients, LossRows, OddsRows};
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::error::{Result, try_collected, try_filled};
 
 /// Least curvature of a row, of 1 at most: rows far out bend no line, and a step would have no end.
 const FLAT: f64 = 1e-5;
@@ -219,15 +219,6 @@ impl QuadraticModel {
         let bent = self.slopes[range.clone()].iter_mut().zip(&self.curvatures[range]);
         bent.zip(step).for_each(|((r, h), s)| *r -= h * s);
     }
-}
-
-/// A copy of the coefficients of each.
-fn betas(coordinates: &[Coordinate]) -> Result<Vec<Vec<f64>>> {
-    let mut betas = try_with_capacity(WHAT, coordinates.len())?;
-    for coordinate in coordinates {
-        betas.push(try_copied(WHAT, &coordinate.beta)?);
-    }
-    Ok(betas)
 }
 
 /// Adds weight × values to sums.

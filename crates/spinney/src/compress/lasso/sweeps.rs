@@ -1,9 +1,14 @@
-//! The squared error: sweeps over the coordinates, each step in closed form.
+//! The squared error: sweeps over the coordinates, each step in closed form; where many are needed, extrapolated.
 
-use super::{Solved, Solver, WHAT};
+use super::extrapolation::Extrapolation;
+use super::{Coordinate, Solved, Solver, WHAT, betas};
+use crate::compress::indicators::Indicators;
 use crate::compress::rows::{Gradients, LossRows, ResidualRows};
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::{Result, try_collected, try_copied, try_filled};
+
+/// Sweeps of one penalty after which their way is extrapolated: most penalties need fewer.
+const SLOW: usize = 50;
 
 impl Solved for ResidualRows {
     /// In one step: the mean of residuals.
@@ -55,13 +60,7 @@ impl Solver<'_, ResidualRows> {
             if moved == 0.0 {
                 continue;
             }
-            let residuals = rows.residuals_mut();
-            for &i in inside {
-                let row = &mut residuals[i as usize * width..(i as usize + 1) * width];
-                row.iter_mut().zip(&step).for_each(|(r, s)| *r -= s);
-            }
-            let weight = share * total;
-            overall.iter_mut().zip(&step).for_each(|(all, s)| *all -= weight * s);
+            follow(nodes, rows, overall, coordinate, &step);
             worst = worst.max(moved * bend / coordinate.penalty);
         }
         Ok(worst)
@@ -70,16 +69,65 @@ impl Solver<'_, ResidualRows> {
     /// Sweeps until the objective over the coordinates is least, or no sweep is left.
     fn descend(&mut self, lambda: f64, tolerance: f64, left: &mut usize, control: &Control) -> Result<()> {
         let mut only_active = false;
+        let mut n_sweeps = 0;
+        let mut extrapolation = Extrapolation::default();
         while *left > 0 {
             control.check()?;
             *left -= 1;
+            n_sweeps += 1;
             let settled = self.sweep(lambda, only_active, control)? <= tolerance;
             if settled && !only_active {
                 break;
             }
             // After a sweep of all those with coefficients alone, until they have settled.
             only_active = !settled;
+            if n_sweeps > SLOW
+                && let Some(proposal) = extrapolation.after_sweep(&self.coordinates)?
+            {
+                self.take_if_lower(&proposal, lambda)?;
+            }
         }
         Ok(())
     }
+
+    /// Half the mean square of the residuals about the best constant, and the penalty.
+    fn objective(&self, lambda: f64) -> f64 {
+        let rows = self.rows.rows();
+        let square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>();
+        let squares: f64 = (0..rows.n_rows()).map(|i| rows.weight[i] * square(self.rows.gradient(i))).sum();
+        (squares - square(&self.overall) / rows.total) / (2.0 * rows.total) + lambda * self.norm()
+    }
+
+    /// Moves the coefficients to these, coordinate after coordinate, if that lowers the objective.
+    fn take_if_lower(&mut self, proposal: &[f64], lambda: f64) -> Result<()> {
+        let here = self.objective(lambda);
+        let (residuals, overall) = (try_copied(WHAT, self.rows.residuals_mut())?, try_copied(WHAT, &self.overall)?);
+        let before = betas(&self.coordinates)?;
+        let mut step = try_filled(WHAT, 0.0, overall.len())?;
+        let Solver { nodes, rows, coordinates, overall: sums, .. } = self;
+        for (coordinate, to) in coordinates.iter_mut().zip(proposal.chunks_exact(step.len())) {
+            step.iter_mut().zip(to).zip(&coordinate.beta).for_each(|((s, to), from)| *s = to - from);
+            coordinate.beta.copy_from_slice(to);
+            follow(nodes, rows, sums, coordinate, &step);
+        }
+        if self.objective(lambda) < here {
+            return Ok(());
+        }
+        self.rows.residuals_mut().copy_from_slice(&residuals);
+        self.overall.copy_from_slice(&overall);
+        self.coordinates.iter_mut().zip(&before).for_each(|(coordinate, beta)| coordinate.beta.copy_from_slice(beta));
+        Ok(())
+    }
+}
+
+/// Residuals and their weighted sums follow the coefficients of a node that go by a step.
+fn follow(nodes: &Indicators, rows: &mut ResidualRows, overall: &mut [f64], coordinate: &Coordinate, step: &[f64]) {
+    let (width, total) = (rows.rows().width, rows.rows().total);
+    let residuals = rows.residuals_mut();
+    for &i in nodes.rows(coordinate.node as usize) {
+        let row = &mut residuals[i as usize * width..(i as usize + 1) * width];
+        row.iter_mut().zip(step).for_each(|(r, s)| *r -= s);
+    }
+    let weight = coordinate.share * total;
+    overall.iter_mut().zip(step).for_each(|(all, s)| *all -= weight * s);
 }

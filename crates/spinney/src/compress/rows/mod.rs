@@ -24,6 +24,7 @@ pub(crate) use residuals::ResidualRows;
 use crate::compress::engine::NARROW;
 use crate::compress::{CompressConfig, CompressLoss, CompressMethod};
 use crate::control::Control;
+use crate::data::known::Known;
 use crate::data::targets::{in_columns, n_scores};
 use crate::data::train_y::TrainY;
 use crate::data::{Targets, Weights};
@@ -57,14 +58,7 @@ impl CommonRows {
     fn new(y: &Targets<'_>, weight: Option<&[f64]>, held_out: Option<&[f64]>, loss: CompressLoss) -> Result<Self> {
         let n = y.n_samples();
         Weights::check(weight, n)?;
-        if let Some(held) = held_out {
-            if held.len() != n {
-                return Err(Error::shape("held_out", n, held.len()));
-            }
-            if let Some(bad) = held.iter().find(|v| !v.is_finite() || **v < 0.0) {
-                return Err(Error::invalid("held_out", bad, "finite numbers, none negative"));
-            }
-        }
+        check_held_out(held_out, n)?;
         let of = |w: Option<&[f64]>, absent: f64, i: u32| w.map_or(absent, |w| w[i as usize]);
         let held_of = |i: u32| of(held_out, 0.0, i);
         let weight_of = |i: u32| of(weight, 1.0, i);
@@ -124,6 +118,18 @@ impl CommonRows {
 
     pub(crate) fn has_held_out(&self) -> bool {
         self.report.has_held_out()
+    }
+}
+
+/// Refuses a wrong number of weights of rows held out, and those that are negative or not finite.
+pub(crate) fn check_held_out(held_out: Option<&[f64]>, n_samples: usize) -> Result<()> {
+    let Some(held) = held_out else { return Ok(()) };
+    if held.len() != n_samples {
+        return Err(Error::shape("held_out", n_samples, held.len()));
+    }
+    match held.iter().find(|v| !v.is_finite() || **v < 0.0) {
+        Some(bad) => Err(Error::invalid("held_out", bad, "finite numbers, none negative")),
+        None => Ok(()),
     }
 }
 
@@ -228,6 +234,7 @@ impl FitRows {
         y: &Targets<'_>,
         weight: Option<&[f64]>,
         held_out: Option<&[f64]>,
+        known: Option<&Known>,
         control: &Control,
     ) -> Result<Self> {
         let rows = CommonRows::new(y, weight, held_out, config.loss)?;
@@ -235,7 +242,7 @@ impl FitRows {
         let kept = match (TrainY::new(&columns)?, config.loss) {
             // Numbers have no other loss: `CompressConfig::check`.
             (TrainY::Real(y), CompressLoss::SquaredError | CompressLoss::LogLoss) => {
-                KeptRows::Residuals(ResidualRows::of_numbers(rows, &y, control)?)
+                KeptRows::Residuals(ResidualRows::of_numbers(rows, &y, known, control)?)
             }
             (TrainY::Slots(y), CompressLoss::SquaredError) => {
                 let on = OnColumns::new(&y, &rows.ids)?;
@@ -244,8 +251,8 @@ impl FitRows {
                 }
                 KeptRows::Residuals(ResidualRows::of_columns(rows, on, control)?)
             }
-            (TrainY::MaskedSlots(_) | TrainY::MaskedReal(_), _) => {
-                return Err(Error::invalid("y_mask", "not empty", "an empty mask for compression"));
+            (TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_), _) => {
+                unreachable!("y has its values here, and `known` tells of its cells")
             }
             (TrainY::Slots(slots), CompressLoss::LogLoss) => {
                 let on = OnColumns::new(&slots, &rows.ids)?;

@@ -55,8 +55,10 @@ pub(super) struct Report {
     held: Vec<f64>,
     held_total: f64,
     pub(super) mistakes: Option<Mistakes>,
-    /// Divisor of the loss of a row.
+    /// Divisor of the loss of a row: its outputs; where cells are not known, the mean number of known cells of a row of
+    /// its side.
     pub(super) n_outputs: f64,
+    n_held_outputs: f64,
     losses: Vec<f64>,
     train_loss: f64,
     test_loss: f64,
@@ -66,7 +68,8 @@ impl Report {
     pub(super) fn new(held: Vec<f64>, n_outputs: usize, mistakes: Option<Mistakes>) -> Result<Self> {
         let losses = try_filled(WHAT, 0.0, held.len())?;
         let (held_total, n_outputs) = (held.iter().sum(), n_outputs as f64);
-        Ok(Report { held, held_total, mistakes, n_outputs, losses, train_loss: 0.0, test_loss: 0.0 })
+        let n_held_outputs = n_outputs;
+        Ok(Report { held, held_total, mistakes, n_outputs, n_held_outputs, losses, train_loss: 0.0, test_loss: 0.0 })
     }
 
     pub(super) fn try_clone(&self) -> Result<Self> {
@@ -78,6 +81,16 @@ impl Report {
         })
     }
 
+    /// Takes the mean number of known cells of training rows and of rows held out, by weight.
+    pub(super) fn set_known_cells(&mut self, of_training: f64, of_held_out: f64) {
+        (self.n_outputs, self.n_held_outputs) = (of_training, of_held_out);
+    }
+
+    /// Divisor of the loss of a row.
+    pub(super) fn n_outputs_of(&self, row: usize) -> f64 {
+        if self.held[row] > 0.0 { self.n_held_outputs } else { self.n_outputs }
+    }
+
     pub(super) fn has_held_out(&self) -> bool {
         self.held_total > 0.0
     }
@@ -85,6 +98,11 @@ impl Report {
     /// Rows held out, and their weights.
     pub(super) fn held_out(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.held.iter().copied().enumerate().filter(|(_, v)| *v > 0.0)
+    }
+
+    /// What a row held out weighs; 0 for training rows.
+    pub(super) fn held_weight(&self, row: usize) -> f64 {
+        self.held[row]
     }
 
     /// Whether any row is judged otherwise than by what is lowered.

@@ -1,10 +1,11 @@
-//! The squared error: residuals of every row, written out.
+//! The squared error: residuals of every row, written out. Those of cells that are not known are zero, whatever moves.
 
 use super::on::OnColumns;
 use super::{CommonRows, Gradients, LossRows, WHAT};
 use crate::control::Control;
+use crate::data::known::Known;
 use crate::data::train_y::RealTargets;
-use crate::error::{Error, Result, try_copied};
+use crate::error::{Error, Result, try_copied, try_filled};
 use crate::model::try_matrix;
 
 /// Rows and their residuals.
@@ -14,6 +15,8 @@ pub(crate) struct ResidualRows {
     /// Row after row, in the units of the scores.
     residuals: Vec<f64>,
     of: ResidualsOf,
+    /// Which cells are not known: their residuals are zero, and stay so. Empty where all are known.
+    unknown: Vec<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,13 +45,13 @@ pub(super) fn reported_of_columns(rows: &CommonRows, row: usize, on: &[u32], res
             let score = |c: usize| f64::from(u8::from(on.contains(&(c as u32)))) - residuals[c];
             mistakes.share(score, on)
         }
-        Some(_) | None => mean_square(rows, residuals),
+        Some(_) | None => mean_square(rows, row, residuals),
     }
 }
 
 /// Mean over the outputs of squares in the units of y.
-fn mean_square(rows: &CommonRows, residuals: &[f64]) -> f64 {
-    residuals.iter().zip(&rows.scale).map(|(r, s)| (r * s).powi(2)).sum::<f64>() / rows.report.n_outputs
+fn mean_square(rows: &CommonRows, row: usize, residuals: &[f64]) -> f64 {
+    residuals.iter().zip(&rows.scale).map(|(r, s)| (r * s).powi(2)).sum::<f64>() / rows.report.n_outputs_of(row)
 }
 
 /// What predictions leave of columns of 0 and 1.
@@ -59,14 +62,21 @@ pub(super) fn predicted_of_columns(on: &[u32], p: &[f64], out: &mut [f64]) {
 }
 
 impl ResidualRows {
-    pub(super) fn of_numbers(mut rows: CommonRows, y: &RealTargets<'_>, control: &Control) -> Result<Self> {
+    /// `known` are the cells that are known; `None` where all are.
+    pub(super) fn of_numbers(
+        mut rows: CommonRows,
+        y: &RealTargets<'_>,
+        known: Option<&Known>,
+        control: &Control,
+    ) -> Result<Self> {
         let width = rows.width;
         let mut residuals = zeros(&rows, control)?;
         for (&id, values) in rows.ids.iter().zip(residuals.chunks_exact_mut(width)) {
             values.copy_from_slice(y.of(id));
         }
-        start_numbers(&mut rows, &mut residuals)?;
-        let mut this = ResidualRows { rows, residuals, of: ResidualsOf::Numbers };
+        let unknown = known.map_or(Ok(Vec::new()), |known| unknown_cells(&mut rows, known))?;
+        start_numbers(&mut rows, &mut residuals, &unknown)?;
+        let mut this = ResidualRows { rows, residuals, of: ResidualsOf::Numbers, unknown };
         this.recount();
         Ok(this)
     }
@@ -77,9 +87,14 @@ impl ResidualRows {
         for (i, values) in residuals.chunks_exact_mut(rows.width).enumerate() {
             of_row_of_columns(on.of(i), &rows.start, values);
         }
-        let mut this = ResidualRows { rows, residuals, of: ResidualsOf::Columns(on) };
+        let mut this = ResidualRows { rows, residuals, of: ResidualsOf::Columns(on), unknown: Vec::new() };
         this.recount();
         Ok(this)
+    }
+
+    /// Whether any cell is not known.
+    pub(crate) fn has_unknown(&self) -> bool {
+        !self.unknown.is_empty()
     }
 
     /// Residuals of all rows. Losses are as they were until [`Gradients::recount`].
@@ -108,34 +123,89 @@ impl ResidualRows {
     }
 }
 
+/// Lowers a residual, and writes by how much it changes; returns what that adds to its square.
+#[inline(always)]
+fn lower(residual: &mut f64, by: f64, change: &mut f64) -> f64 {
+    let next = *residual - by;
+    // (r + δ)² − r², without the loss of digits.
+    let squares = (next - *residual) * (next + *residual);
+    *change = next - *residual;
+    *residual = next;
+    squares
+}
+
 /// Room for what is kept of all rows.
 pub(super) fn zeros(rows: &CommonRows, control: &Control) -> Result<Vec<f64>> {
     let n_values = try_matrix::<()>(WHAT, rows.n_rows(), rows.width)?.len();
     control.try_filled(WHAT, 0.0, n_values)
 }
 
+/// Differences of no more than this share of the numbers are what rounding leaves of equal ones: two neighbouring floats
+/// and one more.
+const ROUNDING: f64 = 2.0 * f64::EPSILON;
+
+/// Which cells of the rows are not known; counts the others.
+fn unknown_cells(rows: &mut CommonRows, known: &Known) -> Result<Vec<bool>> {
+    let mut unknown = try_filled(WHAT, false, rows.n_rows() * rows.width)?;
+    // Weights and weights of known cells, in training and held out.
+    let (mut totals, mut cells) = ([0.0; 2], [0.0; 2]);
+    for (row, (&id, unknown)) in rows.ids.iter().zip(unknown.chunks_exact_mut(rows.width)).enumerate() {
+        known.each_masked(id, |output| unknown[output as usize] = true);
+        let weights = [rows.weight[row], rows.report.held_weight(row)];
+        let n_known = known.n_known(id) as f64;
+        for ((total, cells), w) in totals.iter_mut().zip(&mut cells).zip(weights) {
+            *total += w;
+            *cells += w * n_known;
+        }
+    }
+    let mean = |side: usize| if totals[side] > 0.0 { cells[side] / totals[side] } else { 1.0 };
+    rows.report.set_known_cells(mean(0), mean(1));
+    Ok(unknown)
+}
+
 /// Squares of smaller differences are no normal float64.
 const LEAST_SPREAD: f64 = 1e-150;
 
-/// Scales numbers to unit variance about their mean, which is the constant.
-fn start_numbers(rows: &mut CommonRows, values: &mut [f64]) -> Result<()> {
+/// Scales numbers to unit variance about their mean, which is the constant; of the cells that are known. Others become
+/// zero. Columns that are equal but for rounding stay as they are.
+fn start_numbers(rows: &mut CommonRows, values: &mut [f64], unknown: &[bool]) -> Result<()> {
     let (width, n) = (rows.width, rows.n_rows());
     for column in 0..width {
         let at = |i: usize| i * width + column;
-        let of_training = || (0..n).filter(|&i| rows.weight[i] > 0.0);
+        let is_known = |i: usize| unknown.get(at(i)).is_none_or(|unknown| !unknown);
+        let of_training = || (0..n).filter(|&i| rows.weight[i] > 0.0 && is_known(i));
+        let total = if unknown.is_empty() { rows.total } else { of_training().map(|i| rows.weight[i]).sum() };
+        if total == 0.0 {
+            let got = format!("true for all training samples of output {column}");
+            return Err(Error::invalid(
+                "y_mask",
+                got,
+                "a mask that leaves a cell of each output among samples of weight",
+            ));
+        }
         // Differences from a value of the column: a constant column has exactly no variance.
         let some = of_training().next().map_or(0.0, |i| values[at(i)]);
         let spread = of_training().map(|i| (values[at(i)] - some).abs()).fold(0.0, f64::max);
+        let largest = of_training().map(|i| values[at(i)].abs()).fold(0.0, f64::max);
+        if spread > 0.0 && spread <= ROUNDING * largest {
+            for i in 0..n {
+                // Those of training are equal.
+                let is_apart = is_known(i) && rows.weight[i] == 0.0;
+                values[at(i)] = if is_apart { values[at(i)] - some } else { 0.0 };
+            }
+            (rows.scale[column], rows.start[column]) = (1.0, some);
+            continue;
+        }
         if spread > 0.0 && spread < LEAST_SPREAD {
             let got = format!("at most {spread:e} apart in column {column}");
             return Err(Error::invalid("y", got, "numbers that are equal or at least 1e-150 apart in each column"));
         }
-        let mean = of_training().map(|i| rows.weight[i] * (values[at(i)] - some)).sum::<f64>() / rows.total;
+        let mean = of_training().map(|i| rows.weight[i] * (values[at(i)] - some)).sum::<f64>() / total;
         let square = |i: usize| (values[at(i)] - some - mean).powi(2);
-        let variance = of_training().map(|i| rows.weight[i] * square(i)).sum::<f64>() / rows.total;
+        let variance = of_training().map(|i| rows.weight[i] * square(i)).sum::<f64>() / total;
         let scale = if variance > 0.0 { variance.sqrt() } else { 1.0 };
         for i in 0..n {
-            values[at(i)] = (values[at(i)] - some - mean) / scale;
+            values[at(i)] = if is_known(i) { (values[at(i)] - some - mean) / scale } else { 0.0 };
         }
         (rows.scale[column], rows.start[column]) = (scale, (some + mean) / scale);
     }
@@ -156,6 +226,10 @@ impl LossRows for ResidualRows {
                     let y = r + start;
                     *out = y - p / scale;
                 }
+                if self.has_unknown() {
+                    let unknown = &self.unknown[row * self.rows.width..];
+                    out.iter_mut().zip(unknown).filter(|(_, unknown)| **unknown).for_each(|(out, _)| *out = 0.0);
+                }
             }
             ResidualsOf::Columns(on) => predicted_of_columns(on.of(row), p, out),
         }
@@ -163,7 +237,7 @@ impl LossRows for ResidualRows {
 
     fn reported(&self, row: usize, residuals: &[f64]) -> f64 {
         match &self.of {
-            ResidualsOf::Numbers => mean_square(&self.rows, residuals),
+            ResidualsOf::Numbers => mean_square(&self.rows, row, residuals),
             ResidualsOf::Columns(on) => reported_of_columns(&self.rows, row, on.of(row), residuals),
         }
     }
@@ -185,14 +259,14 @@ impl Gradients for ResidualRows {
 
     fn shift(&mut self, row: usize, amount: f64, direction: &[f64], change: &mut [f64]) -> f64 {
         let range = row * self.rows.width..(row + 1) * self.rows.width;
-        let mut squares = 0.0;
-        for ((r, u), change) in self.residuals[range].iter_mut().zip(direction).zip(&mut *change) {
-            let next = *r - amount * u;
-            // (r + δ)² − r², without the loss of digits.
-            squares += (next - *r) * (next + *r);
-            *change = next - *r;
-            *r = next;
-        }
+        let unknown = self.unknown.get(range.clone()).unwrap_or_default();
+        let cells = self.residuals[range].iter_mut().zip(direction).zip(&mut *change);
+        let squares = if unknown.is_empty() {
+            cells.map(|((r, u), change)| lower(r, amount * u, change)).sum()
+        } else {
+            let by = |u: f64, is_unknown: bool| if is_unknown { 0.0 } else { amount * u };
+            cells.zip(unknown).map(|(((r, u), change), unknown)| lower(r, by(*u, *unknown), change)).sum()
+        };
         self.report(row, squares);
         squares / 2.0
     }
@@ -210,6 +284,11 @@ impl Gradients for ResidualRows {
             ResidualsOf::Numbers => ResidualsOf::Numbers,
             ResidualsOf::Columns(on) => ResidualsOf::Columns(on.try_clone()?),
         };
-        Ok(ResidualRows { rows: self.rows.try_clone()?, residuals: try_copied(WHAT, &self.residuals)?, of })
+        Ok(ResidualRows {
+            rows: self.rows.try_clone()?,
+            residuals: try_copied(WHAT, &self.residuals)?,
+            of,
+            unknown: try_copied(WHAT, &self.unknown)?,
+        })
     }
 }

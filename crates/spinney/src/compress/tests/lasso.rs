@@ -17,67 +17,97 @@ proptest! {
 
     #[test]
     fn every_point_of_the_path_is_optimal(seed in 0u64..10_000, n in 3usize..30, kind in 0u64..12, between in 0.0f64..1.0) {
-        let p = problem(seed, n, kind);
-        let forest = p.forest(seed);
-        let x = Matrix::from(p.x.view());
-        let method = CompressMethod::Lasso { n_alphas: 8, eps: 0.03, tol: 1e-6, max_iter: 20_000 };
-        let loss = if kind % 6 >= 3 && !kind.is_multiple_of(3) { CompressLoss::LogLoss } else { CompressLoss::SquaredError };
-        let config = CompressConfig { loss, standardize: kind % 12 >= 6, ..CompressConfig::new(method) };
-        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
+        every_point_is_optimal(seed, n, kind, between)?;
+    }
+}
 
-        let (z, names) = indicators(&forest, &p.x);
-        let w = Array1::from_vec(p.weight.clone());
-        let total = w.sum();
-        let scale = Array1::from_vec(path.scale.clone());
-        let y = &p.columns() / &scale.view().insert_axis(Axis(0));
-        let penalty: Vec<f64> = z.columns().into_iter().map(|z| {
+fn every_point_is_optimal(seed: u64, n: usize, kind: u64, between: f64) -> Result<(), TestCaseError> {
+    let p = problem(seed, n, kind);
+    let forest = p.forest(seed);
+    let x = Matrix::from(p.x.view());
+    let method = CompressMethod::Lasso { n_alphas: 8, eps: 0.03, tol: 1e-6, max_iter: 20_000 };
+    let loss =
+        if kind % 6 >= 3 && !kind.is_multiple_of(3) { CompressLoss::LogLoss } else { CompressLoss::SquaredError };
+    let config = CompressConfig { loss, standardize: kind % 12 >= 6, ..CompressConfig::new(method) };
+    let path =
+        config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
+
+    let (z, names) = indicators(&forest, &p.x);
+    let w = Array1::from_vec(p.weight.clone());
+    let total = w.sum();
+    let scale = Array1::from_vec(path.scale.clone());
+    let y = &p.columns() / &scale.view().insert_axis(Axis(0));
+    let penalty: Vec<f64> = z
+        .columns()
+        .into_iter()
+        .map(|z| {
             let share = (&z * &w).sum() / total;
             let deviation = (share * (1.0 - share)).max(0.0).sqrt();
-            if deviation < 1e-7 { f64::INFINITY } else if config.standardize { deviation } else { 1.0 }
-        }).collect();
-        let slopes = |f: &Array2<f64>| {
-            let f = f / &scale.view().insert_axis(Axis(0));
-            let g = gradient(&config, &p, &y, &f, &w).0 * w.view().insert_axis(Axis(1));
-            (z.t().dot(&g) / total, g.sum_axis(Axis(0)) / total)
-        };
-        let (c, _) = slopes(&linear(&path, 0, &p.x));
-        let largest = (0..z.ncols()).filter(|&j| names[j].1 != 0).map(|j| norm(c.row(j)) / penalty[j]).fold(0.0, f64::max);
-        if path.n_steps() == 0 {
-            prop_assert!(largest < 1e-9);
-            return Ok(());
-        }
-        let tolerance = 2e-4 * largest;
-        for step in 0..=path.n_steps() {
-            let lambda = largest * 0.03f64.powf(step as f64 / 7.0);
-            let (c, all) = slopes(&linear(&path, step, &p.x));
-            prop_assert!(norm(all.view()) <= tolerance, "constant: {}", all);
-            let found = path.coefficients(step, &Control::default()).unwrap();
-            let mut l1 = 0.0;
-            for j in (0..z.ncols()).filter(|&j| names[j].1 != 0 && penalty[j].is_finite()) {
-                let slope = &c.row(j) / penalty[j];
-                match found.iter().find(|b| (b.tree, b.node) == names[j]) {
-                    None => prop_assert!(norm(slope.view()) <= lambda + tolerance, "{} above {}", slope, lambda),
-                    Some(b) => {
-                        let beta = Array1::from_vec(b.values.clone()) / &scale;
-                        let expected = &beta * (lambda / norm(beta.view()));
-                        l1 += penalty[j] * norm(beta.view());
-                        // The direction of a tiny coefficient is known the less.
-                        let slack = tolerance + lambda * (1e-6 / norm(beta.view())).min(2.0);
-                        prop_assert!(norm((&slope - &expected).view()) <= slack, "{} {}", slope, expected);
-                    }
+            if deviation < 1e-7 {
+                f64::INFINITY
+            } else if config.standardize {
+                deviation
+            } else {
+                1.0
+            }
+        })
+        .collect();
+    let slopes = |f: &Array2<f64>| {
+        let f = f / &scale.view().insert_axis(Axis(0));
+        let g = gradient(&config, &p, &y, &f, &w).0 * w.view().insert_axis(Axis(1));
+        (z.t().dot(&g) / total, g.sum_axis(Axis(0)) / total)
+    };
+    let (c, _) = slopes(&linear(&path, 0, &p.x));
+    let largest = (0..z.ncols()).filter(|&j| names[j].1 != 0).map(|j| norm(c.row(j)) / penalty[j]).fold(0.0, f64::max);
+    if path.n_steps() == 0 {
+        prop_assert!(largest < 1e-9);
+        return Ok(());
+    }
+    let tolerance = 2e-4 * largest;
+    for step in 0..=path.n_steps() {
+        let lambda = largest * 0.03f64.powf(step as f64 / 7.0);
+        let (c, all) = slopes(&linear(&path, step, &p.x));
+        prop_assert!(norm(all.view()) <= tolerance, "constant: {}", all);
+        let found = path.coefficients(step, &Control::default()).unwrap();
+        let mut l1 = 0.0;
+        for j in (0..z.ncols()).filter(|&j| names[j].1 != 0 && penalty[j].is_finite()) {
+            let slope = &c.row(j) / penalty[j];
+            match found.iter().find(|b| (b.tree, b.node) == names[j]) {
+                None => prop_assert!(norm(slope.view()) <= lambda + tolerance, "{} above {}", slope, lambda),
+                Some(b) => {
+                    let beta = Array1::from_vec(b.values.clone()) / &scale;
+                    let expected = &beta * (lambda / norm(beta.view()));
+                    l1 += penalty[j] * norm(beta.view());
+                    // The direction of a tiny coefficient is known the less.
+                    let slack = tolerance + lambda * (1e-6 / norm(beta.view())).min(2.0);
+                    prop_assert!(norm((&slope - &expected).view()) <= slack, "{} {}", slope, expected);
                 }
             }
-            prop_assert!((l1 - path.l1_norm()[step]).abs() <= 1e-9 + 1e-4 * l1);
-            prop_assert_eq!(path.at_step(step, &Control::default()).unwrap().n_test_nodes(), path.n_test_nodes()[step]);
         }
-        // Norms between those of the path.
-        let last = path.n_steps();
-        let t = path.l1_norm()[last] * between;
-        let model = path.at(t, &Control::default()).unwrap();
-        prop_assert_eq!(model.l1_norm() <= t, true);
-        let above = path.at(path.l1_norm()[last] * 2.0 + 1.0, &Control::default()).unwrap();
-        prop_assert_eq!(above, path.at_step(last, &Control::default()).unwrap());
+        prop_assert!((l1 - path.l1_norm()[step]).abs() <= 1e-9 + 1e-4 * l1);
+        prop_assert_eq!(path.at_step(step, &Control::default()).unwrap().n_test_nodes(), path.n_test_nodes()[step]);
     }
+    // Norms between those of the path.
+    let last = path.n_steps();
+    let t = path.l1_norm()[last] * between;
+    let model = path.at(t, &Control::default()).unwrap();
+    prop_assert_eq!(model.l1_norm() <= t, true);
+    let above = path.at(path.l1_norm()[last] * 2.0 + 1.0, &Control::default()).unwrap();
+    prop_assert_eq!(above, path.at_step(last, &Control::default()).unwrap());
+    Ok(())
+}
+
+/// Three columns and 40 nodes on 12 rows: sweeps alone come nearer by less than one in ten thousand each, and were still 2 %
+/// off after 20 000.
+#[test]
+fn slow_sweeps_are_quickened() {
+    every_point_is_optimal(9046, 13, 1, 0.5).unwrap();
+}
+
+/// A column of two values that are neighbouring floats, as 36/7 + 12/7 and 48/7 are: its variance is rounding.
+#[test]
+fn neighbouring_numbers_are_constant() {
+    every_point_is_optimal(8057, 3, 3, 0.5).unwrap();
 }
 
 #[test]

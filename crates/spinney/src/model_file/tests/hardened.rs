@@ -37,6 +37,10 @@ fn steps_in_float8() {
     let contradiction = "stages, trees, steps and losses do not fit each other";
     corrupt(&edited("step_exponents", Some("U8"), &|bytes| *bytes = vec![1]), contradiction);
     corrupt(&edited("step_sizes", None, &|codes| codes.truncate(3)), contradiction);
+    assert_eq!(whole.oob_score().len(), 2);
+    corrupt(&edited("oob_losses", Some("F64"), &|bytes| *bytes = vec![0; 16]), contradiction);
+    corrupt(&edited("oob_losses", Some("F64"), &|bytes| *bytes = vec![0; 32]), contradiction);
+    corrupt(&edited("oob_losses", Some("F64"), &|bytes| *bytes = vec![0xFF; 24]), "`oob_losses` is not finite");
     let text = "there is `step_exponents`, but no steps in float8";
     corrupt(&edited("step_sizes", Some("U8"), &|_| ()), text);
     corrupt(&edited("train_score", Some("F8_E4M3"), &|bytes| *bytes = vec![1, 1]), "`train_score` is of type F8_E4M3");

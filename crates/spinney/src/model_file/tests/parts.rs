@@ -97,7 +97,7 @@ pub(super) fn corrupt(bytes: &[u8], why: &str) {
     assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }), "{error:?}");
 }
 
-/// Two stages of three scores each, whose steps are float8.
+/// Two stages of three scores each, whose steps are float8, with losses of the rows that they left out.
 pub(super) fn boosted() -> Boosted {
     let x = Array2::from_shape_fn((20, 2), |(i, j)| (i * (j + 3) % 7) as f32);
     let y = Array2::from_shape_fn((20, 3), |(i, j)| f64::from(x[[i, 0]]) * (j + 1) as f64 + f64::from(x[[i, 1]]));
@@ -109,6 +109,7 @@ pub(super) fn boosted() -> Boosted {
             relabel: false,
         },
         step_dtype: StepDtype::Float8,
+        subsample: 0.8,
         ..BoostConfig::new(LossKind::SquaredError)
     };
     config.fit((&x, &y), &Control::default()).unwrap()

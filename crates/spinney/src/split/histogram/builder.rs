@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::fill::{BinnedColumn, BinnedSums, GROUP, Samples, count};
+use super::fill::{BinnedColumn, BinnedSums, GROUP, Samples, count, fill_any};
 use super::spare::WHAT;
 use crate::control::Control;
 use crate::criterion::Units;
 use crate::criterion::variance::Variance;
 use crate::data::Codes;
+use crate::data::codes::CodeColumn;
 use crate::error::{Result, try_extend, try_filled, try_push, try_with_capacity};
 use crate::pool;
 use crate::split::Rules;
@@ -159,7 +160,7 @@ impl Builder<'_> {
         control: &Control,
     ) -> Result<()> {
         let x = self.x;
-        let mut columns = Vec::new();
+        let (mut columns, mut wide_columns) = (Vec::new(), Vec::new());
         let mut done = 0;
         for (feature, bins) in places {
             let (skipped, n) = (bins.start - done, bins.len());
@@ -172,11 +173,15 @@ impl Builder<'_> {
                 counts = after;
                 of_feature
             };
-            let column = BinnedColumn { codes: x.column(feature), sums: of_feature, counts: counted };
-            try_push(WHAT, &mut columns, column)?;
+            let (sums, counts) = (of_feature, counted);
+            match x.column(feature) {
+                CodeColumn::Narrow(codes) => try_push(WHAT, &mut columns, BinnedColumn { codes, sums, counts })?,
+                CodeColumn::Wide(codes) => try_push(WHAT, &mut wide_columns, BinnedColumn { codes, sums, counts })?,
+            }
             done = bins.end;
         }
-        if columns.is_empty() {
+        let n_columns = columns.len() + wide_columns.len();
+        if n_columns == 0 {
             return Ok(());
         }
         let table = criterion.samples();
@@ -193,12 +198,10 @@ impl Builder<'_> {
             }
         }
         let samples = Samples { len: self.len, table, rows, gathered };
-        let n_threads = if rows.len() * self.len * columns.len() >= self.many_cells { self.n_threads } else { 1 };
-        let jobs = columns.chunks_mut(GROUP);
-        let workers = criterion.workers();
+        let n_threads = if rows.len() * self.len * n_columns >= self.many_cells { self.n_threads } else { 1 };
         pool::for_each(
             n_threads,
-            jobs,
+            columns.chunks_mut(GROUP),
             || Ok(()),
             |(), columns| {
                 control.check()?;
@@ -207,7 +210,20 @@ impl Builder<'_> {
                 Ok(())
             },
         )?;
+        pool::for_each(
+            n_threads,
+            wide_columns.iter_mut(),
+            || Ok(()),
+            |(), column| {
+                control.check()?;
+                fill_any(samples, std::slice::from_mut(column));
+                count(rows, column);
+                Ok(())
+            },
+        )?;
+        let workers = criterion.workers();
         columns.iter_mut().for_each(|column| column.sum_over(workers, self.len));
+        wide_columns.iter_mut().for_each(|column| column.sum_over(workers, self.len));
         Ok(())
     }
 }

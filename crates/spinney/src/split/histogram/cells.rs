@@ -6,16 +6,10 @@
 
 use crate::control::Control;
 use crate::data::SparseView;
-use crate::error::{Result, try_filled, try_push, try_with_capacity};
+use crate::error::{Result, try_filled, try_grow, try_push, try_with_capacity};
 
 /// Histograms are worth it where cells have at least so many entries on average.
 const ENTRIES_PER_CELL: usize = 4;
-
-/// Codes are at most this far from zero.
-const MOST_CODE: usize = 254;
-
-/// The cell of missing values comes after those of all codes.
-const MISSING: usize = 2 * MOST_CODE + 1;
 
 const WHAT: &str = "the cells of X";
 
@@ -121,19 +115,19 @@ impl Cells {
         let mut start = vec![0];
         let mut row_start = try_filled(WHAT, 0usize, n_rows + 1)?;
         let mut n_entries = 0;
-        let mut present = [false; MISSING + 1];
+        let mut present = Vec::new();
         for feature in 0..codes.n_major() {
             control.check()?;
             let (rows, stored) = codes.slice(feature);
             if stored.is_empty() || stored.len() < least_entries {
                 continue;
             }
-            stored.iter().for_each(|&code| present[place(code)] = true);
-            for (i, present) in present.iter_mut().enumerate().filter(|(_, present)| **present) {
-                let value = if i == MISSING { f32::NAN } else { i as f32 - MOST_CODE as f32 };
-                try_push(WHAT, &mut values, value)?;
+            let places = Places::of(stored);
+            places.fill(&mut present, false)?;
+            stored.iter().for_each(|&code| present[places.of_code(code)] = true);
+            for place in (0..present.len()).filter(|&place| present[place]) {
+                try_push(WHAT, &mut values, places.code(place))?;
                 try_push(WHAT, &mut column_of, features.len() as u32)?;
-                *present = false;
             }
             rows.iter().for_each(|&row| row_start[row as usize + 1] += 1);
             n_entries += stored.len();
@@ -153,16 +147,18 @@ impl Cells {
         let mut next = try_with_capacity(WHAT, n_rows)?;
         next.extend_from_slice(&row_start[..n_rows]);
         let mut of_rows = try_filled(WHAT, 0u32, n_entries)?;
-        let mut cell_of = [0u32; MISSING + 1];
+        let mut cell_of = Vec::new();
         for (i, &feature) in features.iter().enumerate() {
             control.check()?;
+            let places = Places::of(&values[start[i] as usize..start[i + 1] as usize]);
+            places.fill(&mut cell_of, 0u32)?;
             for cell in start[i]..start[i + 1] {
-                cell_of[place(values[cell as usize])] = cell;
+                cell_of[places.of_code(values[cell as usize])] = cell;
             }
             let (rows, stored) = codes.slice(feature as usize);
             for (&row, &code) in rows.iter().zip(stored) {
                 let next = &mut next[row as usize];
-                of_rows[*next] = cell_of[place(code)];
+                of_rows[*next] = cell_of[places.of_code(code)];
                 *next += 1;
             }
         }
@@ -170,6 +166,38 @@ impl Cells {
     }
 }
 
-fn place(code: f32) -> usize {
-    if code.is_nan() { MISSING } else { (code + MOST_CODE as f32) as usize }
+/// Places of the codes of a column in a table, rising; that of missing values is the last.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    low: f32,
+    high: f32,
+}
+
+impl Places {
+    fn of(codes: &[f32]) -> Self {
+        // Missing values are in no range.
+        let range = |(low, high): (f32, f32), &code: &f32| (code.min(low), code.max(high));
+        let (low, high) = codes.iter().fold((0.0, 0.0), range);
+        Places { low, high }
+    }
+
+    fn of_missing(self) -> usize {
+        (self.high - self.low) as usize + 1
+    }
+
+    fn of_code(self, code: f32) -> usize {
+        if code.is_nan() { self.of_missing() } else { (code - self.low) as usize }
+    }
+
+    fn code(self, place: usize) -> f32 {
+        if place == self.of_missing() { f32::NAN } else { place as f32 + self.low }
+    }
+
+    /// A table with an item for each place.
+    fn fill<T: Clone>(self, table: &mut Vec<T>, item: T) -> Result<()> {
+        table.clear();
+        try_grow(WHAT, table, self.of_missing() + 1)?;
+        table.resize(self.of_missing() + 1, item);
+        Ok(())
+    }
 }

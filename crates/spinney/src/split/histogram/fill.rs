@@ -1,6 +1,7 @@
 //! Sums by bin: the hot loops.
 
 use crate::criterion::variance::{Many, MovedSums, One};
+use crate::data::codes::Code;
 use crate::exact::reduce::{Reduce, Workers};
 
 /// The samples of a node.
@@ -18,14 +19,14 @@ pub(crate) struct Samples<'a> {
 
 /// One feature's codes, and its bins: the sum of their samples, laid out as a sample is.
 #[derive(Debug)]
-pub(crate) struct BinnedColumn<'a> {
-    pub(super) codes: &'a [u8],
+pub(crate) struct BinnedColumn<'a, C = u8> {
+    pub(super) codes: &'a [C],
     pub(super) sums: &'a mut [f64],
     /// Samples in each bin, where wanted; otherwise empty.
     pub(super) counts: &'a mut [u32],
 }
 
-impl BinnedColumn<'_> {
+impl<C> BinnedColumn<'_, C> {
     /// The bins of all workers in place of those of one, whose samples have `len` items.
     pub(super) fn sum_over(&mut self, workers: &Workers, len: usize) {
         if workers.has_all_rows() {
@@ -104,19 +105,7 @@ impl BinnedSums for Many {
     const GATHERS: bool = false;
 
     fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {
-        match samples.len {
-            2 => fill_short::<2>(samples, columns),
-            3 => fill_short::<3>(samples, columns),
-            4 => fill_short::<4>(samples, columns),
-            5 => fill_short::<5>(samples, columns),
-            6 => fill_short::<6>(samples, columns),
-            7 => fill_short::<7>(samples, columns),
-            8 => fill_short::<8>(samples, columns),
-            9 => fill_short::<9>(samples, columns),
-            10 => fill_short::<10>(samples, columns),
-            11 => fill_short::<11>(samples, columns),
-            _ => columns.iter_mut().for_each(|column| fill_long(samples, column)),
-        }
+        fill_any(samples, columns);
     }
 
     fn take_away(whole: &mut [f64], part: &[f64], len: usize) {
@@ -127,11 +116,28 @@ impl BinnedSums for Many {
     }
 }
 
+/// Of samples of any length, and codes of any type.
+pub(super) fn fill_any<C: Code>(samples: Samples<'_>, columns: &mut [BinnedColumn<'_, C>]) {
+    match samples.len {
+        2 => fill_short::<2, C>(samples, columns),
+        3 => fill_short::<3, C>(samples, columns),
+        4 => fill_short::<4, C>(samples, columns),
+        5 => fill_short::<5, C>(samples, columns),
+        6 => fill_short::<6, C>(samples, columns),
+        7 => fill_short::<7, C>(samples, columns),
+        8 => fill_short::<8, C>(samples, columns),
+        9 => fill_short::<9, C>(samples, columns),
+        10 => fill_short::<10, C>(samples, columns),
+        11 => fill_short::<11, C>(samples, columns),
+        _ => columns.iter_mut().for_each(|column| fill_long(samples, column)),
+    }
+}
+
 /// Samples of few items: their number is known to the compiler, which then needs no loop for them. Two columns at a time, as
 /// their bins fit the innermost cache.
-fn fill_short<const LEN: usize>(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {
-    fn add<const LEN: usize>(column: &mut BinnedColumn<'_>, row: u32, sample: &[f64; LEN]) {
-        let bin = &mut column.sums.as_chunks_mut::<LEN>().0[usize::from(column.codes[row as usize])];
+fn fill_short<const LEN: usize, C: Code>(samples: Samples<'_>, columns: &mut [BinnedColumn<'_, C>]) {
+    fn add<const LEN: usize, C: Code>(column: &mut BinnedColumn<'_, C>, row: u32, sample: &[f64; LEN]) {
+        let bin = &mut column.sums.as_chunks_mut::<LEN>().0[column.codes[row as usize].place()];
         *bin = std::array::from_fn(|i| bin[i] + sample[i]);
     }
     let table = samples.table.as_chunks::<LEN>().0;
@@ -151,12 +157,12 @@ fn fill_short<const LEN: usize>(samples: Samples<'_>, columns: &mut [BinnedColum
 }
 
 /// Samples of many items. Bins are not cleared but overwritten by the first sample: few rows touch few of them.
-fn fill_long(samples: Samples<'_>, column: &mut BinnedColumn<'_>) {
+fn fill_long<C: Code>(samples: Samples<'_>, column: &mut BinnedColumn<'_, C>) {
     let len = samples.len;
     column.sums.chunks_exact_mut(len).for_each(|bin| bin[0] = 0.0);
     for &row in samples.rows {
         let sample = &samples.table[row as usize * len..][..len];
-        let bin = &mut column.sums[usize::from(column.codes[row as usize]) * len..][..len];
+        let bin = &mut column.sums[column.codes[row as usize].place() * len..][..len];
         if bin[0] == 0.0 {
             bin.copy_from_slice(sample);
         } else {
@@ -166,9 +172,9 @@ fn fill_long(samples: Samples<'_>, column: &mut BinnedColumn<'_>) {
 }
 
 /// Counts the samples of each bin, where wanted.
-pub(super) fn count(rows: &[u32], column: &mut BinnedColumn<'_>) {
+pub(super) fn count<C: Code>(rows: &[u32], column: &mut BinnedColumn<'_, C>) {
     if !column.counts.is_empty() {
         column.counts.fill(0);
-        rows.iter().for_each(|&row| column.counts[usize::from(column.codes[row as usize])] += 1);
+        rows.iter().for_each(|&row| column.counts[column.codes[row as usize].place()] += 1);
     }
 }

@@ -30,13 +30,14 @@ pub(crate) use sparse::SparseHistograms;
 
 use super::cut::Cut;
 use super::expand::Store;
-use super::scan::Scan;
+use super::scan::{MovedSide, Scan};
 use super::{Rules, Task};
 use crate::control::Control;
 use crate::criterion::variance::Variance;
 use crate::criterion::{NodeCriterion, Units};
 use crate::data::Category;
 use crate::data::Codes;
+use crate::data::codes::{Code, CodeColumn};
 use crate::error::{Result, try_grow, try_reserve, try_with_capacity};
 use crate::partition::decision::{Decision, Side};
 use crate::partition::lottery::Lottery;
@@ -58,7 +59,6 @@ pub(crate) struct Histograms<'a> {
     x: &'a Codes<'a>,
     n: u32,
     samples: Permutation,
-    n_drawn: u32,
     control: Control,
     constants: KnownConstants,
     builder: Builder<'a>,
@@ -96,7 +96,6 @@ impl<'a> Histograms<'a> {
             x,
             n: rows.len() as u32,
             samples: Permutation::one_way(rows, &control)?,
-            n_drawn: rules.n_drawn,
             constants: KnownConstants::new(rules.n_features)?,
             control,
             builder,
@@ -144,12 +143,13 @@ fn show_sums(sums: &[f64], visit: &mut dyn FnMut(u32, f64)) -> f64 {
 }
 
 /// A code as the value that is searched.
-fn value_of(code: u8, missing: Option<u8>) -> f32 {
-    if Some(code) == missing { f32::NAN } else { f32::from(code) }
+fn value_of(code: impl Code, missing: Option<usize>) -> f32 {
+    let place = code.place();
+    if Some(place) == missing { f32::NAN } else { place as f32 }
 }
 
 /// Entries of some rows, their codes as values; zeros left out.
-fn gather(entries: &mut Vec<Entry>, codes: &[u8], missing: Option<u8>, rows: &[u32]) {
+fn gather(entries: &mut Vec<Entry>, codes: &[impl Code], missing: Option<usize>, rows: &[u32]) {
     entries.clear();
     let coded = rows.iter().map(|&row| (value_of(codes[row as usize], missing), row)).filter(|&(code, _)| code != 0.0);
     entries.extend(coded.map(|(code, row)| Entry::new(code, row)));
@@ -167,9 +167,14 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
-        let column = self.x.column(feature);
-        let missing = self.x.missing(feature);
-        self.samples.split(span.samples.clone(), |row| !decision.goes_left(value_of(column[row as usize], missing)))
+        fn goes_right(codes: &[impl Code], missing: Option<usize>, decision: Decision<'_>) -> impl Fn(u32) -> bool {
+            move |row| !decision.goes_left(value_of(codes[row as usize], missing))
+        }
+        let (node, missing) = (span.samples.clone(), self.x.missing(feature));
+        match self.x.column(feature) {
+            CodeColumn::Narrow(codes) => self.samples.split(node, goes_right(codes, missing, decision)),
+            CodeColumn::Wide(codes) => self.samples.split(node, goes_right(codes, missing, decision)),
+        }
     }
 
     /// Nothing is filled yet: the search fills the features that it draws.
@@ -198,10 +203,10 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
             Some(part) => part,
             None => part.insert(self.empty(whole.frame)?),
         };
-        let drawn = (0..self.n_drawn).filter_map(|position| lottery.feature(position));
+        let drawn = (0..lottery.n_examined()).filter_map(|position| lottery.feature(position));
         let is_wanted =
             |feature: &u32| whole.is_filled[*feature as usize] && !self.constants.contains(*feature, &larger.samples);
-        let mut wanted: Vec<u32> = try_with_capacity(WHAT, self.n_drawn as usize)?;
+        let mut wanted: Vec<u32> = try_with_capacity(WHAT, lottery.n_examined() as usize)?;
         wanted.extend(drawn.filter(is_wanted));
         let rows = self.samples.rows(smaller.samples.clone());
         self.builder.fill_whole(criterion, rows, &smaller.samples, &wanted, part, &self.control)?;
@@ -234,7 +239,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         task: &Task,
         mut histogram: Option<&mut Histogram>,
     ) -> Result<()> {
-        let (lottery, n_drawn, node) = (scan.lottery, scan.rules.n_drawn, &task.span.samples);
+        let (lottery, n_drawn, node) = (scan.lottery, scan.lottery.n_examined(), &task.span.samples);
         let rows = self.samples.rows(node.clone());
         let is_small = self.is_small(&task.span);
         let n_at_once = if histogram.is_some() { n_drawn } else { self.builder.n_at_once() };
@@ -259,7 +264,11 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
             let mut start = 0;
             for &feature in &drawn {
                 let varies = if is_small {
-                    gather(&mut self.entries, self.x.column(feature), self.x.missing(feature), rows);
+                    let missing = self.x.missing(feature);
+                    match self.x.column(feature) {
+                        CodeColumn::Narrow(codes) => gather(&mut self.entries, codes, missing, rows),
+                        CodeColumn::Wide(codes) => gather(&mut self.entries, codes, missing, rows),
+                    }
                     let n_zeros = (rows.len() - self.entries.len()) as u32;
                     let column = Column::varying(feature, &mut self.entries, false, n_zeros);
                     column.map(|column| scan.column(column)).is_some()
@@ -377,7 +386,8 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
                 };
                 let is_missing = missing.is_some() && next == last;
                 let cut = || if is_missing { Cut::MISSING } else { Cut::between(at as f32, next as f32, missing) };
-                self.offer_score(feature, n_moved, &moved, score, cut);
+                let moved = MovedSide { n: n_moved, moved: &moved, side: Side::Left };
+                self.offer_score(feature, moved, score, cut);
             }
             at = next;
         }

@@ -23,7 +23,7 @@ use crate::partition::stored_column::{StoredColumn, split_by_column};
 use crate::partition::{BitSet, Column, Entry, Span, Visitor};
 use crate::split::cut::Cut;
 use crate::split::expand::Store;
-use crate::split::scan::Scan;
+use crate::split::scan::{MovedSide, Scan};
 use crate::split::{Rules, Task};
 
 /// Sorting an entry costs as much as looking at so many cells; set by hand.
@@ -229,7 +229,9 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
                 if i.is_multiple_of(PULSE) && self.control.is_stopped() {
                     return Ok(());
                 }
-                scan.best_cell(feature, x.values(cells.clone()), histogram, cells, self.counting);
+                if scan.lottery.allows(feature) {
+                    scan.best_cell(feature, x.values(cells.clone()), histogram, cells, self.counting);
+                }
             }
             return Ok(());
         }
@@ -249,7 +251,9 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
             try_extend(ENTRIES, &mut self.entries, group.iter().map(entry))?;
             let n_zeros = task.span.n_samples() - group.len() as u32;
             let feature = x.feature(column_of(group[0]));
-            if let Some(column) = Column::varying(feature, &mut self.entries, true, n_zeros) {
+            if scan.lottery.allows(feature)
+                && let Some(column) = Column::varying(feature, &mut self.entries, true, n_zeros)
+            {
                 scan.column(column);
             }
         }
@@ -288,19 +292,19 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         let n = values.len();
         let has_missing = values[n - 1].is_nan() && sums[(n - 1) * len] != 0.0;
         let missing = has_missing.then_some(Side::Right);
-        let mut side = ColumnCells { feature, values, sums, counts, counting, missing };
+        let mut side = ColumnCells { feature, values, sums, counts, counting, missing, goes: Side::Right };
         let n_negative = if values[0] > 0.0 { 0 } else { values.partition_point(|&value| value < 0.0) };
         let zero = (weight < self.weight).then_some(0.0);
         // Without zeros the cut between the signs is offered by the positive side alone.
         let last_negative = || (0..n_negative).rev().find(|&i| sums[i * len] != 0.0).map(|i| values[i]);
         let below_positive = zero.or_else(last_negative);
         self.move_cells(&side, (n_negative..n).rev(), below_positive, None);
-        self.move_cells(&side, 0..n_negative, zero, None);
+        self.move_cells(&side.going_left(), 0..n_negative, zero, None);
         if has_missing {
             // On the left, missing values count as the least; the cut between them and all others has been offered.
             side.missing = Some(Side::Left);
             self.move_cells(&side, (n_negative..n - 1).rev(), below_positive, None);
-            self.move_cells(&side, 0..n_negative, zero, Some(n - 1));
+            self.move_cells(&side.going_left(), 0..n_negative, zero, Some(n - 1));
         }
     }
 
@@ -367,7 +371,8 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
                 Counting::ByWeight(weight) => (self.criterion.moved_weight(moved) / weight) as u32,
                 Counting::InBins => n_counted,
             };
-            self.offer_score(side.feature, n_moved, moved, score, || Cut::between(outer, inner, side.missing));
+            let moved = MovedSide { n: n_moved, moved, side: side.goes };
+            self.offer_score(side.feature, moved, score, || Cut::between(outer, inner, side.missing));
         }
     }
 }
@@ -382,4 +387,13 @@ struct ColumnCells<'a> {
     counting: Counting,
     /// The side of missing values, if there are any.
     missing: Option<Side>,
+    /// The side on which moved cells end up.
+    goes: Side,
+}
+
+impl ColumnCells<'_> {
+    /// The same for cells that end up on the left.
+    fn going_left(self) -> Self {
+        ColumnCells { goes: Side::Left, ..self }
+    }
 }

@@ -142,7 +142,7 @@ impl Problem {
             ptr.push(indices.len());
         }
         Data {
-            y: RealTargets { values: self.y.clone().into(), n_outputs: self.q },
+            y: RealTargets::new(self.y.clone(), self.q).unwrap(),
             rows: (0..n as u32).filter(|&i| units[i as usize] > 0).collect(),
             narrow: units.iter().map(|&u| u as u32).collect(),
             units,
@@ -162,6 +162,8 @@ impl Problem {
             min_samples_split: 2,
             constraints: Constraints {
                 leaf_sizes: LeafSizes { min_samples: self.min_samples_leaf as u32, min_weight: 0.0 },
+                monotonic: None,
+                interactions: None,
             },
             min_impurity_decrease: 0.0,
             n_drawn: self.n_drawn,
@@ -174,7 +176,9 @@ impl Problem {
 
     /// Codes as values.
     fn codes(&self, codes: &Codes) -> Array2<f32> {
-        Array2::from_shape_fn(self.x.dim(), |(i, j)| value_of(codes.column(j as u32)[i], codes.missing(j as u32)))
+        Array2::from_shape_fn(self.x.dim(), |(i, j)| {
+            value_of(codes.column(j as u32).of(i) as u16, codes.missing(j as u32))
+        })
     }
 
     /// With thresholds between values; of codes, those of `bins`.
@@ -193,7 +197,7 @@ impl Problem {
             fn categories(&self, feature: u32, codes: &[Category], out: &mut Vec<Category>) -> Result<()> {
                 match self.0 {
                     None => out.extend(codes),
-                    Some(bins) => codes.iter().for_each(|&code| out.extend(bins.categories(feature, code))),
+                    Some(bins) => out.extend(codes.iter().map(|&code| bins.category(feature, code))),
                 }
                 Ok(())
             }
@@ -366,7 +370,7 @@ proptest! {
 /// Larger problems, where histograms are subtracted and frames change.
 #[test]
 fn subtracting_and_new_frames_change_nothing() {
-    let mut n_frames = 0;
+    let (mut n_frames, mut n_wide) = (0, 0);
     for seed in 0..24u64 {
         let mut stream = crate::rng::Stream::new(Key::from_seed(seed));
         let (n, p, q) = (600 + 100 * (seed as usize % 3), 12, [1, 2, 3, 1, 14][seed as usize % 5]);
@@ -411,6 +415,7 @@ fn subtracting_and_new_frames_change_nothing() {
         let control = Control::default();
         let (bins, codes) =
             bin_dense(&raw, problem.max_bins, problem.kinds(), |row| data.units[row], &control).unwrap();
+        n_wide += (0..p as u32).filter(|&j| matches!(codes.column(j), CodeColumn::Wide(_))).count();
         let values = problem.codes(&codes);
         let columns = DenseColumns::new(values.view()).unwrap();
         let variance = || {
@@ -451,4 +456,5 @@ fn subtracting_and_new_frames_change_nothing() {
         assert!(!spare.lock().is_empty());
     }
     assert!(n_frames > 24, "{n_frames} frames in all");
+    assert!(n_wide > 4, "{n_wide} columns of more than 255 categories");
 }

@@ -4,16 +4,18 @@ use std::cell::RefCell;
 
 use super::Prepared;
 use crate::control::Control;
+use crate::criterion::absolute_error::AbsoluteError;
 use crate::criterion::counts::{Gini, ManySlots, OneSlot};
 use crate::criterion::entropy::Entropy;
 use crate::criterion::masked_counts::{EntropyOfClasses, EntropyOfLabels, GiniOfClasses, GiniOfLabels, MaskedCounts};
 use crate::criterion::masked_variance::MaskedVariance;
 use crate::criterion::poisson::Poisson;
+use crate::criterion::sparse_variance::SparseVariance;
 use crate::criterion::variance::{self, Variance};
 use crate::criterion::{NodeCriterion, NodeStats, Units};
-use crate::data::slots::Slots;
-use crate::data::train_y::{RealTargets, TrainY};
-use crate::data::{Dataset, Mask};
+use crate::data::sparse_targets::SparseNumbers;
+use crate::data::train_y::TrainY;
+use crate::data::{Dataset, Mask, SparseTargets};
 use crate::error::Result;
 
 /// Makes a criterion of data that it borrows.
@@ -32,22 +34,17 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
             TrainY::MaskedSlots(y) if y.n_class_outputs().is_some() => {
                 body("gini", &mut || boxed(MaskedCounts::<U, GiniOfClasses>::new(&y, units).unwrap()));
                 body("entropy", &mut || boxed(MaskedCounts::<U, EntropyOfClasses>::new(&y, units).unwrap()));
-                return;
             }
             TrainY::MaskedSlots(y) => {
                 body("gini", &mut || boxed(MaskedCounts::<U, GiniOfLabels>::new(&y, units).unwrap()));
                 body("entropy", &mut || boxed(MaskedCounts::<U, EntropyOfLabels>::new(&y, units).unwrap()));
-                return;
             }
             TrainY::MaskedReal(y) => {
                 let exact = data.exact;
                 let make = || MaskedVariance::new(&y, units, exact, &Control::default()).unwrap();
-                return body("variance", &mut || boxed(make()));
+                body("variance", &mut || boxed(make()));
             }
-            TrainY::Slots(_) | TrainY::Real(_) => {}
-        }
-        match Slots::new(&data.targets).unwrap() {
-            Ok(slots) => {
+            TrainY::Slots(slots) => {
                 let slots = &slots;
                 body("gini", &mut || boxed(Gini::new(ManySlots::new(slots, units), slots).unwrap()));
                 if slots.n_class_outputs == Some(1) {
@@ -56,10 +53,17 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
                 }
                 body("entropy", &mut || boxed(Entropy::new(slots, units, total).unwrap()));
             }
-            Err(y) => {
-                let q = y.ncols();
-                let y = &RealTargets { values: y.to_slice().unwrap().to_vec().into(), n_outputs: q };
-                let exact = data.exact;
+            TrainY::SparseReal(_) => panic!("numbers are held row after row"),
+            TrainY::Real(y) => {
+                let (y, q, exact) = (&y, y.n_outputs, data.exact);
+                let entries = |row: usize| (0u32..).zip(y.of(row as u32).iter().copied()).filter(|(_, v)| *v != 0.0);
+                let n = y.values.len() / q;
+                let ptr: Vec<usize> = (0..=n).map(|end| (0..end).map(|row| entries(row).count()).sum()).collect();
+                let (outputs, values): (Vec<u32>, Vec<f64>) = (0..n).flat_map(entries).unzip();
+                let entries = &SparseNumbers::new(SparseTargets::try_new(ptr, outputs, values, q).unwrap());
+                body("variance-of-entries", &mut || {
+                    boxed(SparseVariance::new(entries, units, exact, &Control::default()).unwrap())
+                });
                 body("variance", &mut || {
                     boxed(Variance::new(y, units, exact, variance::Many::new(q).unwrap(), &Control::default()).unwrap())
                 });
@@ -67,6 +71,7 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
                 if values().all(|&y| y >= 0.0) && values().any(|&y| y > 0.0) {
                     body("poisson", &mut || boxed(Poisson::new(y, units, total).unwrap()));
                 }
+                body("absolute-error", &mut || boxed(AbsoluteError::new(y, units, &Control::default()).unwrap()));
                 if q == 1 {
                     body("variance of one", &mut || {
                         boxed(Variance::new(y, units, exact, variance::One, &Control::default()).unwrap())

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::{Amounts, Indices};
 use crate::data::train_y::TrainY;
-use crate::error::{Error, ErrorKind, Result, try_copied, try_with_capacity};
+use crate::error::{Error, ErrorKind, Result, try_copied, try_filled, try_with_capacity};
 use crate::exact::exact_mean;
 
 const WHAT: &str = "the stored rows of y";
@@ -78,6 +78,13 @@ impl StoredRows {
             }
             TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => {
                 return Err(Error::invalid("y_mask", "not empty", "an empty mask where leaves refer to rows of y"));
+            }
+            TrainY::SparseReal(y) => {
+                let mut values = try_filled(WHAT, 0.0, rows.len().saturating_mul(y.n_outputs()))?;
+                for (&row, values) in rows.iter().zip(values.chunks_exact_mut(y.n_outputs())) {
+                    y.numbers().entries(row).for_each(|(output, value)| values[output as usize] = value);
+                }
+                (y.n_outputs(), StoredValues::Numbers { values: Amounts::F64(values), scales: None })
             }
             TrainY::Real(y) => {
                 let mut values = try_with_capacity(WHAT, rows.len().saturating_mul(y.n_outputs))?;

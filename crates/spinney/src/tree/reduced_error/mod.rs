@@ -43,7 +43,7 @@ impl Tree {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Shape`] for another number of features or rows, [`crate::ErrorKind::Invalid`] without rows, for other outputs
-    /// or classes than the tree's, bad weights and values that are not finite; [`crate::ErrorKind::Interrupted`],
+    /// or classes than the tree's, bad weights and values that are not finite, and where leaves are medians; [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
         HeldOut::new(self.n_features, &self.outputs, &data.into(), control)?.prune(self, control)
@@ -80,6 +80,10 @@ impl<'a, 't> HeldOut<'a, 't> {
         let rows = RowsOfLeaves::new(tree, self, control)?;
         let becomes_leaf = match self.y {
             Targets::Real(y) => decide(tree, squared_errors(tree, (y.view(), &self.weights), &rows, control)?)?,
+            Targets::SparseReal(y) => {
+                let y = y.to_dense()?;
+                decide(tree, squared_errors(tree, (y.view(), &self.weights), &rows, control)?)?
+            }
             Targets::Classes { codes, n_classes } => {
                 let classes = LeafColumns::of_classes(tree, codes.view(), n_classes)?;
                 decide(tree, mistakes(tree, (&classes, &self.weights), &rows, control)?)?

@@ -14,6 +14,7 @@ use std::fmt::{Display, Write};
 
 use super::{Node, Tree};
 use crate::control::Control;
+use crate::criterion::LeafValues;
 use crate::data::Category;
 use crate::data::Outputs;
 use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_with_capacity};
@@ -86,7 +87,7 @@ impl Tree {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] when there are not as many names as features or columns, [`ErrorKind::Invalid`] for a `top_k`
-    /// of 0, [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
+    /// of 0 and for a `max_depth` with [`crate::Criterion::AbsoluteError`], [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
     pub fn rules(&self, style: &RuleStyle<'_>, control: &Control) -> Result<String> {
         for (what, names, expected) in [
             ("feature_names", style.feature_names, self.n_features),
@@ -103,6 +104,13 @@ impl Tree {
             return Err(Error::invalid("top_k", 0, "at least 1"));
         }
         let Some(max_depth) = style.max_depth else { return Writer::new(self, style)?.write(None, control) };
+        if self.criterion.leaf_values() == LeafValues::Medians {
+            return Err(Error::invalid(
+                "max_depth",
+                max_depth,
+                "none where leaves are medians: inner nodes have no values",
+            ));
+        }
         let mut cut = try_with_capacity(WHAT, self.n_nodes())?;
         cut.extend(self.depths().map(|depth| depth >= max_depth));
         let is_cut = |i: usize| cut[i];

@@ -1,0 +1,266 @@
+//! In which units the search of splits sees the outputs, and how much each counts.
+//!
+//! The impurity of numbers is a mean over outputs, in their units squared: an output of large numbers decides alone
+//! where trees split, and the leaves of all others suffer. Here each output gets a *factor*, √(share of its weight)
+//! over its scale, by which the search multiplies it. Leaves have the numbers themselves.
+
+use super::Weights;
+use super::targets::Outputs;
+use super::train_y::TrainY;
+use crate::control::Control;
+use crate::error::{Error, Result, try_collected, try_filled, try_push, try_results};
+use crate::exact::exact_deviation_of_all;
+
+/// By what the search of splits divides the outputs.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum OutputScaling {
+    /// Nothing: outputs count by their units squared.
+    #[default]
+    Unscaled,
+    /// Each output's standard deviation over the samples of the fit, by weight; over the known cells where some are
+    /// masked. An output that is constant has scale 1, and none is below 10⁻¹⁵⁰. In boosting that of the negative
+    /// gradients of each score before the first stage, which for the squared error is the same: other losses have
+    /// gradients in other units than y.
+    Variance,
+    /// These: finite and positive, one for each output.
+    By(Vec<f64>),
+}
+
+impl From<Vec<f64>> for OutputScaling {
+    fn from(scales: Vec<f64>) -> Self {
+        OutputScaling::By(scales)
+    }
+}
+
+/// Standard deviations below count as this: factors are finite.
+const LEAST_DEVIATION: f64 = 1e-150;
+
+/// Magnitudes up to which the variance criterion takes numbers (see `data::targets`).
+const LARGEST: f64 = 1e150;
+
+const SCALING: &str = "output_scaling";
+const WEIGHTS: &str = "output_weights";
+
+/// The scales and the weights of outputs that a fit was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutputFactors<'c> {
+    pub(crate) scaling: &'c OutputScaling,
+    pub(crate) weights: Option<&'c [f64]>,
+}
+
+impl OutputFactors<'_> {
+    /// Whether any was asked for.
+    pub(crate) fn are_given(&self) -> bool {
+        *self.scaling != OutputScaling::Unscaled || self.weights.is_some()
+    }
+
+    /// The parameter that was given, for errors.
+    pub(crate) fn name(&self) -> &'static str {
+        if *self.scaling != OutputScaling::Unscaled { SCALING } else { WEIGHTS }
+    }
+
+    /// Refuses them for anything but numbers, and wrong ones for these.
+    pub(crate) fn check_of_numbers(&self, outputs: &Outputs) -> Result<()> {
+        if self.are_given() && !matches!(outputs, Outputs::Real { .. }) {
+            return Err(Error::invalid(self.name(), "given for classes or labels", "none, or outputs of numbers"));
+        }
+        self.check(outputs)
+    }
+
+    /// Refuses them for classes, scales for labels, and wrong ones for these outputs.
+    pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
+        if !self.are_given() {
+            return Ok(());
+        }
+        let n_outputs = match *outputs {
+            Outputs::Real { n_outputs } => n_outputs,
+            Outputs::Labels { n_labels } if *self.scaling == OutputScaling::Unscaled => n_labels,
+            Outputs::Labels { .. } | Outputs::Classes { .. } => {
+                let accepted = "none, outputs of numbers, or for weights labels";
+                return Err(Error::invalid(self.name(), "given for classes or labels", accepted));
+            }
+        };
+        if let OutputScaling::By(scales) = self.scaling {
+            if scales.len() != n_outputs {
+                return Err(Error::shape(SCALING, n_outputs, scales.len()));
+            }
+            if let Some(bad) = scales.iter().find(|scale| !(scale.is_finite() && **scale > 0.0)) {
+                return Err(Error::invalid(SCALING, bad, "finite, positive numbers"));
+            }
+        }
+        let Some(weights) = self.weights else { return Ok(()) };
+        if weights.len() != n_outputs {
+            return Err(Error::shape(WEIGHTS, n_outputs, weights.len()));
+        }
+        if let Some(bad) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
+            return Err(Error::invalid(WEIGHTS, bad, "finite numbers, none negative"));
+        }
+        if weights.iter().all(|&weight| weight == 0.0) {
+            return Err(Error::invalid(WEIGHTS, "zero for every output", "at least one positive weight"));
+        }
+        Ok(())
+    }
+
+    /// The factor of each output of numbers `y`, of which NaN is not known; `None` where all are one. `rows` are those
+    /// of the fit, of positive weight.
+    ///
+    /// They are functions of rows and weights alone: of neither their order nor how often a row stands there.
+    pub(crate) fn of(
+        &self,
+        y: &TrainY<'_>,
+        rows: &[u32],
+        weights: &Weights,
+        control: &Control,
+    ) -> Result<Option<Vec<f64>>> {
+        const WHAT: &str = "the factors of outputs";
+        if !self.are_given() {
+            return Ok(None);
+        }
+        let units = |row: u32| weights.units(row as usize);
+        let mut scales = Scales { of: self, weights, found: Vec::new() };
+        match y {
+            TrainY::Real(y) => {
+                scales.of_columns(y.n_outputs, rows, |row, j| y.of(row)[j], control)?;
+            }
+            TrainY::MaskedReal(y) => {
+                scales.of_columns(y.n_outputs(), rows, |row, j| y.of(row)[j], control)?;
+            }
+            TrainY::SparseReal(y) => {
+                let mut pulse = control.pulse();
+                let total: u64 = rows.iter().map(|&row| units(row)).sum();
+                y.by_output(rows, units, |entries| {
+                    pulse.after(entries.len())?;
+                    let zeros = total - entries.iter().map(|entry| entry.1).sum::<u64>();
+                    scales.push(entries.iter().copied().chain((zeros > 0).then_some((0.0, zeros))))
+                })?;
+            }
+            // Of labels, which have one scale.
+            TrainY::Slots(y) => scales.found = try_filled("the factors of outputs", (1.0, 1.0), y.width)?,
+            TrainY::MaskedSlots(_) => return Ok(None),
+        }
+        let factors = scales.found;
+        let shares = self.shares(factors.len())?;
+        let factors = factors.into_iter().enumerate().map(|(j, (scale, largest))| {
+            let root = shares.as_ref().map_or(1.0, |shares| shares[j].sqrt());
+            let factor = root / scale;
+            if factor.is_finite() && factor * largest <= LARGEST {
+                return Ok(factor);
+            }
+            let got = format!("such that the numbers of output {j} may reach {:e}", factor * largest);
+            Err(Error::invalid(self.name(), got, "scales and weights by which y stays below 1e150"))
+        });
+        try_results(WHAT, factors).map(Some)
+    }
+
+    /// Weights over their mean.
+    fn shares(&self, n_outputs: usize) -> Result<Option<Vec<f64>>> {
+        let Some(weights) = self.weights else { return Ok(None) };
+        // Neither sums nor products overflow where the largest is one.
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        let total: f64 = weights.iter().map(|weight| weight / largest).sum();
+        let share = |weight: &f64| weight / largest * n_outputs as f64 / total;
+        try_collected("the weights of outputs", weights.iter().map(share)).map(Some)
+    }
+}
+
+/// The scale of each output and its largest magnitude, output after output.
+#[derive(Debug)]
+struct Scales<'o, 'c> {
+    of: &'o OutputFactors<'c>,
+    weights: &'o Weights,
+    found: Vec<(f64, f64)>,
+}
+
+impl Scales<'_, '_> {
+    /// All outputs, of which these are the cells; NaN is not known.
+    fn of_columns(
+        &mut self,
+        n_outputs: usize,
+        rows: &[u32],
+        cell: impl Fn(u32, usize) -> f64,
+        control: &Control,
+    ) -> Result<()> {
+        let mut pulse = control.pulse();
+        for j in 0..n_outputs {
+            pulse.after(rows.len())?;
+            let cells = rows.iter().map(|&row| (cell(row, j), self.weights.units(row as usize)));
+            self.push(cells.filter(|(y, _)| !y.is_nan()))?;
+        }
+        Ok(())
+    }
+
+    /// The next output, of which these are the known numbers with their units.
+    fn push(&mut self, known: impl Iterator<Item = (f64, u64)> + Clone) -> Result<()> {
+        let scale = match self.of.scaling {
+            OutputScaling::Unscaled => 1.0,
+            OutputScaling::Variance => match exact_deviation_of_all(known.clone(), self.weights.workers()) {
+                0.0 => 1.0,
+                deviation => deviation.max(LEAST_DEVIATION),
+            },
+            OutputScaling::By(scales) => scales[self.found.len()],
+        };
+        let largest = known.map(|(y, _)| y.abs()).fold(0.0, f64::max);
+        try_push("the factors of outputs", &mut self.found, (scale, largest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, array};
+
+    use super::*;
+    use crate::data::Targets;
+    use crate::error::ErrorKind;
+
+    fn factors(scaling: &OutputScaling, weights: Option<&[f64]>, y: &Array2<f64>) -> Result<Option<Vec<f64>>> {
+        let asked = OutputFactors { scaling, weights };
+        asked.check(&Outputs::Real { n_outputs: y.ncols() })?;
+        let (targets, n) = (Targets::Real(y.view()), y.nrows());
+        let rows: Vec<u32> = (0..n as u32).collect();
+        asked.of(&TrainY::new(&targets)?, &rows, &Weights::of_rows(None, n)?, &Control::default())
+    }
+
+    #[test]
+    fn factors_are_roots_of_weights_over_scales() {
+        let y = array![[1.0, 5.0, f64::NAN], [3.0, 5.0, 2e4], [1.0, 5.0, 4e4], [3.0, 5.0, 2e4], [1.0, 5.0, 4e4]];
+        let deviations = [(24.0f64 / 25.0).sqrt(), 1.0, 1e4];
+        let found = factors(&OutputScaling::Variance, None, &y).unwrap().unwrap();
+        for (factor, deviation) in found.iter().zip(deviations) {
+            // Deviations are rounded to 2⁻³⁶ of half the range.
+            assert!((factor * deviation - 1.0).abs() < 1e-9, "{factor}");
+        }
+        let found = factors(&OutputScaling::By(vec![2.0, 1.0, 0.5]), Some(&[0.0, 3.0, 1.5]), &y).unwrap().unwrap();
+        assert_eq!(found, [0.0, 2f64.sqrt(), 2.0]);
+        assert_eq!(factors(&OutputScaling::Unscaled, None, &y).unwrap(), None);
+        assert_eq!(factors(&OutputScaling::By(vec![1.0; 3]), None, &y).unwrap().unwrap(), [1.0; 3]);
+        assert_eq!(factors(&OutputScaling::Unscaled, Some(&[0.1; 3]), &y).unwrap().unwrap(), [1.0; 3]);
+        assert_eq!(factors(&OutputScaling::Unscaled, Some(&[f64::MAX; 3]), &y).unwrap().unwrap(), [1.0; 3]);
+    }
+
+    #[test]
+    fn bad_scales_and_weights_are_named() {
+        let y = array![[1.0, 1e100], [2.0, 3.0]];
+        let by = |scales: &[f64]| OutputScaling::By(scales.to_vec());
+        let what = |scaling: OutputScaling, weights: Option<&[f64]>| match factors(&scaling, weights, &y)
+            .unwrap_err()
+            .kind()
+        {
+            ErrorKind::Invalid { what, .. } | ErrorKind::Shape { what, .. } => *what,
+            other => panic!("{other:?}"),
+        };
+        for bad in [&[1.0][..], &[1.0; 3], &[0.0, 1.0], &[-1.0, 1.0], &[f64::NAN, 1.0], &[f64::INFINITY, 1.0]] {
+            assert_eq!(what(by(bad), None), SCALING);
+        }
+        // Beyond what squares of numbers may be.
+        for bad in [[1e-300, 1.0], [1.0, 1e-51], [5e-324, 1.0]] {
+            assert_eq!(what(by(&bad), Some(&[1.0; 2])), SCALING);
+        }
+        for bad in [&[1.0][..], &[0.0, 0.0], &[-1.0, 1.0], &[f64::NAN, 1.0], &[f64::INFINITY, 1.0]] {
+            assert_eq!(what(OutputScaling::Unscaled, Some(bad)), WEIGHTS);
+        }
+        let labels = Outputs::Labels { n_labels: 2 };
+        assert!(OutputFactors { scaling: &OutputScaling::Variance, weights: None }.check(&labels).is_err());
+        assert!(OutputFactors { scaling: &OutputScaling::Unscaled, weights: None }.check(&labels).is_ok());
+    }
+}

@@ -1,0 +1,135 @@
+//! Rows of CSR as they come from a file.
+
+use crate::error::{Result, try_extend, try_push, try_with_capacity};
+
+use super::lines::Line;
+
+/// X as CSR: row `i` has the columns `indices[ptr[i]..ptr[i + 1]]`, strictly rising, and as many values.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SparseRows {
+    /// Offsets of the rows: one more than there are rows.
+    pub ptr: Vec<usize>,
+    /// Columns.
+    pub indices: Vec<u32>,
+    /// Values, finite or NaN; stored zeros are there as they came.
+    pub values: Vec<f32>,
+    /// Number of columns.
+    pub n_features: usize,
+}
+
+/// Labels as CSR without values: row `i` has the labels `indices[ptr[i]..ptr[i + 1]]`, strictly rising.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LabelRows {
+    /// Offsets of the rows: one more than there are rows.
+    pub ptr: Vec<usize>,
+    /// Labels.
+    pub indices: Vec<u32>,
+    /// Number of labels.
+    pub n_labels: usize,
+}
+
+/// What a file of label data holds: as many rows of X as of labels.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LabelData {
+    /// Features.
+    pub x: SparseRows,
+    /// Labels.
+    pub y: LabelRows,
+}
+
+const WHAT: &str = "the rows of a file";
+
+/// Rows as they grow. A row is pushed entry by entry, and then ended.
+#[derive(Debug)]
+pub(super) struct Rows {
+    pub(super) x: SparseRows,
+    pub(super) y: LabelRows,
+    /// To sort a row whose entries come in another order.
+    row: Vec<(u32, f32)>,
+}
+
+impl Rows {
+    /// No rows, with room for so many rows, entries and labels.
+    pub(super) fn with_room(n_rows: usize, n_entries: usize, n_labels: usize) -> Result<Self> {
+        let ptr = || -> Result<Vec<usize>> {
+            let mut ptr = try_with_capacity(WHAT, n_rows.saturating_add(1))?;
+            ptr.push(0);
+            Ok(ptr)
+        };
+        let (indices, values) = (try_with_capacity(WHAT, n_entries)?, try_with_capacity(WHAT, n_entries)?);
+        let x = SparseRows { ptr: ptr()?, indices, values, n_features: 0 };
+        let y = LabelRows { ptr: ptr()?, indices: try_with_capacity(WHAT, n_labels)?, n_labels: 0 };
+        Ok(Rows { x, y, row: Vec::new() })
+    }
+
+    /// Room for what a text can hold at most whose entries have a colon each, and whose labels are parted by commas.
+    pub(super) fn for_text(text: &[u8]) -> Result<Self> {
+        // Pieces whose counts fit a byte, so that many bytes are compared at once.
+        let of_piece = |piece: &[u8], sought: u8| piece.iter().map(|&byte| u8::from(byte == sought)).sum::<u8>();
+        let count = |sought| text.chunks(255).map(|piece| usize::from(of_piece(piece, sought))).sum::<usize>();
+        let n_lines = count(b'\n') + 1;
+        Rows::with_room(n_lines, count(b':'), n_lines + count(b','))
+    }
+
+    /// Number of rows that have ended.
+    pub(super) fn len(&self) -> usize {
+        self.y.ptr.len() - 1
+    }
+
+    #[inline]
+    pub(super) fn push_entry(&mut self, feature: u32, value: f32) -> Result<()> {
+        try_push(WHAT, &mut self.x.indices, feature)?;
+        try_push(WHAT, &mut self.x.values, value)
+    }
+
+    #[inline]
+    pub(super) fn push_label(&mut self, label: u32) -> Result<()> {
+        try_push(WHAT, &mut self.y.indices, label)
+    }
+
+    /// Ends a row that `line` has told: its entries and labels rise from here on.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Line`] where a feature or a label is there twice.
+    pub(super) fn end_row(&mut self, line: &Line<'_>) -> Result<()> {
+        self.end_entries(line)?;
+        self.end_labels(line)
+    }
+
+    fn end_entries(&mut self, line: &Line<'_>) -> Result<()> {
+        let start = self.x.ptr.last().copied().unwrap_or_default();
+        let (indices, values) = (&mut self.x.indices[start..], &mut self.x.values[start..]);
+        if !indices.is_sorted_by(|a, b| a < b) {
+            self.row.clear();
+            try_extend(WHAT, &mut self.row, indices.iter().copied().zip(values.iter().copied()))?;
+            self.row.sort_unstable_by_key(|&(feature, _)| feature);
+            if let Some(twice) = self.row.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                let feature = twice[0].0;
+                return Err(line.error(format!("the feature {feature} twice"), "each feature once in a line"));
+            }
+            for ((index, value), &(feature, of_feature)) in indices.iter_mut().zip(values).zip(&self.row) {
+                (*index, *value) = (feature, of_feature);
+            }
+        }
+        try_push(WHAT, &mut self.x.ptr, self.x.indices.len())
+    }
+
+    pub(super) fn end_labels(&mut self, line: &Line<'_>) -> Result<()> {
+        let start = self.y.ptr.last().copied().unwrap_or_default();
+        let labels = &mut self.y.indices[start..];
+        if !labels.is_sorted_by(|a, b| a < b) {
+            labels.sort_unstable();
+            if let Some(twice) = labels.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(line.error(format!("the label {} twice", twice[0]), "each label once in a line"));
+            }
+        }
+        try_push(WHAT, &mut self.y.ptr, self.y.indices.len())
+    }
+
+    pub(super) fn into_data(self) -> LabelData {
+        LabelData { x: self.x, y: self.y }
+    }
+}

@@ -1,0 +1,137 @@
+//! Monotonic constraints: predictions that never fall, or never rise, with a feature.
+//!
+//! A cut on a feature with a direction must have its sides in that order, and whatever is below one side stays on its side
+//! of the *middle* of both: nodes hand on *ranges*, in which the means of both sides of every such cut must lie, and to
+//! which the values of leaves are cut off (`tree::constraints`). So a prediction is ordered along the feature whatever the
+//! other features are. It is scikit-learn's rule of single trees.
+//!
+//! Ranges are of columns of the sums of a criterion: outputs, and of a class output of two classes the second one. Cost: for
+//! a cut that would be the best so far, the columns that have a direction; nothing where there is none.
+
+use crate::criterion::NodeCriterion;
+use crate::error::{Result, try_extend, try_reserve};
+use crate::partition::decision::Side;
+
+const WHAT: &str = "the ranges of nodes";
+
+/// In which directions columns may go with features.
+#[derive(Debug)]
+pub(crate) struct Directions {
+    /// Columns that have a direction with some feature.
+    columns: Vec<u32>,
+    /// −1, 0 or 1 of each of these: feature after feature.
+    signs: Vec<i8>,
+}
+
+impl Directions {
+    /// `signs` are those of `columns`, feature after feature.
+    pub(crate) fn new(columns: Vec<u32>, signs: Vec<i8>) -> Self {
+        Directions { columns, signs }
+    }
+
+    fn of(&self, feature: u32) -> &[i8] {
+        let n = self.columns.len();
+        &self.signs[feature as usize * n..][..n]
+    }
+}
+
+/// The ranges of nodes, each a least and a largest mean for every column that has a direction, at a *place*. Nodes that are
+/// restricted alike share theirs.
+#[derive(Debug)]
+pub(super) struct Ranges {
+    values: Vec<[f64; 2]>,
+    middles: Middles,
+}
+
+/// The middles of both sides of a cut.
+#[derive(Debug, Default)]
+struct Middles {
+    /// Of the cut that is looked at; anything in columns without a direction.
+    tested: Vec<f64>,
+    /// Of the best cut of the node so far.
+    best: Vec<f64>,
+}
+
+impl Ranges {
+    /// With that of the root, at place 0.
+    pub(super) fn new(directions: &Directions) -> Result<Self> {
+        let mut values = Vec::new();
+        try_extend(WHAT, &mut values, directions.columns.iter().map(|_| [f64::NEG_INFINITY, f64::INFINITY]))?;
+        let mut middles = Middles::default();
+        try_reserve(WHAT, &mut middles.tested, directions.columns.len())?;
+        try_reserve(WHAT, &mut middles.best, directions.columns.len())?;
+        Ok(Ranges { values, middles })
+    }
+
+    /// The search of a node whose range is at `place`.
+    pub(super) fn of_node<'a>(&'a mut self, directions: &'a Directions, place: u32) -> InRange<'a> {
+        let n = directions.columns.len();
+        InRange { directions, range: &self.values[place as usize * n..][..n], middles: &mut self.middles }
+    }
+
+    /// The places of the children of a node at `place`, of which the search has found a split on this feature.
+    pub(super) fn children(&mut self, directions: &Directions, place: u32, feature: u32) -> Result<[u32; 2]> {
+        let signs = directions.of(feature);
+        if signs.iter().all(|&sign| sign == 0) {
+            return Ok([place; 2]);
+        }
+        let n = signs.len();
+        let first = (self.values.len() / n) as u32;
+        let start = place as usize * n;
+        try_reserve(WHAT, &mut self.values, 2 * n)?;
+        for is_right in [false, true] {
+            for (at, (&sign, &middle)) in signs.iter().zip(&self.middles.best).enumerate() {
+                let [low, high] = self.values[start + at];
+                // Means are in the range of the node, and so is their middle.
+                let range = match (sign, is_right) {
+                    (0, _) => [low, high],
+                    (1, false) | (-1, true) => [low, middle],
+                    _ => [middle, high],
+                };
+                self.values.push(range);
+            }
+        }
+        Ok([first, first + 1])
+    }
+}
+
+/// The range of a node that is searched.
+#[derive(Debug)]
+pub(super) struct InRange<'a> {
+    directions: &'a Directions,
+    range: &'a [[f64; 2]],
+    middles: &'a mut Middles,
+}
+
+impl InRange<'_> {
+    /// Whether both sides of a cut are in the range and in order, in columns that have a direction with the feature; `side`
+    /// is that of the moved samples.
+    pub(super) fn admits<C: NodeCriterion>(
+        &mut self,
+        criterion: &C,
+        moved: &C::Moved,
+        feature: u32,
+        side: Side,
+    ) -> bool {
+        let Middles { tested, .. } = self.middles;
+        tested.clear();
+        let columns = self.directions.columns.iter().zip(self.directions.of(feature));
+        columns.zip(self.range).all(|((&column, &sign), &[low, high])| {
+            if sign == 0 {
+                tested.push(0.0);
+                return true;
+            }
+            let [moved, rest] = criterion.side_means(moved, column);
+            let [left, right] = if side == Side::Left { [moved, rest] } else { [rest, moved] };
+            tested.push(left / 2.0 + right / 2.0);
+            let is_inside = |mean: f64| low <= mean && mean <= high;
+            let is_ordered = if sign == 1 { left <= right } else { left >= right };
+            is_inside(left) && is_inside(right) && is_ordered
+        })
+    }
+
+    /// The cut that was admitted last is the best so far.
+    pub(super) fn keep(&mut self) {
+        std::mem::swap(&mut self.middles.tested, &mut self.middles.best);
+    }
+}

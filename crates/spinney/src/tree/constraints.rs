@@ -1,0 +1,234 @@
+//! Constraints of a configuration, brought to the columns and features of a fit; and leaves that are kept in order.
+
+use std::sync::Arc;
+
+use ndarray::{ArrayView2, Axis};
+
+use super::Node;
+use super::config::TreeConfig;
+use super::grow::Structure;
+use crate::criterion::LeafValues;
+use crate::data::FeatureSubset;
+use crate::data::targets::{Outputs, starts};
+use crate::data::{Dataset, FeatureKind};
+use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::split::interactions::Groups;
+use crate::split::monotonic::Directions;
+
+const MONOTONIC: &str = "monotonic_cst";
+const INTERACTION: &str = "interaction_cst";
+const WHAT: &str = "the directions of features";
+
+impl TreeConfig {
+    /// Refuses constraints that do not fit the data. `is_masked` is whether some cells of y are not known.
+    pub(crate) fn check_constraints(&self, data: &Dataset<'_>, is_masked: bool) -> Result<()> {
+        self.check_groups(data.n_features())?;
+        let Some(signs) = &self.monotonic_cst else { return Ok(()) };
+        let (n_features, n_outputs) = (data.n_features(), data.outputs().n_outputs());
+        let shape = signs.dim();
+        if shape != (n_features, 1) && shape != (n_features, n_outputs) {
+            let got = format!("of shape {shape:?} for {n_features} features and {n_outputs} outputs");
+            return Err(Error::invalid(MONOTONIC, got, "of shape (n_features, 1) or (n_features, n_outputs)"));
+        }
+        if let Some(sign) = signs.iter().find(|sign| !(-1..=1).contains(*sign)) {
+            return Err(Error::invalid(MONOTONIC, sign, "-1, 0 or 1 of each feature"));
+        }
+        if signs.iter().all(|&sign| sign == 0) {
+            return Ok(());
+        }
+        let is_directed = |j: usize| signs.row(j).iter().any(|&sign| sign != 0);
+        let category = (0..n_features).find(|&j| is_directed(j) && data.kind(j) != FeatureKind::Ordered);
+        if let Some(j) = category {
+            return Err(Error::invalid(MONOTONIC, format!("of feature {j}, which is a category"), "0 of categories"));
+        }
+        if let Outputs::Classes { n_classes } = data.outputs()
+            && n_classes.iter().any(|&k| k > 2)
+        {
+            let got = format!("given for outputs of {n_classes:?} classes");
+            return Err(Error::invalid(MONOTONIC, got, "none where an output has more than two classes"));
+        }
+        if self.output_projection.is_some() {
+            let accepted = "none with a projection of the outputs: a projected output mixes the signs of others";
+            return Err(Error::invalid(MONOTONIC, "given", accepted));
+        }
+        if self.searches_numbers(&data.outputs()) {
+            return Err(Error::invalid(MONOTONIC, "given", "none with weights of labels"));
+        }
+        if is_masked {
+            return Err(Error::invalid(MONOTONIC, "given", "none where cells of y are masked"));
+        }
+        if self.criterion.leaf_values() == LeafValues::Medians {
+            return Err(Error::invalid(MONOTONIC, "given", "none with the absolute error: sides are ordered by means"));
+        }
+        Ok(())
+    }
+
+    fn check_groups(&self, n_features: usize) -> Result<()> {
+        let features = self.interaction_cst.iter().flatten().flatten();
+        match features.copied().find(|&feature| feature as usize >= n_features) {
+            Some(feature) => {
+                let got = format!("of feature {feature}, where X has {n_features}");
+                Err(Error::invalid(INTERACTION, got, "groups of features of X, numbered from 0"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The monotonic constraints of features of X on the columns of `outputs`: of trees on classes, those of frequencies.
+    /// `None` where there is none.
+    pub(crate) fn directions(&self, outputs: &Outputs) -> Result<Option<MonotonicColumns>> {
+        let columns = match outputs {
+            Outputs::Classes { n_classes } => {
+                let starts = starts(n_classes)?;
+                // Of two classes the second one; one class has no direction.
+                try_collected(
+                    WHAT,
+                    n_classes.iter().zip(starts).map(|(&k, start)| (k == 2).then_some(start as u32 + 1)),
+                )
+            }
+            Outputs::Real { .. } | Outputs::Labels { .. } => {
+                try_collected(WHAT, (0..outputs.n_outputs()).map(|output| Some(output as u32)))
+            }
+        }?;
+        match &self.monotonic_cst {
+            Some(signs) => MonotonicColumns::new(signs.view(), &columns),
+            None => Ok(None),
+        }
+    }
+
+    /// The same of one score, which is a column of y.
+    pub(crate) fn directions_of_score(&self, output: usize) -> Result<Option<MonotonicColumns>> {
+        let Some(signs) = &self.monotonic_cst else { return Ok(None) };
+        let column = if signs.ncols() == 1 { 0 } else { output };
+        let of_score = signs.column(column);
+        MonotonicColumns::new(of_score.insert_axis(Axis(1)), &[Some(0)])
+    }
+
+    /// The groups of features that a tree holds, by their numbers in it.
+    pub(crate) fn groups(&self, features: &FeatureSubset, n_held: usize) -> Result<Option<Arc<Groups>>> {
+        let Some(groups) = &self.interaction_cst else { return Ok(None) };
+        let mut held = try_with_capacity("the groups of features", groups.len())?;
+        for group in groups {
+            let mut members = try_with_capacity("the groups of features", group.len())?;
+            members.extend(group.iter().filter_map(|&feature| features.number_of(feature)));
+            members.sort_unstable();
+            members.dedup();
+            held.push(members);
+        }
+        Groups::new(n_held, held).map(|groups| Some(Arc::new(groups)))
+    }
+}
+
+/// Directions of all features of X.
+#[derive(Debug)]
+pub(crate) struct MonotonicColumns {
+    columns: Vec<u32>,
+    /// Feature after feature.
+    signs: Vec<i8>,
+}
+
+impl MonotonicColumns {
+    /// `signs` are of each feature and output, or of each feature for all outputs; `columns` are those of outputs, if they
+    /// have one. `None` where no feature has a direction.
+    fn new(signs: ArrayView2<'_, i8>, columns: &[Option<u32>]) -> Result<Option<Self>> {
+        let of_output = |output: usize| signs.column(if signs.ncols() == 1 { 0 } else { output });
+        let directed = |&(output, column): &(usize, &Option<u32>)| {
+            column.is_some() && of_output(output).iter().any(|&sign| sign != 0)
+        };
+        let mut outputs = try_with_capacity(WHAT, columns.len())?;
+        outputs.extend(columns.iter().enumerate().filter(directed).map(|(output, _)| output));
+        if outputs.is_empty() {
+            return Ok(None);
+        }
+        let mut by_feature = try_with_capacity(WHAT, signs.nrows() * outputs.len())?;
+        for feature in 0..signs.nrows() {
+            by_feature.extend(outputs.iter().map(|&output| of_output(output)[feature]));
+        }
+        let mut kept = try_with_capacity(WHAT, outputs.len())?;
+        kept.extend(outputs.iter().filter_map(|&output| columns[output]));
+        Ok(Some(MonotonicColumns { columns: kept, signs: by_feature }))
+    }
+
+    fn of(&self, feature: usize) -> &[i8] {
+        let n = self.columns.len();
+        &self.signs[feature * n..][..n]
+    }
+
+    /// The columns that have a direction with some feature.
+    pub(crate) fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// Those of the features that a tree holds.
+    pub(crate) fn held(&self, features: &FeatureSubset) -> Result<Directions> {
+        let columns = try_copied(WHAT, &self.columns)?;
+        let signs = match features.numbers() {
+            None => try_copied(WHAT, &self.signs)?,
+            Some(numbers) => {
+                let mut signs = try_with_capacity(WHAT, numbers.len() * columns.len())?;
+                numbers.iter().for_each(|&feature| signs.extend_from_slice(self.of(feature as usize)));
+                signs
+            }
+        };
+        Ok(Directions::new(columns, signs))
+    }
+
+    /// Brings the values of leaves, `width` of each, in order: of every split on a feature with a direction, those below
+    /// its sides are cut off at the middle of the means of both sides. Returns whether any value was changed.
+    ///
+    /// Means are over the leaves below, by `weight`. Growth has put the sides of splits in order; what is below them may
+    /// have gone beyond the middle by splits on features without a direction. O(nodes × columns).
+    pub(crate) fn order_leaves(
+        &self,
+        structure: &Structure,
+        weight: &[f64],
+        values: &mut [f64],
+        width: usize,
+    ) -> Result<bool> {
+        const WHAT: &str = "the ranges of nodes";
+        let (nodes, n) = (&structure.nodes[..], self.columns.len());
+        let leaf = |node: &Node| node.right() as usize;
+        let mut weights = try_filled(WHAT, 0.0, nodes.len())?;
+        let mut means = try_filled(WHAT, 0.0, nodes.len() * n)?;
+        // Children come after their parents.
+        for (i, node) in nodes.iter().enumerate().rev() {
+            if node.is_leaf() {
+                weights[i] = weight[leaf(node)];
+                for (at, &column) in self.columns.iter().enumerate() {
+                    means[i * n + at] = values[leaf(node) * width + column as usize];
+                }
+                continue;
+            }
+            let sides = [i + 1, node.right() as usize];
+            let [left, right] = sides.map(|side| weights[side]);
+            weights[i] = left + right;
+            for at in 0..n {
+                let [a, b] = sides.map(|side| means[side * n + at]);
+                means[i * n + at] = a * (left / (left + right)) + b * (right / (left + right));
+            }
+        }
+        let mut ranges = try_filled(WHAT, [f64::NEG_INFINITY, f64::INFINITY], nodes.len() * n)?;
+        let mut is_changed = false;
+        for (i, node) in nodes.iter().enumerate() {
+            for (at, &column) in self.columns.iter().enumerate() {
+                let [low, high] = ranges[i * n + at];
+                if node.is_leaf() {
+                    let value = &mut values[leaf(node) * width + column as usize];
+                    let inside = value.clamp(low, high);
+                    is_changed |= inside != *value;
+                    *value = inside;
+                    continue;
+                }
+                let [left, right] = [i + 1, node.right() as usize];
+                let middle = (means[left * n + at] / 2.0 + means[right * n + at] / 2.0).clamp(low, high);
+                let (of_left, of_right) = match self.of(node.tested())[at] {
+                    0 => ([low, high], [low, high]),
+                    1 => ([low, middle], [middle, high]),
+                    _ => ([middle, high], [low, middle]),
+                };
+                (ranges[left * n + at], ranges[right * n + at]) = (of_left, of_right);
+            }
+        }
+        Ok(is_changed)
+    }
+}

@@ -1,0 +1,148 @@
+"""Probabilities of scores, label by label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.isotonic import isotonic_regression
+
+from spinney._validation import Float
+
+METHODS = ("isotonic", "sigmoid")
+# Newton's steps of a sigmoid at most; it ends by itself after some ten.
+_MOST_STEPS = 100
+# Halvings of a step that does not lower the loss.
+_MOST_HALVINGS = 30
+# Added to the curvature: of a label all of whose cells score the same it is singular.
+_RIDGE = 1e-12
+
+
+@dataclass(frozen=True)
+class Maps:
+    """A rising function for each label, linear between knots: those of label j are at `ptr[j]` to `ptr[j + 1]`.
+
+    A label without knots keeps its scores.
+    """
+
+    ptr: NDArray[np.int64]
+    x: Float
+    y: Float
+
+    def __call__(self, scores: sparse.csr_array) -> sparse.csr_array:
+        """Stored scores, each by the function of its label."""
+        by_label = sparse.csc_array(scores)
+        data = by_label.data.copy()
+        for j in np.flatnonzero((np.diff(self.ptr) > 0) & (np.diff(by_label.indptr) > 0)):
+            knots = slice(self.ptr[j], self.ptr[j + 1])
+            own = slice(by_label.indptr[j], by_label.indptr[j + 1])
+            data[own] = np.interp(data[own], self.x[knots], self.y[knots])
+        found = sparse.csr_array(sparse.csc_array((data, by_label.indices, by_label.indptr), shape=scores.shape))
+        found.eliminate_zeros()
+        found.sort_indices()
+        return found
+
+
+@dataclass(frozen=True)
+class Sigmoids:
+    """1 / (1 + exp(-(a · score + b))) for each label; where a is NaN the score itself."""
+
+    a: Float
+    b: Float
+
+    def __call__(self, scores: sparse.csr_array) -> sparse.csr_array:
+        a, b = self.a[scores.indices], self.b[scores.indices]
+        data = np.where(np.isnan(a), scores.data, expit(a * scores.data + b))
+        found = sparse.csr_array((data, scores.indices, scores.indptr), shape=scores.shape)
+        found.eliminate_zeros()
+        return found
+
+
+def calibrated(scores: Any, truth: Any, weights: Float, method: str, kept: NDArray[np.bool_]) -> Maps | Sigmoids:
+    """Functions for the labels that are not `kept` as they are, fitted to CSR scores of rows.
+
+    Cells that are not stored are cells of score zero: they count, all at once, in O(1).
+    """
+    n, d = scores.shape
+    by_label = sparse.csc_array(scores)
+    true = sparse.csc_array(truth)
+    total = float(weights.sum())
+    a, b = np.full(d, np.nan), np.full(d, np.nan)
+    knots: list[tuple[Float, Float]] = []
+    is_true = np.zeros(n, dtype=np.bool_)
+    for j in range(d):
+        if kept[j]:
+            knots.append((np.zeros(0), np.zeros(0)))
+            continue
+        own, named = (m.indices[m.indptr[j] : m.indptr[j + 1]] for m in (by_label, true))
+        is_true[named] = True
+        x = np.append(by_label.data[by_label.indptr[j] : by_label.indptr[j + 1]], 0.0)
+        w = np.append(weights[own], max(0.0, total - weights[own].sum()))
+        hit = np.append(weights[own] * is_true[own], weights[named].sum() - (weights[own] * is_true[own]).sum())
+        is_true[named] = False
+        x, w, hit = _joined(x, w, hit)
+        if method == "isotonic":
+            y = np.clip(isotonic_regression(hit / w, sample_weight=w), 0.0, 1.0)
+            knots.append(_corners(x, y))
+        else:
+            a[j], b[j] = _sigmoid(x, w, hit)
+    if method == "sigmoid":
+        return Sigmoids(a, b)
+    ptr = np.cumsum([0, *(len(x) for x, _ in knots)])
+    x, y = (np.concatenate([pair[i] for pair in knots]) for i in (0, 1))
+    return Maps(ptr, x, y)
+
+
+def _joined(x: Float, w: Float, hit: Float) -> tuple[Float, Float, Float]:
+    """Different scores, rising, and the weights of their cells."""
+    found, at = np.unique(x, return_inverse=True)
+    total, right = np.bincount(at, w), np.bincount(at, hit)
+    there = total > 0
+    return found[there], total[there].astype(np.float64), np.clip(right[there], 0.0, total[there])
+
+
+def _corners(x: Float, y: Float) -> tuple[Float, Float]:
+    """The knots that a line through equal values needs: the first and the last of each."""
+    kept = np.ones(len(x), dtype=np.bool_)
+    kept[1:-1] = (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
+    return x[kept], y[kept]
+
+
+def _sigmoid(x: Float, w: Float, hit: Float) -> tuple[float, float]:
+    """Slope and intercept of least log loss, with targets that are a little off 0 and 1.
+
+    Platt (1999), Probabilistic outputs for support vector machines: of p true and q other cells, (p + 1) / (p + 2) and
+    1 / (q + 2). Newton's method with steps that are halved until the loss falls, as Lin, Lin and Weng (2007).
+    """
+    p, q = hit.sum(), (w - hit).sum()
+    target = (hit * (p + 1) / (p + 2) + (w - hit) / (q + 2)) / w
+
+    def loss(a: float, b: float) -> float:
+        z = a * x + b
+        return float((w * (np.logaddexp(0.0, z) - target * z)).sum())
+
+    a, b = 0.0, float(np.log((p + 1) / (q + 1)))
+    before = loss(a, b)
+    for _ in range(_MOST_STEPS):
+        found = expit(a * x + b)
+        gradient, curvature = w * (found - target), w * found * (1 - found)
+        g = np.array([(gradient * x).sum(), gradient.sum()])
+        if np.abs(g).max() <= 1e-9 * w.sum():
+            break
+        cross = (curvature * x).sum()
+        h = np.array([[(curvature * x * x).sum() + _RIDGE, cross], [cross, curvature.sum() + _RIDGE]])
+        step = np.linalg.solve(h, -g)
+        for _ in range(_MOST_HALVINGS):
+            after = loss(a + step[0], b + step[1])
+            if after < before:
+                break
+            step = step / 2
+        else:
+            break
+        a, b, before = a + float(step[0]), b + float(step[1]), after
+    # Where larger scores were seldom right: a constant.
+    return (a, b) if a >= 0 else (0.0, float(np.log((p + 1) / (q + 1))))

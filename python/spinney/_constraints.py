@@ -1,0 +1,100 @@
+"""Monotonic and interaction constraints, from what users write to what the engine takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+_SIGNS = "-1, 0 or 1 of each feature"
+_SHAPES = (
+    f"None, an array-like (n_features,) or (n_features, n_outputs) of {_SIGNS}, or a dict of these by feature names"
+)
+_GROUPS = '"pairwise", "no_interactions", None, or groups of features, each a list, tuple or set of indices or names'
+
+
+def monotonic_to_engine(estimator: Any, n_outputs: int) -> list[list[int]] | None:
+    """The direction of each feature, for all outputs or for each; None where no feature has one."""
+    asked = getattr(estimator, "monotonic_cst", None)
+    if asked is None:
+        return None
+    n_features = estimator.n_features_in_
+    if isinstance(asked, Mapping):
+        signs = np.zeros((n_features, 1), dtype=np.int8)
+        for name, sign in asked.items():
+            signs[_place("monotonic_cst", name, estimator), 0] = _checked_sign(sign)
+    else:
+        signs = _signs(asked, n_features, n_outputs)
+    return signs.tolist() if signs.any() else None
+
+
+def _signs(asked: Any, n_features: int, n_outputs: int) -> Any:
+    values = np.asarray(asked)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise ValueError(f"monotonic_cst is {asked!r}, accepted: {_SHAPES}")
+    if values.shape[0] != n_features:
+        raise ValueError(f"monotonic_cst has shape {values.shape[0]} but the input data X has {n_features} features.")
+    if values.shape[1] not in (1, n_outputs):
+        raise ValueError(
+            f"monotonic_cst has {values.shape[1]} columns, but y has {n_outputs} outputs: accepted: (n_features,), or "
+            "(n_features, n_outputs)"
+        )
+    for value in np.unique(values):
+        _checked_sign(value)
+    return values.astype(np.int8)
+
+
+def _checked_sign(value: Any) -> int:
+    if isinstance(value, (Integral, np.floating, float)) and value in (-1, 0, 1):
+        return int(value)
+    raise ValueError(
+        f"monotonic_cst must be None or an array-like of -1, 0 or 1, but has {value!r}; accepted: {_SIGNS}"
+    )
+
+
+def groups_to_engine(estimator: Any) -> list[list[int]] | None:
+    """The groups of features that may interact; None where all may."""
+    asked = getattr(estimator, "interaction_cst", None)
+    n_features = estimator.n_features_in_
+    if asked is None:
+        return None
+    if isinstance(asked, str):
+        if asked == "no_interactions":
+            return [[j] for j in range(n_features)]
+        if asked == "pairwise":
+            return [list(pair) for pair in combinations(range(n_features), 2)] or [[0]]
+        raise ValueError(f"interaction_cst is {asked!r}, accepted: {_GROUPS}")
+    if not isinstance(asked, Iterable) or isinstance(asked, (bytes, Mapping)):
+        raise ValueError(f"interaction_cst is {asked!r}, accepted: {_GROUPS}")
+    groups = []
+    for group in asked:
+        if not isinstance(group, Iterable) or isinstance(group, (str, bytes, Mapping)):
+            raise ValueError(f"interaction_cst has the group {group!r}, accepted: {_GROUPS}")
+        groups.append(sorted({_place("interaction_cst", feature, estimator) for feature in group}))
+    return groups
+
+
+def has_directions(estimator: Any) -> bool:
+    """Whether some feature has a direction."""
+    asked = getattr(estimator, "monotonic_cst", None)
+    return asked is not None and bool(np.any(list(asked.values()) if isinstance(asked, Mapping) else asked))
+
+
+def _place(parameter: str, feature: Any, estimator: Any) -> int:
+    """The position of a feature that is given by it or by its name."""
+    n_features = estimator.n_features_in_
+    if isinstance(feature, str):
+        names = list(getattr(estimator, "feature_names_in_", ()))
+        if feature not in names:
+            raise ValueError(f"{parameter} has the name {feature!r}, which is no column of X")
+        return names.index(feature)
+    if not isinstance(feature, Integral) or isinstance(feature, (bool, np.bool_)):
+        raise ValueError(f"{parameter} has the feature {feature!r}, accepted: an index of a feature, or its name")
+    if not 0 <= int(feature) < n_features:
+        raise ValueError(f"{parameter} has the index {feature}, accepted: 0 to {n_features - 1}")
+    return int(feature)

@@ -1,0 +1,92 @@
+"""How much each label counts where splits are searched: `label_weight`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from spinney import _propensity
+from spinney._validation import Float, Target
+
+# What `sklearn` accepts.
+CONSTRAINTS: dict[str, list[Any]] = {"label_weight": [StrOptions({"balanced", "propensity"}), "array-like", None]}
+
+
+def is_given(model: Any) -> bool:
+    """Whether labels are weighted; never those of a model that has no such parameter."""
+    return getattr(model, "label_weight", None) is not None
+
+
+def to_engine(model: Any, target: Target, weights: Float | None) -> dict[str, list[float]]:
+    """The weights of labels in the engine's form, the weights of outputs; nothing without."""
+    if not is_given(model):
+        return {}
+    given = model.label_weight
+    if target.kind != "labels":
+        raise ValueError(
+            f"label_weight is given, but y holds {target.kind}, accepted: None, or y of labels; see class_weight"
+        )
+    if target.mask is not None:
+        raise ValueError("label_weight is given, but y has masked cells, accepted: label_weight=None with these")
+    if model.monotonic_cst is not None:
+        raise ValueError("label_weight is given, and monotonic_cst, accepted: one of them")
+    if model.criterion not in ("gini", "squared_error"):
+        raise ValueError(
+            f"criterion is {model.criterion!r}, but weighted labels are numbers: with label_weight, accepted: 'gini'"
+        )
+    if isinstance(given, str):
+        found = balanced(target, weights) if given == "balanced" else inverse_propensities(target, weights)
+        return {"output_weights": found.tolist()}
+    return {"output_weights": _checked(given, target.n_outputs)}
+
+
+def _checked(given: Any, n_labels: int) -> list[float]:
+    try:
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"label_weight is not a list of numbers: {error}") from error
+    if array.shape != (n_labels,):
+        raise ValueError(f"label_weight has shape {array.shape}, accepted: ({n_labels},), a number for each label")
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        raise ValueError(f"label_weight is {array[wrong][0]}, accepted: finite numbers, none negative")
+    if not array.any():
+        raise ValueError("label_weight is zero for every label, accepted: at least one positive number")
+    return [float(value) for value in array]
+
+
+def _frequencies(target: Target, weights: Float | None) -> tuple[Float, float]:
+    """The weight of the rows that have each label, and that of all rows: weight 2 is a row twice."""
+    labels = target.original
+    n_samples = labels.shape[0]
+    weights = np.ones(n_samples) if weights is None else weights
+    of_entries = np.repeat(weights, np.diff(labels.indptr))
+    positive: Float = np.bincount(labels.indices, weights=of_entries, minlength=labels.shape[1]).astype(np.float64)
+    return positive, float(weights.sum())
+
+
+def balanced(target: Target, weights: Float | None) -> Float:
+    """So that all labels have the same variance in the root: 1 / (p (1 - p)); none where nothing varies."""
+    positive, total = _frequencies(target, weights)
+    share = positive / total
+    variance = share * (1 - share)
+    found = np.zeros(len(variance))
+    np.divide(1.0, variance, out=found, where=variance > 0)
+    # Without any that varies there is nothing to search, and nothing to weigh.
+    return found if found.any() else np.ones(len(found))
+
+
+def inverse_propensities(target: Target, weights: Float | None) -> Float:
+    """1 / p of each label: see `spinney.metrics.propensities`."""
+    return _propensity.inverse(*_frequencies(target, weights))
+
+
+def check_grown_with(grown: str) -> None:
+    """Refuse to add trees of weighted labels to trees that are grown otherwise."""
+    if grown != "squared_error":
+        raise ValueError(
+            f"label_weight is given, but the trees grown before have none, and their criterion is {grown!r}; with "
+            "warm_start=True all trees have weighted labels or none has: set label_weight=None, or warm_start=False"
+        )

@@ -1,0 +1,52 @@
+"""The units in which the search of splits sees numeric outputs: `output_scaling` and `output_weights`."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+# The parameters, with what `sklearn` accepts for each, and their defaults.
+CONSTRAINTS: dict[str, list[Any]] = {
+    "output_scaling": [StrOptions({"variance"}), "array-like", None],
+    "output_weights": ["array-like", None],
+}
+
+
+class OutputFactors(TypedDict):
+    """The two in the engine's form."""
+
+    output_scaling: str | list[float] | None
+    output_weights: list[float] | None
+
+
+def are_given(model: Any) -> bool:
+    """Whether outputs are scaled or weighted; never those of a classifier."""
+    return any(getattr(model, name, None) is not None for name in CONSTRAINTS)
+
+
+def to_engine(model: Any, criterion: str) -> OutputFactors:
+    """The parameters of a regressor in the engine's form; other models have none. The engine proves the numbers."""
+    scaling, weights = (getattr(model, name, None) for name in CONSTRAINTS)
+    given = [name for name, value in zip(CONSTRAINTS, (scaling, weights), strict=True) if value is not None]
+    if given and criterion != "squared_error":
+        raise ValueError(
+            f"criterion is {criterion!r}, but {given[0]} scales variances: with {given[0]}, accepted: 'squared_error'"
+        )
+    return {
+        "output_scaling": scaling if isinstance(scaling, str) else _numbers("output_scaling", scaling),
+        "output_weights": _numbers("output_weights", weights),
+    }
+
+
+def _numbers(name: str, values: Any) -> list[float] | None:
+    if values is None:
+        return None
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is not a list of numbers: {error}") from error
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}, accepted: (n_outputs,), a number for each output")
+    return [float(value) for value in array]

@@ -1,0 +1,192 @@
+"""Names of labels: given to a fit, predicted, written in rules and frames, kept in files."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+import spinney
+from conftest import ALL, BOOSTING, COMPRESSED, check_refused, make, make_data, model_bytes
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import cross_validate
+from sklearn.preprocessing import MultiLabelBinarizer
+
+EVERY = [*ALL, *BOOSTING, *COMPRESSED]
+CLASSIFIERS = [name for name in EVERY if name.endswith("Classifier")]
+NAMES = ["one", "two words", "µ"]
+
+
+@pytest.fixture(params=CLASSIFIERS)
+def name(request):
+    return request.param
+
+
+def small(name, **params):
+    """An estimator that is fitted in milliseconds."""
+    return make(name, **({"l1_norm": 0.5} if name in COMPRESSED else {}), **params)
+
+
+@pytest.fixture
+def data(name):
+    return make_data(name, outputs="labels")
+
+
+@pytest.mark.parametrize("given", [list, tuple, np.array, lambda names: np.array(names, object), pd.Index, pd.Series])
+def test_names_given_are_the_names_of_a_frame(name, data, given, tmp_path):
+    X, Y = data
+    model = small(name).fit(X, Y, label_names=given(NAMES))
+    framed = small(name).fit(X, pd.DataFrame(Y, columns=NAMES))
+    assert model.target_names_in_.tolist() == NAMES
+    assert model.target_names_in_.dtype == object
+    assert all(type(n) is str for n in model.target_names_in_)
+    assert model_bytes(model) == model_bytes(framed) == model_bytes(small(name).fit(X, Y))
+    spinney.save(model, tmp_path / "model")
+    spinney.save(framed, tmp_path / "framed")
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "framed").read_bytes()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_matrix, pd.DataFrame])
+def test_best_labels_have_names(name, data, form):
+    X, Y = data
+    model = small(name).fit(X, form(Y), label_names=NAMES)
+    indices, _ = model.predict_topk(X, 2)
+    found = model.topk_names(X, 2)
+    assert found.shape == (len(X), 2)
+    assert found.tolist() == [[NAMES[label] for label in row] for row in indices]
+    assert model.topk_names(sparse.csr_array(X), k=3).tolist() == model.topk_names(X, 3).tolist()
+    for k in (0, 4, 1.5):
+        with pytest.raises(ValueError, match=r"k is .*, accepted: an integer from 1 to 3"):
+            model.topk_names(X, k)
+
+
+class Choosy(spinney.DecisionTreeClassifier):
+    """Names no second label."""
+
+    def predict_topk(self, X, k, *, least=0):
+        indices, scores = super().predict_topk(X, k)
+        indices[:, 1:] = -1
+        return indices, scores
+
+
+def test_where_no_label_is_named_there_is_no_name():
+    X, Y = make_data("DecisionTreeClassifier", outputs="labels")
+    model = Choosy(random_state=0).fit(X, Y, label_names=NAMES)
+    plain = spinney.DecisionTreeClassifier(random_state=0).fit(X, Y, label_names=NAMES)
+    assert model.topk_names(X, 3, least=1).tolist() == [[name, None, None] for (name,) in plain.topk_names(X, 1)]
+
+
+def test_without_names_there_are_none_to_predict(name, data):
+    X, Y = data
+    model = small(name).fit(X, Y)
+    with pytest.raises(ValueError, match=r"labels have no names: fit with label_names="):
+        model.topk_names(X, 1)
+    assert not hasattr(small(name).fit(X, Y[:, 0]), "topk_names")
+    assert not hasattr(small(name.replace("Classifier", "Regressor")).fit(X, Y), "topk_names")
+    assert not hasattr(small(name), "topk_names")
+
+
+def test_names_go_with_copies_and_not_with_the_next_fit(name, data, tmp_path):
+    X, Y = data
+    model = small(name).fit(X, Y, label_names=NAMES)
+    spinney.save(model, tmp_path / "model")
+    for other in (spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert other.topk_names(X, 1).tolist() == model.topk_names(X, 1).tolist()
+    assert not hasattr(clone(model), "target_names_in_")
+    assert not hasattr(model.fit(X, Y), "target_names_in_")
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "message"),
+    [
+        (NAMES[:2], ValueError, "label_names has length 2, expected 3: one for each column of y"),
+        ([], ValueError, "label_names has length 0, expected 3"),
+        (["a", "b", "a"], ValueError, "label_names has 'a' at positions 0 and 2, accepted: names that differ"),
+        (["a", "b", 3], TypeError, "label_names has 3 at position 2, accepted: a list or an array of strings"),
+        (np.arange(3), TypeError, "at position 0, accepted"),
+        (np.array([["a"], ["b"], ["c"]]), TypeError, "at position 0, accepted"),
+        ("abc", TypeError, "label_names is a str, accepted"),
+        ({"a", "b", "c"}, TypeError, "label_names is a set, accepted"),
+        (dict.fromkeys("abc"), TypeError, "label_names is a dict, accepted"),
+        (3, TypeError, "label_names is 3, accepted"),
+    ],
+)
+def test_names_that_are_none_are_refused(name, data, names, error, message):
+    X, Y = data
+    check_refused(small(name).fit(X, Y, label_names=NAMES), error, message, X, Y, label_names=names)
+
+
+def test_names_are_of_labels_and_those_of_the_frame(name, data):
+    X, Y = data
+    model = small(name).fit(X, Y)
+    frame = pd.DataFrame(Y, columns=NAMES)
+    check_refused(model, ValueError, "label_names is given, but y holds classes", X, Y[:, 0], label_names=["a"])
+    check_refused(
+        model, ValueError, "y has the column 'one' at position 0, expected 'µ'", X, frame, label_names=NAMES[::-1]
+    )
+    assert model.fit(X, frame, label_names=NAMES).target_names_in_.tolist() == NAMES
+    regressor = small(name.replace("Classifier", "Regressor"))
+    with pytest.raises(ValueError, match="label_names is given, but y holds numbers; accepted: None, or y of labels"):
+        regressor.fit(X, Y, label_names=NAMES)
+
+
+def test_names_are_in_frames(name, data):
+    X, Y = data
+    model = small(name).fit(X, Y, label_names=NAMES).set_output(predict="pandas")
+    assert model.predict(X).columns.tolist() == NAMES
+    assert model.topk_names(X, 1).shape == (len(X), 1)
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name not in BOOSTING])
+def test_names_are_in_rules(name, data):
+    X, Y = data
+    model = small(name).fit(X, Y, label_names=NAMES)
+    assert any(f"{label} " in spinney.inspection.export_rules(model, top_k=3) for label in NAMES)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name.endswith("Classifier")])
+def test_importances_are_of_labels_by_name(name, data):
+    X, Y = data
+    model = small(name).fit(X, Y, label_names=NAMES)
+    importances = spinney.inspection.feature_importances
+    np.testing.assert_array_equal(importances(model, ["µ"]), importances(model, [2]))
+    with pytest.raises(ValueError, match=r"outputs has 'four', accepted: .* or a name in target_names_in_"):
+        importances(model, ["four"])
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if "Tree" not in name or name.startswith("ExtraTrees")])
+def test_members_and_fits_that_go_on_know_the_names(name, data):
+    X, Y = data
+    model = small(name).fit(X, Y, label_names=NAMES)
+    if "Forest" in name and name not in COMPRESSED:
+        assert model[0].topk_names(X, 1).shape == (len(X), 1)
+    if name in COMPRESSED:
+        assert model.estimator_.target_names_in_.tolist() == NAMES
+        return
+    model.set_params(warm_start=True, n_estimators=7)
+    check_refused(model, ValueError, "y has the column 'µ'.*: warm_start=True needs", X, Y, label_names=NAMES[::-1])
+    assert model.fit(X, Y, label_names=NAMES).topk_names(X, 1).shape == (len(X), 1)
+
+
+def test_names_are_routed_through_cross_validation(name, data):
+    X, Y = data
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = small(name).set_fit_request(label_names=True)
+        found = cross_validate(model, X, Y, cv=2, params={"label_names": NAMES}, return_estimator=True)
+    assert all(fitted.target_names_in_.tolist() == NAMES for fitted in found["estimator"])
+
+
+def test_lists_of_tags_go_in_and_names_come_out(name):
+    texts = [["cat", "pet"], ["dog", "pet"], ["lion"], ["cat", "pet"], ["dog", "pet"], ["lion"]]
+    X = [[0.0, 1.0], [1.0, 1.0], [0.0, 0.0]] * 2
+    tags = MultiLabelBinarizer(sparse_output=True)
+    model = small(name).fit(X, tags.fit_transform(texts), label_names=tags.classes_)
+    assert model.target_names_in_.tolist() == ["cat", "dog", "lion", "pet"]
+    found = model.topk_names(X, 1)
+    assert {row[0] for row in found.tolist()} <= {"cat", "dog", "lion", "pet"}
+    if name == "DecisionTreeClassifier":
+        best = [sorted(names) for names in model.topk_names(X[:2], 2).tolist()]
+        assert best == [["cat", "pet"], ["dog", "pet"]]

@@ -1,0 +1,202 @@
+"""Compression where cells of y are not known: the stagewise path against its twin, laws, bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import spinney
+from compression_twin import nodes_of, stagewise
+from conftest import COMPRESSED, check_refused, make, make_data, model_bytes
+from sklearn.datasets import make_friedman1
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import KFold
+from test_compression_laws import check_same
+from test_laws import layouts
+
+NAN = np.nan
+REGRESSOR = COMPRESSED[1]
+STEP = 0.05
+METHODS: dict[str, dict[str, Any]] = {"stagewise": {}, "scaled": {"standardize": True}, "few": {"step_outputs": 2}}
+
+
+@pytest.fixture(params=METHODS)
+def params(request):
+    return METHODS[request.param]
+
+
+def make_problem(d: int, n: int = 80, seed: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """X, Y, weights, and a mask of a third of the cells that leaves some of each row."""
+    X, y = make_friedman1(n, n_features=6, noise=0.3, random_state=seed)
+    rng = np.random.default_rng(seed)
+    Y = np.column_stack([np.roll(y, j) * 0.2 + X[:, j % 6] * (9 + j) + rng.normal(size=n) for j in range(d)])
+    mask = rng.random(Y.shape) < 0.35
+    mask[np.arange(n), rng.integers(0, d, n)] = False
+    return X.astype(np.float32), Y, rng.integers(0, 3, n).astype(float), mask
+
+
+def whitened(Y: np.ndarray, w: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers whose known cells have mean 0 and deviation 1, as the path sees them."""
+    weights = w[:, None] * known
+    mean = (weights * Y).sum(axis=0) / weights.sum(axis=0)
+    scale = np.sqrt((weights * (Y - mean) ** 2).sum(axis=0) / weights.sum(axis=0))
+    return (Y - mean) / scale, mean, scale
+
+
+# Up to sixteen outputs sums are kept of each node, beyond bounds of their lengths.
+@pytest.mark.parametrize("d", [2, 5, 20])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("kind", [spinney.ExtraTreesRegressor, spinney.RandomForestRegressor])
+def test_paths_step_by_step(kind, standardize, d):
+    X, Y, w, mask = make_problem(d)
+    n_train = 60
+    w[n_train:] = 0
+    forest = kind(5, max_leaf_nodes=12, random_state=1).fit(X, Y, sample_weight=w, y_mask=mask)
+    model = spinney.CompressedForestRegressor(
+        FrozenEstimator(forest), l1_norm=None, step_size=STEP, standardize=standardize, max_steps=60
+    ).fit(X, Y, sample_weight=w, y_mask=mask)
+    white, mean, scale = whitened(Y, w, ~mask)
+    twin = stagewise(nodes_of(forest, X), white, w, STEP, standardize, 60, np.zeros(len(w)), ~mask)
+    found = []
+    for step in twin:
+        squares = w[:, None] * ~mask * ((white - step.scores) * scale) ** 2
+        loss = squares.sum() / (w[:, None] * ~mask).sum()
+        n_nonzero = np.count_nonzero(np.abs(step.beta).max(axis=1, initial=0))
+        found.append((step.t, loss, step.n_test_nodes, n_nonzero, step.scores.copy()))
+    path = model.path_
+    assert len(path["l1_norm"]) == len(found) > 20
+    np.testing.assert_allclose(path["l1_norm"], [f[0] for f in found], rtol=1e-12, atol=1e-12)
+    # Directions are rounded to float32.
+    np.testing.assert_allclose(path["train_loss"], [f[1] for f in found], rtol=1e-5)
+    np.testing.assert_array_equal(path["n_test_nodes"], [f[2] for f in found])
+    np.testing.assert_array_equal(path["n_nonzero"], [f[3] for f in found])
+    for step in (0, 1, len(found) // 2, len(found) - 1):
+        predicted = model.at(found[step][0]).predict(X)
+        np.testing.assert_allclose((predicted - mean) / scale, found[step][4], atol=1e-6)
+
+
+@pytest.mark.parametrize("d", [2, 20])
+def test_losses_of_folds_are_of_the_known_cells(d):
+    X, Y, w, mask = make_problem(d)
+    w = w + 0.5
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    model = make(REGRESSOR, cv=folds, step_size=STEP, max_steps=5).fit(X, Y, sample_weight=w, y_mask=mask)
+    weights, losses = w[:, None] * ~mask, []
+    for train, test in folds:
+        constant = (weights[train] * Y[train]).sum(axis=0) / weights[train].sum(axis=0)
+        losses.append((weights[test] * (Y[test] - constant) ** 2).sum() / weights[test].sum())
+    np.testing.assert_allclose(model.path_["test_loss_mean"][0], np.mean(losses), rtol=1e-9)
+    np.testing.assert_allclose(model.path_["test_loss_std"][0], np.std(losses), rtol=1e-6)
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_a_mask_of_nothing_is_none_and_what_is_masked_is_not_looked_at(params, d):
+    X, Y, w, mask = make_problem(d)
+    params = {"step_size": STEP, "max_steps": 40, **params}
+
+    def fitted(Y: np.ndarray, mask: Any = None) -> Any:
+        return make(REGRESSOR, **params).fit(X, Y, sample_weight=w, y_mask=mask)
+
+    check_same(fitted(Y), fitted(Y, np.zeros_like(mask)))
+    masked = fitted(Y, mask)
+    check_same(masked, fitted(np.where(mask, NAN, Y)))
+    check_same(masked, fitted(np.where(mask, 1e6, Y), mask))
+    other = np.where(mask, NAN, Y)
+    other[0], both = Y[0], mask.copy()
+    both[1:] = False
+    check_same(masked, fitted(other, both))
+    assert masked.full_loss_ == fitted(np.where(mask, -1e5, Y), mask).full_loss_
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_rows_without_known_cells_are_no_rows(params, d):
+    X, Y, w, mask = make_problem(d, n=90)
+    w = w + 1
+    gone = np.random.default_rng(1).random(len(X)) < 0.3
+    mask[gone] = True
+    fold = np.random.default_rng(2).integers(0, 3, len(X))
+    folds = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
+    of_kept = [(np.flatnonzero(fold[~gone] != f), np.flatnonzero(fold[~gone] == f)) for f in range(3)]
+    params = {"step_size": STEP, "max_steps": 30, **params}
+    masked = make(REGRESSOR, cv=folds, **params).fit(X, Y, sample_weight=w, y_mask=mask)
+    removed = make(REGRESSOR, cv=of_kept, **params).fit(X[~gone], Y[~gone], w[~gone], y_mask=mask[~gone])
+    check_same(masked, removed)
+    # Rows that are whole but for those without any known cell: nothing is left of the mask.
+    whole = np.broadcast_to(gone[:, None], mask.shape)
+    masked = make(REGRESSOR, cv=folds, **params).fit(X, Y, sample_weight=w, y_mask=whole)
+    check_same(masked, make(REGRESSOR, cv=of_kept, **params).fit(X[~gone], Y[~gone], w[~gone]))
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_one_model_for_every_layout_and_any_number_of_threads(params, d):
+    X, Y = make_data(REGRESSOR, outputs="several")
+    Y = np.hstack([Y + 0.1 * j for j in range(d)])[:, :d] + np.arange(d) * Y[:, :1]
+    mask = np.random.default_rng(0).random(Y.shape) < 0.3
+    w = np.random.default_rng(2).uniform(0.5, 2, len(X))
+    params = {"step_size": STEP, "max_steps": 40, **params}
+    expected = make(REGRESSOR, **params).fit(X, Y, w, y_mask=mask)
+    for form, Z in layouts(X.astype(np.float32)).items():
+        check_same(make(REGRESSOR, **params).fit(Z, Y, w, y_mask=mask), expected, form)
+    check_same(make(REGRESSOR, n_jobs=2, **params).fit(X, Y, w, y_mask=mask), expected)
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_a_weight_of_two_is_two_rows(params, d):
+    X, Y, w, mask = make_problem(d)
+    w = w + 1
+    times = w.astype(int)
+    params = {"step_size": STEP, "l1_norm": None, "max_steps": 25, **params}
+    forest = spinney.ExtraTreesRegressor(5, max_leaf_nodes=10, random_state=0)
+    one = make(REGRESSOR, estimator=forest, **params).fit(X, Y, sample_weight=w, y_mask=mask)
+    rows = np.repeat(np.arange(len(X)), times)
+    other = make(REGRESSOR, estimator=forest, **params).fit(X[rows], Y[rows], y_mask=mask[rows])
+    # But for the rounding of sums.
+    np.testing.assert_allclose(one.path_["train_loss"], other.path_["train_loss"], rtol=1e-6)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-6, atol=1e-6)
+
+
+def test_the_training_loss_falls_and_scores_are_of_known_cells(tmp_path):
+    X, Y, _, mask = make_problem(4, n=150)
+    model = make(REGRESSOR, step_size=STEP).fit(X, Y, y_mask=mask)
+    assert (np.diff(model.path_["train_loss"]) < 0).all()
+    score = model.score(X, Y, y_mask=mask)
+    assert score > 0.7
+    assert score.n_cells == np.count_nonzero(~mask)
+    spinney.save(model, tmp_path / "model")
+    assert model_bytes(spinney.load(tmp_path / "model")) == model_bytes(model)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"solver": "lasso"}, 'solver="lasso", whose steps ask for all cells of a row; accepted'),
+        ({"method": "grow"}, 'method="grow", whose steps ask for all cells of a row; accepted'),
+        ({"estimator": spinney.ExtraTreesRegressor(5, ccp_alpha=0.1)}, "ccp_alpha"),
+        ({"cv": [([0, 1], range(2, 60)), (range(2, 60), [0, 1])]}, "y_mask is true for all"),
+        (
+            {"cv": [([0, 1, *range(4, 60)], [2, 3]), (range(2, 60), [0, 1])]},
+            "fold 0 has no test rows of positive weight",
+        ),
+    ],
+)
+def test_what_does_not_hold_is_refused(params, message):
+    X, Y = make_data(REGRESSOR, outputs="several")
+    mask = np.zeros(Y.shape, dtype=bool)
+    mask[:2, 0] = True
+    mask[2:4] = True
+    mask[10, 1] = True
+    model = make(REGRESSOR, step_size=STEP).fit(X, Y).set_params(**params)
+    check_refused(model, ValueError, message, X, Y, y_mask=mask)
+
+
+def test_bad_masks_are_refused():
+    X, Y = make_data(REGRESSOR, outputs="several")
+    model = make(REGRESSOR, step_size=STEP).fit(X, Y)
+    check_refused(model, ValueError, "y_mask has shape", X, Y, y_mask=np.zeros((2, 2)))
+    nothing = np.zeros(Y.shape, dtype=bool)
+    nothing[:, 1] = True
+    check_refused(model, ValueError, "y has no known cell in column 1", X, Y, y_mask=nothing)
+    X, y = make_data(COMPRESSED[0], outputs="several")
+    classifier = make(COMPRESSED[0], step_size=STEP).fit(X, y)
+    check_refused(classifier, ValueError, "y_mask is given, but y holds classes or labels", X, y, y_mask=y > 9)
