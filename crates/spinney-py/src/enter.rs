@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use spinney::{Control, ErrorKind, Result};
+use spinney::{Control, ErrorKind, Result, has_room_for_a_thread};
 
 use crate::error::raise;
 
@@ -120,10 +120,11 @@ impl<'py> Entry<'py> {
                 // Whoever entered waits for it.
                 _ = done.send(work(&mut caller));
             };
-            thread::Builder::new()
-                .name("spinney".into())
-                .spawn_scoped(scope, run)
-                .map_err(|_| raise(ErrorKind::Threads { n_threads: 1 }.into()))?;
+            let refused = || raise(ErrorKind::Threads { n_threads: 1 }.into());
+            if !has_room_for_a_thread() {
+                return Err(refused());
+            }
+            thread::Builder::new().name("spinney".into()).spawn_scoped(scope, run).map_err(|_| refused())?;
             let mut raised = None;
             loop {
                 // The end of the work hangs up on requests.

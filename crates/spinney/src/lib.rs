@@ -157,6 +157,8 @@ pub use model::{Additive, DecisionPath, Direction, SparseScores, StagedScores, S
 pub use model_file::{Model, ModelFile};
 pub use ndarray;
 pub use partition::decision::{Decision, Side, Test};
+#[doc(hidden)]
+pub use pool::has_room_for_a_thread;
 pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
 pub use split::Splitter;
 pub use tree::{LeafTable, MaxFeatures, Node, Precision, PruningPath, RuleStyle, Tree, TreeConfig};

@@ -6,7 +6,9 @@
 //!
 //! Not here: the global pool, which belongs to the application.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::io;
+use std::sync::{Arc, Barrier, Mutex, MutexGuard};
+use std::thread;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -14,6 +16,38 @@ use crate::error::{ErrorKind, Result, try_collected, try_push, try_with_capacity
 
 /// Bytes of the stack of a thread, of which what is not used is not there: as Rust has it, and as much as in other threads.
 const STACK_BYTES: usize = 2 << 20;
+
+/// Bytes for what a thread allocates as it starts, from which the C library ends the process where they are refused: its
+/// thread-local data, and at most 1 MiB that the allocator takes from the system at a time.
+const START_BYTES: usize = 2 << 20;
+
+/// Whether a thread may be started: there is memory for its stack and its start. What is not touched costs nothing.
+pub fn has_room_for_a_thread() -> bool {
+    try_with_capacity::<u8>("threads", STACK_BYTES + START_BYTES).is_ok()
+}
+
+/// A pool whose threads start one after the other, each once the one before has what it needs to run, so that none takes
+/// away what was found for another.
+fn started(n_threads: usize) -> Result<ThreadPool> {
+    let one_runs = Arc::new(Barrier::new(2));
+    let runs = Arc::clone(&one_runs);
+    let built = ThreadPoolBuilder::new()
+        .num_threads(n_threads)
+        .start_handler(move |_| {
+            runs.wait();
+        })
+        .spawn_handler(|worker| {
+            if !has_room_for_a_thread() {
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
+            let named = thread::Builder::new().name(format!("spinney-{}", worker.index()));
+            named.stack_size(STACK_BYTES).spawn(|| worker.run())?;
+            one_runs.wait();
+            Ok(())
+        })
+        .build();
+    Ok(built.map_err(|_| ErrorKind::Threads { n_threads })?)
+}
 
 struct Entry {
     process: u32,
@@ -42,20 +76,8 @@ impl Pools {
         if let Some(pool) = find(&lock(&self.0)) {
             return Ok(pool);
         }
-        let refused = || ErrorKind::Threads { n_threads: n_workers };
-        // Threads that start take a little memory, which must not be refused: where stacks alone leave none, none starts.
-        // Memory that is not touched costs nothing.
-        drop(
-            try_with_capacity::<u8>("threads", n_workers.saturating_mul(STACK_BYTES + STACK_BYTES / 4))
-                .map_err(|_| refused())?,
-        );
         // Built outside the lock, so that a fork on another thread hardly ever copies it held.
-        let built = ThreadPoolBuilder::new()
-            .num_threads(n_workers)
-            .stack_size(STACK_BYTES)
-            .thread_name(|i| format!("spinney-{i}"))
-            .build()
-            .map_err(|_| refused())?;
+        let built = started(n_workers)?;
         let mut pools = lock(&self.0);
         if let Some(pool) = find(&pools) {
             return Ok(pool);
