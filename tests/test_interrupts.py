@@ -54,6 +54,7 @@ def project():
 
 cases = {
     "tree": lambda: fit(spinney.DecisionTreeRegressor(), 200_000, 300),
+    "tree on threads": lambda: fit(spinney.DecisionTreeRegressor(n_jobs=2), 200_000, 300),
     "pruned tree": lambda: fit(spinney.DecisionTreeRegressor(ccp_alpha=1e-9), 200_000, 100),
     "forest": lambda: fit(spinney.RandomForestRegressor(100_000, n_jobs=2), 5_000, 50),
     "extra-trees": lambda: fit(spinney.ExtraTreesRegressor(100_000, n_jobs=2, max_leaf_nodes=500), 5_000, 50, 10),
@@ -282,7 +283,7 @@ cases = {
 @pytest.mark.parametrize(
     ("code", "kinds", "wait"),
     [
-        pytest.param(TREES, ["tree", "forest", "labels", "extra-trees"], 0.4, id="trees"),
+        pytest.param(TREES, ["tree", "tree on threads", "forest", "labels", "extra-trees"], 0.4, id="trees"),
         pytest.param(TREES, ["draw", "principal directions"], 0.4, id="projections"),
         pytest.param(TREES, ["project"], 3.0, id="project"),
         pytest.param(TREES, ["out of bag", "pruned tree"], 0.4, id="after growth"),

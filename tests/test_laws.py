@@ -138,6 +138,23 @@ def test_one_model_for_any_number_of_threads(name, outputs, way):
                 np.testing.assert_array_equal(getattr(other, attribute), getattr(one, attribute))
 
 
+@pytest.mark.parametrize("way", [None, "gaussian", "absolute_error"])
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_one_tree_for_any_number_of_threads(name, outputs, way):
+    # Enough rows for subtrees that are grown side by side, with values that are missing.
+    X, y = data(name, outputs, n=4_500 if way == "absolute_error" else 9_000)
+    X[::7, 0] = np.nan
+    params = {"max_features": None, **chosen_by(way, name, outputs)}
+    one = make(name, n_jobs=1, **params).fit(X, y)
+    assert one.get_n_leaves() > 50
+    for n_jobs, form in ((2, X), (8, X), (2, sparse.csr_array(X)), (3, sparse.csc_array(X))):
+        other = make(name, n_jobs=n_jobs, **params).fit(form, y)
+        assert model_bytes(other) == model_bytes(one)
+        np.testing.assert_array_equal(other.predict(form), one.predict(X))
+        np.testing.assert_array_equal(other.apply(form), one.apply(X))
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("whole", [True, False])

@@ -212,8 +212,10 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         twin.__dict__.update(self.__dict__)
         return twin
 
+    n_jobs: int | None
+
     def _n_threads(self) -> int:
-        return 1
+        return count_threads(self.n_jobs)
 
     # Whether cells of y may be unknown.
     _masks_y: ClassVar[bool] = False
@@ -381,14 +383,9 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class BaseEnsemble(BaseModel):
-    """What forests, boosted and compressed models have and trees have not: members, threads."""
+    """What forests, boosted and compressed models have and trees have not: members."""
 
     _warn_column: ClassVar[bool] = True
-
-    n_jobs: int | None
-
-    def _n_threads(self) -> int:
-        return count_threads(self.n_jobs)
 
     @property
     @abstractmethod

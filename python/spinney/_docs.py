@@ -235,6 +235,12 @@ oob_score : bool or callable, default=False
 n_jobs : int, default=None
     Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
 """,
+    "n_jobs_of_trees": """
+n_jobs : int, default=None
+    Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it. The upper
+    nodes of a tree are grown on one thread, and the subtrees below them side by side; all on one with `max_leaf_nodes`,
+    `monotonic_cst` or `interaction_cst`. Rows to be predicted are shared out.
+""",
     "verbose": """
 verbose : int, default=0
     Above 0, a progress bar if tqdm is installed and standard error is a terminal.

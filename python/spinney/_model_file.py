@@ -64,6 +64,7 @@ _ADDED: dict[str, Any] = {
     "output_scaling": None,
     "output_weights": None,
     "label_weight": None,
+    "n_jobs": None,
 }
 # Parameters that files may have and estimators have no longer: models predict the same without them.
 _REMOVED = {"prefit"}

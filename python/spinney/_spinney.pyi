@@ -198,7 +198,12 @@ class _ModelSummary(TypedDict):
 
 def build_info() -> dict[str, str | int]: ...
 def fit_tree(
-    x: _Matrix, y: _Targets, weights: _RowWeights, config: _TreeConfig, y_mask: _Mask | None = None
+    x: _Matrix,
+    y: _Targets,
+    weights: _RowWeights,
+    config: _TreeConfig,
+    y_mask: _Mask | None = None,
+    n_threads: int = 1,
 ) -> Forest: ...
 def fit_forest(
     x: _Matrix,

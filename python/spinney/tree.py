@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,6 +40,7 @@ class BaseTree(BaseModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
         "splitter": [StrOptions({"best", "random"})],
+        "n_jobs": [Integral, None],
         **PRUNING_CONSTRAINTS,
     }
 
@@ -110,7 +112,8 @@ class BaseTree(BaseModel):
             config = new._tree_config(n_positive(weights, X.shape[0]), target, growth, weights)
             row_weights = new._row_weights(target, weights)
             _memory.reserve(new, _memory.of_checked(new, X, target, row_weights[0] is not None))
-            new.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config, _masks.to_engine(target.mask)))
+            y_mask = _masks.to_engine(target.mask)
+            new.tree_ = Tree(_spinney.fit_tree(X, target.engine, row_weights, config, y_mask, new._n_threads()))
             new.max_features_ = n_drawn_features(new.max_features, new.n_features_in_)
             new._set_outputs(target)
         return self
@@ -123,13 +126,13 @@ class BaseTree(BaseModel):
     def apply(self, X: Any, check_input: bool = True) -> NDArray[np.int64]:
         """Index of the leaf that each row reaches, (n_samples,)."""
         X = self._check_predict(X)
-        return self._forest.apply(X)[:, 0].astype(np.int64)
+        return self._forest.apply(X, self._n_threads())[:, 0].astype(np.int64)
 
     @of_one_fit
     def decision_path(self, X: Any, check_input: bool = True) -> sparse.csr_matrix:
         """Indicator, CSR of shape (n_samples, n_nodes), of the nodes that each row passes."""
         X = self._check_predict(X)
-        return decision_path(self._forest, X)[0]
+        return decision_path(self._forest, X, self._n_threads())[0]
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Grow a tree and say what minimal cost-complexity pruning makes of it, step after step.
@@ -264,6 +267,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     {categorical_features}
     {interaction_cst}
     {label_weight}
+    {n_jobs_of_trees}
 
     Attributes
     ----------
@@ -333,6 +337,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         categorical_features: Any = "from_dtype",
         interaction_cst: Any = None,
         label_weight: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -353,6 +358,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         self.categorical_features = categorical_features
         self.interaction_cst = interaction_cst
         self.label_weight = label_weight
+        self.n_jobs = n_jobs
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """Predict probabilities: frequencies in the leaf; shapes as of `RandomForestClassifier.predict_proba`."""
@@ -373,6 +379,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
     {monotonic_cst}
     {interaction_cst}
     {output_scaling}
+    {n_jobs_of_trees}
 
     Attributes
     ----------
@@ -422,6 +429,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
         interaction_cst: Any = None,
         output_scaling: Any = None,
         output_weights: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -441,6 +449,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, output_projection, n_projectio
         self.interaction_cst = interaction_cst
         self.output_scaling = output_scaling
         self.output_weights = output_weights
+        self.n_jobs = n_jobs
 
 
 @documented
@@ -481,6 +490,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         categorical_features: Any = "from_dtype",
         interaction_cst: Any = None,
         label_weight: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -502,6 +512,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             categorical_features=categorical_features,
             interaction_cst=interaction_cst,
             label_weight=label_weight,
+            n_jobs=n_jobs,
         )
 
 
@@ -541,6 +552,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         interaction_cst: Any = None,
         output_scaling: Any = None,
         output_weights: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -561,6 +573,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             interaction_cst=interaction_cst,
             output_scaling=output_scaling,
             output_weights=output_weights,
+            n_jobs=n_jobs,
         )
 
 

@@ -39,7 +39,7 @@ impl AsRef<Forest> for PyForest {
 
 /// Grows one tree: a forest of one.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, y_mask=None))]
+#[pyo3(signature = (x, y, weights, config, y_mask=None, n_threads=1))]
 pub(crate) fn fit_tree(
     py: Python<'_>,
     x: PyMatrix<'_>,
@@ -47,12 +47,13 @@ pub(crate) fn fit_tree(
     weights: PyRowWeights<'_>,
     config: PyTreeConfig,
     y_mask: Option<PyMask<'_>>,
+    n_threads: usize,
 ) -> PyResult<PyForest> {
     let schema = config.schema();
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
     let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let cost = cost_of_tree(&x, &y, &config);
-    let entry = Entry { n_threads: 1, cost, progress: None };
+    let entry = Entry { n_threads, cost, progress: None };
     entry
         .run(py, |control| {
             let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);

@@ -35,6 +35,11 @@ impl Control {
         Control { n_threads: 1, ..self.clone() }
     }
 
+    /// A handle on the same work for each of `n_jobs` that are done side by side: the threads that are left for it alone.
+    pub(crate) fn shared_by(&self, n_jobs: usize) -> Control {
+        Control { n_threads: (self.n_threads / n_jobs.max(1)).max(1), ..self.clone() }
+    }
+
     /// Asks the work to end; it returns [`ErrorKind::Interrupted`].
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);

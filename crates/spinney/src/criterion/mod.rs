@@ -36,6 +36,8 @@ mod table;
 mod tests;
 pub(crate) mod variance;
 
+use std::any::Any;
+
 pub(crate) use table::{Decrease, LeafValues, NodeData, SideSums, SplitSums, TakeStatistics};
 
 use crate::error::Result;
@@ -80,8 +82,19 @@ pub(crate) trait NodeCriterion {
     /// next call.
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats>;
 
+    /// What the criterion has made of the samples of a node and would make otherwise without the nodes above it, for a
+    /// criterion of these samples alone; by default nothing.
+    fn hand_over(&self, _rows: &[u32]) -> Result<Option<Box<dyn Any + Send>>> {
+        Ok(None)
+    }
+
+    /// Before any node is entered: takes over what another criterion of the same targets has made of `rows`.
+    fn take_over(&mut self, _rows: &[u32], _made: Box<dyn Any + Send>) -> Result<()> {
+        Ok(())
+    }
+
     /// What is worth remembering of a node until it is split.
-    type Memory: Default;
+    type Memory: Default + Send + 'static;
 
     /// Writes the node into `memory`; false when entering its children anew costs no more than using it.
     fn remember(&self, _memory: &mut Self::Memory) -> Result<bool> {

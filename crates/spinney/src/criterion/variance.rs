@@ -9,6 +9,8 @@
 //!
 //! Outputs that are scaled or weighted are multiplied by their factors where they are read, before anything else.
 
+use std::any::Any;
+
 use super::counts::GiniIndex;
 use super::masked_variance::MaskedVariance;
 use super::moved_sums::OUTPUTS;
@@ -18,7 +20,7 @@ use super::table::{CriterionKind, Decrease, NodeData, SideSums, SplitSums, TakeS
 use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::control::Control;
 use crate::data::train_y::{RealTargets, TrainY};
-use crate::error::{Result, try_extend, try_filled, try_push};
+use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{FixedPoint, Grid, PowerOfTwo, exponent_above};
 
@@ -101,6 +103,9 @@ const LOST_SHARE: f64 = 1.0 / (1u64 << 26) as f64;
 
 /// Nodes of fewer samples are not worth remembering: walking the larger child costs no more than a subtraction.
 const FEW_SAMPLES: u32 = 4;
+
+/// What memory for frames is for.
+const FRAMES: &str = "the grids of nodes";
 
 /// Sums over the samples of a node, in spacings of its frame.
 #[derive(Clone, Debug, Default)]
@@ -335,8 +340,8 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         };
         self.sum(rows)?;
         self.frame.level = level(weight, self.variance());
-        try_push("the grids of nodes", &mut self.frames, self.frame)?;
-        try_extend("the grids of nodes", &mut self.centers, self.center.iter().copied())?;
+        try_push(FRAMES, &mut self.frames, self.frame)?;
+        try_extend(FRAMES, &mut self.centers, self.center.iter().copied())?;
         self.distance = self.find_distance(rows)?;
         Ok(false)
     }
@@ -416,6 +421,16 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
     }
 }
 
+/// The samples of one node in their frame.
+#[derive(Debug)]
+struct Framed {
+    frame: Frame,
+    center: Vec<f64>,
+    /// As [`Variance::rounded`] and [`Variance::squares`], of these rows.
+    rounded: Vec<f64>,
+    squares: Vec<i128>,
+}
+
 /// A node that waits to be split.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
@@ -443,6 +458,28 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
             self.distance = self.find_distance(rows)?;
         }
         self.summarize(rows)
+    }
+
+    fn hand_over(&self, rows: &[u32]) -> Result<Option<Box<dyn Any + Send>>> {
+        const WHAT: &str = "the rounded targets of a subtree";
+        let (q, frame) = (self.moved.n_outputs(), self.frame_of_node(rows));
+        let center = try_copied(WHAT, &self.centers[frame.number as usize * q..][..q])?;
+        let mut rounded = try_with_capacity(WHAT, rows.len() * (q + 1))?;
+        rows.iter().for_each(|&row| rounded.extend_from_slice(&self.rounded[row as usize * (q + 1)..][..q + 1]));
+        let squares = try_collected(WHAT, rows.iter().map(|&row| self.squares[row as usize]))?;
+        Ok(Some(Box::new(Framed { frame: Frame { number: 0, ..frame }, center, rounded, squares })))
+    }
+
+    fn take_over(&mut self, rows: &[u32], made: Box<dyn Any + Send>) -> Result<()> {
+        let Ok(framed) = made.downcast::<Framed>() else { return Ok(()) };
+        let len = self.sample_len();
+        for ((&row, rounded), squares) in rows.iter().zip(framed.rounded.chunks_exact(len)).zip(framed.squares) {
+            self.rounded[row as usize * len..][..len].copy_from_slice(rounded);
+            self.squares[row as usize] = squares;
+            self.frame_of[row as usize] = 0;
+        }
+        try_push(FRAMES, &mut self.frames, framed.frame)?;
+        try_extend(FRAMES, &mut self.centers, framed.center.into_iter())
     }
 
     fn remember(&self, memory: &mut Memory) -> Result<bool> {

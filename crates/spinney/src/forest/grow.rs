@@ -24,7 +24,8 @@ use crate::tree::grower::{Grower, Sample, TreeTargets};
 use crate::tree::{Tree, fill};
 
 impl TreeConfig {
-    /// Grows one tree on all rows.
+    /// Grows one tree on all rows, on `control.n_threads()` threads: its upper nodes on one, the subtrees below them side by
+    /// side; all on one with `max_leaf_nodes` or constraints.
     ///
     /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), and y. Dense X is copied once unless it is
     /// Fortran-contiguous; sparse X is copied once in the other orientation where growth needs it.
@@ -79,9 +80,10 @@ impl ForestConfig {
         let fit = Fit { sampling: self.sampling, seed: self.seed, n_trees: trees.len() };
         let training_set = TrainingSet::new(&self.tree, &data, fit, control)?;
         let first = trees.start;
+        let of_tree = control.shared_by(trees.len());
         let trees = side_by_side(trees.len(), control, |i| {
             let key = tree_key(self.seed, first + i);
-            training_set.grow(&self.tree, i, key, control).map(Arc::new)
+            training_set.grow(&self.tree, i, key, &of_tree).map(Arc::new)
         })?;
         Ok(Forest { n_features: data.n_features(), outputs, trees })
     }

@@ -35,6 +35,14 @@ pub(crate) enum TrainX<'a> {
 }
 
 impl TrainX<'_> {
+    /// Whether it holds values, whose searches look at the rows of a node alone; not histograms.
+    pub(crate) fn holds_values(&self) -> bool {
+        match self {
+            TrainX::Dense(_) | TrainX::DenseSorted(..) | TrainX::Sparse(_) | TrainX::SparseSorted(..) => true,
+            TrainX::Binned(..) | TrainX::SparseBinned(..) => false,
+        }
+    }
+
     /// Some features alone, numbered anew in their order, rising. Dense X is lent; sparse X is copied, O(stored entries of
     /// these features). `least_entries` as of [`SparseCells::try_new`].
     pub(crate) fn narrowed(&self, features: &[u32], least_entries: usize, control: &Control) -> Result<TrainX<'_>> {

@@ -3,15 +3,17 @@
 //! The smaller child is entered and searched first. Its sums are then taken away from those of the node, which leaves
 //! those of the larger child: of the criterion, and of bins where there are histograms. So a node costs its smaller child.
 
+use std::any::Any;
+
 use super::categories::Categories;
 use super::interactions::AllowedFeatures;
 use super::monotonic::Ranges;
 use super::scan::Scan;
-use super::{LOTTERY, Limits, Rules, Split, SplitSearch, Splitter, Task, by_size};
+use super::{HandedOver, LOTTERY, Limits, Rules, Split, SplitSearch, Splitter, Task, by_size};
 use crate::control::Control;
 use crate::criterion::{NodeCriterion, NodeStats};
 use crate::data::Category;
-use crate::error::{Result, try_push, try_with_capacity};
+use crate::error::{Result, try_copied, try_push, try_with_capacity};
 use crate::partition::Span;
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Decision;
@@ -164,16 +166,24 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
             let subset = self.subsets.push(self.categories.listed().iter().copied())?;
             split.cut = split.cut.with_subset(subset);
         }
-        if self.free.is_empty() {
-            try_push(WAITING, &mut self.free, self.waiting.len())?;
-            let waiting = Waiting { memory: C::Memory::default(), is_remembered: false, sums: None };
-            try_push(WAITING, &mut self.waiting, waiting)?;
-        }
-        task.place = self.free.pop();
-        if let Some(waiting) = task.place.map(|place| &mut self.waiting[place]) {
-            waiting.is_remembered = self.criterion.remember(&mut waiting.memory)?;
-        }
+        let place = self.free_place()?;
+        task.place = Some(place);
+        let waiting = &mut self.waiting[place];
+        waiting.is_remembered = self.criterion.remember(&mut waiting.memory)?;
         Ok(())
+    }
+
+    /// A place for one more node that waits.
+    fn free_place(&mut self) -> Result<usize> {
+        if let Some(place) = self.free.pop() {
+            return Ok(place);
+        }
+        // Room to give it back.
+        try_push(WAITING, &mut self.free, self.waiting.len())?;
+        self.free.clear();
+        let waiting = Waiting { memory: C::Memory::default(), is_remembered: false, sums: None };
+        try_push(WAITING, &mut self.waiting, waiting)?;
+        Ok(self.waiting.len() - 1)
     }
 
     /// Keeps the sums of a searched node that will be split, if its children may be searched and there is room.
@@ -290,5 +300,31 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
 
     fn listed(&self, split: &Split) -> &[Category] {
         split.cut.subset().map_or(&[], |subset| self.subsets.of(subset))
+    }
+
+    fn hand_over(&mut self, task: &Task) -> Result<HandedOver> {
+        debug_assert!(self.ranges.is_none() && self.allowed.is_none());
+        let listed = task.split.as_ref().map_or(&[][..], |split| self.listed(split));
+        let listed = try_copied("the categories of a split", listed)?;
+        let waiting = task.place.map(|place| &mut self.waiting[place]).filter(|waiting| waiting.is_remembered);
+        let memory = waiting.map(|waiting| Box::new(std::mem::take(&mut waiting.memory)) as Box<dyn Any + Send>);
+        let made = self.criterion.hand_over(self.store.rows(&task.span))?;
+        Ok(HandedOver { task: task.clone(), listed, memory, made })
+    }
+
+    fn resume(&mut self, node: HandedOver) -> Result<Task> {
+        let place = self.free_place()?;
+        let mut task = Task { span: self.store.root(), place: Some(place), ..node.task };
+        if let Some(split) = task.split.as_mut().filter(|split| split.cut.subset().is_some()) {
+            split.cut = split.cut.with_subset(self.subsets.push(node.listed.into_iter())?);
+        }
+        if let Some(made) = node.made {
+            self.criterion.take_over(self.store.rows(&task.span), made)?;
+        }
+        let memory = node.memory.and_then(|memory| memory.downcast().ok());
+        let waiting = &mut self.waiting[place];
+        waiting.is_remembered = memory.is_some();
+        waiting.memory = memory.map_or_else(C::Memory::default, |memory| *memory);
+        Ok(task)
     }
 }

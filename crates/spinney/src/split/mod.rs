@@ -37,6 +37,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use constraint::Constraints;
@@ -166,6 +167,25 @@ pub(crate) trait SplitSearch {
 
     /// The categories, or codes of bins, that a split sends left, where it lists them: in any order.
     fn listed(&self, split: &Split) -> &[Category];
+
+    /// Gives away a node that waits to be split, for [`SplitSearch::resume`] of a search of its samples alone. Not of
+    /// histograms, nor where nodes are constrained.
+    fn hand_over(&mut self, task: &Task) -> Result<HandedOver>;
+
+    /// The node of all samples of this search, where another left it.
+    fn resume(&mut self, node: HandedOver) -> Result<Task>;
+}
+
+/// A node between two searches.
+#[derive(Debug)]
+pub(crate) struct HandedOver {
+    task: Task,
+    /// What its split lists.
+    listed: Vec<Category>,
+    /// What the criterion remembers of it, if anything.
+    memory: Option<Box<dyn Any + Send>>,
+    /// What it has made of its samples, if anything.
+    made: Option<Box<dyn Any + Send>>,
 }
 
 /// Which child has fewer samples (the right one if they have as many), and the other.

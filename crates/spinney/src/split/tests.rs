@@ -243,6 +243,14 @@ impl<S: SplitSearch> SplitSearch for Eager<S> {
     fn listed(&self, split: &Split) -> &[Category] {
         self.0.listed(split)
     }
+
+    fn hand_over(&mut self, task: &Task) -> Result<HandedOver> {
+        self.0.hand_over(task)
+    }
+
+    fn resume(&mut self, node: HandedOver) -> Result<Task> {
+        self.0.resume(node)
+    }
 }
 
 pub(super) type Fingerprint = (Vec<(u32, u32, u32, Side, bool, Vec<Category>)>, Vec<u64>, Vec<u64>, Vec<u32>);

@@ -244,7 +244,7 @@ pub(crate) fn rows_with_missing(seed: u64, n: usize, p: usize) -> Rows {
     in_layouts(seed, Array2::from_shape_simple_fn((n, p), value))
 }
 
-fn in_layouts(seed: u64, c_order: Array2<f32>) -> Rows {
+pub(crate) fn in_layouts(seed: u64, c_order: Array2<f32>) -> Rows {
     let (n, p) = c_order.dim();
     let mut rng = Stream::new(Key::from_seed(seed));
     let fortran = Array2::from_shape_fn((n, p).f(), |at| c_order[at]);

@@ -34,9 +34,9 @@ pub(crate) struct Structure {
 
 /// A node while the tree grows: its task, and its left child once it is split (the right one follows it).
 #[derive(Debug)]
-struct Growing {
-    task: Task,
-    left: Option<u32>,
+pub(super) struct Growing {
+    pub(super) task: Task,
+    pub(super) left: Option<u32>,
 }
 
 /// From what was searched, which may be codes, to the values of the tree.
@@ -73,6 +73,19 @@ pub(crate) fn grow(
     max_leaves: Option<usize>,
     control: &Control,
 ) -> Result<Structure> {
+    let root = search.root(key)?;
+    let grown = expanded(search, root, max_leaves, 0, control)?;
+    in_pre_order(&grown, &[], search, decode)
+}
+
+/// The nodes in the order in which they were made, the root first. Those of at most `until` samples are not split.
+pub(super) fn expanded(
+    search: &mut dyn SplitSearch,
+    root: Task,
+    max_leaves: Option<usize>,
+    until: u32,
+    control: &Control,
+) -> Result<Vec<Growing>> {
     let mut frontier = match max_leaves {
         None => Frontier::DepthFirst(Vec::new()),
         Some(_) => Frontier::BestFirst(Default::default()),
@@ -80,13 +93,11 @@ pub(crate) fn grow(
     let mut nodes: Vec<Growing> = Vec::new();
     let add = |task: Task, nodes: &mut Vec<Growing>, frontier: &mut Frontier| {
         let node = nodes.len() as u32;
-        if let Some(split) = task.split {
+        if let Some(split) = task.split.filter(|_| task.stats.n > until) {
             frontier.push(WaitingNode { node, task: task.clone(), split })?;
         }
         try_push(WHAT, nodes, Growing { task, left: None })
     };
-    let root = search.root(key)?;
-    let whole = root.span.clone();
     add(root, &mut nodes, &mut frontier)?;
     let mut n_leaves = 1;
     while let Some(WaitingNode { node, task, split }) = frontier.pop() {
@@ -101,25 +112,35 @@ pub(crate) fn grow(
         add(left, &mut nodes, &mut frontier)?;
         add(right, &mut nodes, &mut frontier)?;
         n_leaves += 1;
-        if nodes.len() > Node::MOST - 2 {
-            return Err(ErrorKind::TooMany { what: "nodes in a tree", limit: Node::MOST - 2 }.into());
-        }
+        check_size(nodes.len())?;
     }
     // A search that was stopped half way tells nothing, and may have left nothing to wait for.
     control.check()?;
-    let mut structure = in_pre_order(&nodes, search, decode)?;
-    structure.order = try_copied("the order of samples", search.rows(&whole))?;
-    Ok(structure)
+    Ok(nodes)
 }
 
-/// Renumbers nodes in pre-order, so that a left child always follows its parent.
-fn in_pre_order(grown: &[Growing], search: &dyn SplitSearch, decode: &dyn Decode) -> Result<Structure> {
+fn check_size(n_nodes: usize) -> Result<()> {
+    if n_nodes > Node::MOST - 2 {
+        return Err(ErrorKind::TooMany { what: "nodes in a tree", limit: Node::MOST - 2 }.into());
+    }
+    Ok(())
+}
+
+/// Renumbers nodes in pre-order, so that a left child always follows its parent. `subtrees` stand in the places of the
+/// nodes that are named with them, rising, which are not split.
+pub(super) fn in_pre_order(
+    grown: &[Growing],
+    subtrees: &[(u32, Structure)],
+    search: &dyn SplitSearch,
+    decode: &dyn Decode,
+) -> Result<Structure> {
     enum Visit {
         Node(u32),
         /// The right child of this (renumbered) node comes next.
         RightOf(u32),
     }
-    let n_nodes = grown.len();
+    let n_nodes = grown.len() + subtrees.iter().map(|(_, subtree)| subtree.nodes.len() - 1).sum::<usize>();
+    check_size(n_nodes)?;
     let mut out = Structure {
         nodes: try_with_capacity(WHAT, n_nodes)?,
         sets: CategorySets::default(),
@@ -127,7 +148,7 @@ fn in_pre_order(grown: &[Growing], search: &dyn SplitSearch, decode: &dyn Decode
         n_node_samples: try_with_capacity(WHAT, n_nodes)?,
         weight: try_with_capacity(WHAT, n_nodes)?,
         leaf_samples: try_with_capacity(WHAT, n_nodes.div_ceil(2))?,
-        order: Vec::new(),
+        order: try_copied("the order of samples", search.rows(&grown[0].task.span))?,
     };
     let mut listed = Vec::new();
     let mut stack = Vec::new();
@@ -142,6 +163,10 @@ fn in_pre_order(grown: &[Growing], search: &dyn SplitSearch, decode: &dyn Decode
             Visit::Node(old) => old,
         };
         let Growing { task, left } = &grown[old as usize];
+        if let Ok(i) = subtrees.binary_search_by_key(&old, |(node, _)| *node) {
+            out.append(&subtrees[i].1, task.span.samples.start)?;
+            continue;
+        }
         let new = out.nodes.len() as u32;
         match (left, &task.split) {
             (Some(left), Some(split)) => {
@@ -175,6 +200,29 @@ fn in_pre_order(grown: &[Growing], search: &dyn SplitSearch, decode: &dyn Decode
 }
 
 impl Structure {
+    /// Appends the nodes of a subtree, grown on the samples from place `first` on.
+    fn append(&mut self, subtree: &Structure, first: u32) -> Result<()> {
+        let (first_node, first_leaf) = (self.nodes.len() as u32, self.leaf_samples.len() as u32);
+        for node in &subtree.nodes {
+            let mut moved = match node.is_leaf() {
+                true => Node::leaf(first_leaf + node.right()),
+                false => node.with_right(first_node + node.right()),
+            };
+            if let Some(set) = node.set() {
+                moved.set_categories(self.sets.push(subtree.sets.of(set).iter().copied())?);
+            }
+            try_push(WHAT, &mut self.nodes, moved)?;
+        }
+        try_extend(WHAT, &mut self.impurity, subtree.impurity.iter().copied())?;
+        try_extend(WHAT, &mut self.n_node_samples, subtree.n_node_samples.iter().copied())?;
+        try_extend(WHAT, &mut self.weight, subtree.weight.iter().copied())?;
+        let leaf_samples = subtree.leaf_samples.iter().map(|range| first + range.start..first + range.end);
+        try_extend(WHAT, &mut self.leaf_samples, leaf_samples)?;
+        let first = first as usize;
+        self.order[first..first + subtree.order.len()].copy_from_slice(&subtree.order);
+        Ok(())
+    }
+
     /// Samples of leaf `leaf`.
     pub(crate) fn leaf_rows(&self, leaf: usize) -> &[u32] {
         let range = &self.leaf_samples[leaf];
@@ -210,6 +258,7 @@ mod tests {
     use super::*;
     use crate::criterion::NodeStats;
     use crate::partition::Span;
+    use crate::split::HandedOver;
     use crate::split::cut::Cut;
 
     /// Splits one sample off at a time, to the left or to the right.
@@ -247,6 +296,14 @@ mod tests {
 
         fn listed(&self, _: &Split) -> &[Category] {
             &[]
+        }
+
+        fn hand_over(&mut self, _: &Task) -> Result<HandedOver> {
+            unimplemented!()
+        }
+
+        fn resume(&mut self, _: HandedOver) -> Result<Task> {
+            unimplemented!()
         }
     }
 

@@ -19,10 +19,11 @@ use crate::split::constraint::{Constraints, LeafSizes};
 use crate::split::cut::Gap;
 use crate::split::dispatch::{SearchData, TrainX};
 use crate::split::histogram::{Spare, SparseCells};
-use crate::split::{Rules, Split, Splitter};
+use crate::split::{Rules, Split, SplitSearch, Splitter};
 use crate::tree::config::TreeConfig;
 use crate::tree::constraints::MonotonicColumns;
 use crate::tree::grow::{Decode, Structure, grow};
+use crate::tree::subtrees::{self, Searches, grow_side_by_side};
 
 /// The rows that one tree is grown on, and what each weighs.
 #[derive(Debug)]
@@ -247,23 +248,26 @@ impl<'a> Grower<'a> {
         key: Key,
         control: &Control,
     ) -> Result<Structure> {
-        let search = SearchData {
-            x: &self.x,
-            y: targets.y,
-            units: &sample.units,
-            exact_weights: sample.exact,
-            rows: sample.rows,
-            criterion: targets.criterion,
-            rules: self.rules(config, targets.monotonic, sample)?,
-            control,
-            workers: sample.workers,
+        let rules = self.rules(config, targets.monotonic, sample)?;
+        let searches = TreeSearches { x: &self.x, targets, sample, rules, control };
+        let mut structure = match self.subtrees_apart(config, sample, control) {
+            Some(until) => grow_side_by_side(&searches, sample.rows, self, key, until, control)?,
+            None => grow(&mut *searches.of(sample.rows)?, self, key, config.max_leaf_nodes, control)?,
         };
-        let mut structure = grow(&mut *search.into_search()?, self, key, config.max_leaf_nodes, control)?;
         if self.features.numbers().is_some() {
             let splits = structure.nodes.iter_mut().filter(|node| !node.is_leaf());
             splits.for_each(|node| node.set_feature(self.features.in_x(node.feature())));
         }
         Ok(structure)
+    }
+
+    /// Samples of the largest subtrees that are grown side by side; `None` where one thread grows the tree. Histograms have
+    /// threads of their own; best-first growth has an order; under constraints nodes hand on what those below may do.
+    fn subtrees_apart(&self, config: &TreeConfig, sample: &Sample<'_>, control: &Control) -> Option<u32> {
+        let is_free =
+            config.max_leaf_nodes.is_none() && config.monotonic_cst.is_none() && config.interaction_cst.is_none();
+        let can_be = is_free && self.x.holds_values() && sample.workers.has_all_rows();
+        subtrees::largest(sample.rows.len(), control.n_threads()).filter(|_| can_be)
     }
 
     fn rules(&self, config: &TreeConfig, monotonic: Option<&MonotonicColumns>, sample: &Sample<'_>) -> Result<Rules> {
@@ -288,6 +292,33 @@ impl<'a> Grower<'a> {
             total_weight,
             largest_weight: sample.largest as f64,
         })
+    }
+}
+
+/// What the searches of one tree share.
+#[derive(Debug)]
+struct TreeSearches<'a> {
+    x: &'a TrainX<'a>,
+    targets: &'a TreeTargets<'a>,
+    sample: &'a Sample<'a>,
+    rules: Rules,
+    control: &'a Control,
+}
+
+impl Searches for TreeSearches<'_> {
+    fn of<'s>(&'s self, rows: &'s [u32]) -> Result<Box<dyn SplitSearch + 's>> {
+        let search = SearchData {
+            x: self.x,
+            y: self.targets.y,
+            units: &self.sample.units,
+            exact_weights: self.sample.exact,
+            rows,
+            criterion: self.targets.criterion,
+            rules: self.rules.clone(),
+            control: self.control,
+            workers: self.sample.workers,
+        };
+        search.into_search()
     }
 }
 

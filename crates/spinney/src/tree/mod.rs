@@ -21,6 +21,7 @@
 //! | `collapse` | the tree that is left when splits become leaves |
 //! | `prune` | which splits: by cost and complexity |
 //! | `reduced_error` | which splits: by the loss of other rows |
+//! | `subtrees` | growth on several threads: what is below some nodes, side by side |
 //! | `rules` | leaves as text, with merged conditions |
 
 mod categories;
@@ -41,6 +42,7 @@ pub(crate) mod prune;
 pub(crate) mod reduced_error;
 pub(crate) mod rows;
 mod rules;
+mod subtrees;
 pub(crate) mod traverse;
 
 pub use config::{MaxFeatures, TreeConfig};
