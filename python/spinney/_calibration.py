@@ -62,15 +62,20 @@ class Sigmoids:
         return found
 
 
-def calibrated(scores: Any, truth: Any, weights: Float, method: str, kept: NDArray[np.bool_]) -> Maps | Sigmoids:
+def calibrated(
+    scores: Any, truth: Any, weights: Float, method: str, kept: NDArray[np.bool_], mask: Any = None
+) -> Maps | Sigmoids:
     """Functions for the labels that are not `kept` as they are, fitted to CSR scores of rows.
 
-    Cells that are not stored are cells of score zero: they count, all at once, in O(1).
+    Cells that are not stored are cells of score zero: they count, all at once, in O(1). Neither scores nor labels have
+    a cell that is not known: those of the pattern `mask`, which do not count.
     """
     n, d = scores.shape
     by_label = sparse.csc_array(scores)
     true = sparse.csc_array(truth)
-    total = float(weights.sum())
+    total = np.full(d, float(weights.sum()))
+    if mask is not None:
+        total -= np.bincount(mask.indices, np.repeat(weights, np.diff(mask.indptr)), minlength=d)
     a, b = np.full(d, np.nan), np.full(d, np.nan)
     knots: list[tuple[Float, Float]] = []
     is_true = np.zeros(n, dtype=np.bool_)
@@ -81,7 +86,7 @@ def calibrated(scores: Any, truth: Any, weights: Float, method: str, kept: NDArr
         own, named = (m.indices[m.indptr[j] : m.indptr[j + 1]] for m in (by_label, true))
         is_true[named] = True
         x = np.append(by_label.data[by_label.indptr[j] : by_label.indptr[j + 1]], 0.0)
-        w = np.append(weights[own], max(0.0, total - weights[own].sum()))
+        w = np.append(weights[own], max(0.0, float(total[j]) - weights[own].sum()))
         hit = np.append(weights[own] * is_true[own], weights[named].sum() - (weights[own] * is_true[own]).sum())
         is_true[named] = False
         x, w, hit = _joined(x, w, hit)

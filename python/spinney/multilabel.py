@@ -25,12 +25,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from spinney import _best, _calibration, _label_scores, _validation
+from spinney import _best, _calibration, _label_scores, _masks, _validation
 from spinney._base import BaseClassifier
 from spinney._calibration import METHODS, Maps, Sigmoids
 from spinney._pipelines import apart
+from spinney._ranks import only
 from spinney._reliability_display import LabelReliabilityDisplay
-from spinney._thresholds import Objective, tuned
+from spinney._sparse import is_sparse
+from spinney._thresholds import Objective, are_in, tuned
 from spinney._topk import topk
 from spinney._validation import Float, LabelFormat, Target, label_classes
 
@@ -50,6 +52,8 @@ def _has(method: str) -> Any:
 class _LabelMeta(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """What both classifiers share: checks of y, scores of unseen rows, attributes of the estimator inside."""
 
+    _masks_y = True
+
     estimator: Any
     cv: Any
     min_score: float
@@ -60,7 +64,7 @@ class _LabelMeta(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     n_outputs_: int
     _label_format: LabelFormat
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Target, Float | None, Any]:
+    def _checked(self, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> tuple[Target, Float | None, Any]:
         """y, weights of rows, and where scores come from."""
         if isinstance(self.estimator, type):
             raise TypeError(f"estimator is the class {self.estimator.__name__}, accepted: an object of it")
@@ -75,7 +79,15 @@ class _LabelMeta(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         n = _num_samples(X)
         weights = _validation.check_weights(sample_weight, n)
         cv = _label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
-        target = _validation.classes(y, weights, n, type(self).__name__, warn_column=False, multi_label=True)
+        rules: dict[str, Any] = {"warn_column": False, "multi_label": True, "masks": True, "y_mask": y_mask}
+        target = _validation.classes(y, weights, n, type(self).__name__, **rules)
+        weights = _masks.weights_of_known(target.mask, weights, target.names)
+        final, _ = apart(self.estimator)
+        if target.mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
+            raise ValueError(
+                f"y has masked cells, which {type(final).__name__} does not take, accepted: classifiers of spinney "
+                "that do, or a fitted one in FrozenEstimator"
+            )
         truth = target.original
         truth.sort_indices()
         if not truth.nnz:
@@ -90,7 +102,8 @@ class _LabelMeta(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         # Others than spinney's may not take sparse y: they get it as it came.
         y = target.original if isinstance(final, BaseClassifier) or form.container else target.original.toarray()
         y = y.astype(form.dtype)
-        model, scores, known = _label_scores.unseen_scores(self.estimator, X, y, weights, cv, floor)
+        model, scores, known = _label_scores.unseen_scores(self.estimator, X, y, weights, cv, floor, target.mask)
+        scores = _without(scores, target.mask)
         self.estimator_, self._label_format = model, form
         self.n_outputs_ = target.n_outputs
         self.classes_ = label_classes(target.n_outputs)
@@ -236,7 +249,7 @@ class TunedThresholds(_LabelMeta):
         self.min_score = min_score
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedThresholds:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> TunedThresholds:
         """Fit the estimator, and tune thresholds on scores of rows that it has not seen.
 
         Parameters
@@ -246,6 +259,10 @@ class TunedThresholds(_LabelMeta):
             0 and 1. `predict` returns labels of this form and dtype.
         sample_weight : array-like of shape (n_samples,), default=None
             Of the fit and of the objective. A row of weight zero is no row.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Cells of y that are not known, beside those that are NaN: True or 1 there. The estimator is told of them in
+            its `fit`, and thresholds are tuned on the others alone; `n_labels_named_`, and the budget of "label_count",
+            are as of rows of as many known cells as there are labels.
 
         Returns
         -------
@@ -261,10 +278,10 @@ class TunedThresholds(_LabelMeta):
         if not isinstance(self.toward, str) or self.toward not in ("share", "threshold"):
             raise ValueError(f"toward is {self.toward!r}, accepted: 'share' and 'threshold'")
         new = TunedThresholds(**self.get_params(deep=False))
-        target, weights, cv = new._checked(X, y, sample_weight)
+        target, weights, cv = new._checked(X, y, sample_weight, y_mask)
         scores, weights = new._unseen(X, target, weights, cv)
         floor = float(self.min_score)
-        found = tuned(scores, target.original, weights, objective, shrinkage, self.toward, floor)
+        found = tuned(scores, target.original, weights, objective, shrinkage, self.toward, floor, target.mask)
         new.threshold_, new.common_threshold_ = found.of_labels, found.common
         new.tuned_score_, new.n_labels_named_ = found.score, found.n_named
         self.__dict__.update(new.__dict__)
@@ -320,7 +337,7 @@ class TunedThresholds(_LabelMeta):
         check_is_fitted(self)
         return topk(self.estimator_, X, k, min_score=min_score, exclude=exclude)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> float:
         """What thresholds were tuned for, of the predictions for X.
 
         Parameters
@@ -328,6 +345,8 @@ class TunedThresholds(_LabelMeta):
         X : rows as the estimator takes them
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
         sample_weight : array-like of shape (n_samples,), default=None
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Cells of y that are left out, beside those that are NaN: True or 1 there.
 
         Returns
         -------
@@ -336,7 +355,8 @@ class TunedThresholds(_LabelMeta):
             cells that are named for "precision>=…"; else the F1 of all cells.
         """
         named = self._named(X)
-        truth = sparse.csr_array(y).astype(np.bool_)
+        truth, mask = _known_labels(y, y_mask)
+        named, truth = _without(named, mask), _without(truth, mask)
         rules: dict[str, Any] = {"sample_weight": sample_weight, "zero_division": 0.0}
         kind = Objective.parsed(self.objective).kind
         if kind == "precision":
@@ -427,7 +447,7 @@ class CalibratedLabels(_LabelMeta):
         self.min_score = min_score
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CalibratedLabels:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> CalibratedLabels:
         """Fit the estimator, and calibrate scores of rows that it has not seen.
 
         Parameters
@@ -437,6 +457,9 @@ class CalibratedLabels(_LabelMeta):
             0 and 1. `predict` returns labels of this form and dtype.
         sample_weight : array-like of shape (n_samples,), default=None
             Of the fit and of the calibration. A row of weight zero is no row.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Cells of y that are not known, beside those that are NaN: True or 1 there. The estimator is told of them in
+            its `fit`, and each label is calibrated on its known cells alone.
 
         Returns
         -------
@@ -456,13 +479,13 @@ class CalibratedLabels(_LabelMeta):
         if isinstance(least, bool) or not isinstance(least, Integral) or least < 1:
             raise ValueError(f"min_positives is {least!r}, accepted: an integer of at least 1")
         new = CalibratedLabels(**self.get_params(deep=False))
-        target, weights, cv = new._checked(X, y, sample_weight)
+        target, weights, cv = new._checked(X, y, sample_weight, y_mask)
         if self.too_few == "raise":
             self._check_positives(target, weights)
         scores, weights = new._unseen(X, target, weights, cv)
         kept = _n_positive(target.original, weights) < int(least)
         new.is_calibrated_ = ~kept
-        new._maps = _calibration.calibrated(scores, target.original, weights, self.method, kept)
+        new._maps = _calibration.calibrated(scores, target.original, weights, self.method, kept, target.mask)
         self.__dict__.update(new.__dict__)
         return self
 
@@ -546,6 +569,28 @@ class CalibratedLabels(_LabelMeta):
         k = _best.checked_k(k, self.n_outputs_)
         found = self.predict_sparse(X, min_score=min_score)
         return _best.best_of_sparse(found, k, _best.pattern(exclude, *found.shape))
+
+
+def _without(cells: sparse.csr_array, mask: Any) -> sparse.csr_array:
+    """Stored cells that are not in the pattern."""
+    return cells if mask is None else only(cells, ~are_in(cells, mask))
+
+
+def _known_labels(y: Any, y_mask: Any) -> tuple[sparse.csr_array, Any]:
+    """Labels as CSR of bools, and the pattern of those that are not known."""
+    if is_sparse(y):
+        labels = sparse.csr_array(y)
+        missing = None
+    else:
+        dense = np.asarray(y)
+        missing = _masks.of_missing(dense)
+        labels = sparse.csr_array(dense if missing is None else np.where(missing, 0, dense))
+    mask = _masks.join(missing, None if y_mask is None else _masks.check(y_mask, labels.shape))
+    mask = None if mask is None else sparse.csr_array(mask)
+    for found in (labels, mask):
+        if found is not None:
+            found.sum_duplicates()
+    return labels.astype(np.bool_), mask
 
 
 def _n_positive(truth: sparse.csr_array, weights: Float) -> NDArray[np.int64]:
