@@ -118,10 +118,15 @@ def _mean_loss(
         return lambda scores: _losses.weighted_mean(_losses.of_softmax(n_classes, on, scores), weights, scores.shape[1])
     of_cells = _cell_losses(estimator, target, engine, mask)
     if mask is None:
-        of_rows = (lambda cells: cells.sum(axis=1)) if shares is None else (lambda cells: cells @ shares)
-        return lambda scores: _losses.weighted_mean(of_rows(of_cells(scores)), weights, scores.shape[1])
+        return lambda scores: _losses.weighted_mean(_of_rows(of_cells(scores), shares), weights, scores.shape[1])
     by_column = estimator._shared["output_strategy"] == "single_target"
     return lambda scores: _losses.mean_of_known(of_cells(scores), mask, weights, by_column=by_column)
+
+
+def _of_rows(cells: Float, shares: Float | None) -> Float:
+    """The loss of each row, of those of its cells."""
+    found: Float = cells.sum(axis=1) if shares is None else cells @ shares
+    return found
 
 
 def _cell_losses(

@@ -13,143 +13,29 @@ of size n_samples × n_labels.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.metrics import f1_score, precision_score
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from spinney import _best, _calibration, _label_scores, _masks, _validation
-from spinney._base import BaseClassifier
+from spinney import _best, _calibration, _label_scores
 from spinney._calibration import METHODS, Maps, Sigmoids
-from spinney._pipelines import apart
-from spinney._ranks import only
+from spinney._labels_around import LabelsAround, has, is_array, known_labels, n_positive_rows, without
 from spinney._reliability_display import LabelReliabilityDisplay
-from spinney._sparse import is_sparse
-from spinney._thresholds import Objective, are_in, tuned
+from spinney._thresholds import Objective, tuned
 from spinney._topk import topk
-from spinney._validation import Float, LabelFormat, Target, label_classes
+from spinney._validation import Float, Target
 
 __all__ = ["CalibratedLabels", "LabelReliabilityDisplay", "TunedThresholds"]
 
 
-def _has(method: str) -> Any:
-    def check(estimator: Any) -> bool:
-        inner = getattr(estimator, "estimator_", estimator.estimator)
-        final, _ = apart(inner)
-        getattr(final, method)
-        return True
-
-    return check
-
-
-class _LabelMeta(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """What both classifiers share: checks of y, scores of unseen rows, attributes of the estimator inside."""
-
-    _masks_y = True
-
-    estimator: Any
-    cv: Any
-    min_score: float
-    random_state: Any
-
-    estimator_: Any
-    classes_: NDArray[np.int64]
-    n_outputs_: int
-    _label_format: LabelFormat
-
-    def _checked(self, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> tuple[Target, Float | None, Any]:
-        """y, weights of rows, and where scores come from."""
-        if isinstance(self.estimator, type):
-            raise TypeError(f"estimator is the class {self.estimator.__name__}, accepted: an object of it")
-        _label_scores.check_scores(self.estimator)
-        _best.checked_min_score(self.min_score)
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        if len(np.shape(y)) != 2:
-            raise ValueError(
-                f"y has {len(np.shape(y))} dimension(s), accepted: 2, labels 0 and 1 of shape (n_samples, n_labels)"
-            )
-        n = _num_samples(X)
-        weights = _validation.check_weights(sample_weight, n)
-        cv = _label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
-        rules: dict[str, Any] = {"warn_column": False, "multi_label": True, "masks": True, "y_mask": y_mask}
-        target = _validation.classes(y, weights, n, type(self).__name__, **rules)
-        weights = _masks.weights_of_known(target.mask, weights, target.names)
-        final, _ = apart(self.estimator)
-        if target.mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
-            raise ValueError(
-                f"y has masked cells, which {type(final).__name__} does not take, accepted: classifiers of spinney "
-                "that do, or a fitted one in FrozenEstimator"
-            )
-        truth = target.original
-        truth.sort_indices()
-        if not truth.nnz:
-            raise ValueError("y has no label in any row of positive weight, accepted: y with some that are 1")
-        return target, weights, cv
-
-    def _unseen(self, X: Any, target: Target, weights: Float | None, cv: Any) -> tuple[sparse.csr_array, Float]:
-        """Scores of rows by models that have not seen them, and weights of rows; sets what is told of y."""
-        form, floor = target.label_format, float(self.min_score)
-        assert form is not None
-        final, _ = apart(self.estimator)
-        # Others than spinney's may not take sparse y: they get it as it came.
-        y = target.original if isinstance(final, BaseClassifier) or form.container else target.original.toarray()
-        y = y.astype(form.dtype)
-        model, scores, known = _label_scores.unseen_scores(self.estimator, X, y, weights, cv, floor, target.mask)
-        scores = _without(scores, target.mask)
-        self.estimator_, self._label_format = model, form
-        self.n_outputs_ = target.n_outputs
-        self.classes_ = label_classes(target.n_outputs)
-        self.__dict__.pop("target_names_in_", None)
-        if target.names is not None:
-            self.target_names_in_ = target.names
-        return scores, np.where(known, np.ones(len(known)) if weights is None else weights, 0.0)
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features of the fitted estimator inside."""
-        if not hasattr(self, "estimator_"):
-            raise AttributeError(f"{type(self).__name__} has no n_features_in_ before it is fitted")
-        n_features: int = self.estimator_.n_features_in_
-        return n_features
-
-    @property
-    def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of the features of the fitted estimator inside, where it has some."""
-        if not hasattr(self, "estimator_"):
-            raise AttributeError(f"{type(self).__name__} has no feature_names_in_ before it is fitted")
-        names: NDArray[np.object_] = self.estimator_.feature_names_in_
-        return names
-
-    def _built(self, named: sparse.csr_array) -> Any:
-        """Labels as y was: sparse or dense, and of its dtype."""
-        form = self._label_format
-        labels: Any = named if form.container is not None else named.toarray()
-        return form.build(labels)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.string = inner.input_tags.string
-        tags.target_tags.single_output = False
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-class TunedThresholds(_LabelMeta):
+class TunedThresholds(LabelsAround):
     """A classifier of labels that names those whose scores pass thresholds tuned for an objective.
 
     Scores of rows come from models that have not seen them; from these scores, of which those of at least `min_score`
@@ -225,6 +111,8 @@ class TunedThresholds(_LabelMeta):
     True
     """
 
+    _fitted = ("threshold_", "common_threshold_", "tuned_score_", "n_labels_named_")
+
     threshold_: Float
     common_threshold_: float
     tuned_score_: float
@@ -273,10 +161,8 @@ class TunedThresholds(_LabelMeta):
         ValueError, TypeError
             Bad parameters or input, named in the message; the estimator is left as it was.
         """
-        objective = Objective.parsed(self.objective)
-        shrinkage = _checked_shrinkage(self.shrinkage)
-        if not isinstance(self.toward, str) or self.toward not in ("share", "threshold"):
-            raise ValueError(f"toward is {self.toward!r}, accepted: 'share' and 'threshold'")
+        self._validate_params()
+        objective, shrinkage = Objective.parsed(self.objective), _checked_shrinkage(self.shrinkage)
         new = TunedThresholds(**self.get_params(deep=False))
         target, weights, cv = new._checked(X, y, sample_weight, y_mask)
         scores, weights = new._unseen(X, target, weights, cv)
@@ -286,6 +172,21 @@ class TunedThresholds(_LabelMeta):
         new.tuned_score_, new.n_labels_named_ = found.score, found.n_named
         self.__dict__.update(new.__dict__)
         return self
+
+    def _validate_params(self) -> None:
+        Objective.parsed(self.objective)
+        _checked_shrinkage(self.shrinkage)
+        if not isinstance(self.toward, str) or self.toward not in ("share", "threshold"):
+            raise ValueError(f"toward is {self.toward!r}, accepted: 'share' and 'threshold'")
+        super()._validate_params()
+
+    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+        found = self.threshold_
+        is_list = is_array(found, np.float64, (self.n_outputs_,)) and not np.isnan(found).any()
+        need(is_list, "threshold_", "has not a number for each label")
+        for name in self._fitted[1:]:
+            value = getattr(self, name)
+            need(isinstance(value, float), name, "is no number")
 
     def predict(self, X: Any) -> Any:
         """Predict labels: those whose score is at least their threshold.
@@ -311,13 +212,13 @@ class TunedThresholds(_LabelMeta):
         found.eliminate_zeros()
         return found
 
-    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the estimator."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    @available_if(has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
         """Scores of the estimator, which thresholds of probabilities are not for."""
         check_is_fitted(self)
@@ -329,7 +230,7 @@ class TunedThresholds(_LabelMeta):
         floor = _best.checked_min_score(min_score)
         return _label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
-    @available_if(_has("predict_topk"))  # type: ignore[untyped-decorator]
+    @available_if(has("predict_topk"))  # type: ignore[untyped-decorator]
     def predict_topk(
         self, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None
     ) -> tuple[NDArray[np.int64], Float]:
@@ -355,8 +256,8 @@ class TunedThresholds(_LabelMeta):
             cells that are named for "precision>=…"; else the F1 of all cells.
         """
         named = self._named(X)
-        truth, mask = _known_labels(y, y_mask)
-        named, truth = _without(named, mask), _without(truth, mask)
+        truth, mask = known_labels(y, y_mask)
+        named, truth = without(named, mask), without(truth, mask)
         rules: dict[str, Any] = {"sample_weight": sample_weight, "zero_division": 0.0}
         kind = Objective.parsed(self.objective).kind
         if kind == "precision":
@@ -372,7 +273,7 @@ def _checked_shrinkage(shrinkage: Any) -> float:
     return float(shrinkage) if shrinkage <= np.finfo(np.float64).max else np.inf
 
 
-class CalibratedLabels(_LabelMeta):
+class CalibratedLabels(LabelsAround):
     """A classifier of labels whose probabilities are calibrated label by label, on rows that models have not seen.
 
     As `sklearn.calibration.CalibratedClassifierCV` with `ensemble=False`, for label matrices. Probabilities below
@@ -425,6 +326,8 @@ class CalibratedLabels(_LabelMeta):
     True
     """
 
+    _fitted = ("is_calibrated_", "_knots")
+
     is_calibrated_: NDArray[np.bool_]
     _maps: Maps | Sigmoids
 
@@ -471,6 +374,19 @@ class CalibratedLabels(_LabelMeta):
             Bad parameters or input, and labels with too few rows, named in the message; the estimator is left as it
             was.
         """
+        self._validate_params()
+        new = CalibratedLabels(**self.get_params(deep=False))
+        target, weights, cv = new._checked(X, y, sample_weight, y_mask)
+        if self.too_few == "raise":
+            self._check_positives(target, weights)
+        scores, weights = new._unseen(X, target, weights, cv)
+        kept = n_positive_rows(target.original, weights) < int(self.min_positives)
+        new.is_calibrated_ = ~kept
+        new._maps = _calibration.calibrated(scores, target.original, weights, self.method, kept, target.mask)
+        self.__dict__.update(new.__dict__)
+        return self
+
+    def _validate_params(self) -> None:
         if not isinstance(self.method, str) or self.method not in METHODS:
             raise ValueError(f"method is {self.method!r}, accepted: 'isotonic' and 'sigmoid'")
         if not isinstance(self.too_few, str) or self.too_few not in ("raise", "keep"):
@@ -478,19 +394,23 @@ class CalibratedLabels(_LabelMeta):
         least = self.min_positives
         if isinstance(least, bool) or not isinstance(least, Integral) or least < 1:
             raise ValueError(f"min_positives is {least!r}, accepted: an integer of at least 1")
-        new = CalibratedLabels(**self.get_params(deep=False))
-        target, weights, cv = new._checked(X, y, sample_weight, y_mask)
-        if self.too_few == "raise":
-            self._check_positives(target, weights)
-        scores, weights = new._unseen(X, target, weights, cv)
-        kept = _n_positive(target.original, weights) < int(least)
-        new.is_calibrated_ = ~kept
-        new._maps = _calibration.calibrated(scores, target.original, weights, self.method, kept, target.mask)
-        self.__dict__.update(new.__dict__)
-        return self
+        super()._validate_params()
+
+    @property
+    def _knots(self) -> dict[str, NDArray[Any]]:
+        """The functions of the labels as arrays."""
+        return dict(vars(self._maps))
+
+    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+        is_calibrated = self.is_calibrated_
+        need(is_array(is_calibrated, np.bool_, (self.n_outputs_,)), "is_calibrated_", "does not say it of each label")
+        try:
+            self._maps = _calibration.proven(self.__dict__.pop("_knots"), is_calibrated)
+        except ValueError as error:
+            need(False, "the functions of labels", str(error))
 
     def _check_positives(self, target: Target, weights: Float | None) -> None:
-        n_positive = _n_positive(target.original, np.ones(target.original.shape[0]) if weights is None else weights)
+        n_positive = n_positive_rows(target.original, np.ones(target.original.shape[0]) if weights is None else weights)
         few = np.flatnonzero(n_positive < self.min_positives)
         if len(few):
             names = few[:5].tolist() if target.names is None else target.names[few[:5]].tolist()
@@ -569,31 +489,3 @@ class CalibratedLabels(_LabelMeta):
         k = _best.checked_k(k, self.n_outputs_)
         found = self.predict_sparse(X, min_score=min_score)
         return _best.best_of_sparse(found, k, _best.pattern(exclude, *found.shape))
-
-
-def _without(cells: sparse.csr_array, mask: Any) -> sparse.csr_array:
-    """Stored cells that are not in the pattern."""
-    return cells if mask is None else only(cells, ~are_in(cells, mask))
-
-
-def _known_labels(y: Any, y_mask: Any) -> tuple[sparse.csr_array, Any]:
-    """Labels as CSR of bools, and the pattern of those that are not known."""
-    if is_sparse(y):
-        labels = sparse.csr_array(y)
-        missing = None
-    else:
-        dense = np.asarray(y)
-        missing = _masks.of_missing(dense)
-        labels = sparse.csr_array(dense if missing is None else np.where(missing, 0, dense))
-    mask = _masks.join(missing, None if y_mask is None else _masks.check(y_mask, labels.shape))
-    mask = None if mask is None else sparse.csr_array(mask)
-    for found in (labels, mask):
-        if found is not None:
-            found.sum_duplicates()
-    return labels.astype(np.bool_), mask
-
-
-def _n_positive(truth: sparse.csr_array, weights: Float) -> NDArray[np.int64]:
-    """Rows of positive weight that have each label."""
-    rows = np.repeat(weights > 0, np.diff(truth.indptr))
-    return np.bincount(truth.indices, rows, minlength=truth.shape[1]).astype(np.int64)
