@@ -14,13 +14,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples
 
-from spinney import _best, _label_scores, _masks, _validation
+from spinney import _best, _label_scores, _masks, _ranks, _validation
 from spinney._base import BaseClassifier
 from spinney._pipelines import apart
 from spinney._proof import is_label_format
-from spinney._ranks import only
 from spinney._sparse import is_sparse
-from spinney._thresholds import are_in
 from spinney._validation import Float, LabelFormat, Target, label_classes
 
 
@@ -195,8 +193,8 @@ def is_array(value: Any, dtype: Any, shape: tuple[int, ...]) -> bool:
 
 
 def without(cells: sparse.csr_array, mask: Any) -> sparse.csr_array:
-    """Stored cells that are not in the pattern."""
-    return cells if mask is None else only(cells, ~are_in(cells, mask))
+    """Stored cells that are not in the pattern, where there is one."""
+    return cells if mask is None else _ranks.without(cells, mask)
 
 
 def known_labels(y: Any, y_mask: Any) -> tuple[sparse.csr_array, Any]:

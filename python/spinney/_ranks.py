@@ -48,7 +48,7 @@ def pattern(cells: Any, name: str) -> sparse.csr_array:
 def _pattern_of(matrix: sparse.csr_array) -> sparse.csr_array:
     """The same, of canonical form already."""
     is_there = matrix.data != 0
-    return only(sparse.csr_array((is_there, matrix.indices, matrix.indptr), shape=matrix.shape), is_there)
+    return _only(sparse.csr_array((is_there, matrix.indices, matrix.indptr), shape=matrix.shape), is_there)
 
 
 def _stored(matrix: Any, name: str) -> sparse.csr_array:
@@ -78,7 +78,7 @@ def labels_of(y: Any, name: str) -> sparse.csr_array:
 
 def without(cells: sparse.csr_array, mask: sparse.csr_array) -> sparse.csr_array:
     """Entries of a matrix of canonical form but those that a pattern of canonical form has."""
-    return only(cells, ~_has(mask, rows_of(cells), cells.indices))
+    return _only(cells, ~_has(mask, rows_of(cells), cells.indices))
 
 
 def rows_of(matrix: sparse.csr_array) -> Index:
@@ -111,7 +111,7 @@ def _has(cells: sparse.csr_array, rows: Any, columns: Any) -> NDArray[np.bool_]:
     return places_in(cells, rows, columns)[1]
 
 
-def only(matrix: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array:
+def _only(matrix: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array:
     """The entries of a matrix that are to be kept, in their order."""
     if keep.all():
         return matrix
@@ -225,7 +225,7 @@ def _of_sparse(scores: sparse.csr_array, k: int, mask: sparse.csr_array | None) 
     d = scores.shape[1]
     if mask is not None:
         scores = without(scores, mask)
-    positive = only(scores, scores.data > 0)
+    positive = _only(scores, scores.data > 0)
     ranked = best_stored(positive, k)
     n_ranked = np.diff(positive.indptr)
     if len(rows := np.flatnonzero(n_ranked < k)):
@@ -236,7 +236,7 @@ def _of_sparse(scores: sparse.csr_array, k: int, mask: sparse.csr_array | None) 
         n_ranked[rows] += (d - np.diff(occupied.indptr)).astype(n_ranked.dtype)
     if len(rows := np.flatnonzero(n_ranked < k)):
         last = scores[rows]
-        ranked[rows] = _followed(ranked[rows], n_ranked[rows], best_stored(only(last, last.data < 0), k))
+        ranked[rows] = _followed(ranked[rows], n_ranked[rows], best_stored(_only(last, last.data < 0), k))
     return ranked
 
 

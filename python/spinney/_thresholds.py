@@ -143,8 +143,8 @@ def _cells_of(
     return _Cells(label, score, is_true, weight, first, starts, named, hits, cuts, threshold)
 
 
-def are_in(scores: Any, truth: Any) -> NDArray[np.bool_]:
-    """Whether each stored score is of a cell of a pattern; block by block of rows, as keys have eight bytes."""
+def _are_true(scores: Any, truth: Any) -> NDArray[np.bool_]:
+    """Whether each stored score is of a true cell; a block of rows after the other, as keys have eight bytes."""
     found = np.empty(scores.nnz, dtype=np.bool_)
     n_rows = max(1, _BLOCK * scores.shape[0] // max(1, scores.nnz))
     for start in range(0, scores.shape[0], n_rows):
@@ -192,7 +192,7 @@ class _Problem:
         self.positive: Float = per_label.astype(np.float64)
         # Labels of 16 bits are sorted by their digits.
         label = scores.indices.astype(np.uint16 if d < 2**16 else np.int32)
-        score, is_true, weight = np.asarray(scores.data, dtype=np.float64), are_in(scores, truth), None
+        score, is_true, weight = np.asarray(scores.data, dtype=np.float64), _are_true(scores, truth), None
         if (weights != 1).any():
             weight = np.repeat(weights, np.diff(scores.indptr))
             kept = weight > 0
