@@ -3,15 +3,16 @@
     python benches/sparse_labels.py [--parts metrics folds thresholds topk] [--rows 100000] [--labels 100000]
                                     [--scores 100] [--repeat 5]
 
-Metrics: rows x labels with `--scores` sparse scores a row and five labels a row, most of which have scores; the least
-of `--repeat` runs. Folds: as many rows, 1000 labels of which few are frequent, three a row; seconds of all five folds,
-and the mean over labels and folds of how far the frequency of a label in a fold is from that in all rows, as a share of
-the latter, beside `KFold` of shuffled rows.
+Metrics: rows x labels with `--scores` sparse scores a row and five labels a row, most of which have scores. Folds: as
+many rows, 1000 labels of which few are frequent, three a row; seconds of all five folds, and the mean over labels and
+folds of how far the frequency of a label in a fold is from that in all rows, as a share of the latter, beside `KFold`
+of shuffled rows.
 
 Thresholds: of 4000 labels, tuned on 50 000 rows of 20, 50 and 100 scores each, every case in a process of its own,
-which tells its peak and by how much that is above the one before; the median of `--repeat` runs. Best labels: the five
-of `predict_topk` against `predict_proba` and a partial sort of its table, on delicious where it is at hand, and on made
-labels; the median of `--repeat` runs in turns. Both are seconds of the processor, on one thread.
+which tells its peak and by how much that is above the one before. Best labels: the five of `predict_topk` against
+`predict_proba` and a partial sort of its table, on delicious where it is at hand, and on made labels, in turns.
+
+Seconds are those of the processor, on one thread: medians of `--repeat` runs.
 """
 
 from __future__ import annotations
@@ -43,13 +44,14 @@ def matrix(values: np.ndarray, columns: np.ndarray, n_columns: int) -> sparse.cs
     return sparse.csr_array((values.ravel(), columns.ravel(), np.arange(n + 1) * each), shape=(n, n_columns))
 
 
-def least_seconds(call, repeat: int) -> tuple[float, object]:
+def middle_seconds(call, repeat: int) -> tuple[float, object]:
+    """The median of the processor, and what was found: all of it has one thread."""
     seconds = []
     for _ in range(repeat):
-        begun = time.perf_counter()
+        begun = time.process_time()
         found = call()
-        seconds.append(time.perf_counter() - begun)
-    return min(seconds), found
+        seconds.append(time.process_time() - begun)
+    return statistics.median(seconds), found
 
 
 def time_metrics(n: int, d: int, n_scores: int, repeat: int) -> None:
@@ -70,10 +72,10 @@ def time_metrics(n: int, d: int, n_scores: int, repeat: int) -> None:
         options = {"propensities": p} if name.startswith("ps") else {}
         metric = getattr(metrics, name)
         for form, y_score in (("sparse", scores), ("top 5", pair)):
-            seconds, found = least_seconds(lambda: metric(truth, y_score, 5, **options), repeat)  # noqa: B023
+            seconds, found = middle_seconds(lambda: metric(truth, y_score, 5, **options), repeat)  # noqa: B023
             print(f"  {name:20} {form:7} {seconds:6.3f}  {found:.4f}")
     for name, y_pred in (("coverage_error", scores), ("micro_f1", predicted), ("macro_f1", predicted)):
-        seconds, found = least_seconds(lambda: getattr(metrics, name)(truth, y_pred), repeat)  # noqa: B023
+        seconds, found = middle_seconds(lambda: getattr(metrics, name)(truth, y_pred), repeat)  # noqa: B023
         print(f"  {name:20} sparse  {seconds:6.3f}  {found:.4f}")
 
 
@@ -95,7 +97,7 @@ def time_folds(n: int, d: int, repeat: int) -> None:
         ("  shuffled", MultilabelStratifiedKFold(5, shuffle=True, random_state=0)),
         ("KFold, shuffled", KFold(5, shuffle=True, random_state=0)),
     ):
-        seconds, splits = least_seconds(lambda: list(cv.split(Y, Y)), repeat)  # noqa: B023
+        seconds, splits = middle_seconds(lambda: list(cv.split(Y, Y)), repeat)  # noqa: B023
         print(f"  {name:28} {seconds:6.3f}  {deviation(Y, splits):.4f}")
 
 
