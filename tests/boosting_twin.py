@@ -271,6 +271,8 @@ class Twin:
     loss: str
     weights: Array | None = None
     groups: tuple[slice, ...] | None = None
+    # How much each column counts in the loss.
+    shares: Array | None = None
 
     @property
     def w(self) -> Array:
@@ -285,7 +287,9 @@ class Twin:
         """The loss, summed over rows and columns."""
         if self.groups:
             return float(sum(-self.w @ (self.targets[:, s] * log_softmax(f[:, s], axis=1)).sum(1) for s in self.groups))
-        return float(sum(self.w @ LOSSES[self.loss].value(y, g) for y, g in zip(self.targets.T, f.T, strict=True)))
+        shares = np.ones(f.shape[1]) if self.shares is None else self.shares
+        columns = zip(self.targets.T, f.T, shares, strict=True)
+        return float(sum(share * (self.w @ LOSSES[self.loss].value(y, g)) for y, g, share in columns))
 
     def negative_gradient(self, f: Array) -> Array:
         if self.groups:

@@ -185,3 +185,13 @@ def test_what_they_are_not_for_is_refused(name):
         model.fit(X, Y)
     with pytest.raises(ValueError, match="monotonic_cst, accepted: one of them"):
         make(name, label_weight="balanced", monotonic_cst=[1] + [0] * 11).fit(X, Y)
+
+
+def test_forests_of_weighted_labels_are_compressed():
+    X, Y = labels()
+    forest = spinney.RandomForestClassifier(5, label_weight="balanced", random_state=0)
+    for params in ({"l1_norm": None, "max_steps": 20}, {"cv": 2, "max_steps": 20}):
+        small = spinney.CompressedForestClassifier(forest, random_state=0, **params).fit(X, Y)
+        assert structure(small.estimator_) == structure(forest.fit(X, Y))
+    with pytest.raises(TypeError, match="label_weight"):
+        spinney.CompressedForestClassifier(label_weight="balanced")

@@ -106,6 +106,28 @@ def linear_start(_: str) -> Any:
     return spinney.GradientBoostingClassifier(init=linear, random_state=0)
 
 
+def boomer(_: str) -> Any:
+    """Boosted rules for all labels, at mlrl-boomer's defaults: which ends when the rules no longer help."""
+    from mlrl.boosting import BoomerClassifier
+
+    return Boomer(BoomerClassifier())
+
+
+class Boomer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Of mlrl-boomer, which takes labels as they are stored and names no classes."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Any, Y: Any) -> Boomer:
+        self.classes_ = np.arange(Y.shape[1])
+        self.model.fit(sp.csr_matrix(X, dtype=np.float32), sp.csr_matrix(Y, dtype=np.uint8))
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return np.asarray(self.model.predict_proba(sp.csr_matrix(X, dtype=np.float32)))
+
+
 WAYS: dict[str, Callable[[str], Any]] = {
     "random forest": forest(),
     "balanced labels": forest(label_weight="balanced"),
@@ -113,6 +135,7 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "logistic regression": lambda _: OneVsRestClassifier(LogisticRegression(solver="liblinear")),
     "omikuji": Omikuji,
     "napkinXC": Napkin,
+    "BOOMER": boomer,
 }
 
 

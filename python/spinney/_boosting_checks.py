@@ -34,8 +34,9 @@ def check_parameters(boosting: Any) -> None:
     name = type(boosting.estimator).__name__
     if getattr(boosting, "_skl_callbacks", None):
         raise ValueError(f"callbacks were set by set_callbacks, which estimator= ({name}) does not support")
-    for parameter in ("init", "scoring", "callbacks"):
-        if getattr(boosting, parameter) is not None:
+    for parameter in ("init", "scoring", "callbacks", "label_weight"):
+        # Regressors have no labels.
+        if getattr(boosting, parameter, None) is not None:
             raise ValueError(f"{parameter} is given, which estimator= ({name}) does not support; accepted: None")
     if isclass(boosting.estimator):
         name = boosting.estimator.__name__
@@ -56,8 +57,9 @@ def check_parameters(boosting: Any) -> None:
 
 def check_masked(boosting: Any, target: Target) -> None:
     """What does not support y of which some cells are not known."""
-    for parameter in ("estimator", "init", "scoring"):
-        if getattr(boosting, parameter) is not None:
+    for parameter in ("estimator", "init", "scoring", "label_weight"):
+        # Regressors have no labels.
+        if getattr(boosting, parameter, None) is not None:
             raise ValueError(
                 f"{parameter} is given, which does not support masked cells of y; accepted: None with these"
             )

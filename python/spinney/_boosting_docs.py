@@ -60,6 +60,18 @@ output_weights : array-like of shape (n_outputs,), default=None
     gradients by these weights. Finite, none negative, one positive; their ratios alone count. The loss, leaves and
     steps know no weights. It changes nothing with "single_target". Not with `estimator`.
 """,
+    "label_weight": """
+label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
+    How much each label counts, where y is labels. The trees that labels share ("joint" and "projected") are grown on
+    gradients times the roots of the weights, so that the impurity is the mean of the labels' by these weights and the
+    many rows of frequent labels do not decide alone; and the losses of `train_score_`, `validation_score_`,
+    `oob_scores_` and `eval_results_` are means by these weights, early stopping among what follows them. Leaves and
+    steps are those of each label for itself, in which a weight cancels: probabilities stay probabilities. With
+    "single_target" it changes the losses alone. "balanced" are 1 / (p (1 - p)) for a label of a share p of the rows,
+    by `sample_weight`; "propensity" are the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see
+    `spinney.metrics.propensities`. An array are finite numbers, none negative, one positive; their ratios alone count,
+    and a label of weight zero has no part in splits and losses. Not with masked cells of y, nor `estimator`.
+""",
     "estimator": """
 estimator : regressor of scikit-learn, default=None
     Weak model in place of trees, cloned for each stage: of several outputs with "joint"; of one with "projected"

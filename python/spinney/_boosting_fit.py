@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,6 +21,7 @@ from spinney import (
     _constraints,
     _eval_sets,
     _held_out,
+    _label_weight,
     _masks,
     _memory,
     _projection,
@@ -261,7 +263,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             n_grown = grown.n_stages
             _boosting_checks.check_warm_start(self, before, shared, n_grown)
         self._shared = shared
-        watched = _eval_sets.checked(self, eval_sets, target)
+        of_labels = _label_weight.of_labels(self, target, self._row_weights(target, weights)[0])
+        watched = _eval_sets.checked(self, eval_sets, target, _label_weight.shares(of_labels))
         if watched and margins[0] is not None:
             raise ValueError(
                 "base_margin is given, and eval_sets is too: the scores that rows of eval_sets start from are not "
@@ -287,7 +290,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         )
         if mask_held is not None:
             _boosting_checks.check_masked(self, target)
-        config = self._boost_config(n_positive(weights, X.shape[0]), target)
+        config = self._boost_config(n_positive(weights, X.shape[0]), target, of_labels)
         _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
         scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
         if scorer is not None and validation is None:
@@ -429,8 +432,10 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
     def _n_features_of_tree(self) -> int:
         return n_drawn_features(self.max_features_by_tree, self.n_features_in_)
 
-    def _boost_config(self, n_samples: int, target: Target, *, draws: bool = True) -> _BoostConfig:
-        """The parameters in the engine's form; a fit that `draws` no projections has any."""
+    def _boost_config(
+        self, n_samples: int, target: Target, of_labels: Float | None = None, *, draws: bool = True
+    ) -> _BoostConfig:
+        """The parameters in the engine's form, with weights of labels; a fit that `draws` no projections has any."""
         projection = None
         if isinstance(self.n_projections, bool):
             raise ValueError(f"n_projections is {self.n_projections}, accepted: an integer from 1, a share, or 'log'")
@@ -446,9 +451,12 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                     f"n_projections is {projection['n_projections']}, but leaves that are not relabelled hold a single "
                     "number: with relabel_leaves=False, accepted: 1"
                 )
+        tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
+        tree["max_features"] = self.max_features_
+        if of_labels is not None:
+            tree["output_weights"] = of_labels.tolist()
         return {
-            "tree": self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
-            | {"max_features": self.max_features_},
+            "tree": tree,
             "n_estimators": int(self.n_estimators),
             "learning_rate": float(self.learning_rate),
             "loss": self.loss,
@@ -499,16 +507,17 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         margins = margins if margins is None or there is None else margins[there]
         X, y, weights = _validation.without_absent(X, y, weights)
         engine = fitted._known_target().like(y, X.shape[0], type(self).__name__)
-        config = fitted._refit_config()
+        config = fitted._refit_config(engine, weights)
         fitted._model = _spinney.refit_leaves(fitted._model, X, engine, weights, config, fitted._n_threads(), margins)
         fitted.__dict__.pop("_curves", None)
         fitted.__dict__.pop("_eval_curves", None)
         return fitted
 
-    def _refit_config(self) -> _BoostConfig:
-        """The parameters of a fit of the stages that there are."""
-        target = self._known_target()
-        return self._boost_config(1, target, draws=False) | {
+    def _refit_config(self, engine: Any, weights: Float | None) -> _BoostConfig:
+        """The parameters of a fit of the stages that there are, to y in the engine's form."""
+        target = replace(self._known_target(), engine=engine)
+        of_labels = _label_weight.of_labels(self, target, weights)
+        return self._boost_config(1, target, of_labels, draws=False) | {
             "n_estimators": self.n_estimators_,
             "learning_rate": float(self._shared["learning_rate"]),
             "n_iter_no_change": None,

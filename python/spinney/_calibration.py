@@ -62,15 +62,56 @@ class Sigmoids:
         return found
 
 
-def calibrated(scores: Any, truth: Any, weights: Float, method: str, kept: NDArray[np.bool_]) -> Maps | Sigmoids:
+def proven(arrays: Any, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
+    """Functions of arrays that anybody may have made: rising ones, from scores to 0 to 1, of the labels that say so.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong with them.
+    """
+    d = len(is_calibrated)
+    if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
+        raise ValueError("are no arrays")
+    if arrays.keys() == {"a", "b"}:
+        a, b = arrays["a"], arrays["b"]
+        if any(array.dtype != np.float64 or array.shape != (d,) for array in (a, b)):
+            raise ValueError("have not two numbers for each label")
+        if any((np.isfinite(array) != is_calibrated).any() for array in (a, b)) or (a[is_calibrated] < 0).any():
+            raise ValueError("do not rise, or not of the labels that are calibrated")
+        return Sigmoids(a, b)
+    if arrays.keys() != {"ptr", "x", "y"}:
+        raise ValueError("are neither sigmoids nor lines")
+    ptr, x, y = arrays["ptr"], arrays["x"], arrays["y"]
+    if ptr.dtype.kind != "i" or ptr.shape != (d + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
+        raise ValueError("have no places of each label's knots")
+    if any(array.dtype != np.float64 or array.shape != (ptr[-1],) for array in (x, y)):
+        raise ValueError("have not as many knots as places")
+    if ((np.diff(ptr) > 0) != is_calibrated).any():
+        raise ValueError("are not of the labels that are calibrated")
+    inside = np.ones(max(0, len(x) - 1), dtype=np.bool_)
+    firsts = ptr[1:-1]
+    inside[firsts[(firsts > 0) & (firsts < len(x))] - 1] = False
+    rises = (np.diff(x)[inside] > 0).all() and (np.diff(y)[inside] >= 0).all()
+    if not (np.isfinite(x).all() and ((y >= 0) & (y <= 1)).all() and rises):
+        raise ValueError("do not rise from 0 to 1")
+    return Maps(ptr, x, y)
+
+
+def calibrated(
+    scores: Any, truth: Any, weights: Float, method: str, kept: NDArray[np.bool_], mask: Any = None
+) -> Maps | Sigmoids:
     """Functions for the labels that are not `kept` as they are, fitted to CSR scores of rows.
 
-    Cells that are not stored are cells of score zero: they count, all at once, in O(1).
+    Cells that are not stored are cells of score zero: they count, all at once, in O(1). Neither scores nor labels have
+    a cell that is not known: those of the pattern `mask`, which do not count.
     """
     n, d = scores.shape
     by_label = sparse.csc_array(scores)
     true = sparse.csc_array(truth)
-    total = float(weights.sum())
+    total = np.full(d, float(weights.sum()))
+    if mask is not None:
+        total -= np.bincount(mask.indices, np.repeat(weights, np.diff(mask.indptr)), minlength=d)
     a, b = np.full(d, np.nan), np.full(d, np.nan)
     knots: list[tuple[Float, Float]] = []
     is_true = np.zeros(n, dtype=np.bool_)
@@ -81,7 +122,7 @@ def calibrated(scores: Any, truth: Any, weights: Float, method: str, kept: NDArr
         own, named = (m.indices[m.indptr[j] : m.indptr[j + 1]] for m in (by_label, true))
         is_true[named] = True
         x = np.append(by_label.data[by_label.indptr[j] : by_label.indptr[j + 1]], 0.0)
-        w = np.append(weights[own], max(0.0, total - weights[own].sum()))
+        w = np.append(weights[own], max(0.0, float(total[j]) - weights[own].sum()))
         hit = np.append(weights[own] * is_true[own], weights[named].sum() - (weights[own] * is_true[own]).sum())
         is_true[named] = False
         x, w, hit = _joined(x, w, hit)

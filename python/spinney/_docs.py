@@ -93,9 +93,10 @@ label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or No
     of a share p of the rows, by weight: all labels count the same in the root. "propensity" are the inverse
     propensities of Jain, Prabhu and Varma (KDD 2016), see `spinney.metrics.propensities`. An array are finite numbers,
     none negative, one positive; their ratios alone count. Leaves and predictions are frequencies, which are not
-    weighted. With labels alone, with `criterion="gini"`; the trees' own criterion is "squared_error", and impurities
-    are variances of the labels times the roots of their weights. Not with masked cells nor `monotonic_cst`. A split
-    costs some times more than without.
+    weighted: to rank rare labels higher, multiply scores when they are ranked, see `docs/tagging.md`. With labels
+    alone, with `criterion="gini"`; the trees' own criterion is "squared_error", and impurities are variances of the
+    labels times the roots of their weights. Not with masked cells nor `monotonic_cst`. A split costs some times more
+    than without.
 """,
     "categorical_features": """
 categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -293,5 +294,45 @@ output_projection : str, Projection, callable or matrix of shape (q, n_outputs),
     "oob_prediction_": """
 oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     With `oob_score`; NaN for rows that every tree has drawn.
+""",
+    "y_true_and_score": """
+y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+y_score : scores, or labels in their order; see the module
+""",
+    "ranking": """
+y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+y_score : scores, or labels in their order; see the module
+k : int
+    From 1 to the number of labels, or of columns of `y_score` where it holds labels.
+""",
+    "y_true_and_pred": """
+y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
+    Predicted labels, 0 or 1; or labels and their scores as of `predict_topk`, all of which are predicted.
+""",
+    "y_mask_of_metrics": """
+y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    True or 1 in cells that are not known.
+""",
+    "propensities": """
+propensities : array-like of shape (n_labels,)
+    Above 0, at most 1: as of `propensities`, of the training rows.
+""",
+    "unless_known": """
+float
+    NaN when no row has a known label.
+""",
+    "faults_of_rankings": """
+ValueError
+    When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
+""",
+    "faults_of_gains": """
+ValueError
+    When shapes do not fit, values are not finite, `k` or a propensity is out of range, or a row of labels has one
+    twice.
+""",
+    "faults_of_predictions": """
+ValueError
+    When shapes do not fit, or predictions are other values than 0 and 1.
 """,
 }

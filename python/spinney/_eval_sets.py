@@ -68,19 +68,27 @@ def named(eval_sets: Any) -> list[tuple[str, str, Any]]:
     return sets
 
 
-def checked(estimator: Any, eval_sets: Any, target: Target) -> list[EvalSet]:
-    """The sets for a model of `target`; every fault names the set."""
+def checked(estimator: Any, eval_sets: Any, target: Target, shares: Float | None = None) -> list[EvalSet]:
+    """The sets for a model of `target`, whose labels count by `shares` in losses; every fault names the set."""
     found = []
     for name, what, given in named(eval_sets):
         try:
-            found.append(_checked(estimator, name, what, *given, target=target))
+            found.append(_checked(estimator, name, what, *given, target=target, shares=shares))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{what}: {error}") from error
     return found
 
 
 def _checked(
-    estimator: Any, name: str, what: str, X: Any, y: Any, sample_weight: Any = None, *, target: Target
+    estimator: Any,
+    name: str,
+    what: str,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    target: Target,
+    shares: Float | None,
 ) -> EvalSet:
     X = estimator._check_X(X, reset=False, fitting=True)
     weights = _validation.check_weights(sample_weight, X.shape[0])
@@ -89,11 +97,19 @@ def _checked(
     if mask is not None and estimator.scoring is not None:
         raise ValueError("its y contains NaN, and scoring is given, which does not support cells that are not known")
     X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
-    return EvalSet(name, what, X, y, weights, _mean_loss(estimator, target, engine, _masks.dense(mask), weights))
+    if mask is not None and shares is not None:
+        raise ValueError("its y contains NaN, and label_weight is given, accepted: label_weight=None with these")
+    loss = _mean_loss(estimator, target, engine, _masks.dense(mask), weights, shares)
+    return EvalSet(name, what, X, y, weights, loss)
 
 
 def _mean_loss(
-    estimator: Any, target: Target, engine: Any, mask: NDArray[np.bool_] | None, weights: Float | None
+    estimator: Any,
+    target: Target,
+    engine: Any,
+    mask: NDArray[np.bool_] | None,
+    weights: Float | None,
+    shares: Float | None,
 ) -> Callable[[Float], float]:
     """The mean loss of raw scores, of y in the engine's form and the cells of it that are not known."""
     if target.kind == "classes" and estimator._is_softmax():
@@ -102,9 +118,15 @@ def _mean_loss(
         return lambda scores: _losses.weighted_mean(_losses.of_softmax(n_classes, on, scores), weights, scores.shape[1])
     of_cells = _cell_losses(estimator, target, engine, mask)
     if mask is None:
-        return lambda scores: _losses.weighted_mean(of_cells(scores).sum(axis=1), weights, scores.shape[1])
+        return lambda scores: _losses.weighted_mean(_of_rows(of_cells(scores), shares), weights, scores.shape[1])
     by_column = estimator._shared["output_strategy"] == "single_target"
     return lambda scores: _losses.mean_of_known(of_cells(scores), mask, weights, by_column=by_column)
+
+
+def _of_rows(cells: Float, shares: Float | None) -> Float:
+    """The loss of each row, of those of its cells."""
+    found: Float = cells.sum(axis=1) if shares is None else cells @ shares
+    return found
 
 
 def _cell_losses(

@@ -80,25 +80,23 @@ def _of_one(proba: Any, classes: Any) -> Float:
     return np.asarray(proba)[:, at[0]] if len(at) else np.zeros(len(proba))
 
 
-def fitted(estimator: Any, X: Any, y: Any, weights: Any) -> Any:
-    """A fitted clone."""
+def fitted(estimator: Any, X: Any, y: Any, weights: Any, mask: Any = None) -> Any:
+    """A fitted clone, which is told the weights of rows and the cells of y that are not known, where there are some."""
     model = clone(estimator)
-    if weights is None:
-        return model.fit(X, y)
-    if isinstance(model, Pipeline):
-        return model.fit(X, y, **{f"{model.steps[-1][0]}__sample_weight": weights})
-    return model.fit(X, y, sample_weight=weights)
+    told = {"sample_weight": weights, "y_mask": mask}
+    step = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+    return model.fit(X, y, **{f"{step}{name}": value for name, value in told.items() if value is not None})
 
 
 def cross_validated(
-    estimator: Any, X: Any, y: sparse.csr_array, weights: Any, cv: Any, floor: float
+    estimator: Any, X: Any, y: sparse.csr_array, weights: Any, cv: Any, floor: float, mask: Any = None
 ) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
     """Scores of each row by a clone that was fitted on other folds, and which rows have some."""
     n, d = y.shape
     parts, rows = [], []
     for train, test in cv.split(np.zeros((n, 1)), np.zeros(n)):
-        w = None if weights is None else weights[train]
-        model = fitted(estimator, _safe_indexing(X, train), y[train], w)
+        w, gaps = (None if part is None else part[train] for part in (weights, mask))
+        model = fitted(estimator, _safe_indexing(X, train), y[train], w, gaps)
         parts.append(scores_at_least(model, _safe_indexing(X, test), floor, d))
         rows.append(test)
     order = np.concatenate(rows)
@@ -113,13 +111,13 @@ def cross_validated(
 
 
 def _out_of_bag(
-    estimator: Any, X: Any, y: Any, weights: Any, floor: float
+    estimator: Any, X: Any, y: Any, weights: Any, floor: float, mask: Any
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     model = clone(estimator)
     final, before = apart(model)
     if before is not None:
         X = before.fit_transform(X, y)
-    scores, n_trees = final._fit_out_of_bag(X, y, weights, floor)
+    scores, n_trees = final._fit_out_of_bag(X, y, weights, floor, mask)
     if before is not None:
         model = Pipeline([*before.steps, (model.steps[-1][0], final)], memory=model.memory, verbose=model.verbose)
     return model, sparse.csr_array(scores), n_trees > 0
@@ -155,15 +153,15 @@ def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
 
 
 def unseen_scores(
-    estimator: Any, X: Any, y: sparse.csr_array, weights: Any, cv: Any, floor: float
+    estimator: Any, X: Any, y: sparse.csr_array, weights: Any, cv: Any, floor: float, mask: Any = None
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     """A fitted model, scores of rows by models that have not seen them, and which rows have some.
 
-    `cv` as `check_cv_of` has it.
+    `cv` as `check_cv_of` has it; `mask` are the cells of y that are not known.
     """
     if isinstance(cv, str) and cv == "given":
         return estimator, scores_at_least(estimator, X, floor, y.shape[1]), np.ones(y.shape[0], dtype=np.bool_)
     if isinstance(cv, str):
-        return _out_of_bag(estimator, X, y, weights, floor)
-    scores, known = cross_validated(estimator, X, y, weights, cv, floor)
-    return fitted(estimator, X, y, weights), scores, known
+        return _out_of_bag(estimator, X, y, weights, floor, mask)
+    scores, known = cross_validated(estimator, X, y, weights, cv, floor, mask)
+    return fitted(estimator, X, y, weights, mask), scores, known

@@ -1,4 +1,4 @@
-"""How much each label counts where splits are searched: `label_weight`."""
+"""How much each label counts where splits are searched, and in the losses of boosting: `label_weight`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,23 @@ def is_given(model: Any) -> bool:
 
 
 def to_engine(model: Any, target: Target, weights: Float | None) -> dict[str, list[float]]:
-    """The weights of labels in the engine's form, the weights of outputs; nothing without."""
-    if not is_given(model):
+    """The weights of labels in the engine's form of trees, the weights of outputs; nothing without."""
+    found = of_labels(model, target, weights)
+    if found is None:
         return {}
+    if model.monotonic_cst is not None:
+        raise ValueError("label_weight is given, and monotonic_cst, accepted: one of them")
+    if model.criterion not in ("gini", "squared_error"):
+        raise ValueError(
+            f"criterion is {model.criterion!r}, but weighted labels are numbers: with label_weight, accepted: 'gini'"
+        )
+    return {"output_weights": found.tolist()}
+
+
+def of_labels(model: Any, target: Target, weights: Float | None) -> Float | None:
+    """The weight of each label; None without any. `weights` are those of the rows."""
+    if not is_given(model):
+        return None
     given = model.label_weight
     if target.kind != "labels":
         raise ValueError(
@@ -30,19 +44,22 @@ def to_engine(model: Any, target: Target, weights: Float | None) -> dict[str, li
         )
     if target.mask is not None:
         raise ValueError("label_weight is given, but y has masked cells, accepted: label_weight=None with these")
-    if model.monotonic_cst is not None:
-        raise ValueError("label_weight is given, and monotonic_cst, accepted: one of them")
-    if model.criterion not in ("gini", "squared_error"):
-        raise ValueError(
-            f"criterion is {model.criterion!r}, but weighted labels are numbers: with label_weight, accepted: 'gini'"
-        )
     if isinstance(given, str):
-        found = balanced(target, weights) if given == "balanced" else inverse_propensities(target, weights)
-        return {"output_weights": found.tolist()}
-    return {"output_weights": _checked(given, target.n_outputs)}
+        return balanced(target, weights) if given == "balanced" else inverse_propensities(target, weights)
+    return _checked(given, target.n_outputs)
 
 
-def _checked(given: Any, n_labels: int) -> list[float]:
+def shares(weights: Float | None) -> Float | None:
+    """Weights over their mean, as the engine has them; None where all labels count the same."""
+    if weights is None:
+        return None
+    # Sums do not overflow where the largest is one.
+    weights = weights / weights.max()
+    found: Float = weights * len(weights) / weights.sum()
+    return None if (found == 1).all() else found
+
+
+def _checked(given: Any, n_labels: int) -> Float:
     try:
         array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -54,16 +71,15 @@ def _checked(given: Any, n_labels: int) -> list[float]:
         raise ValueError(f"label_weight is {array[wrong][0]}, accepted: finite numbers, none negative")
     if not array.any():
         raise ValueError("label_weight is zero for every label, accepted: at least one positive number")
-    return [float(value) for value in array]
+    return array
 
 
 def _frequencies(target: Target, weights: Float | None) -> tuple[Float, float]:
     """The weight of the rows that have each label, and that of all rows: weight 2 is a row twice."""
-    labels = target.original
-    n_samples = labels.shape[0]
-    weights = np.ones(n_samples) if weights is None else weights
-    of_entries = np.repeat(weights, np.diff(labels.indptr))
-    positive: Float = np.bincount(labels.indices, weights=of_entries, minlength=labels.shape[1]).astype(np.float64)
+    ptr, labels, n_labels = target.engine
+    weights = np.ones(len(ptr) - 1) if weights is None else weights
+    of_entries = np.repeat(weights, np.diff(ptr))
+    positive: Float = np.bincount(labels, weights=of_entries, minlength=n_labels).astype(np.float64)
     return positive, float(weights.sum())
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney
@@ -39,6 +40,8 @@ _DTYPES = {
 }
 
 _KEYS = {"class", "params", "fitted"}
+# Of classifiers of labels around another: the fitted one inside, and whether it was frozen.
+_KEYS_AROUND = _KEYS | {"inner", "frozen"}
 
 # Parameters that estimators have and files of the format need not have: they stand there unless they have these values,
 # with which the estimator is what it was before it had them.
@@ -79,6 +82,17 @@ def _classes() -> dict[str, Any]:
     return {name: getattr(spinney, name) for name in both}
 
 
+def _classes_around() -> dict[str, Any]:
+    """The classifiers of labels around another that a file may name."""
+    from spinney import multilabel
+
+    return {name: getattr(multilabel, name) for name in ("CalibratedLabels", "TunedThresholds")}
+
+
+def _is_of_spinney(model: Any) -> bool:
+    return (_classes() | _classes_around()).get(type(model).__name__) is type(model)
+
+
 def save(model: Any, path: Path) -> None:
     """Write a fitted estimator to a file that runs no code when it is loaded.
 
@@ -89,7 +103,8 @@ def save(model: Any, path: Path) -> None:
     ----------
     model : fitted estimator of spinney
         A tree, forest, boosted or compressed model. What a pickle leaves out is left out here: of compressed models the
-        path and the forest before compression.
+        path and the forest before compression. `TunedThresholds` and `CalibratedLabels` around one of them are saved
+        with it, their thresholds and functions as arrays.
     path : str or os.PathLike
         The file. It is written beside the old one, if there is one, and takes its name when it is whole: after a
         failure, or when the process is killed, the old file is as it was. A process that is killed may leave a file
@@ -102,7 +117,8 @@ def save(model: Any, path: Path) -> None:
     ------
     TypeError
         For anything but an estimator of spinney; for a parameter or an attribute that is no plain value, such as a
-        function or an estimator of another library (`estimator` of boosting). The message names it. Pickle such models.
+        function or an estimator of another library (`estimator` of boosting, what `TunedThresholds` or
+        `CalibratedLabels` hold, pipelines among them). The message names it. Pickle such models.
     ValueError
         When a parameter has been set to what `fit` would not accept; when two features have the same name; when
         parameters and attributes make more than 4 million lists or a million objects of JSON (the entries of a dict
@@ -144,12 +160,12 @@ def save(model: Any, path: Path) -> None:
     (True, 10)
     """
     name = type(model).__name__
-    if _classes().get(name) is not type(model):
+    if not _is_of_spinney(model):
         raise TypeError(f"model is {_article(model)}, accepted: fitted estimators of spinney")
     check_is_fitted(model)
     model._validate_params()
     encoder = Encoder(_nested)
-    engine, content = _taken_apart(encoder, model._twin(), "")
+    engine, content = _apart(encoder, model, "")
     text = to_text(content)
     try:
         prove_size(text)
@@ -275,11 +291,13 @@ def _prove_sizes(summary: _ModelSummary) -> None:
         if tensor["name"].startswith(_PREFIX)
     }
     prove_arrays(content, arrays)
-    fitted = content.get("fitted") if isinstance(content, dict) else None
-    for attribute, value in (fitted if isinstance(fitted, dict) else {}).items():
-        n_values = sum(math.prod(shape) for _, _, shape in arrays_of(value))
-        if n_values > most_values(attribute, summary):
-            raise ValueError(f"{attribute[:80]} has {n_values} values, which does not fit the model")
+    while isinstance(content, dict):
+        fitted = content.get("fitted")
+        for attribute, value in (fitted if isinstance(fitted, dict) else {}).items():
+            n_values = sum(math.prod(shape) for _, _, shape in arrays_of(value))
+            if n_values > most_values(attribute, summary):
+                raise ValueError(f"{attribute[:80]} has {n_values} values, which does not fit the model")
+        content = content.get("inner")
 
 
 def _mapped(name: str) -> tuple[Any, str | None, dict[str, NDArray[Any]]]:
@@ -298,6 +316,25 @@ def _article(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
     return f"a {type(value).__name__} of {type(value).__module__}"
+
+
+def _apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
+    """As `_taken_apart`, of classifiers around another, too."""
+    if type(model).__name__ not in _classes_around():
+        return _taken_apart(encoder, model._twin(), prefix)
+    name = type(model).__name__
+    inner, is_frozen, params, fitted = model._parts()
+    if not _is_of_spinney(inner):
+        raise TypeError(
+            f"{name}: {prefix}estimator_ is {_article(inner)}, and model files hold estimators of spinney alone: "
+            f"pickle the {name}, or save the last step of a pipeline; nothing was written"
+        )
+    encoded = {
+        part: {n: encoder.named(n, f"{name}: the {what} {prefix}{n}", values[n]) for n in sorted(values)}
+        for part, what, values in (("params", "parameter", params), ("fitted", "attribute", fitted))
+    }
+    engine, content = _apart(encoder, inner, f"{prefix}estimator_.")
+    return engine, {"class": name, **encoded, "inner": content, "frozen": is_frozen}
 
 
 def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
@@ -348,6 +385,10 @@ def _prove_names(prefix: str, state: dict[str, Any]) -> None:
 
 def _nested(encoder: Encoder, value: Any) -> dict[str, Any]:
     """An estimator of spinney that is a parameter of another."""
+    if _classes_around().get(type(value).__name__) is type(value) and not hasattr(value, "estimator_"):
+        params = value.get_params(deep=False)
+        named = {n: encoder.named(n, f"{encoder.what}: the parameter {n}", params[n]) for n in sorted(params)}
+        return {"class": type(value).__name__, "params": named, "fitted": {}}
     if _classes().get(type(value).__name__) is not type(value):
         raise encoder.refused(value)
     engine, content = _taken_apart(encoder, value, f"{encoder.attribute}.")
@@ -366,6 +407,8 @@ def _class_named(name: Any) -> Any:
 
 def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
     """An estimator of what `_taken_apart` made, every part of it proven."""
+    if isinstance(content, dict) and isinstance(content.get("class"), str) and content["class"] in _classes_around():
+        return _put_around(decoder, content, engine)
     if not isinstance(content, dict) or content.keys() != _KEYS:
         raise ValueError("the estimator has other parts than its class, parameters and fitted attributes")
     name = content["class"]
@@ -390,6 +433,28 @@ def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
     if engine is not None:
         state[ENGINE[kind]] = attribute_of(kind, engine)
     estimator.__setstate__(state)
+    return estimator
+
+
+def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
+    """The same of a classifier around another; without one inside it is not fitted."""
+    cls = _classes_around()[content["class"]]
+    is_fitted = content.keys() == _KEYS_AROUND
+    if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):
+        raise ValueError(f"{cls.__name__} has other parts than its parameters, attributes, and the estimator inside")
+    if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
+        raise ValueError("the parameters, or the fitted attributes, are no object")
+    is_frozen = content.get("frozen", False)
+    names = set(cls._get_param_names()) - ({"estimator"} if is_frozen else set())
+    params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
+    if type(is_frozen) is not bool or params.keys() != names:
+        raise ValueError(f"{cls.__name__} has other parameters than the file")
+    inner = _put_together(decoder, content["inner"], engine) if is_fitted else None
+    estimator = cls(**params | ({"estimator": FrozenEstimator(inner)} if is_frozen else {}))
+    estimator._validate_params()
+    if is_fitted:
+        fitted = {n: decoder.decode(value) for n, value in sorted(content["fitted"].items())}
+        estimator._put_together(inner, is_frozen, fitted)
     return estimator
 
 

@@ -88,8 +88,10 @@ _OF_TRAINING = {
     "_curves",
     "_eval_curves",
     "_init",
+    "_knots",
     *_kept_rows.ATTRIBUTES,
 }
+_OF_LABELS = {"classes_", "threshold_", "is_calibrated_"}
 _PATH = {"l1_norm": "f", "train_loss": "f", "n_test_nodes": "i", "n_nonzero": "i"}
 _TESTED = {"test_loss_mean": "f", "test_loss_std": "f"}
 
@@ -135,7 +137,7 @@ def most_values(attribute: str, summary: _ModelSummary) -> float:
     if attribute in _OF_TRAINING:
         return math.inf
     # Of other attributes arrays are written out, as they hold names or a few numbers.
-    return summary["width"] if attribute == "classes_" else 0
+    return summary["width"] if attribute in _OF_LABELS else 0
 
 
 def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> None:
@@ -173,6 +175,12 @@ def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> Non
         "compressed": proof.compressed,
     }
     of_kind[kind]()
+
+
+def is_label_format(form: Any) -> bool:
+    """Whether it says how dense or CSR labels are made."""
+    known = type(form) is LabelFormat and isinstance(form.dtype, np.dtype) and form.dtype.kind in "biuf"
+    return known and form.container in (None, sparse.csr_array, sparse.csr_matrix)
 
 
 class _Proof:
@@ -259,9 +267,7 @@ class _Proof:
         is_labels = self.model.kind == "labels"
         self.need((form is not None) == is_labels, "_label_format", f"does not fit a model of {self.model.kind}")
         if is_labels:
-            known = type(form) is LabelFormat and isinstance(form.dtype, np.dtype) and form.dtype.kind in "biuf"
-            known = known and form.container in (None, sparse.csr_array, sparse.csr_matrix)
-            self.need(known, "_label_format", "is none of dense or CSR labels")
+            self.need(is_label_format(form), "_label_format", "is none of dense or CSR labels")
             forms = (np.arange(n_outputs), label_classes(n_outputs))
             numbers = isinstance(classes, np.ndarray) and any(np.array_equal(classes, form) for form in forms)
             self.need(numbers, "classes_", "are not the numbers of the labels")

@@ -183,9 +183,11 @@ def _shares(named: Float, positive: Float) -> Float:
 class _Problem:
     """Cells by label and together, and the candidates of each label."""
 
-    def __init__(self, scores: Any, truth: Any, weights: Float, floor: float) -> None:
+    def __init__(self, scores: Any, truth: Any, weights: Float, floor: float, mask: Any) -> None:
         d = scores.shape[1]
-        self.n_labels, self.n_rows = d, float(weights.sum())
+        # Of cells that are not known a row is so much less.
+        n_hidden = 0.0 if mask is None else float(weights @ np.diff(mask.indptr)) / d
+        self.n_labels, self.n_rows = d, float(weights.sum()) - n_hidden
         per_label = np.bincount(truth.indices, np.repeat(weights, np.diff(truth.indptr)), minlength=d)
         self.positive: Float = per_label.astype(np.float64)
         # Labels of 16 bits are sorted by their digits.
@@ -297,13 +299,22 @@ def _best(counts: _Counts, value: Float, n_labels: int, common: float) -> NDArra
 
 
 def tuned(
-    scores: Any, truth: Any, weights: Float, objective: Objective, shrinkage: float, toward: str, floor: float
+    scores: Any,
+    truth: Any,
+    weights: Float,
+    objective: Objective,
+    shrinkage: float,
+    toward: str,
+    floor: float,
+    mask: Any = None,
 ) -> Thresholds:
     """Thresholds for an objective, chosen on CSR scores and labels of the same rows.
 
+    Neither has a cell that is not known: those of the pattern `mask`.
+
     O(stored cells · log + labels · 64); memory some hundred bytes a stored cell.
     """
-    problem = _Problem(scores, truth, weights, floor)
+    problem = _Problem(scores, truth, weights, floor, mask)
     level = objective.level
     if objective.kind == "label_count":
         n_asked = problem.positive.sum() / problem.n_rows if level is None else level

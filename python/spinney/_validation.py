@@ -513,7 +513,7 @@ def row_weights(class_weight: Any, target: Target, weights: Float | None) -> Row
         raise ValueError(
             f"class_weight is {class_weight!r}, but y has {target.n_outputs} labels: scikit-learn's rule multiplies "
             "the weights of all labels of a row, which leaves few rows with any weight; accepted: at most "
-            f"{_FEW_LABELS} labels, class_weight=None, and label_weight='balanced' of trees and forests"
+            f"{_FEW_LABELS} labels, class_weight=None, and label_weight='balanced'"
         )
     if class_weight is None or isinstance(class_weight, str):
         return weights, class_weight

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _best, _output_scaling
+from spinney import _best, _label_weight, _output_scaling
 from spinney._at_once import of_one_fit
 from spinney._base import BaseClassifier, BaseRegressor
 from spinney._boosted import columns_of
@@ -291,6 +291,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     {output_projection}
     {n_projections}
     {relabel_leaves}
+    {label_weight}
     {estimator}
     {init}
     {init_cv}
@@ -383,6 +384,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     """
 
     class_weight: Any
+    label_weight: Any
     multi_label: str | bool
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -392,6 +394,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             HasMethods(["loss", "gradient_hessian"]),
         ],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
+        **_label_weight.CONSTRAINTS,
         **BaseClassifier._parameter_constraints,
     }
 
@@ -405,6 +408,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         output_projection: Any = "gaussian",
         n_projections: Any = 1,
         relabel_leaves: bool = True,
+        label_weight: Any = None,
         estimator: Any = None,
         init: Any = None,
         init_cv: int | None = None,

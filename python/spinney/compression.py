@@ -734,7 +734,7 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
     estimator : tree or forest of spinney, default=None
         What to compress: cloned and fitted, or as it is in `sklearn.frozen.FrozenEstimator(forest)`. None is
         `ExtraTreesClassifier()`. Where `random_state` or `n_jobs` is None, it gets those of this estimator. Its class
-        weights weigh the rows here too.
+        weights weigh the rows here too; its `label_weight` says which nodes there are to choose from, and no more.
     loss : {"squared_error", "log_loss"}, default="squared_error"
         What is minimised. "squared_error" is that of scores which estimate 0 and 1. "log_loss" is that of half the
         log-odds, for labels and two classes, and of the softmax for more classes.
@@ -761,6 +761,13 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
     target_names_in_ : ndarray
         When y was a frame with columns that are all strings, or a Series with a name; or `label_names` of `fit`.
     feature_importances_ : ndarray of shape (n_features_in_,)
+
+    Notes
+    -----
+    There is no `label_weight` here, and labels count alike in the loss. A node's coefficients of all labels come and go
+    together: `step_size` and `l1_norm` are lengths over all labels, in the one unit of their scores, and weights in the
+    loss alone would ask for other steps than the steepest ones of such a length. So frequent labels decide most about
+    the nodes that are kept. Weigh the labels of the forest before, and scores when they are ranked.
 
     Examples
     --------

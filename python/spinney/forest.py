@@ -352,10 +352,12 @@ class BaseForestClassifier(BaseForest, BaseClassifier):
         container = target.label_format.container or sparse.csr_array
         return container(csr_of(arrays, target.original.shape)), n_trees
 
-    def _fit_out_of_bag(self, X: Any, y: Any, sample_weight: Any, min_score: float) -> tuple[Any, NDArray[np.uint32]]:
+    def _fit_out_of_bag(
+        self, X: Any, y: Any, sample_weight: Any, min_score: float, y_mask: Any = None
+    ) -> tuple[Any, NDArray[np.uint32]]:
         """Grows the forest on labels; out-of-bag scores of at least `min_score`, and the trees behind each row."""
         with fitted_at_once(self) as new:
-            X, target, weights, config = new._fit(X, y, sample_weight, None, None)
+            X, target, weights, config = new._fit(X, y, sample_weight, y_mask, None)
             found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, X, target, weights, min_score)
         return found
 

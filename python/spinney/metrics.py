@@ -21,10 +21,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils import check_array
 
 from spinney import _propensity, _ranks
+from spinney._docs import documented
+from spinney._label_counts import check_zero_division, counts
+from spinney._label_gains import Ranking, mean_ratio, ratio
 from spinney._scorers import TopkScorer
 from spinney._sparse import is_sparse
 
@@ -46,15 +48,14 @@ __all__ = [
 Float = NDArray[np.float64]
 
 
+@documented
 def one_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
     """Share of the rows whose first label is wrong: 0 is best.
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    y_score : scores, or labels in their order; see the module
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-        True or 1 in cells that are not known.
+    {y_true_and_score}
+    {y_mask_of_metrics}
 
     Returns
     -------
@@ -75,17 +76,14 @@ def one_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
     return 1.0 - precision_at_k(y_true, y_score, k=1, y_mask=y_mask)
 
 
+@documented
 def precision_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
     """Mean over rows of the share of right labels among the first `k`.
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    y_score : scores, or labels in their order; see the module
-    k : int
-        From 1 to the number of labels, or of columns of `y_score` where it holds labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-        True or 1 in cells that are not known.
+    {ranking}
+    {y_mask_of_metrics}
 
     Returns
     -------
@@ -94,8 +92,7 @@ def precision_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> 
 
     Raises
     ------
-    ValueError
-        When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
+    {faults_of_rankings}
 
     Examples
     --------
@@ -103,14 +100,15 @@ def precision_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> 
     >>> precision_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
     0.75
     """
-    ranking = _Ranking(y_true, y_score, k, y_mask)
+    ranking = Ranking(y_true, y_score, k, y_mask)
     if ranking.mask is None:
         return float(ranking.hits.mean())
     n_known = ranking.labels.shape[1] - np.diff(ranking.mask.indptr)
     n_right = np.count_nonzero(ranking.hits, axis=1)
-    return _mean_ratio(n_right, np.minimum(n_known, ranking.hits.shape[1]))
+    return mean_ratio(n_right, np.minimum(n_known, ranking.hits.shape[1]))
 
 
+@documented
 def recall_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
     """Mean over rows of the share of the row's labels that are among the first `k`.
 
@@ -118,22 +116,16 @@ def recall_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> flo
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    y_score : scores, or labels in their order; see the module
-    k : int
-        From 1 to the number of labels, or of columns of `y_score` where it holds labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-        True or 1 in cells that are not known.
+    {ranking}
+    {y_mask_of_metrics}
 
     Returns
     -------
-    float
-        NaN when no row has a known label.
+    {unless_known}
 
     Raises
     ------
-    ValueError
-        When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
+    {faults_of_rankings}
 
     Examples
     --------
@@ -141,10 +133,11 @@ def recall_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> flo
     >>> recall_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=1)
     0.75
     """
-    ranking = _Ranking(y_true, y_score, k, y_mask)
-    return _mean_ratio(np.count_nonzero(ranking.hits, axis=1), np.diff(ranking.labels.indptr))
+    ranking = Ranking(y_true, y_score, k, y_mask)
+    return mean_ratio(np.count_nonzero(ranking.hits, axis=1), np.diff(ranking.labels.indptr))
 
 
+@documented
 def ndcg_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
     """Mean over rows of the discounted gain of the first `k` labels over the largest possible.
 
@@ -152,22 +145,16 @@ def ndcg_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    y_score : scores, or labels in their order; see the module
-    k : int
-        From 1 to the number of labels, or of columns of `y_score` where it holds labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-        True or 1 in cells that are not known.
+    {ranking}
+    {y_mask_of_metrics}
 
     Returns
     -------
-    float
-        NaN when no row has a known label.
+    {unless_known}
 
     Raises
     ------
-    ValueError
-        When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
+    {faults_of_rankings}
 
     Examples
     --------
@@ -175,8 +162,8 @@ def ndcg_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float
     >>> ndcg_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
     1.0
     """
-    ranking = _Ranking(y_true, y_score, k, y_mask)
-    return _mean_ratio(ranking.hits @ ranking.discounts, ranking.ideal)
+    ranking = Ranking(y_true, y_score, k, y_mask)
+    return mean_ratio(ranking.hits @ ranking.discounts, ranking.ideal)
 
 
 def propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Float:
@@ -222,6 +209,7 @@ def propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Float:
     return found
 
 
+@documented
 def psp_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: Any = None) -> float:
     """Propensity-scored precision: rare labels that are right count more, and the best ranking possible has 1.
 
@@ -232,25 +220,17 @@ def psp_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: An
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    y_score : scores, or labels in their order; see the module
-    k : int
-        From 1 to the number of labels, or of columns of `y_score` where it holds labels.
-    propensities : array-like of shape (n_labels,)
-        Above 0, at most 1: as of `propensities`, of the training rows.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-        True or 1 in cells that are not known.
+    {ranking}
+    {propensities}
+    {y_mask_of_metrics}
 
     Returns
     -------
-    float
-        NaN when no row has a known label.
+    {unless_known}
 
     Raises
     ------
-    ValueError
-        When shapes do not fit, values are not finite, `k` or a propensity is out of range, or a row of labels has one
-        twice.
+    {faults_of_gains}
 
     Examples
     --------
@@ -258,11 +238,12 @@ def psp_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: An
     >>> psp_at_k([[1, 1], [1, 0]], [[1], [1]], k=1, propensities=[0.5, 0.25])
     0.6666666666666666
     """
-    ranking = _Ranking(y_true, y_score, k, y_mask)
+    ranking = Ranking(y_true, y_score, k, y_mask)
     gains, best = ranking.gains(propensities)
-    return _ratio(gains.sum(), best.sum())
+    return ratio(gains.sum(), best.sum())
 
 
+@documented
 def psndcg_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: Any = None) -> float:
     """Propensity-scored nDCG: rare labels that are right count more, earlier ranks too, and the best possible has 1.
 
@@ -274,25 +255,17 @@ def psndcg_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask:
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    y_score : scores, or labels in their order; see the module
-    k : int
-        From 1 to the number of labels, or of columns of `y_score` where it holds labels.
-    propensities : array-like of shape (n_labels,)
-        Above 0, at most 1: as of `propensities`, of the training rows.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-        True or 1 in cells that are not known.
+    {ranking}
+    {propensities}
+    {y_mask_of_metrics}
 
     Returns
     -------
-    float
-        NaN when no row has a known label.
+    {unless_known}
 
     Raises
     ------
-    ValueError
-        When shapes do not fit, values are not finite, `k` or a propensity is out of range, or a row of labels has one
-        twice.
+    {faults_of_gains}
 
     Examples
     --------
@@ -300,13 +273,14 @@ def psndcg_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask:
     >>> psndcg_at_k([[1, 1], [1, 0]], [[1, 0], [0, 1]], k=2, propensities=[0.5, 0.25])
     1.0
     """
-    ranking = _Ranking(y_true, y_score, k, y_mask)
+    ranking = Ranking(y_true, y_score, k, y_mask)
     gains, best = ranking.gains(propensities)
     ideal = np.where(ranking.ideal > 0, ranking.ideal, 1.0)
     discounts = ranking.discounts
-    return _ratio(((gains @ discounts) / ideal).sum(), ((best @ discounts) / ideal).sum())
+    return ratio(((gains @ discounts) / ideal).sum(), ((best @ discounts) / ideal).sum())
 
 
+@documented
 def label_coverage_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
     """Share of the labels that are among the first `k` of a row that has them at least once.
 
@@ -314,22 +288,16 @@ def label_coverage_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    y_score : scores, or labels in their order; see the module
-    k : int
-        From 1 to the number of labels, or of columns of `y_score` where it holds labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-        True or 1 in cells that are not known.
+    {ranking}
+    {y_mask_of_metrics}
 
     Returns
     -------
-    float
-        NaN when no row has a known label.
+    {unless_known}
 
     Raises
     ------
-    ValueError
-        When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
+    {faults_of_rankings}
 
     Examples
     --------
@@ -337,9 +305,9 @@ def label_coverage_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None
     >>> label_coverage_at_k([[0, 1, 1], [1, 0, 0]], [[1], [2]], k=1)
     0.3333333333333333
     """
-    ranking = _Ranking(y_true, y_score, k, y_mask)
+    ranking = Ranking(y_true, y_score, k, y_mask)
     named = np.unique(ranking.ranked[ranking.hits])
-    return _ratio(len(named), len(np.unique(ranking.labels.indices)))
+    return ratio(len(named), len(np.unique(ranking.labels.indices)))
 
 
 def coverage_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
@@ -397,9 +365,10 @@ def coverage_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
         if mask is not None:
             is_above[_ranks.rows_of(mask), mask.indices] = False
         n_above = np.count_nonzero(is_above, axis=1)
-    return _ratio(n_above.sum(), np.count_nonzero(n_known))
+    return ratio(n_above.sum(), np.count_nonzero(n_known))
 
 
+@documented
 def micro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: float = 0.0) -> float:
     """F1 of all cells together: twice the right labels over the labels there are and those predicted.
 
@@ -407,11 +376,8 @@ def micro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: flo
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1; or labels and their scores as of `predict_topk`, all of which are predicted.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-        True or 1 in cells that are not known.
+    {y_true_and_pred}
+    {y_mask_of_metrics}
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The value when there is no label and none is predicted.
 
@@ -421,8 +387,7 @@ def micro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: flo
 
     Raises
     ------
-    ValueError
-        When shapes do not fit, or predictions are other values than 0 and 1.
+    {faults_of_predictions}
 
     Examples
     --------
@@ -430,11 +395,12 @@ def micro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: flo
     >>> micro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
     0.8
     """
-    n_right, n_cells = _counts(y_true, y_pred, y_mask)
-    zero = _check_zero_division(zero_division)
+    n_right, n_cells = counts(y_true, y_pred, y_mask)
+    zero = check_zero_division(zero_division)
     return 2.0 * int(n_right.sum()) / int(n_cells.sum()) if n_cells.any() else zero
 
 
+@documented
 def macro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: float = 0.0) -> float:
     """Mean over labels of the F1 of each.
 
@@ -442,11 +408,8 @@ def macro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: flo
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1; or labels and their scores as of `predict_topk`, all of which are predicted.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-        True or 1 in cells that are not known.
+    {y_true_and_pred}
+    {y_mask_of_metrics}
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The value of a label that no row has and that is never predicted; NaN leaves it out.
 
@@ -457,8 +420,7 @@ def macro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: flo
 
     Raises
     ------
-    ValueError
-        When shapes do not fit, or predictions are other values than 0 and 1.
+    {faults_of_predictions}
 
     Examples
     --------
@@ -466,8 +428,8 @@ def macro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: flo
     >>> macro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
     0.6666666666666666
     """
-    n_right, n_cells = _counts(y_true, y_pred, y_mask)
-    zero = _check_zero_division(zero_division)
+    n_right, n_cells = counts(y_true, y_pred, y_mask)
+    zero = check_zero_division(zero_division)
     some = n_cells > 0
     f1 = np.full(len(n_cells), zero)
     f1[some] = 2.0 * n_right[some] / n_cells[some]
@@ -555,92 +517,3 @@ _TOPK_METRICS: dict[str, Callable[..., float]] = {
         recall_at_k,
     )
 }
-
-
-class _Ranking:
-    """The known labels, the first k of each row, and which of these are right."""
-
-    labels: sparse.csr_array
-    mask: sparse.csr_array | None
-    # Of shape (n_samples, k).
-    ranked: NDArray[np.int64]
-    hits: NDArray[np.bool_]
-
-    def __init__(self, y_true: Any, y_score: Any, k: Any, y_mask: Any) -> None:
-        self.labels, self.mask = _ranks.known_labels(y_true, y_mask)
-        self.ranked = _ranks.first(y_score, k, self.labels.shape, self.mask)
-        self.hits = _ranks.are_in(self.labels, self.ranked)
-
-    @property
-    def discounts(self) -> Float:
-        """Gain of a right label at each rank."""
-        return np.asarray(1.0 / np.log2(np.arange(2, self.hits.shape[1] + 2)))
-
-    @property
-    def ideal(self) -> Float:
-        """The largest gain of each row when all of its labels count the same."""
-        sums = np.concatenate([[0.0], np.cumsum(self.discounts)])
-        return np.asarray(sums[np.minimum(np.diff(self.labels.indptr), self.hits.shape[1])])
-
-    def gains(self, propensities: Any) -> tuple[Float, Float]:
-        """The gain of each rank, and of each rank of the best ranking, by propensities."""
-        weights = 1.0 / _check_propensities(propensities, self.labels.shape[1])
-        by_weight = sparse.csr_array(
-            (weights[self.labels.indices], self.labels.indices, self.labels.indptr), shape=self.labels.shape
-        )
-        best = _ranks.best_stored(by_weight, self.hits.shape[1])
-        return np.where(self.hits, weights[self.ranked], 0.0), np.where(best >= 0, weights[best], 0.0)
-
-
-def _check_propensities(values: Any, n_labels: int) -> Float:
-    values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="propensities")
-    if values.shape != (n_labels,):
-        raise ValueError(f"propensities has shape {values.shape}, expected ({n_labels},): one for each label")
-    if values.min() <= 0 or values.max() > 1:
-        raise ValueError(
-            f"propensities are from {values.min():g} to {values.max():g}, accepted: above 0, at most 1; of inverse "
-            "propensities w pass 1 / w"
-        )
-    return np.asarray(values)
-
-
-def _mean_ratio(parts: Any, wholes: Any) -> float:
-    """Mean over the rows that have some; NaN when none has."""
-    rows = wholes > 0
-    return float((parts[rows] / wholes[rows]).mean()) if rows.any() else float("nan")
-
-
-def _ratio(part: Any, whole: Any) -> float:
-    return float(part / whole) if whole else float("nan")
-
-
-def _counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Of each label: rows where it is predicted and right, and rows that have it plus rows where it is predicted."""
-    labels, mask = _ranks.known_labels(y_true, y_mask)
-    predicted = _predicted(y_pred, labels.shape)
-    if mask is not None:
-        predicted = _ranks.without(predicted, mask)
-    _, right = _ranks.places_in(labels, _ranks.rows_of(predicted), predicted.indices)
-    d = labels.shape[1]
-    n_right = np.bincount(predicted.indices[right], minlength=d)
-    return n_right, np.bincount(labels.indices, minlength=d) + np.bincount(predicted.indices, minlength=d)
-
-
-def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
-    if _ranks.is_pair(y_pred):
-        listed, scores = y_pred
-        ranked = _ranks.listed(listed, scores, shape)
-        rows, places = np.nonzero(ranked >= 0)
-        return _ranks.pattern(
-            sparse.csr_array((np.ones(len(rows)), (rows, ranked[rows, places])), shape=shape), "y_pred"
-        )
-    y_pred = check_array(y_pred, accept_sparse=True, input_name="y_pred")
-    if y_pred.shape != shape:
-        raise ValueError(f"y_pred has shape {y_pred.shape}, expected {shape}: that of y_true")
-    return _ranks.labels_of(y_pred, "y_pred")
-
-
-def _check_zero_division(value: Any) -> float:
-    if isinstance(value, Real) and (value in (0, 1) or np.isnan(float(value))):
-        return float(value)
-    raise ValueError(f"zero_division is {value!r}, accepted: 0.0, 1.0 or np.nan")

@@ -13,130 +13,29 @@ of size n_samples × n_labels.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.metrics import f1_score, precision_score
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from spinney import _best, _calibration, _label_scores, _validation
-from spinney._base import BaseClassifier
+from spinney import _best, _calibration, _label_scores
 from spinney._calibration import METHODS, Maps, Sigmoids
-from spinney._pipelines import apart
+from spinney._labels_around import LabelsAround, has, is_array, known_labels, n_positive_rows, without
 from spinney._reliability_display import LabelReliabilityDisplay
 from spinney._thresholds import Objective, tuned
 from spinney._topk import topk
-from spinney._validation import Float, LabelFormat, Target, label_classes
+from spinney._validation import Float, Target
 
 __all__ = ["CalibratedLabels", "LabelReliabilityDisplay", "TunedThresholds"]
 
 
-def _has(method: str) -> Any:
-    def check(estimator: Any) -> bool:
-        inner = getattr(estimator, "estimator_", estimator.estimator)
-        final, _ = apart(inner)
-        getattr(final, method)
-        return True
-
-    return check
-
-
-class _LabelMeta(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """What both classifiers share: checks of y, scores of unseen rows, attributes of the estimator inside."""
-
-    estimator: Any
-    cv: Any
-    min_score: float
-    random_state: Any
-
-    estimator_: Any
-    classes_: NDArray[np.int64]
-    n_outputs_: int
-    _label_format: LabelFormat
-
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Target, Float | None, Any]:
-        """y, weights of rows, and where scores come from."""
-        if isinstance(self.estimator, type):
-            raise TypeError(f"estimator is the class {self.estimator.__name__}, accepted: an object of it")
-        _label_scores.check_scores(self.estimator)
-        _best.checked_min_score(self.min_score)
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        if len(np.shape(y)) != 2:
-            raise ValueError(
-                f"y has {len(np.shape(y))} dimension(s), accepted: 2, labels 0 and 1 of shape (n_samples, n_labels)"
-            )
-        n = _num_samples(X)
-        weights = _validation.check_weights(sample_weight, n)
-        cv = _label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
-        target = _validation.classes(y, weights, n, type(self).__name__, warn_column=False, multi_label=True)
-        truth = target.original
-        truth.sort_indices()
-        if not truth.nnz:
-            raise ValueError("y has no label in any row of positive weight, accepted: y with some that are 1")
-        return target, weights, cv
-
-    def _unseen(self, X: Any, target: Target, weights: Float | None, cv: Any) -> tuple[sparse.csr_array, Float]:
-        """Scores of rows by models that have not seen them, and weights of rows; sets what is told of y."""
-        form, floor = target.label_format, float(self.min_score)
-        assert form is not None
-        final, _ = apart(self.estimator)
-        # Others than spinney's may not take sparse y: they get it as it came.
-        y = target.original if isinstance(final, BaseClassifier) or form.container else target.original.toarray()
-        y = y.astype(form.dtype)
-        model, scores, known = _label_scores.unseen_scores(self.estimator, X, y, weights, cv, floor)
-        self.estimator_, self._label_format = model, form
-        self.n_outputs_ = target.n_outputs
-        self.classes_ = label_classes(target.n_outputs)
-        self.__dict__.pop("target_names_in_", None)
-        if target.names is not None:
-            self.target_names_in_ = target.names
-        return scores, np.where(known, np.ones(len(known)) if weights is None else weights, 0.0)
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features of the fitted estimator inside."""
-        if not hasattr(self, "estimator_"):
-            raise AttributeError(f"{type(self).__name__} has no n_features_in_ before it is fitted")
-        n_features: int = self.estimator_.n_features_in_
-        return n_features
-
-    @property
-    def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of the features of the fitted estimator inside, where it has some."""
-        if not hasattr(self, "estimator_"):
-            raise AttributeError(f"{type(self).__name__} has no feature_names_in_ before it is fitted")
-        names: NDArray[np.object_] = self.estimator_.feature_names_in_
-        return names
-
-    def _built(self, named: sparse.csr_array) -> Any:
-        """Labels as y was: sparse or dense, and of its dtype."""
-        form = self._label_format
-        labels: Any = named if form.container is not None else named.toarray()
-        return form.build(labels)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.string = inner.input_tags.string
-        tags.target_tags.single_output = False
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-class TunedThresholds(_LabelMeta):
+class TunedThresholds(LabelsAround):
     """A classifier of labels that names those whose scores pass thresholds tuned for an objective.
 
     Scores of rows come from models that have not seen them; from these scores, of which those of at least `min_score`
@@ -212,6 +111,8 @@ class TunedThresholds(_LabelMeta):
     True
     """
 
+    _fitted = ("threshold_", "common_threshold_", "tuned_score_", "n_labels_named_")
+
     threshold_: Float
     common_threshold_: float
     tuned_score_: float
@@ -236,7 +137,7 @@ class TunedThresholds(_LabelMeta):
         self.min_score = min_score
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedThresholds:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> TunedThresholds:
         """Fit the estimator, and tune thresholds on scores of rows that it has not seen.
 
         Parameters
@@ -246,6 +147,10 @@ class TunedThresholds(_LabelMeta):
             0 and 1. `predict` returns labels of this form and dtype.
         sample_weight : array-like of shape (n_samples,), default=None
             Of the fit and of the objective. A row of weight zero is no row.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Cells of y that are not known, beside those that are NaN: True or 1 there. The estimator is told of them in
+            its `fit`, and thresholds are tuned on the others alone; `n_labels_named_`, and the budget of "label_count",
+            are as of rows of as many known cells as there are labels.
 
         Returns
         -------
@@ -256,19 +161,32 @@ class TunedThresholds(_LabelMeta):
         ValueError, TypeError
             Bad parameters or input, named in the message; the estimator is left as it was.
         """
-        objective = Objective.parsed(self.objective)
-        shrinkage = _checked_shrinkage(self.shrinkage)
-        if not isinstance(self.toward, str) or self.toward not in ("share", "threshold"):
-            raise ValueError(f"toward is {self.toward!r}, accepted: 'share' and 'threshold'")
+        self._validate_params()
+        objective, shrinkage = Objective.parsed(self.objective), _checked_shrinkage(self.shrinkage)
         new = TunedThresholds(**self.get_params(deep=False))
-        target, weights, cv = new._checked(X, y, sample_weight)
+        target, weights, cv = new._checked(X, y, sample_weight, y_mask)
         scores, weights = new._unseen(X, target, weights, cv)
         floor = float(self.min_score)
-        found = tuned(scores, target.original, weights, objective, shrinkage, self.toward, floor)
+        found = tuned(scores, target.original, weights, objective, shrinkage, self.toward, floor, target.mask)
         new.threshold_, new.common_threshold_ = found.of_labels, found.common
         new.tuned_score_, new.n_labels_named_ = found.score, found.n_named
         self.__dict__.update(new.__dict__)
         return self
+
+    def _validate_params(self) -> None:
+        Objective.parsed(self.objective)
+        _checked_shrinkage(self.shrinkage)
+        if not isinstance(self.toward, str) or self.toward not in ("share", "threshold"):
+            raise ValueError(f"toward is {self.toward!r}, accepted: 'share' and 'threshold'")
+        super()._validate_params()
+
+    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+        found = self.threshold_
+        is_list = is_array(found, np.float64, (self.n_outputs_,)) and not np.isnan(found).any()
+        need(is_list, "threshold_", "has not a number for each label")
+        for name in self._fitted[1:]:
+            value = getattr(self, name)
+            need(isinstance(value, float), name, "is no number")
 
     def predict(self, X: Any) -> Any:
         """Predict labels: those whose score is at least their threshold.
@@ -294,13 +212,13 @@ class TunedThresholds(_LabelMeta):
         found.eliminate_zeros()
         return found
 
-    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the estimator."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    @available_if(has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
         """Scores of the estimator, which thresholds of probabilities are not for."""
         check_is_fitted(self)
@@ -312,7 +230,7 @@ class TunedThresholds(_LabelMeta):
         floor = _best.checked_min_score(min_score)
         return _label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
-    @available_if(_has("predict_topk"))  # type: ignore[untyped-decorator]
+    @available_if(has("predict_topk"))  # type: ignore[untyped-decorator]
     def predict_topk(
         self, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None
     ) -> tuple[NDArray[np.int64], Float]:
@@ -320,7 +238,7 @@ class TunedThresholds(_LabelMeta):
         check_is_fitted(self)
         return topk(self.estimator_, X, k, min_score=min_score, exclude=exclude)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> float:
         """What thresholds were tuned for, of the predictions for X.
 
         Parameters
@@ -328,6 +246,8 @@ class TunedThresholds(_LabelMeta):
         X : rows as the estimator takes them
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
         sample_weight : array-like of shape (n_samples,), default=None
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Cells of y that are left out, beside those that are NaN: True or 1 there.
 
         Returns
         -------
@@ -336,7 +256,8 @@ class TunedThresholds(_LabelMeta):
             cells that are named for "precision>=…"; else the F1 of all cells.
         """
         named = self._named(X)
-        truth = sparse.csr_array(y).astype(np.bool_)
+        truth, mask = known_labels(y, y_mask)
+        named, truth = without(named, mask), without(truth, mask)
         rules: dict[str, Any] = {"sample_weight": sample_weight, "zero_division": 0.0}
         kind = Objective.parsed(self.objective).kind
         if kind == "precision":
@@ -352,7 +273,7 @@ def _checked_shrinkage(shrinkage: Any) -> float:
     return float(shrinkage) if shrinkage <= np.finfo(np.float64).max else np.inf
 
 
-class CalibratedLabels(_LabelMeta):
+class CalibratedLabels(LabelsAround):
     """A classifier of labels whose probabilities are calibrated label by label, on rows that models have not seen.
 
     As `sklearn.calibration.CalibratedClassifierCV` with `ensemble=False`, for label matrices. Probabilities below
@@ -405,6 +326,8 @@ class CalibratedLabels(_LabelMeta):
     True
     """
 
+    _fitted = ("is_calibrated_", "_knots")
+
     is_calibrated_: NDArray[np.bool_]
     _maps: Maps | Sigmoids
 
@@ -427,7 +350,7 @@ class CalibratedLabels(_LabelMeta):
         self.min_score = min_score
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CalibratedLabels:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> CalibratedLabels:
         """Fit the estimator, and calibrate scores of rows that it has not seen.
 
         Parameters
@@ -437,6 +360,9 @@ class CalibratedLabels(_LabelMeta):
             0 and 1. `predict` returns labels of this form and dtype.
         sample_weight : array-like of shape (n_samples,), default=None
             Of the fit and of the calibration. A row of weight zero is no row.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Cells of y that are not known, beside those that are NaN: True or 1 there. The estimator is told of them in
+            its `fit`, and each label is calibrated on its known cells alone.
 
         Returns
         -------
@@ -448,6 +374,19 @@ class CalibratedLabels(_LabelMeta):
             Bad parameters or input, and labels with too few rows, named in the message; the estimator is left as it
             was.
         """
+        self._validate_params()
+        new = CalibratedLabels(**self.get_params(deep=False))
+        target, weights, cv = new._checked(X, y, sample_weight, y_mask)
+        if self.too_few == "raise":
+            self._check_positives(target, weights)
+        scores, weights = new._unseen(X, target, weights, cv)
+        kept = n_positive_rows(target.original, weights) < int(self.min_positives)
+        new.is_calibrated_ = ~kept
+        new._maps = _calibration.calibrated(scores, target.original, weights, self.method, kept, target.mask)
+        self.__dict__.update(new.__dict__)
+        return self
+
+    def _validate_params(self) -> None:
         if not isinstance(self.method, str) or self.method not in METHODS:
             raise ValueError(f"method is {self.method!r}, accepted: 'isotonic' and 'sigmoid'")
         if not isinstance(self.too_few, str) or self.too_few not in ("raise", "keep"):
@@ -455,19 +394,23 @@ class CalibratedLabels(_LabelMeta):
         least = self.min_positives
         if isinstance(least, bool) or not isinstance(least, Integral) or least < 1:
             raise ValueError(f"min_positives is {least!r}, accepted: an integer of at least 1")
-        new = CalibratedLabels(**self.get_params(deep=False))
-        target, weights, cv = new._checked(X, y, sample_weight)
-        if self.too_few == "raise":
-            self._check_positives(target, weights)
-        scores, weights = new._unseen(X, target, weights, cv)
-        kept = _n_positive(target.original, weights) < int(least)
-        new.is_calibrated_ = ~kept
-        new._maps = _calibration.calibrated(scores, target.original, weights, self.method, kept)
-        self.__dict__.update(new.__dict__)
-        return self
+        super()._validate_params()
+
+    @property
+    def _knots(self) -> dict[str, NDArray[Any]]:
+        """The functions of the labels as arrays."""
+        return dict(vars(self._maps))
+
+    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+        is_calibrated = self.is_calibrated_
+        need(is_array(is_calibrated, np.bool_, (self.n_outputs_,)), "is_calibrated_", "does not say it of each label")
+        try:
+            self._maps = _calibration.proven(self.__dict__.pop("_knots"), is_calibrated)
+        except ValueError as error:
+            need(False, "the functions of labels", str(error))
 
     def _check_positives(self, target: Target, weights: Float | None) -> None:
-        n_positive = _n_positive(target.original, np.ones(target.original.shape[0]) if weights is None else weights)
+        n_positive = n_positive_rows(target.original, np.ones(target.original.shape[0]) if weights is None else weights)
         few = np.flatnonzero(n_positive < self.min_positives)
         if len(few):
             names = few[:5].tolist() if target.names is None else target.names[few[:5]].tolist()
@@ -546,9 +489,3 @@ class CalibratedLabels(_LabelMeta):
         k = _best.checked_k(k, self.n_outputs_)
         found = self.predict_sparse(X, min_score=min_score)
         return _best.best_of_sparse(found, k, _best.pattern(exclude, *found.shape))
-
-
-def _n_positive(truth: sparse.csr_array, weights: Float) -> NDArray[np.int64]:
-    """Rows of positive weight that have each label."""
-    rows = np.repeat(weights > 0, np.diff(truth.indptr))
-    return np.bincount(truth.indices, rows, minlength=truth.shape[1]).astype(np.int64)

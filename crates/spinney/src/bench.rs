@@ -266,8 +266,11 @@ pub fn nanoseconds_of_rows(width: usize, n_rows: usize, repeats: usize) -> ([Row
         });
         median(times.collect())
     };
-    let losses: [Box<dyn RowLoss<f32>>; 3] =
-        [Box::new(Cells(&LogLoss)), Box::new(LogLossRows::narrow()), Box::new(LogLossRows::new())];
+    let losses: [Box<dyn RowLoss<f32>>; 3] = [
+        Box::new(Cells { loss: &LogLoss, shares: None }),
+        Box::new(LogLossRows::narrow()),
+        Box::new(LogLossRows::new()),
+    ];
     let mut sum = 0.0;
     let times = losses.map(|loss| RowTimes {
         gradients: time(&mut |row, r| sum += loss.negative_gradients(RowTargets::On(&on), row, r)),

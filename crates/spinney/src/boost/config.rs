@@ -61,8 +61,9 @@ pub struct BoostConfig {
     /// Parameters of each tree. The criterion is the variance and thresholds are the best ones; its seed and its
     /// projection are not used. [`TreeConfig::output_scaling`] and [`TreeConfig::output_weights`] are of the negative
     /// gradients that trees are grown on, before they are projected; leaves and steps minimise the loss as it is. Where
-    /// each tree is grown for one score ([`OutputStrategy::SingleTarget`]) they have no part. Not with weak models that
-    /// are no trees.
+    /// each tree is grown for one score ([`OutputStrategy::SingleTarget`]) they have no part in it. Labels have weights
+    /// alone, by which losses of training and validation are weighed as well, and none where some cells of y are not
+    /// known. Not with weak models that are no trees.
     pub tree: TreeConfig,
     /// Number of stages.
     pub n_estimators: usize,
@@ -178,7 +179,7 @@ impl BoostConfig {
         // Trees are fitted to numbers, whatever y is.
         let tree = TreeConfig { output_projection: None, ..self.tree.clone() };
         tree.check(&Outputs::Real { n_outputs: width })?;
-        self.tree.output_factors().check_of_numbers(outputs)?;
+        self.tree.output_factors().check(outputs)?;
         if self.tree.splitter != Splitter::Best {
             return Err(Error::invalid("splitter", "Random", "Best in boosting"));
         }

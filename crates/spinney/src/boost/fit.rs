@@ -177,6 +177,9 @@ impl BoostConfig {
         self.check_monotonic(&outputs)?;
         self.tree.check_constraints(data, data.known().is_some())?;
         let is_masked = data.known().is_some() || validation.is_some_and(|held| held.known().is_some());
+        if let (true, Outputs::Labels { .. }, Some(_)) = (is_masked, &outputs, &self.tree.output_weights) {
+            return Err(Error::invalid("output_weights", "given for labels", "none where cells of labels are masked"));
+        }
         let masked = if is_masked { Some(Masked::new(self, &outputs)?) } else { None };
         let config = masked.as_ref().map_or(self, |masked| &masked.config);
         let known = masked.as_ref().map(|_| KnownCells::of(config.loss.as_columns())).transpose()?;

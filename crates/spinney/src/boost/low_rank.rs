@@ -38,6 +38,8 @@ const TERMS: &str = "the stages of a model";
 pub(crate) struct LowRank<'a> {
     y: Slots<'a>,
     start: Vec<f64>,
+    /// How much each label counts in the loss; `None` where all count the same.
+    shares: Option<&'a [f64]>,
     terms: Vec<RankOneTerm>,
     /// Σ w |r|² over rows and labels, in units of weight.
     square: f64,
@@ -53,7 +55,7 @@ pub(crate) struct LowRank<'a> {
 
 impl<'a> LowRank<'a> {
     /// `y` are the labels or classes of the data.
-    pub(crate) fn new<T: Float>(data: &Data<'_, T>, y: Slots<'a>, start: &[f64]) -> Result<Self> {
+    pub(crate) fn new<T: Float>(data: &Data<'a, T>, y: Slots<'a>, start: &[f64]) -> Result<Self> {
         let mut on = try_filled("the counts of labels", 0u64, data.width)?;
         let mut weight = 0;
         let mut rows = try_with_capacity("rows", data.n_samples)?;
@@ -67,9 +69,10 @@ impl<'a> LowRank<'a> {
         }
         let weight = weight as f64;
         let of_label = |(&on, &c): (&u64, &f64)| on as f64 * (1.0 - c) * (1.0 - c) + (weight - on as f64) * c * c;
-        let square = on.iter().zip(start).map(of_label).sum();
+        let shares = data.shares;
+        let square = on.iter().zip(start).map(of_label).enumerate().map(|(j, square)| share(shares, j) * square).sum();
         let start = try_copied("the steps of a stage", start)?;
-        Ok(LowRank { y, start, terms: Vec::new(), square, weight, rows, products: None, of_rows: None })
+        Ok(LowRank { y, start, shares, terms: Vec::new(), square, weight, rows, products: None, of_rows: None })
     }
 
     /// Half the mean square of the residuals, of all rows, and, where rows are followed, of those that are not `in_bag`.
@@ -84,12 +87,12 @@ impl<'a> LowRank<'a> {
     pub(crate) fn follow_rows<T: Float>(&mut self, data: &Data<'_, T>) -> Result<()> {
         debug_assert!(self.terms.is_empty());
         let y = &self.y;
-        let of_none: f64 = self.start.iter().map(|c| c * c).sum();
+        let of_none: f64 = self.start.iter().enumerate().map(|(j, c)| share(self.shares, j) * c * c).sum();
+        let more = |j: usize| share(self.shares, j) * (1.0 - 2.0 * self.start[j]);
         let mut squares = try_filled("the losses of rows", 0.0, data.n_samples)?;
         for &row in &self.rows {
             // (1 − c)² in place of c².
-            squares[row as usize] =
-                of_none + y.of(row).iter().map(|&j| 1.0 - 2.0 * self.start[j as usize]).sum::<f64>();
+            squares[row as usize] = of_none + y.of(row).iter().map(|&j| more(j as usize)).sum::<f64>();
         }
         self.of_rows = Some(squares);
         Ok(())
@@ -211,10 +214,12 @@ impl<'a> LowRank<'a> {
         };
         let square = square(&leaves, values);
         let change = products.iter().zip(direction).map(|(r, v)| v * (v * square - 2.0 * r));
-        self.square += change.sum::<f64>();
+        self.square += change.enumerate().map(|(j, change)| share(self.shares, j) * change).sum::<f64>();
         if let Some(mut squares) = self.of_rows.take() {
-            let of_direction = vectorised(|| dot(direction, direction));
-            self.along(direction, control, |row, product| {
+            let weighed = direction.iter().enumerate().map(|(j, v)| share(self.shares, j) * v);
+            let weighed = try_collected(TERMS, weighed)?;
+            let of_direction = vectorised(|| dot(&weighed, direction));
+            self.along(&weighed, control, |row, product| {
                 let g = values[leaf_of[row] as usize];
                 squares[row] += g * (g * of_direction - 2.0 * product);
             })?;
@@ -223,6 +228,12 @@ impl<'a> LowRank<'a> {
         let (values, direction) = (try_copied(TERMS, values)?, try_copied(TERMS, direction)?);
         try_push(TERMS, &mut self.terms, RankOneTerm { leaf_of, values, direction })
     }
+}
+
+/// How much a label counts in the loss.
+#[inline]
+fn share(shares: Option<&[f64]>, j: usize) -> f64 {
+    shares.map_or(1.0, |shares| shares[j])
 }
 
 /// Σ w g².
@@ -277,8 +288,10 @@ mod tests {
             }
             let targets = Targets::Labels(LabelView::try_new(ptr.clone(), labels.clone(), d).unwrap());
             let loss = WorkingLoss::Columns(ColumnLosses::One(&SquaredError));
+            let shares = (seed % 2 == 1).then(|| (0..d).map(|_| number(4) + 3.0).collect::<Vec<_>>());
+            let share = |j: usize| shares.as_ref().map_or(1.0, |shares| shares[j]);
             let weights_of_rows = Weights::of_rows(Some(&weights), n).unwrap();
-            let data = Data::<f64>::new(&targets, &loss, weights_of_rows, d).unwrap();
+            let data = Data::<f64>::new(&targets, (&loss, shares.as_deref()), weights_of_rows, d).unwrap();
             let start: Vec<f64> = (0..d).map(|_| number(7) / 10.0).collect();
             let mut r = Array2::from_shape_fn((n, d), |(i, j)| {
                 f64::from(u8::from(labels[ptr[i]..ptr[i + 1]].contains(&(j as u32)))) - start[j]
@@ -323,11 +336,11 @@ mod tests {
                 for ((i, j), r) in r.indexed_iter_mut() {
                     *r -= values[leaf_of[i] as usize] * direction[j];
                 }
-                let square: f64 = r.indexed_iter().map(|((i, _), r)| weights[i] * r * r).sum();
+                let square: f64 = r.indexed_iter().map(|((i, j), r)| weights[i] * share(j) * r * r).sum();
                 let losses = low_rank.losses(&data, Some(&drawn));
                 prop_assert!(close(losses.all, 0.5 * square / weights.iter().sum::<f64>() / d as f64));
                 let outside = |i: usize| if drawn[i] { 0.0 } else { weights[i] };
-                let square: f64 = r.indexed_iter().map(|((i, _), r)| outside(i) * r * r).sum();
+                let square: f64 = r.indexed_iter().map(|((i, j), r)| outside(i) * share(j) * r * r).sum();
                 let weight: f64 = (0..n).map(outside).sum();
                 prop_assert_eq!(losses.out_of_bag.is_some(), weight > 0.0);
                 if let Some(loss) = losses.out_of_bag {

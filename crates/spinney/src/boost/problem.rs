@@ -22,6 +22,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) link: Link,
     /// Type of the steps that the model keeps: float64 for one score, whose steps are few or in the leaves.
     pub(crate) step_dtype: StepDtype,
+    /// Of labels, how much each counts, over the mean; `None` where all count the same.
+    label_shares: Option<Vec<f64>>,
 }
 
 impl<'a> Problem<'a> {
@@ -55,7 +57,21 @@ impl<'a> Problem<'a> {
         for of_column in (0..n_apart).map_while(|column| loss.of_column(column)) {
             try_push("the losses of outputs", &mut of_columns, of_column)?;
         }
-        Ok(Problem { loss, of_columns, outputs, width, combine, link, step_dtype })
+        let label_shares = config.tree.output_factors().shares_of_labels(&outputs)?;
+        Ok(Problem { loss, of_columns, outputs, width, combine, link, step_dtype, label_shares })
+    }
+
+    /// How much each score counts in the loss of a row, where scores are boosted together and do not count the same.
+    pub(crate) fn shares(&self) -> Option<&[f64]> {
+        self.label_shares.as_deref().filter(|_| self.combine != Combine::Columns)
+    }
+
+    /// How much the loss of score `t` counts, where scores are boosted apart.
+    pub(crate) fn share_of(&self, t: usize) -> f64 {
+        match &self.label_shares {
+            Some(shares) if self.combine == Combine::Columns => shares[t],
+            Some(_) | None => 1.0,
+        }
     }
 
     /// The loss of the scores that are boosted together: all, or column `t`.

@@ -22,9 +22,10 @@ use super::steps::{LeafValues, MOST_UNITS};
 use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::slots::Slots;
+use crate::data::sparse_targets::SparseNumbers;
 use crate::data::targets::{column, in_columns, starts};
 use crate::data::train_y::{RealTargets, TrainY};
-use crate::data::{Matrix, Outputs, Targets, Weights};
+use crate::data::{Matrix, Outputs, SparseTargets, Targets, Weights};
 use crate::error::{
     Error, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_results, try_with_capacity,
 };
@@ -182,7 +183,7 @@ impl<'f> Fitting<'f> {
         let factors = self.factors(&mut boosters, &mut targets)?;
         let at_start = if config.n_iter_no_change.is_some() {
             let losses = boosters.iter_mut().map(|booster| booster.validation_loss(control));
-            mean(try_results("the losses of scores", losses)?.into_iter())
+            self.mean(try_results("the losses of scores", losses)?.into_iter())
         } else {
             None
         };
@@ -213,7 +214,7 @@ impl<'f> Fitting<'f> {
             if stage == 0 && drawn.is_some() {
                 let in_bag = in_bag(rows, &self.rows, self.x.n_samples())?;
                 let losses = boosters.iter_mut().map(|booster| booster.out_of_bag_loss(in_bag.as_deref(), control));
-                grown.oob_losses.extend(mean_of_known(try_results("the losses of scores", losses)?.into_iter()));
+                grown.oob_losses.extend(self.mean_of_known(try_results("the losses of scores", losses)?.into_iter()));
             }
             let stages = if self.problem.combine == Combine::Columns {
                 self.stages_of_columns(stage, rows, &mut boosters)?
@@ -266,7 +267,8 @@ impl<'f> Fitting<'f> {
     ) -> Result<Booster<'y, T>> {
         let (problem, loss) = (&self.problem, self.problem.loss_of(t));
         let width = if problem.combine == Combine::Columns { 1 } else { problem.width };
-        let data = Data::new(y, loss, self.weights.try_clone()?, width)?;
+        let (shares, weights) = (problem.shares(), self.weights.try_clone()?);
+        let data = Data::new(y, (loss, shares), weights, width)?;
         let start = match self.margins {
             None => loss.start(&data.y, width, &self.rows, &data.weights, self.control)?,
             Some(_) => try_filled("the constants that boosting starts from", 0.0, width)?,
@@ -285,7 +287,7 @@ impl<'f> Fitting<'f> {
         let mut validation = None;
         if let (Some(held_out), Some(y)) = (self.validation, y_validation) {
             let weights = Weights::of_rows(held_out.sample_weight, held_out.x.n_samples())?;
-            let data = Data::new(y, loss, weights, width)?;
+            let data = Data::new(y, (loss, shares), weights, width)?;
             let margins = held_out.margins.map(of_columns);
             validation = Some(scored(data, y, margins, wants_scores)?);
         }
@@ -303,6 +305,12 @@ impl<'f> Fitting<'f> {
             return Ok(None);
         };
         let width = self.problem.width;
+        if let Outputs::Labels { .. } = self.problem.outputs {
+            // Which have one scale, and weights alone.
+            let roots =
+                |shares: &[f64]| try_collected("the factors of outputs", shares.iter().map(|share| share.sqrt()));
+            return self.problem.shares().map(roots).transpose();
+        }
         booster.aim(&Projector::Identity(width), targets, self.control)?;
         let data = &booster.train.data;
         if let (TrainY::Real(y), true) = (&data.y, data.loss.skips_unknown()) {
@@ -330,7 +338,12 @@ impl<'f> Fitting<'f> {
             }
             (Needs::Targets, [y]) => {
                 let (n_samples, sample_weight, rows) = (self.x.n_samples(), self.sample_weight, &*self.rows);
-                let mut y = TrainY::new(y)?;
+                let mut y = match (factors, y) {
+                    (Some(_), Targets::Labels(labels)) => {
+                        TrainY::SparseReal(SparseNumbers::new(SparseTargets::of_labels(labels)?))
+                    }
+                    _ => TrainY::new(y)?,
+                };
                 if let Some(factors) = factors {
                     y = y.times(try_copied("the factors of outputs", factors)?);
                 }
@@ -467,7 +480,7 @@ impl<'f> Fitting<'f> {
             let loss = held_out.map(|update| booster.advance_validation(update, self.control)).transpose()?;
             losses.push(loss.flatten());
         }
-        Ok(mean(losses.into_iter()))
+        Ok(self.mean(losses.into_iter()))
     }
 
     /// The trees of `model` with leaves of these data; see [`BoostConfig::refit_leaves`].
@@ -516,9 +529,9 @@ impl<'f> Fitting<'f> {
 
     /// Adds a stage to the model, and returns its losses, of training and validation.
     fn record(&self, grown: &mut Boosted, stages: Vec<Stage>) -> Result<(f64, Option<f64>)> {
-        let validation_loss = mean(stages.iter().map(|stage| stage.validation_loss));
-        let train_loss = mean(stages.iter().map(|stage| Some(stage.losses.all))).unwrap_or(0.0);
-        grown.record_oob(mean_of_known(stages.iter().map(|stage| stage.losses.out_of_bag)));
+        let validation_loss = self.mean(stages.iter().map(|stage| stage.validation_loss));
+        let train_loss = self.mean(stages.iter().map(|stage| Some(stage.losses.all))).unwrap_or(0.0);
+        grown.record_oob(self.mean_of_known(stages.iter().map(|stage| stage.losses.out_of_bag)));
         grown.train_score.push(train_loss);
         grown.validation_score.extend(validation_loss);
         for Stage { tree, steps, .. } in stages {
@@ -526,6 +539,19 @@ impl<'f> Fitting<'f> {
             grown.step_sizes.extend(steps)?;
         }
         Ok((train_loss, validation_loss))
+    }
+
+    /// Mean of the losses of scores that are boosted apart, by how much each counts, where all have one.
+    fn mean(&self, losses: impl Iterator<Item = Option<f64>> + Clone) -> Option<f64> {
+        if losses.clone().any(|loss| loss.is_none()) { None } else { self.mean_of_known(losses) }
+    }
+
+    /// The same of the losses that there are.
+    fn mean_of_known(&self, losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+        let of_share = |t: usize, loss: Option<f64>| loss.map(|loss| (self.problem.share_of(t), loss));
+        let known = losses.enumerate().filter_map(|(t, loss)| of_share(t, loss));
+        let (total, sum) = known.fold((0.0, 0.0), |(total, sum), (share, loss)| (total + share, sum + share * loss));
+        (total > 0.0).then(|| sum / total)
     }
 }
 
@@ -600,12 +626,6 @@ fn contributions<T: Float>(values: &LeafValues, steps: &[f64], mu: f64) -> Resul
     }
 }
 
-/// Mean of the losses of scores that are boosted apart, where they have one.
-fn mean(losses: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
-    let n = losses.len() as f64;
-    losses.sum::<Option<f64>>().map(|sum| sum / n)
-}
-
 /// Which of `n_samples` rows these are; `None` when they are `all` that exist.
 pub(super) fn in_bag(rows: &[u32], all: &[u32], n_samples: usize) -> Result<Option<Vec<bool>>> {
     if rows.len() == all.len() {
@@ -614,12 +634,6 @@ pub(super) fn in_bag(rows: &[u32], all: &[u32], n_samples: usize) -> Result<Opti
     let mut inside = try_filled("the rows of a stage", false, n_samples)?;
     rows.iter().for_each(|&row| inside[row as usize] = true);
     Ok(Some(inside))
-}
-
-/// Mean of the losses that there are, of scores that are boosted apart.
-fn mean_of_known(losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let (n, sum) = losses.flatten().fold((0usize, 0.0), |(n, sum), loss| (n + 1, sum + loss));
-    (n > 0).then(|| sum / n as f64)
 }
 
 /// Those of `rows` that are drawn.

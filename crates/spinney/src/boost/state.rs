@@ -39,15 +39,22 @@ pub(crate) struct Data<'a, T: Float> {
     pub(crate) weights: Weights,
     pub(crate) n_samples: usize,
     pub(crate) width: usize,
+    /// How much each score counts in the loss of a row; `None` where all count the same.
+    pub(crate) shares: Option<&'a [f64]>,
     /// Cells of y for each that is known, by weight.
     cells_per_known: f64,
 }
 
 impl<'a, T: Float> Data<'a, T> {
     /// `y` has `width` columns.
-    pub(crate) fn new(y: &'a Targets<'_>, loss: &'a WorkingLoss<'a>, weights: Weights, width: usize) -> Result<Self> {
-        let (n_samples, y) = (y.n_samples(), TrainY::new(y)?);
-        let mut data = Data { n_samples, y, loss, of_row: loss.rows(), weights, width, cells_per_known: 1.0 };
+    pub(crate) fn new(
+        y: &'a Targets<'_>,
+        (loss, shares): (&'a WorkingLoss<'a>, Option<&'a [f64]>),
+        weights: Weights,
+        width: usize,
+    ) -> Result<Self> {
+        let (n_samples, y, of_row) = (y.n_samples(), TrainY::new(y)?, loss.rows(shares));
+        let mut data = Data { n_samples, y, loss, of_row, weights, width, shares, cells_per_known: 1.0 };
         if loss.skips_unknown() {
             data.cells_per_known = data.cells_per_known_in(|_| true).unwrap_or(1.0);
         }

@@ -254,7 +254,7 @@ impl Fitting<'_> {
 
     fn data<'y, T: Float>(&'y self, y: &'y Targets<'_>, sample_weight: Option<&[f64]>) -> Result<Data<'y, T>> {
         let weights = Weights::of_rows(sample_weight, y.n_samples())?;
-        Data::new(y, &self.problem.loss, weights, self.problem.width)
+        Data::new(y, (&self.problem.loss, None), weights, self.problem.width)
     }
 }
 

@@ -60,14 +60,6 @@ impl OutputFactors<'_> {
         if *self.scaling != OutputScaling::Unscaled { SCALING } else { WEIGHTS }
     }
 
-    /// Refuses them for anything but numbers, and wrong ones for these.
-    pub(crate) fn check_of_numbers(&self, outputs: &Outputs) -> Result<()> {
-        if self.are_given() && !matches!(outputs, Outputs::Real { .. }) {
-            return Err(Error::invalid(self.name(), "given for classes or labels", "none, or outputs of numbers"));
-        }
-        self.check(outputs)
-    }
-
     /// Refuses them for classes, scales for labels, and wrong ones for these outputs.
     pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
         if !self.are_given() {
@@ -151,6 +143,12 @@ impl OutputFactors<'_> {
             Err(Error::invalid(self.name(), got, "scales and weights by which y stays below 1e150"))
         });
         try_results(WHAT, factors).map(Some)
+    }
+
+    /// Of labels, what [`OutputFactors::of`] would find, squared: weights over their mean. `None` where all count the same.
+    pub(crate) fn shares_of_labels(&self, outputs: &Outputs) -> Result<Option<Vec<f64>>> {
+        let Outputs::Labels { n_labels } = *outputs else { return Ok(None) };
+        Ok(self.shares(n_labels)?.filter(|shares| shares.iter().any(|&share| share != 1.0)))
     }
 
     /// Weights over their mean.

@@ -168,6 +168,40 @@ impl WithSimd for LossOff<'_> {
     }
 }
 
+/// log(1 + e) for 0 ≤ e ≤ 1, to 2·10⁻⁹ of it: 2 artanh(e / (2 + e)), whose series falls by 9 a term.
+#[inline(always)]
+fn ln_1p(e: f64) -> f64 {
+    let z = e / (2.0 + e);
+    let z2 = z * z;
+    let series = (1..8).rev().fold(1.0 / 15.0, |sum, k| sum * z2 + 1.0 / f64::from(2 * k - 1));
+    2.0 * z * series
+}
+
+/// Loss of a row that is all off, each cell times its share.
+struct WeighedOff<'a> {
+    scores: &'a [f32],
+    shares: &'a [f64],
+}
+
+impl WithSimd for WeighedOff<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let cell = |f: f32, share: f64| share * (ln_1p(f64::from(tail(f))) + 2.0 * f64::from(positive(f)));
+        let ((scores, last_scores), (shares, last_shares)) =
+            (self.scores.as_chunks::<LANES>(), self.shares.as_chunks::<LANES>());
+        let mut sums = [0.0; LANES];
+        for (f, share) in scores.iter().zip(shares) {
+            for lane in 0..LANES {
+                sums[lane] += cell(f[lane], share[lane]);
+            }
+        }
+        let last: f64 = last_scores.iter().zip(last_shares).map(|(&f, &share)| cell(f, share)).sum();
+        sums.iter().sum::<f64>() + last
+    }
+}
+
 /// Logistic loss of float32 scores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogLossRows {
@@ -211,6 +245,12 @@ impl RowLoss<f32> for LogLossRows {
         y.each_on(|j| loss -= 2.0 * f64::from(scores[j]));
         loss
     }
+
+    fn weighed_loss(&self, y: RowTargets<'_>, scores: &[f32], shares: &[f64]) -> Option<f64> {
+        let mut loss = self.arch(scores.len()).dispatch(WeighedOff { scores, shares });
+        y.each_on(|j| loss -= 2.0 * shares[j] * f64::from(scores[j]));
+        Some(loss)
+    }
 }
 
 #[cfg(test)]
@@ -227,5 +267,13 @@ mod tests {
         }
         assert!(worst < 1.3e-7, "{worst:e}");
         assert_eq!((exp(0.0), exp(-0.0)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn logarithms_are_right_to_nine_digits() {
+        for k in 0..=100_000 {
+            let e = f64::from(k) * 1e-5;
+            assert!((ln_1p(e) - e.ln_1p()).abs() <= 2e-9 * e.ln_1p(), "{e}");
+        }
     }
 }

@@ -66,6 +66,11 @@ pub(crate) trait RowLoss<T: Float>: Debug + Send + Sync {
     /// The loss of the row alone.
     fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64;
 
+    /// The same where output j counts `shares[j]` times; `None` where cells have to be computed one by one.
+    fn weighed_loss(&self, _: RowTargets<'_>, _: &[T], _: &[f64]) -> Option<f64> {
+        None
+    }
+
     /// Of every score, where they are known beforehand.
     fn bounds(&self) -> Option<Bounds>;
 
@@ -94,15 +99,24 @@ pub(crate) trait RowSums<T: Float>: Sync {
 
 /// Any loss, cell by cell.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cells<'l>(pub(crate) &'l dyn ColumnLoss);
+pub(crate) struct Cells<'l> {
+    pub(crate) loss: &'l dyn ColumnLoss,
+    /// How much each output counts in the loss of a row; `None` where all count the same.
+    pub(crate) shares: Option<&'l [f64]>,
+}
 
 impl Cells<'_> {
+    #[inline]
+    fn weighed(&self, j: usize, value: f64) -> f64 {
+        self.shares.map_or(value, |shares| shares[j] * value)
+    }
+
     /// Calls `visit(output, y)` for every output.
     fn each(&self, y: RowTargets<'_>, width: usize, mut visit: impl FnMut(usize, f64)) {
         match y {
             RowTargets::Numbers(y) => (0..width).for_each(|j| visit(j, y[j])),
             RowTargets::On(mut on) => {
-                let off = self.0.domain().off();
+                let off = self.loss.domain().off();
                 for j in 0..width {
                     if let Some((_, rest)) = on.split_first().filter(|(first, _)| **first as usize == j) {
                         on = rest;
@@ -121,24 +135,48 @@ impl<T: Float> RowLoss<T> for Cells<'_> {
         let mut sum = 0.0;
         self.each(y, scores.len(), |j, y| {
             let score = scores[j].to_f64();
-            out[j] = T::from_f64(self.0.negative_gradient(y, score));
-            sum += self.0.value(y, score);
+            out[j] = T::from_f64(self.loss.negative_gradient(y, score));
+            sum += self.weighed(j, self.loss.value(y, score));
         });
         sum
     }
 
     fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64 {
         let mut sum = 0.0;
-        self.each(y, scores.len(), |j, y| sum += self.0.value(y, scores[j].to_f64()));
+        self.each(y, scores.len(), |j, y| sum += self.weighed(j, self.loss.value(y, scores[j].to_f64())));
         sum
     }
 
     fn bounds(&self) -> Option<Bounds> {
-        self.0.bounds()
+        self.loss.bounds()
     }
 
     fn in_blocks(&self) -> Option<Cells<'_>> {
-        self.0.takes_blocks().then_some(*self)
+        self.loss.takes_blocks().then_some(*self)
+    }
+}
+
+/// The kernel of a loss where outputs do not count the same: gradients are those of each output, the loss is weighed.
+#[derive(Debug)]
+pub(crate) struct Weighed<'l, T: Float> {
+    pub(crate) kernel: Box<dyn RowLoss<T>>,
+    /// With these shares.
+    pub(crate) cells: Cells<'l>,
+    pub(crate) shares: &'l [f64],
+}
+
+impl<T: Float> RowLoss<T> for Weighed<'_, T> {
+    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
+        self.kernel.negative_gradients(y, scores, out);
+        self.loss(y, scores)
+    }
+
+    fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64 {
+        self.kernel.weighed_loss(y, scores, self.shares).unwrap_or_else(|| self.cells.loss(y, scores))
+    }
+
+    fn bounds(&self) -> Option<Bounds> {
+        self.kernel.bounds()
     }
 }
 
@@ -157,12 +195,14 @@ impl Cells<'_> {
         (0..n / width).for_each(|i| self.each(y(i), width, |_, y| cells.push(y)));
         let scores = try_collected(BLOCK, scores.iter().map(|score| score.to_f64()))?;
         let mut values = try_filled(BLOCK, 0.0, n)?;
-        self.0.values(&cells, &scores, &mut values);
+        self.loss.values(&cells, &scores, &mut values);
         check_finite(&values)?;
-        losses.iter_mut().zip(values.chunks_exact(width)).for_each(|(loss, values)| *loss = values.iter().sum());
+        for (loss, values) in losses.iter_mut().zip(values.chunks_exact(width)) {
+            *loss = values.iter().enumerate().map(|(j, &value)| self.weighed(j, value)).sum();
+        }
         if let Some(out) = out {
             let mut curvatures = try_filled(BLOCK, 0.0, n)?;
-            self.0.derivatives(&cells, &scores, &mut values, &mut curvatures);
+            self.loss.derivatives(&cells, &scores, &mut values, &mut curvatures);
             check_finite(&values)?;
             check_finite(&curvatures)?;
             out.iter_mut().zip(values).for_each(|(out, gradient)| *out = T::from_f64(gradient));

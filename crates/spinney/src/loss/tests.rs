@@ -361,7 +361,7 @@ proptest! {
             assert_eq!(loss.to_bits(), rows.loss(y, &scores).to_bits());
             (loss, r)
         };
-        let slow = run(&Cells(&LogLoss), RowTargets::On(&on));
+        let slow = run(&Cells { loss: &LogLoss, shares: None }, RowTargets::On(&on));
         let fast = run(&LogLossRows::new(), RowTargets::On(&on));
         for other in [run(&LogLossRows::narrow(), RowTargets::On(&on)), run(&LogLossRows::new(), RowTargets::Numbers(&numbers))] {
             prop_assert_eq!(fast.0.to_bits(), other.0.to_bits());
@@ -374,12 +374,31 @@ proptest! {
     }
 
     #[test]
+    fn weighed_losses_of_rows_are_sums_of_weighed_cells((scores, on) in scores_and_on()) {
+        let shares: Vec<f64> = (0..scores.len()).map(|j| (j % 5) as f64 / 2.0).collect();
+        for kind in losses().into_iter().filter(|kind| kind.as_column().domain().has_labels()) {
+            let loss = kind.as_column();
+            let (rows, plain) = (rows_of::<f32>(loss, Some(&shares)), rows_of::<f32>(loss, None));
+            let (mut r, mut of_plain) = (vec![0f32; scores.len()], vec![0f32; scores.len()]);
+            let found = rows.negative_gradients(RowTargets::On(&on), &scores, &mut r);
+            plain.negative_gradients(RowTargets::On(&on), &scores, &mut of_plain);
+            prop_assert_eq!(&r, &of_plain);
+            prop_assert_eq!(found.to_bits(), rows.loss(RowTargets::On(&on), &scores).to_bits());
+            let y = |j: usize| if on.contains(&(j as u32)) { 1.0 } else { loss.domain().off() };
+            let cells = (0..scores.len()).map(|j| shares[j] * loss.value(y(j), scores[j].into()));
+            let expected: f64 = cells.sum();
+            // Tails of the logistic loss are float32, and what is on is mended by the score, of which 1e4 are summed.
+            prop_assert!((found - expected).abs() <= 1e-6 * expected + 1e-8, "{kind:?} {found} {expected}");
+        }
+    }
+
+    #[test]
     fn rows_of_any_loss_are_sums_over_cells((scores, on) in scores_and_on()) {
         for kind in losses().into_iter().chain([LossKind::huber(0.5)]) {
             let y: Vec<f64> = (0..scores.len() as u32).map(|j| if on.contains(&j) { 1.0 } else { kind.as_column().domain().off() }).collect();
             let wide: Vec<f64> = scores.iter().map(|&f| f.into()).collect();
             let (mut r, mut other) = (vec![0f64; y.len()], vec![0f64; y.len()]);
-            let rows = rows_of::<f64>(kind.as_column());
+            let rows = rows_of::<f64>(kind.as_column(), None);
             let loss = rows.negative_gradients(RowTargets::On(&on), &wide, &mut r);
             prop_assert_eq!(loss, rows.negative_gradients(RowTargets::Numbers(&y), &wide, &mut other));
             prop_assert_eq!(&r, &other);
@@ -388,7 +407,7 @@ proptest! {
             let sum: f64 = cells().sum();
             prop_assert!((loss - sum).abs() <= 1e-12 * sum + 1e-300, "{loss} {sum}");
             let mut narrow = vec![0f32; y.len()];
-            let in_float32 = rows_of::<f32>(kind.as_column()).negative_gradients(RowTargets::On(&on), &scores, &mut narrow);
+            let in_float32 = rows_of::<f32>(kind.as_column(), None).negative_gradients(RowTargets::On(&on), &scores, &mut narrow);
             prop_assert!((in_float32 - sum).abs() <= 1e-6 * sum + 1e-9, "{in_float32} {sum}");
             for j in 0..y.len() {
                 prop_assert_eq!(r[j], kind.as_column().negative_gradient(y[j], wide[j]));

@@ -8,7 +8,7 @@ use super::known_cells::KnownCells;
 use super::line_search::LineSearch;
 use super::newton::{Change, LeafTotals, Regularization};
 use super::outputs::{CellsOfEach, ColumnLosses};
-use super::rows::{Cells, RowLoss, RowSums, RowTargets};
+use super::rows::{Cells, RowLoss, RowSums, RowTargets, Weighed};
 use super::softmax_rows::Softmax;
 use super::{LineProblem, Link, LossKind, ROWS};
 use crate::control::Control;
@@ -176,10 +176,12 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// The fastest kernel of rows that there is.
-    pub(crate) fn rows<T: Float>(&self) -> Box<dyn RowLoss<T> + '_> {
+    /// The fastest kernel of rows that there is; `shares` are those of labels that do not count the same in the loss.
+    pub(crate) fn rows<'s, T: Float>(&'s self, shares: Option<&'s [f64]>) -> Box<dyn RowLoss<T> + 's> {
+        // Labels have one loss for all columns.
+        debug_assert!(shares.is_none() || matches!(self, WorkingLoss::Columns(ColumnLosses::One(_))));
         match self {
-            WorkingLoss::Columns(ColumnLosses::One(loss)) => rows_of(*loss),
+            WorkingLoss::Columns(ColumnLosses::One(loss)) => rows_of(*loss, shares),
             WorkingLoss::Columns(losses @ (ColumnLosses::Each(_) | ColumnLosses::EachKnown(_))) => {
                 Box::new(CellsOfEach(*losses))
             }
@@ -270,9 +272,11 @@ impl<'l> WorkingLoss<'l> {
 }
 
 /// The fastest kernel of rows that a loss of one score has.
-pub(crate) fn rows_of<'l, T: Float>(loss: &'l dyn ColumnLoss) -> Box<dyn RowLoss<T> + 'l> {
-    match T::kernel(loss) {
-        Some(rows) => rows,
-        None => Box::new(Cells(loss)),
+pub(crate) fn rows_of<'l, T: Float>(loss: &'l dyn ColumnLoss, shares: Option<&'l [f64]>) -> Box<dyn RowLoss<T> + 'l> {
+    let cells = Cells { loss, shares };
+    match (T::kernel(loss), shares) {
+        (Some(kernel), None) => kernel,
+        (Some(kernel), Some(shares)) => Box::new(Weighed { kernel, cells, shares }),
+        (None, _) => Box::new(cells),
     }
 }

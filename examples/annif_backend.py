@@ -1,0 +1,155 @@
+"""spinney's forests and boosting as a backend of Annif (annif.org), the toolkit of libraries for subject indexing.
+
+    python annif_backend.py train my-project documents.tsv      what the command `annif` does, with this backend
+
+or copy the file to `annif/backend/spinney.py` where Annif is installed, and put `"spinney": _spinney` into the table of
+backends in `annif/backend/__init__.py`, with
+
+    def _spinney():
+        from . import spinney
+
+        return spinney.SpinneyBackend
+
+A project in `projects.cfg`:
+
+    [my-project]
+    name=Subjects by a forest
+    language=en
+    backend=spinney
+    analyzer=snowball(english)
+    vocab=my-vocabulary
+    model=forest
+    trees=200
+    label_weight=balanced
+
+Parameters: `model`, forest or boosting; `trees`, or stages of boosting; `label_weight`, none, balanced or propensity;
+`min_df` and `ngram` of the words; `limit` of the suggestions. The model is a file of `spinney.save`, which runs no code
+when it is loaded; the vectorizer is Annif's own, of joblib. Written for Annif 1.4.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar
+
+import numpy as np
+import spinney
+from scipy import sparse
+
+try:
+    import annif.backend
+    from annif.backend import backend, mixins
+    from annif.exception import NotInitializedException, NotSupportedException
+    from annif.suggestion import SubjectSuggestion, SuggestionBatch
+except ImportError as error:
+    if __name__ == "__main__":
+        print(f"{__doc__}\nNothing done: {error}. pip install annif")
+        raise SystemExit(0) from None
+    raise
+
+
+class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
+    """Documents as TF-IDF, one forest or one boosted model for all subjects."""
+
+    name = "spinney"
+    MODEL_FILE = "spinney-model.safetensors"
+    DEFAULT_PARAMETERS: ClassVar[dict[str, Any]] = {
+        "model": "forest",
+        "trees": 100,
+        "label_weight": "none",
+        "min_df": 1,
+        "ngram": 1,
+    }
+
+    _model: Any = None
+
+    # --- training ----------------------------------------------------------------------------------------------------
+
+    def _train(self, corpus: Any, params: dict[str, Any], jobs: int = 0) -> None:
+        if corpus == "cached":
+            raise NotSupportedException("spinney keeps no training data: pass the documents again")
+        if corpus.is_empty():
+            raise NotSupportedException("there are no documents to train on")
+        texts, subjects = self._texts_and_subjects(corpus)
+        if not texts:
+            raise NotSupportedException("no document has a subject")
+        model = self._unfitted(params, jobs)
+        words = {
+            "min_df": int(params["min_df"]),
+            "ngram_range": (1, int(params["ngram"])),
+            "tokenizer": self.project.analyzer.tokenize_words,
+            "dtype": np.float32,
+        }
+        X = self.create_vectorizer(texts, words)
+        y, names = _labels(subjects)
+        self.info(f"training {type(model).__name__} on {y.shape[0]} documents with {y.shape[1]} subjects")
+        self._model = model.fit(X, y, label_names=names)
+        spinney.save(self._model, self._path)
+
+    def _texts_and_subjects(self, corpus: Any) -> tuple[list[str], list[list[int]]]:
+        """Of the documents that have subjects."""
+        known = [(document.text, list(document.subject_set)) for document in corpus.documents if document.subject_set]
+        return [text for text, _ in known], [subjects for _, subjects in known]
+
+    def _unfitted(self, params: dict[str, Any], jobs: int) -> Any:
+        kinds = {"forest": spinney.RandomForestClassifier, "boosting": spinney.GradientBoostingClassifier}
+        if params["model"] not in kinds:
+            raise NotSupportedException(f"model is {params['model']!r}, accepted: {', '.join(kinds)}")
+        weight = params["label_weight"]
+        rest = {"label_weight": None if weight == "none" else weight, "random_state": 0, "multi_label": True}
+        # Annif says 0 for as many as the machine has.
+        return kinds[params["model"]](n_estimators=int(params["trees"]), n_jobs=jobs if jobs > 0 else -1, **rest)
+
+    # --- suggestions -------------------------------------------------------------------------------------------------
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(self.datadir, self.MODEL_FILE)
+
+    def initialize(self, parallel: bool = False) -> None:
+        self.initialize_vectorizer()
+        if self._model is None:
+            if not os.path.exists(self._path):
+                raise NotInitializedException(f"model {self._path} not found", backend_id=self.backend_id)
+            self._model = spinney.load(self._path)
+        if parallel:
+            # Other processes have the other processors.
+            self._model.set_params(n_jobs=1)
+
+    def _suggest_batch(self, documents: list[Any], params: dict[str, Any]) -> Any:
+        limit = int(params["limit"])
+        X = self.vectorizer.transform([document.text for document in documents])
+        n_labels = self._model.n_outputs_
+        found, scores = self._model.predict_topk(X, max(1, min(limit, n_labels)))
+        # Of words that were never seen nothing is known.
+        found[np.diff(X.indptr) == 0] = -1
+        subjects = np.array([int(name) for name in self._model.target_names_in_])
+        return SuggestionBatch.from_sequence(
+            [
+                [SubjectSuggestion(int(subjects[j]), float(score)) for j, score in zip(*row, strict=True) if j >= 0]
+                for row in zip(found, scores, strict=True)
+            ],
+            self.project.subjects,
+            limit=limit,
+        )
+
+
+def _labels(subjects: list[list[int]]) -> tuple[sparse.csr_array, list[str]]:
+    """A column for each subject that some document has, and its number in the vocabulary."""
+    ptr = np.cumsum([0, *map(len, subjects)])
+    used, columns = np.unique(np.concatenate(subjects), return_inverse=True)
+    y = sparse.csr_array((np.ones(ptr[-1], dtype=np.int8), columns, ptr), shape=(len(subjects), len(used)))
+    y.sort_indices()
+    return y, [str(subject) for subject in used]
+
+
+def register() -> None:
+    """Make `backend=spinney` known to Annif in this process."""
+    annif.backend._backend_fns[SpinneyBackend.name] = lambda: SpinneyBackend
+
+
+if __name__ == "__main__":
+    from annif.cli import cli
+
+    register()
+    cli()

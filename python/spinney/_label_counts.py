@@ -1,0 +1,45 @@
+"""Of each label, how often it is there, predicted, and rightly so: for F1."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from spinney import _ranks
+
+
+def counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Of each label: rows where it is predicted and right, and rows that have it plus rows where it is predicted."""
+    labels, mask = _ranks.known_labels(y_true, y_mask)
+    predicted = _predicted(y_pred, labels.shape)
+    if mask is not None:
+        predicted = _ranks.without(predicted, mask)
+    _, right = _ranks.places_in(labels, _ranks.rows_of(predicted), predicted.indices)
+    d = labels.shape[1]
+    n_right = np.bincount(predicted.indices[right], minlength=d)
+    return n_right, np.bincount(labels.indices, minlength=d) + np.bincount(predicted.indices, minlength=d)
+
+
+def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
+    if _ranks.is_pair(y_pred):
+        listed, scores = y_pred
+        ranked = _ranks.listed(listed, scores, shape)
+        rows, places = np.nonzero(ranked >= 0)
+        return _ranks.pattern(
+            sparse.csr_array((np.ones(len(rows)), (rows, ranked[rows, places])), shape=shape), "y_pred"
+        )
+    y_pred = check_array(y_pred, accept_sparse=True, input_name="y_pred")
+    if y_pred.shape != shape:
+        raise ValueError(f"y_pred has shape {y_pred.shape}, expected {shape}: that of y_true")
+    return _ranks.labels_of(y_pred, "y_pred")
+
+
+def check_zero_division(value: Any) -> float:
+    if isinstance(value, Real) and (value in (0, 1) or np.isnan(float(value))):
+        return float(value)
+    raise ValueError(f"zero_division is {value!r}, accepted: 0.0, 1.0 or np.nan")

@@ -1,0 +1,70 @@
+"""What the first labels of rows gain: rankings of `spinney.metrics`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from spinney import _ranks
+from spinney._validation import Float
+
+
+class Ranking:
+    """The known labels, the first k of each row, and which of these are right."""
+
+    labels: sparse.csr_array
+    mask: sparse.csr_array | None
+    # Of shape (n_samples, k).
+    ranked: NDArray[np.int64]
+    hits: NDArray[np.bool_]
+
+    def __init__(self, y_true: Any, y_score: Any, k: Any, y_mask: Any) -> None:
+        self.labels, self.mask = _ranks.known_labels(y_true, y_mask)
+        self.ranked = _ranks.first(y_score, k, self.labels.shape, self.mask)
+        self.hits = _ranks.are_in(self.labels, self.ranked)
+
+    @property
+    def discounts(self) -> Float:
+        """Gain of a right label at each rank."""
+        return np.asarray(1.0 / np.log2(np.arange(2, self.hits.shape[1] + 2)))
+
+    @property
+    def ideal(self) -> Float:
+        """The largest gain of each row when all of its labels count the same."""
+        sums = np.concatenate([[0.0], np.cumsum(self.discounts)])
+        return np.asarray(sums[np.minimum(np.diff(self.labels.indptr), self.hits.shape[1])])
+
+    def gains(self, propensities: Any) -> tuple[Float, Float]:
+        """The gain of each rank, and of each rank of the best ranking, by propensities."""
+        weights = 1.0 / _check_propensities(propensities, self.labels.shape[1])
+        by_weight = sparse.csr_array(
+            (weights[self.labels.indices], self.labels.indices, self.labels.indptr), shape=self.labels.shape
+        )
+        best = _ranks.best_stored(by_weight, self.hits.shape[1])
+        return np.where(self.hits, weights[self.ranked], 0.0), np.where(best >= 0, weights[best], 0.0)
+
+
+def _check_propensities(values: Any, n_labels: int) -> Float:
+    values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="propensities")
+    if values.shape != (n_labels,):
+        raise ValueError(f"propensities has shape {values.shape}, expected ({n_labels},): one for each label")
+    if values.min() <= 0 or values.max() > 1:
+        raise ValueError(
+            f"propensities are from {values.min():g} to {values.max():g}, accepted: above 0, at most 1; of inverse "
+            "propensities w pass 1 / w"
+        )
+    return np.asarray(values)
+
+
+def mean_ratio(parts: Any, wholes: Any) -> float:
+    """Mean over the rows that have some; NaN when none has."""
+    rows = wholes > 0
+    return float((parts[rows] / wholes[rows]).mean()) if rows.any() else float("nan")
+
+
+def ratio(part: Any, whole: Any) -> float:
+    return float(part / whole) if whole else float("nan")

@@ -1,0 +1,358 @@
+"""`TunedThresholds` and `CalibratedLabels` where cells of y are not known, and as files."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import pickle
+
+import numpy as np
+import pytest
+import spinney
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from model_files import put_together, taken_apart
+from scipy import sparse
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from spinney._calibration import calibrated
+from spinney._thresholds import Objective, tuned
+from spinney.multilabel import CalibratedLabels, TunedThresholds
+from test_multilabel import forest, hostile, problem
+
+KINDS = [
+    lambda estimator, **params: TunedThresholds(estimator, **params),
+    lambda estimator, **params: CalibratedLabels(estimator, too_few="keep", **params),
+    lambda estimator, **params: CalibratedLabels(estimator, too_few="keep", method="isotonic", **params),
+]
+IDS = ["thresholds", "sigmoid", "isotonic"]
+OBJECTIVES = ["f1", "micro_f1", "macro_f1", "precision>=.5", "label_count", "label_count=2.5"]
+
+
+def masked_problem(seed=0):
+    X, Y = problem(n=200)
+    mask = np.random.default_rng(seed).random(Y.shape) < 0.25
+    mask[:3] = True
+    return X, Y, mask
+
+
+def fitted(kind, X, Y, **fit):
+    return KINDS[kind](forest(), random_state=0).fit(X, Y, **fit)
+
+
+# Cells that are not known
+
+
+@settings(max_examples=60, deadline=None)
+@given(hostile(), st.integers(0, 2**16), st.sampled_from(OBJECTIVES))
+def test_masked_cells_are_left_out_of_every_objective(data, seed, objective):
+    """Of each label thresholds are those of the rows in which it is known, where each is on its own."""
+    scores, truth, weights = data
+    mask = np.random.default_rng(seed).random(scores.shape) < 0.3
+    mask[0, 0] = False
+    known = sparse.csr_array(scores * ~mask), sparse.csr_array(truth & ~mask)
+    parsed = Objective.parsed(objective)
+    found = tuned(*known, weights, parsed, 0.0, "share", 0.1, sparse.csr_array(mask))
+    named = (scores * ~mask > 0) & (scores >= found.of_labels)
+    n_rows = weights.sum() - (weights[:, None] * mask).sum() / scores.shape[1]
+    if n_rows > 0:
+        # Sums in another order.
+        np.testing.assert_allclose(found.n_named, (weights[:, None] * named).sum() / n_rows, rtol=1e-12)
+    if objective == "label_count=2.5":
+        assert (weights[:, None] * named).sum() <= 2.5 * n_rows * (1 + 1e-9)
+    if objective == "f1":
+        for j in range(scores.shape[1]):
+            w = weights * ~mask[:, j]
+            hits, n_named = (w * (named[:, j] & truth[:, j])).sum(), (w * named[:, j]).sum()
+            positive = (w * truth[:, j]).sum()
+            own = 2 * hits / (n_named + positive) if n_named + positive else 0.0
+            tried = [0.0]
+            for t in np.unique(scores[:, j]):
+                at = (scores[:, j] >= t) & (scores[:, j] > 0)
+                if (w * at).sum() + positive:
+                    tried.append(2 * (w * (at & truth[:, j])).sum() / ((w * at).sum() + positive))
+            assert own >= max(tried) - 1e-12
+
+
+@pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
+@settings(max_examples=40, deadline=None)
+@given(hostile(), st.integers(0, 2**16))
+def test_each_label_is_calibrated_on_the_rows_in_which_it_is_known(method, data, seed):
+    scores, truth, weights = data
+    mask = np.random.default_rng(seed).random(scores.shape) < 0.3
+    mask[weights.argmax()] = False
+    d = scores.shape[1]
+    known = sparse.csr_array(scores * ~mask), sparse.csr_array(truth & ~mask)
+    found = calibrated(*known, weights, method, np.zeros(d, dtype=bool), sparse.csr_array(mask))
+    found = found(sparse.csr_array(scores)).toarray()
+    for j in range(d):
+        column = sparse.csr_array(scores[:, [j]]), sparse.csr_array(truth[:, [j]])
+        alone = calibrated(*column, weights * ~mask[:, j], method, np.zeros(1, dtype=bool))
+        # Weights of cells that are not stored are a difference of sums.
+        np.testing.assert_allclose(found[:, [j]], alone(column[0]).toarray(), atol=1e-9)
+
+
+@pytest.mark.parametrize("cv", ["oob", 3])
+@pytest.mark.parametrize("kind", range(3), ids=IDS)
+def test_what_y_holds_in_masked_cells_is_not_looked_at(kind, cv):
+    X, Y, mask = masked_problem()
+    dense = Y.toarray().astype(float)
+    other, gaps = np.where(mask, 1 - dense, dense), np.where(mask, np.nan, dense)
+    expected = KINDS[kind](forest(), cv=cv, random_state=0).fit(X, dense, y_mask=mask)
+    given = [(other, mask), (dense, sparse.csr_array(mask)), (gaps, None), (sparse.csr_array(other), mask)]
+    for y, y_mask in given:
+        model = KINDS[kind](forest(), cv=cv, random_state=0).fit(X, y, y_mask=y_mask)
+        for one, two in ((model, expected), (model.estimator_, expected.estimator_)):
+            np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+        found = model.predict(X)
+        np.testing.assert_array_equal(found.toarray() if sparse.issparse(found) else found, expected.predict(X))
+    inner = forest().fit(X, dense, y_mask=mask)
+    np.testing.assert_array_equal(expected.estimator_.predict_proba(X), inner.predict_proba(X))
+    plain = KINDS[kind](forest(), cv=cv, random_state=0).fit(X, dense)
+    assert (plain.estimator_.predict_proba(X) != inner.predict_proba(X)).any()
+
+
+@pytest.mark.parametrize("kind", range(3), ids=IDS)
+def test_a_mask_of_nothing_is_none_and_rows_without_a_known_cell_are_no_rows(kind):
+    X, Y, mask = masked_problem()
+    plain = fitted(kind, X, Y)
+    same = fitted(kind, X, Y, y_mask=np.zeros_like(mask))
+    np.testing.assert_array_equal(plain.predict(X).toarray(), same.predict(X).toarray())
+    weights = np.where(np.arange(200) < 3, 0.0, 1.0)
+    one, two = (fitted(kind, X, Y, y_mask=mask, sample_weight=w) for w in (None, weights))
+    np.testing.assert_array_equal(one.predict(X).toarray(), two.predict(X).toarray())
+
+
+@pytest.mark.parametrize("kind", range(3), ids=IDS)
+def test_pipelines_and_frozen_estimators_with_masks(kind):
+    X, Y, mask = masked_problem()
+    for cv in ("oob", 3):
+        piped = KINDS[kind](make_pipeline(MaxAbsScaler(), forest()), cv=cv, random_state=0).fit(X, Y, y_mask=mask)
+        scaled = KINDS[kind](forest(), cv=cv, random_state=0).fit(MaxAbsScaler().fit_transform(X), Y, y_mask=mask)
+        if cv == "oob":
+            np.testing.assert_array_equal(
+                piped.predict(X).toarray(), scaled.predict(MaxAbsScaler().fit_transform(X)).toarray()
+            )
+    linear = OneVsRestClassifier(LogisticRegression()).fit(X, np.maximum(Y.toarray(), np.eye(200, 15, dtype=int)))
+    held = KINDS[kind](FrozenEstimator(linear)).fit(X, Y, y_mask=mask)
+    other = KINDS[kind](FrozenEstimator(linear)).fit(X, np.where(mask, 1, Y.toarray()), y_mask=mask)
+    np.testing.assert_array_equal(held.predict(X).toarray(), other.predict(X))
+    with pytest.raises(ValueError, match="y has masked cells, which OneVsRestClassifier does not take"):
+        KINDS[kind](OneVsRestClassifier(LogisticRegression())).fit(X, Y, y_mask=mask)
+
+
+def test_scores_of_known_cells():
+    X, Y, mask = masked_problem()
+    mask[:, 5] = False
+    for objective in ("f1", "micro_f1", "precision>=.5"):
+        model = TunedThresholds(forest(), objective=objective).fit(X, Y)
+        dense = Y.toarray()
+        expected = model.score(X, Y, y_mask=mask)
+        # Cells in which nothing is named nor true count nothing in F1 and in precision.
+        for y, y_mask in [
+            (np.where(mask, np.nan, dense), None),
+            (np.where(mask, 1, dense), sparse.csr_array(mask)),
+            (sparse.csr_array(np.where(mask, 1, dense)), mask),
+        ]:
+            assert model.score(X, y, y_mask=y_mask) == expected
+        assert model.score(X, Y, y_mask=np.zeros_like(mask)) == model.score(X, Y) != expected
+
+
+def test_bad_masks_are_named():
+    X, Y, mask = masked_problem()
+    for kind in KINDS:
+        for bad, message in [
+            (mask[:-1], r"y_mask has shape \(199, 15\), expected \(200, 15\)"),
+            (mask * 2, "y_mask holds other values than 0 and 1"),
+            (np.ones_like(mask), "y has no known cell in column 0"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                kind(forest()).fit(X, Y, y_mask=bad)
+
+
+# Files
+
+
+def models():
+    X, Y = problem()
+    names = [f"tag {j}" for j in range(15)]
+    boosting = spinney.GradientBoostingClassifier(n_estimators=3, random_state=0)
+    yield TunedThresholds(forest(), objective="precision>=.9").fit(X, Y)
+    yield TunedThresholds(forest(oob_score=True), shrinkage=np.inf, toward="threshold").fit(X, Y.toarray())
+    yield TunedThresholds(boosting, cv=2, random_state=3).fit(X, Y)
+    yield TunedThresholds(FrozenEstimator(forest().fit(X, Y, label_names=names))).fit(X, Y)
+    yield TunedThresholds(FrozenEstimator(FrozenEstimator(forest().fit(X, Y)))).fit(X, Y.astype(bool))
+    for method in ("sigmoid", "isotonic"):
+        rules = {"method": method, "too_few": "keep"}
+        yield CalibratedLabels(forest(), **rules).fit(X, Y)
+        yield CalibratedLabels(spinney.DecisionTreeClassifier(max_depth=4), cv=3, **rules, random_state=0).fit(X, Y)
+        yield CalibratedLabels(FrozenEstimator(boosting.fit(X, Y)), **rules).fit(X, Y)
+        yield TunedThresholds(CalibratedLabels(forest(), **rules), cv=2, random_state=0).fit(X, Y)
+        yield TunedThresholds(FrozenEstimator(CalibratedLabels(forest(), **rules).fit(X, Y))).fit(X, Y)
+
+
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+@pytest.mark.parametrize("at", range(15))
+def test_they_come_back_and_save_to_the_same_bytes(at, mmap_mode, tmp_path):
+    X, _ = problem()
+    model = next(itertools.islice(models(), at, None))
+    spinney.save(model, tmp_path / "model")
+    again = spinney.load(tmp_path / "model", mmap_mode=mmap_mode)
+    assert type(again) is type(model)
+    spinney.save(again, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    found, expected = again.predict(X), model.predict(X)
+    assert type(found) is type(expected)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(sparse.csr_array(found).toarray(), sparse.csr_array(expected).toarray())
+    for one, two in zip(again.predict_topk(X, 3), model.predict_topk(X, 3), strict=True):
+        np.testing.assert_array_equal(one, two)
+    for name in ("threshold_", "common_threshold_", "tuned_score_", "is_calibrated_", "classes_", "n_features_in_"):
+        np.testing.assert_array_equal(getattr(again, name, None), getattr(model, name, None))
+    if hasattr(model, "target_names_in_"):
+        np.testing.assert_array_equal(again.target_names_in_, model.target_names_in_)
+    assert spinney.inspect_model(tmp_path / "model")["n_outputs"] == 15
+    copy.deepcopy(pickle.loads(pickle.dumps(again))).predict(X)
+
+
+def test_estimators_of_others_are_refused_and_nothing_is_written(tmp_path):
+    X, Y = problem()
+    linear = OneVsRestClassifier(LogisticRegression()).fit(X, np.maximum(Y.toarray(), np.eye(120, 15, dtype=int)))
+    for estimator, message in [
+        (make_pipeline(MaxAbsScaler(), forest()), "estimator_ is a Pipeline of sklearn.pipeline"),
+        (FrozenEstimator(linear), "estimator_ is a OneVsRestClassifier of sklearn.multiclass"),
+    ]:
+        for kind in KINDS:
+            with pytest.raises(TypeError, match=message):
+                spinney.save(kind(estimator).fit(X, Y), tmp_path / "model")
+    with pytest.raises(TypeError, match="TunedThresholds: the parameter cv is a KFold"):
+        spinney.save(TunedThresholds(forest(), cv=KFold(3)).fit(X, Y), tmp_path / "model")
+    with pytest.raises(ValueError, match="shrinkage is -1"):
+        spinney.save(TunedThresholds(forest()).fit(X, Y).set_params(shrinkage=-1), tmp_path / "model")
+    with pytest.raises(ValueError, match="not fitted"):
+        spinney.save(TunedThresholds(forest()), tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def at(content, *keys):
+    for key in keys:
+        content = content[key]
+    return content
+
+
+def values(*numbers, dtype="<f8"):
+    return {"array": {"dtype": dtype, "shape": [len(numbers)], "values": list(numbers)}}
+
+
+FAULTS = [
+    (0, ("class",), "Thresholds", "the estimator has other parts"),
+    (0, ("class",), "CalibratedLabels", "has other parameters than the file"),
+    (0, ("frozen",), True, "has other parameters than the file"),
+    (0, ("frozen",), 1, "has other parameters than the file"),
+    (0, ("params", "shrinkage"), -1.0, "shrinkage is -1.0"),
+    (0, ("params", "objective"), "best", "objective is 'best'"),
+    (0, ("params", "min_score"), 2, "min_score"),
+    (0, ("params", "estimator"), None, "which has no scores"),
+    (0, ("params", "estimator"), 3, "which has no scores"),
+    (0, ("fitted",), [], "are no object"),
+    (0, ("fitted", "threshold_"), values(*[0.5] * 14), "threshold_ has not a number for each label"),
+    (0, ("fitted", "threshold_"), values(*[0.5] * 14, {"float": "nan"}), "threshold_ has not a number for each label"),
+    (0, ("fitted", "threshold_"), values(*[1] * 15, dtype="<i8"), "threshold_ has not a number for each label"),
+    (0, ("fitted", "threshold_"), [0.5] * 15, "threshold_ has not a number for each label"),
+    (0, ("fitted", "common_threshold_"), "0.5", "common_threshold_ is no number"),
+    (0, ("fitted", "n_outputs_"), 14, "n_outputs_ is not 15"),
+    (0, ("fitted", "n_outputs_"), 15.0, "n_outputs_ is not 15"),
+    (0, ("fitted", "_label_format"), None, "_label_format is none of dense or CSR"),
+    (0, ("fitted", "target_names_in_"), values(*"ab", dtype="|O"), "has not a name for each label"),
+    (0, ("fitted", "target_names_in_"), values(*["a"] * 15, dtype="|O"), "has a name twice"),
+    (0, ("fitted", "estimator_"), 3, "is no attribute of it, or the file has not"),
+    (0, ("inner",), None, "other parts than its class"),
+    (0, ("inner", "class"), "RandomForestRegressor", "has no parameter|no parameter"),
+    (0, ("inner", "fitted", "n_outputs_"), 14, "n_outputs_ is not 15"),
+    (5, ("fitted", "is_calibrated_"), values(*[True] * 15, dtype="|b1"), "do not rise, or not of the labels"),
+    (5, ("fitted", "is_calibrated_"), values(*[1] * 15, dtype="<i8"), "does not say it of each label"),
+    (5, ("fitted", "_knots"), {"dict": []}, "are neither sigmoids nor lines"),
+    (5, ("fitted", "_knots"), 3, "are no arrays"),
+]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for i, model in enumerate(itertools.islice(models(), 11)):
+        spinney.save(model, folder / str(i))
+    return folder
+
+
+@pytest.mark.parametrize(("which", "keys", "value", "message"), FAULTS, ids=str)
+def test_faults_of_files_are_told(which, keys, value, message, saved, tmp_path):
+    header, content, data = taken_apart(saved / str(which))
+    at(content, *keys[:-1])[keys[-1]] = value
+    put_together(tmp_path / "model", header, content, data)
+    with pytest.raises(ValueError, match=message):
+        spinney.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("part", ["class", "params", "fitted", "inner", "frozen"])
+def test_parts_that_are_missing_are_told(part, saved, tmp_path):
+    header, content, data = taken_apart(saved / "0")
+    del content[part]
+    put_together(tmp_path / "model", header, content, data)
+    with pytest.raises(ValueError, match="other parts"):
+        spinney.load(tmp_path / "model")
+
+
+KNOTS = [
+    ("a", [-1.0], "do not rise"),
+    ("b", [np.inf], "do not rise"),
+    ("b", [], "have not two numbers for each label"),
+    ("ptr", [1], "no places"),
+    ("x", [], "as many knots"),
+    ("x", [np.nan], "do not rise from 0 to 1"),
+    ("y", [1.5], "do not rise from 0 to 1"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), KNOTS, ids=str)
+def test_functions_of_labels_are_proven(name, value, message):
+    X, Y = problem()
+    method = "sigmoid" if name in "ab" else "isotonic"
+    model = CalibratedLabels(forest(), too_few="keep", method=method).fit(X, Y)
+    inner, is_frozen, _, parts = model._parts()
+    knots = {n: array.copy() for n, array in parts["_knots"].items()}
+    knots[name] = knots[name][:-1] if not value else np.append(value, knots[name][1:])
+    with pytest.raises(ValueError, match=message):
+        CalibratedLabels(forest())._put_together(inner, is_frozen, parts | {"_knots": knots})
+
+
+def test_other_text_is_an_error_and_nothing_else(saved, tmp_path):
+    """Every value of a file in its turn something else: an estimator that predicts, or a ValueError."""
+    X, _ = problem()
+    header, content, data = taken_apart(saved / "5")
+    del content["inner"]["fitted"]
+
+    def places(value, path=()):
+        yield path
+        items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, item in items:
+            yield from places(item, (*path, key))
+
+    inner = taken_apart(saved / "5")[1]["inner"]
+    # Of the estimator inside parameters say how it predicts: `n_jobs`.
+    for path in [path for path in places(content) if path and path[0] != "inner"][:300]:
+        for value in (None, -1, "x", [], {}, {"int": "0x0"}):
+            changed = json.loads(json.dumps(content))
+            changed["inner"] = json.loads(json.dumps(inner))
+            at(changed, *path[:-1])[path[-1]] = value
+            put_together(tmp_path / "model", header, changed, data)
+            try:
+                model = spinney.load(tmp_path / "model")
+            except ValueError:
+                continue
+            model.predict(X)
