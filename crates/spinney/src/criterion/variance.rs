@@ -479,7 +479,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
             self.frame_of[row as usize] = 0;
         }
         try_push(FRAMES, &mut self.frames, framed.frame)?;
-        try_extend(FRAMES, &mut self.centers, framed.center.into_iter())
+        try_extend(FRAMES, &mut self.centers, framed.center)
     }
 
     fn remember(&self, memory: &mut Memory) -> Result<bool> {
