@@ -59,6 +59,9 @@ def test_twin(strategy, loss, rule):
 class OwnLogLoss:
     """y is 0 or 1."""
 
+    def __str__(self):
+        return "own"
+
     def loss(self, y, scores):
         return np.logaddexp(0, -(2 * y - 1) * scores)
 
