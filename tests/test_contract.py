@@ -85,7 +85,7 @@ def test_parameters_are_scikit_learns(name):
     here, there = (inspect.signature(c.__init__).parameters for c in (getattr(spinney, name), theirs))
     assert set(there) <= set(here)
     new = {"output_projection", "n_projections", "categorical_features", "interaction_cst"}
-    new |= {"projection_scope", "keep_rows"} if name in FORESTS else set()
+    new |= {"projection_scope", "keep_rows"} if name in FORESTS else {"n_jobs"}
     new |= {"output_scaling", "output_weights"} if name in REGRESSORS else {"label_weight"}
     assert set(list(here)[-len(new) :]) == new
     new |= {"multi_label"} if name.endswith("Classifier") else set()

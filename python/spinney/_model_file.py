@@ -67,8 +67,9 @@ _ADDED: dict[str, Any] = {
     "output_scaling": None,
     "output_weights": None,
     "label_weight": None,
-    "n_jobs": None,
 }
+# The same of parameters that files of other estimators have always had.
+_ADDED_TO_TREES = {"n_jobs": None}
 # Parameters that files may have and estimators have no longer: models predict the same without them.
 _REMOVED = {"prefit"}
 
@@ -337,6 +338,10 @@ def _apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, An
     return engine, {"class": name, **encoded, "inner": content, "frozen": is_frozen}
 
 
+def _added(kind: Kind) -> dict[str, Any]:
+    return {**_ADDED, **_ADDED_TO_TREES} if kind == "tree" else _ADDED
+
+
 def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
     """The engine's model, None when not fitted, and the rest for JSON. `prefix` is the path to `model` in messages."""
     name = type(model).__name__
@@ -344,13 +349,13 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
     kind: Kind = model._kind
     engine = engine_of(state.pop(ENGINE[kind], None))
     _prove_names(f"{name}: {prefix}", state)
-    names = model._get_param_names()
+    names, added = model._get_param_names(), _added(kind)
     known = fitted_names(kind, isinstance(model, ClassifierMixin))
     values = {n: state.pop(n) for n in sorted(names)}
     params = {
         n: encoder.named(n, f"{name}: the parameter {prefix}{n}", value)
         for n, value in values.items()
-        if n not in _ADDED or type(value) is not type(_ADDED[n]) or value != _ADDED[n]
+        if n not in added or type(value) is not type(added[n]) or value != added[n]
     }
     for attribute in sorted(state):
         if attribute == CALLBACKS:
@@ -416,13 +421,13 @@ def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
     if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
         raise ValueError("the parameters, or the fitted attributes, are no object")
     kind: Kind = cls._kind
-    names = set(cls._get_param_names())
+    names, added = set(cls._get_param_names()), _added(kind)
     removed = _REMOVED if kind == "compressed" else set()
-    missing, unknown = names - _ADDED.keys() - content["params"].keys(), content["params"].keys() - names - removed
+    missing, unknown = names - added.keys() - content["params"].keys(), content["params"].keys() - names - removed
     if wrong := sorted(missing | unknown):
         raise ValueError(f"{name} has no parameter {wrong[0][:80]!r}, or the file has not")
     params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
-    absent = {n: value for n, value in _ADDED.items() if n in names}
+    absent = {n: value for n, value in added.items() if n in names}
     estimator = cls(**absent | {n: value for n, value in params.items() if n in names})
     if strange := sorted(content["fitted"].keys() - fitted_names(kind, isinstance(estimator, ClassifierMixin)).keys()):
         raise ValueError(f"{name} has no attribute {strange[0][:80]!r}")
