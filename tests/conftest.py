@@ -12,13 +12,14 @@ FORESTS = ["RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassif
 ALL = TREES + FORESTS
 BOOSTING = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 COMPRESSED = ["CompressedForestClassifier", "CompressedForestRegressor"]
+CENTROIDS = ["CentroidForestClassifier", "CentroidForestRegressor"]
 CLASSIFIERS = [name for name in ALL if name.endswith("Classifier")]
 REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
 
 
 def make(name: str, **params):
     """The estimator of that name, small and seeded."""
-    if name in FORESTS + BOOSTING:
+    if name in FORESTS + BOOSTING + CENTROIDS:
         params = {"n_estimators": 5, **params}
     if name in COMPRESSED:
         forest = spinney.ExtraTreesClassifier if name.endswith("Classifier") else spinney.ExtraTreesRegressor

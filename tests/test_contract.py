@@ -16,7 +16,7 @@ import pytest
 import sklearn.ensemble
 import sklearn.tree
 import spinney
-from conftest import ALL, CLASSIFIERS, FORESTS, REGRESSORS, TREES, make, make_data, model_bytes
+from conftest import ALL, CENTROIDS, CLASSIFIERS, FORESTS, REGRESSORS, TREES, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
@@ -43,6 +43,11 @@ def variations():
         if name in CLASSIFIERS:
             yield make(name, criterion="entropy")
             yield make(name, class_weight="balanced")
+    for name in CENTROIDS:
+        yield make(name, random_state=None)
+        yield make(name, n_children=3, max_leaf_samples=5, refine=False, soft_routing=False, smoothing=0)
+        yield make(name, bootstrap=True, n_jobs=2)
+        yield make(name, warm_start=True)
     for name in TREES:
         yield make(name, splitter="random")
         yield make(name, splitter="best", max_features="log2")
@@ -54,11 +59,26 @@ def variations():
             yield make(name, bootstrap=True, class_weight="balanced_subsample")
 
 
+def expected_failures(estimator):
+    """The order of rows enters the draws of cluster centres: docs/centroid-forests.md says so. The checks shuffle them.
+
+    That the rows of weight zero are none, and of weight two are two side by side, is tested in test_centroid.py.
+    """
+    # Without a pass over the rows the three classes of the checks are three clusters in any order.
+    if type(estimator).__name__ not in CENTROIDS or not estimator.refine:
+        return {}
+    reason = "equal forests for rows in the same order alone"
+    return {f"check_sample_weight_equivalence_on_{what}_data": reason for what in ("dense", "sparse")}
+
+
 # Fitted on the few rows that the checks use, most of them are drawn by all of five trees.
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 # Checks that fit twice give a warm start nothing to do.
 @pytest.mark.filterwarnings("ignore:Warm-start fitting without increasing")
-@parametrize_with_checks([*variations(), *(make(name, bootstrap=True, oob_score=True) for name in FORESTS)])
+@parametrize_with_checks(
+    [*variations(), *(make(name, bootstrap=True, oob_score=True) for name in FORESTS + CENTROIDS)],
+    expected_failed_checks=expected_failures,
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -8,7 +8,7 @@ import children
 import numpy as np
 import pytest
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data, model_bytes
 from scipy import sparse
 
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array, "CSC": sparse.csc_array}
@@ -22,6 +22,7 @@ BOOSTING_PARAMS = [
     {"output_strategy": "projected", "relabel_leaves": False, "leaf_estimation": "line_search"},
 ]
 COMPRESSED_PARAMS = [{"cv": 2}, {"method": "grow", "l1_norm": None, "max_steps": 50}]
+CENTROID_PARAMS = [{}, {"bootstrap": True}, {"output_projection": "gaussian", "n_projections": 2}]
 BY_TREE = [
     {"output_strategy": "joint", "max_features_by_tree": 3},
     {"max_features_by_tree": 0.6, "max_features": "sqrt"},
@@ -32,6 +33,7 @@ TABLE = [
     *((name, {"max_bins": None, **params}) for name in BOOSTING for params in BOOSTING_PARAMS),
     *((name, {"max_bins": bins, **params}) for name in BOOSTING for params in BY_TREE for bins in (None, 4, 255)),
     *((name, params) for name in COMPRESSED for params in COMPRESSED_PARAMS),
+    *((name, params) for name in CENTROIDS for params in CENTROID_PARAMS),
 ]
 
 
@@ -48,7 +50,8 @@ def test_one_hash_for_all_threads_and_layouts(name, params):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # five trees leave some rows without a score
                 model.fit(Z, y)
-            parts = [model_bytes(model), model.predict(Z), model.apply(Z), model.feature_importances_]
+            parts = [model_bytes(model), model.predict(Z), model.apply(Z)]
+            parts += [model.feature_importances_] if name not in CENTROIDS else []
             parts += [model.predict_proba(Z)] if name.endswith("Classifier") else []
             parts += list(model.staged_predict(Z)) if name in BOOSTING else []
             hashes[layout, n_threads] = children.digest(*parts)

@@ -6,7 +6,7 @@ import pytest
 import real_data
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/sparse-labels.md"])
+@pytest.mark.parametrize("path", ["README.md", "docs/sparse-labels.md", "docs/centroid-forests.md"])
 def test_examples_run(path: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (real_data.REPOSITORY / path).read_text(), re.DOTALL)
     assert blocks

@@ -21,7 +21,7 @@ COMPOSED = [
         "DecisionTreeClassifier",
         *(
             kind + task
-            for kind in ("RandomForest", "ExtraTrees", "GradientBoosting")
+            for kind in ("RandomForest", "ExtraTrees", "CentroidForest", "GradientBoosting")
             for task in ("Classifier", "Regressor")
         ),
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, make, make_data
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, make, make_data
 from scipy import sparse
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux tells it")
@@ -56,6 +56,14 @@ cases = {
         spinney.ExtraTreesClassifier(10),
         sparse.csr_array(sparse.random_array((5_000, 2_000), density=0.05, rng=rng), dtype=np.float32),
         labels(5_000, 500),
+    ),
+    "centroids": lambda: (
+        spinney.CentroidForestClassifier(20, max_leaf_samples=5),
+        sparse.csr_array(sparse.random_array((10_000, 5_000), density=0.01, rng=rng), dtype=np.float32),
+        labels(10_000, 500),
+    ),
+    "centroids of numbers": lambda: (
+        spinney.CentroidForestRegressor(10), rng.random((5_000, 100), dtype=np.float32), rng.random((5_000, 200)),
     ),
     "boosting": lambda: (
         spinney.GradientBoostingRegressor(n_estimators=10), rng.random((20_000, 20)), rng.random((20_000, 200))
@@ -128,6 +136,8 @@ print(estimate, 1024 * (kilobytes("VmHWM") - before))
         "dense random",
         "many outputs",
         "sparse labels",
+        "centroids",
+        "centroids of numbers",
         "boosting",
         "watched",
         "compression",
@@ -211,7 +221,7 @@ def test_what_cannot_be_had_is_refused_before_anything_is_grown(kind, message):
     assert re.search(message, done.stdout), done.stdout
 
 
-@pytest.mark.parametrize("name", [*ALL, *BOOSTING, *COMPRESSED])
+@pytest.mark.parametrize("name", [*ALL, *BOOSTING, *CENTROIDS, *COMPRESSED])
 def test_every_estimator_and_layout_has_an_estimate(name):
     X, y = make_data(name)
     sizes = [spinney.estimate_fit_memory(make(name), Z, y) for Z in (X, X.tolist(), sparse.csr_array(X), X[:, :6])]

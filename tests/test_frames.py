@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, check_refused, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, check_refused, make, make_data, model_bytes
 from model_files import put_together, taken_apart
 from scipy import sparse
 from sklearn.base import clone
@@ -23,7 +23,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-EVERY = [*ALL, *BOOSTING, *COMPRESSED]
+EVERY = [*ALL, *BOOSTING, *CENTROIDS, *COMPRESSED]
 NAMES = ["gene0", "gene1", "gene2"]
 FRAMES = {"pandas": pd.DataFrame, "polars": lambda Y, columns: pl.DataFrame(Y, schema=columns)}
 OUTPUTS = ["single", "several", "labels"]

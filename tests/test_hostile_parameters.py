@@ -9,11 +9,11 @@ import warnings
 import numpy as np
 import pytest
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, make, make_data
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data
 from spinney import datasets, metrics, projection
 from spinney.inspection import export_rules, feature_importances
 
-EVERY = ALL + BOOSTING + COMPRESSED
+EVERY = ALL + BOOSTING + CENTROIDS + COMPRESSED
 HUGE = 10**400
 HOSTILE = [
     HUGE,

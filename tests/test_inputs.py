@@ -8,11 +8,11 @@ import children
 import joblib
 import numpy as np
 import pytest
-from conftest import ALL, BOOSTING, CLASSIFIERS, COMPRESSED, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, CLASSIFIERS, COMPRESSED, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-EVERY = [*ALL, *BOOSTING, *COMPRESSED]
+EVERY = [*ALL, *BOOSTING, *CENTROIDS, *COMPRESSED]
 
 
 @pytest.fixture(params=EVERY)

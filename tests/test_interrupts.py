@@ -31,6 +31,13 @@ def fit_labels():
     return model, lambda: model.fit(X, Y)
 
 
+def fit_centroids():
+    X = sparse.csr_array(rng.random((20_000, 300)) < 0.05, dtype=np.float32)
+    Y = sparse.csr_array(rng.random((20_000, 500)) < 0.01)
+    model = spinney.CentroidForestClassifier(100_000, n_jobs=2)
+    return model, lambda: model.fit(X, Y)
+
+
 def fit_oob():
     # Growth is short against the predictions of rows out of the bag.
     model = spinney.RandomForestRegressor(500, max_depth=10, max_features=1, oob_score=True, max_samples=20, n_jobs=2)
@@ -59,6 +66,7 @@ cases = {
     "forest": lambda: fit(spinney.RandomForestRegressor(100_000, n_jobs=2), 5_000, 50),
     "extra-trees": lambda: fit(spinney.ExtraTreesRegressor(100_000, n_jobs=2, max_leaf_nodes=500), 5_000, 50, 10),
     "labels": fit_labels,
+    "centroids": fit_centroids,
     "out of bag": fit_oob,
     "draw": draw,
     "principal directions": lambda: fit(spinney.DecisionTreeRegressor(output_projection="pca"), 4_000, 1, 2_000),
@@ -283,7 +291,9 @@ cases = {
 @pytest.mark.parametrize(
     ("code", "kinds", "wait"),
     [
-        pytest.param(TREES, ["tree", "tree on threads", "forest", "labels", "extra-trees"], 0.4, id="trees"),
+        pytest.param(
+            TREES, ["tree", "tree on threads", "forest", "labels", "extra-trees", "centroids"], 0.4, id="trees"
+        ),
         pytest.param(TREES, ["draw", "principal directions"], 0.4, id="projections"),
         pytest.param(TREES, ["project"], 3.0, id="project"),
         pytest.param(TREES, ["out of bag", "pruned tree"], 0.4, id="after growth"),

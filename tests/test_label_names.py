@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 import sklearn
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, check_refused, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, check_refused, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 from sklearn.preprocessing import MultiLabelBinarizer
 
-EVERY = [*ALL, *BOOSTING, *COMPRESSED]
+EVERY = [*ALL, *BOOSTING, *CENTROIDS, *COMPRESSED]
 CLASSIFIERS = [name for name in EVERY if name.endswith("Classifier")]
 NAMES = ["one", "two words", "µ"]
 
@@ -140,7 +140,7 @@ def test_names_are_in_frames(name, data):
     assert model.topk_names(X, 1).shape == (len(X), 1)
 
 
-@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name not in BOOSTING])
+@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name not in BOOSTING + CENTROIDS])
 def test_names_are_in_rules(name, data):
     X, Y = data
     model = small(name).fit(X, Y, label_names=NAMES)

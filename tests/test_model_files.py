@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 import pytest
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, make, make_data, model_bytes
 from model_files import again, assert_same, fitted, loads, put_together, taken_apart
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -20,7 +20,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 from spinney import _model_file, _spinney, projection
 
-EVERY = ALL + BOOSTING + COMPRESSED
+EVERY = ALL + BOOSTING + CENTROIDS + COMPRESSED
 OUTPUTS = [(name, "single") for name in EVERY] + [(name, "several") for name in EVERY]
 OUTPUTS += [(name, "labels") for name in EVERY if name.endswith("Classifier")]
 

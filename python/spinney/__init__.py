@@ -6,7 +6,7 @@ the outputs.
 
 Modules
 -------
-`spinney.tree`, `spinney.forest`, `spinney.boosting`, `spinney.compression`
+`spinney.tree`, `spinney.forest`, `spinney.centroid`, `spinney.boosting`, `spinney.compression`
     The estimators, also found here.
 `spinney.projection`
     Random projections of the outputs: families, and which to choose.
@@ -35,6 +35,7 @@ from spinney._model_file import inspect_model, load, save
 from spinney._spinney import __version__, build_info
 from spinney._topk import topk, topk_chunks
 from spinney.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from spinney.centroid import CentroidForestClassifier, CentroidForestRegressor
 from spinney.compression import CompressedForestClassifier, CompressedForestRegressor
 from spinney.forest import (
     ExtraTreesClassifier,
@@ -50,6 +51,8 @@ from spinney.tree import (
 )
 
 __all__ = [
+    "CentroidForestClassifier",
+    "CentroidForestRegressor",
     "CompressedForestClassifier",
     "CompressedForestRegressor",
     "DecisionTreeClassifier",

@@ -133,6 +133,14 @@ def counts(estimator: Any, X: Any) -> list[int]:
     return found
 
 
+def by_value(X: Any) -> list[Any]:
+    """Names of the columns of a frame that hold categories by value: text, or values of a type of categories."""
+    columns = None if is_sparse(X) else _Columns.of(X)
+    if columns is None or not columns.have_types:
+        return []
+    return [columns.name(j) for j in range(X.shape[1]) if columns.is_by_value(j)]
+
+
 def are_by_value(X: Any) -> bool:
     """Whether columns of X, as it came, may hold categories by value."""
     return not is_sparse(X) and _Columns.of(X) is not None

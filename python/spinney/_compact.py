@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney import _spinney, _validation
 from spinney._arrays import Tree
+from spinney._bagging import BaseBagging
 from spinney._sparse import is_sparse
 from spinney.forest import BaseForest
 from spinney.tree import BaseTree
@@ -135,6 +136,8 @@ def compact_leaves(
 
     if not isinstance(model, (BaseForest, BaseTree, BaseCompressed, BaseBoosting)):
         accepted = "a tree, forest, compressed forest or boosted model of spinney"
+        if isinstance(model, BaseBagging):
+            accepted += "; a centroid forest is smaller with a larger max_leaf_samples or min_centroid_weight"
         raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
     check_is_fitted(model)
     if isinstance(model, BaseBoosting) and model._weak is not None:

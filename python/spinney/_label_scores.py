@@ -17,10 +17,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from spinney import _best
+from spinney._bagging import BaseBaggingClassifier
 from spinney._pipelines import apart
 from spinney._sparse import is_sparse
 from spinney._validation import Float
-from spinney.forest import BaseForestClassifier
 
 
 def blocks_of(X: Any, width: int) -> Iterator[Any]:
@@ -128,7 +128,7 @@ def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
     if isinstance(estimator, FrozenEstimator):
         return "given"
     final, _ = apart(estimator)
-    can_oob = isinstance(final, BaseForestClassifier)
+    can_oob = isinstance(final, BaseBaggingClassifier)
     if cv is None:
         cv = "oob" if can_oob and final.bootstrap else 5
     if isinstance(cv, str):

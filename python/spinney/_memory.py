@@ -38,6 +38,10 @@ _COUNTED = 2**32 - 1
 _FEW_OUTPUTS, _ZEROS_TO_ONE = 16, 8
 # `CARRY_SHARE` of `tree::grower`: from this share of the features drawn, columns are sorted once and carried down.
 _CARRY_SHARE = 0.2
+# `MOST_DIRECTIONS` of `centroid::config`; bytes of an entry of a centroid with room to grow (`centroid::centroids`);
+# entries of all centroids of a tree for each stored value of X, as measured.
+_MOST_DIRECTIONS = 2**16
+_CENTROID_ENTRY, _KEPT = 6, 1.1
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,9 @@ def _entries_of_numbers(estimator: Any, y: Any, n_gaps: int) -> int | None:
     Zero is no bound of what a fit takes where rows of no weight decide: few entries then take less than is said here.
     """
     n_cells = int(np.prod(y.shape))
-    is_forest = getattr(estimator, "_keeps_sparse_y", False) and estimator.criterion == "squared_error"
+    # Centroid forests have no criterion: their leaves are means.
+    criterion = getattr(estimator, "criterion", "squared_error")
+    is_forest = getattr(estimator, "_keeps_sparse_y", False) and criterion == "squared_error"
     if not is_forest or n_gaps or y.ndim != 2 or y.shape[1] < _FEW_OUTPUTS:
         return None
     n_entries = int(y.nnz if is_sparse(y) else np.count_nonzero(y))
@@ -124,7 +130,7 @@ def estimate_fit_memory(estimator: Any, X: Any, y: Any, *, eval_sets: Any = None
 
     Parameters
     ----------
-    estimator : tree, forest, boosting or compressed forest of spinney
+    estimator : tree, forest, centroid forest, boosting or compressed forest of spinney
         Need not be fitted, and stays as it is.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
@@ -200,8 +206,11 @@ def reserve(estimator: Any, shapes: Shapes) -> None:
 def terms(estimator: Any, shapes: Shapes) -> list[Term]:
     """The parts of the estimate that the engine takes."""
     from spinney._boosting_fit import BaseBoosting
+    from spinney.centroid import BaseCentroidForest
     from spinney.compression import BaseCompressed
 
+    if isinstance(estimator, BaseCentroidForest):
+        return _centroids(estimator, shapes)
     if isinstance(estimator, BaseBoosting):
         return _boosting(estimator, shapes)
     if isinstance(estimator, BaseCompressed):
@@ -229,13 +238,48 @@ def _forest(estimator: Any, shapes: Shapes) -> list[Term]:
     found.append(Term("the nodes of growing trees", at_once * 2 * leaves * _GROWING, hint))
     found += _gaps(shapes)
     found += _sets_of_categories(shapes, n_trees, at_once, leaves, n_rows)
-    if getattr(estimator, "keep_rows", False):
-        # Leaves are found as int64.
-        targets = 8 * shapes.n_cells if shapes.numbers else 0
-        hint = "set keep_rows=False, or a smaller n_estimators"
-        found.append(Term("the leaves of rows that are kept", 12 * n * n_trees, hint))
-        found.append(Term("the rows that are kept", 8 * n + targets, hint))
-    return found
+    return found + _rows_kept(estimator, shapes, n_trees)
+
+
+def _rows_kept(estimator: Any, shapes: Shapes, n_trees: int) -> list[Term]:
+    """What `keep_rows` takes."""
+    if not getattr(estimator, "keep_rows", False):
+        return []
+    # Leaves are found as int64.
+    targets = 8 * shapes.n_cells if shapes.numbers else 0
+    hint = "set keep_rows=False, or a smaller n_estimators"
+    return [
+        Term("the leaves of rows that are kept", 12 * shapes.n_samples * n_trees, hint),
+        Term("the rows that are kept", 8 * shapes.n_samples + targets, hint),
+    ]
+
+
+def _centroids(estimator: Any, shapes: Shapes) -> list[Term]:
+    """Of a centroid forest: rows of X, points of y, the largest nodes, and what trees keep."""
+    n, p = shapes.n_samples, shapes.n_features
+    stored = n * p if shapes.n_stored is None else shapes.n_stored
+    n_trees = int(estimator.n_estimators)
+    at_once = max(1, min(estimator._n_threads(), n_trees))
+    n_rows = int(n * 0.64) if estimator.bootstrap else n
+    q = min(_n_projections(estimator, shapes.width), _MOST_DIRECTIONS)
+    found = [Term("the rows of X", _ENTRY * stored, "pass fewer features, or fewer samples")]
+    if shapes.n_stored is not None and not shapes.is_csr:
+        found.append(Term("the transposed X", _ENTRY * stored, "pass X as CSR"))
+    k = int(estimator.n_children)
+    found.append(Term("the points of growing trees", at_once * n_rows * (2 * q + _NODE), "set a smaller n_projections"))
+    found.append(Term("the centroids of growing nodes", at_once * p * (4 * k + 20), "set a smaller n_children"))
+    hint = "set a larger max_leaf_samples or min_centroid_weight, or a smaller n_estimators"
+    leaves = max(1, 2 * n_rows // (1 + min(int(estimator.max_leaf_samples), n_rows)))
+    share = n_rows * stored // max(1, n)
+    kept = min(share * _KEPT, 2 * leaves * p)
+    if estimator.max_centroid_features is not None:
+        kept = min(kept, 2 * leaves * int(estimator.max_centroid_features))
+    found.append(Term("the centroids of all trees", n_trees * int(_CENTROID_ENTRY * kept), hint))
+    # Labels are kept once, and leaves list their rows.
+    of_leaves = 4 * n_rows if not shapes.numbers else _leaf_bytes(shapes, leaves, n_rows)
+    found.append(Term("the leaves of all trees", n_trees * (of_leaves + 2 * leaves * _NODE), hint))
+    found.append(Term("the rows of y that are kept", 4 * shapes.n_entries, "pass fewer samples"))
+    return found + _rows_kept(estimator, shapes, n_trees)
 
 
 def _gaps(shapes: Shapes) -> list[Term]:

@@ -78,7 +78,8 @@ def _classes() -> dict[str, Any]:
     """The estimators that a file may name."""
     import spinney
 
-    names = ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "GradientBoosting", "CompressedForest")
+    trees = ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "CentroidForest")
+    names = (*trees, "GradientBoosting", "CompressedForest")
     both = [f"{name}{kind}" for name in names for kind in ("Classifier", "Regressor")]
     return {name: getattr(spinney, name) for name in both}
 
@@ -103,9 +104,9 @@ def save(model: Any, path: Path) -> None:
     Parameters
     ----------
     model : fitted estimator of spinney
-        A tree, forest, boosted or compressed model. What a pickle leaves out is left out here: of compressed models the
-        path and the forest before compression. `TunedThresholds` and `CalibratedLabels` around one of them are saved
-        with it, their thresholds and functions as arrays.
+        A tree, forest, centroid forest, boosted or compressed model. What a pickle leaves out is left out here: of
+        compressed models the path and the forest before compression. `TunedThresholds` and `CalibratedLabels` around
+        one of them are saved with it, their thresholds and functions as arrays.
     path : str or os.PathLike
         The file. It is written beside the old one, if there is one, and takes its name when it is whole: after a
         failure, or when the process is killed, the old file is as it was. A process that is killed may leave a file
@@ -244,7 +245,7 @@ def inspect_model(path: Path) -> _ModelSummary:
     -------
     dict
         format_version : int
-        kind : {"forest", "boosted", "compressed"}
+        kind : {"forest", "centroid", "boosted", "compressed"}
             A tree is a forest of one.
         outputs : {"numbers", "classes", "labels"}
         n_outputs, n_features, n_trees, n_nodes : int

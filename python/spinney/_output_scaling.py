@@ -35,12 +35,12 @@ def to_engine(model: Any, criterion: str) -> OutputFactors:
             f"criterion is {criterion!r}, but {given[0]} scales variances: with {given[0]}, accepted: 'squared_error'"
         )
     return {
-        "output_scaling": scaling if isinstance(scaling, str) else _numbers("output_scaling", scaling),
-        "output_weights": _numbers("output_weights", weights),
+        "output_scaling": scaling if isinstance(scaling, str) else numbers("output_scaling", scaling),
+        "output_weights": numbers("output_weights", weights),
     }
 
 
-def _numbers(name: str, values: Any) -> list[float] | None:
+def numbers(name: str, values: Any) -> list[float] | None:
     if values is None:
         return None
     try:

@@ -131,8 +131,10 @@ def check_grown_with(grown: str, criterion: str, output_projection: Any, kind: s
         )
 
 
-def to_engine(output_projection: Any, n_projections: Any, target: Target, growth: Growth) -> _OutputProjection | None:
-    """The two parameters in the engine's form."""
+def to_engine(
+    output_projection: Any, n_projections: Any, target: Target, growth: Growth, *, default: Any = "log"
+) -> _OutputProjection | None:
+    """The two parameters in the engine's form; `default` is that of `n_projections`."""
     if isinstance(n_projections, bool):  # an integer to the table of constraints
         count_projections(n_projections, target.n_columns)
     if output_projection is None:
@@ -146,13 +148,18 @@ def to_engine(output_projection: Any, n_projections: Any, target: Target, growth
     matrix = given_matrix(output_projection, d)
     if matrix is not None:
         q = _n_rows(matrix)
-        if not (isinstance(n_projections, str) or (isinstance(n_projections, Integral) and n_projections == q)):
+        is_integer = isinstance(n_projections, Integral)
+        if not (isinstance(n_projections, str) or (is_integer and n_projections in (default, q))):
             raise ValueError(
                 f"n_projections is {n_projections!r}, but output_projection is a matrix of {q} rows; accepted with it: "
-                f'"log" (the default, not used) and {q}'
+                f"{_quoted(default)} (the default, not used) and {q}"
             )
         return {"family": None, "matrices": [matrix], "n_projections": q, "shared": growth.shared}
     return drawn(output_projection, count_projections(n_projections, d), d, growth)
+
+
+def _quoted(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def given_matrix(output_projection: Any, n_outputs: int) -> _ProjectionMatrix | None:

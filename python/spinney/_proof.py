@@ -22,10 +22,16 @@ from spinney._validation import CONTAINER, LabelFormat, label_classes
 if TYPE_CHECKING:
     from spinney._spinney import _ModelSummary
 
-Kind: TypeAlias = Literal["tree", "forest", "boosting", "compressed"]
+Kind: TypeAlias = Literal["tree", "forest", "centroid", "boosting", "compressed"]
 
 # The attribute that holds the engine's model.
-ENGINE: dict[Kind, str] = {"tree": "tree_", "forest": "_forest", "boosting": "_model", "compressed": "_model"}
+ENGINE: dict[Kind, str] = {
+    "tree": "tree_",
+    "forest": "_forest",
+    "centroid": "_forest",
+    "boosting": "_model",
+    "compressed": "_model",
+}
 
 _OF_ALL = {
     "n_features_in_": True,
@@ -36,18 +42,20 @@ _OF_ALL = {
     OUTPUT: False,
 }
 _OF_CLASSIFIERS = {"classes_": True, "n_classes_": True, "_label_format": True}
+_OF_FORESTS = {
+    CONTAINER: False,
+    "_seed": True,
+    "_draws": True,
+    "oob_score_": False,
+    "oob_decision_function_": False,
+    "oob_prediction_": False,
+    **dict.fromkeys(_kept_rows.ATTRIBUTES, False),
+}
 # Fitted attributes of each kind, beside the engine's model: whether every fit sets them.
 _OF_KIND: dict[Kind, dict[str, bool]] = {
     "tree": {"max_features_": True, CONTAINER: False},
-    "forest": {
-        CONTAINER: False,
-        "_seed": True,
-        "_draws": True,
-        "oob_score_": False,
-        "oob_decision_function_": False,
-        "oob_prediction_": False,
-        **dict.fromkeys(_kept_rows.ATTRIBUTES, False),
-    },
+    "forest": _OF_FORESTS,
+    "centroid": _OF_FORESTS,
     "boosting": {
         "_seed": True,
         "_shared": True,
@@ -99,6 +107,7 @@ _TESTED = {"test_loss_mean": "f", "test_loss_std": "f"}
 _ENGINES: dict[Kind, Any] = {
     "tree": _spinney.Forest,
     "forest": _spinney.Forest,
+    "centroid": _spinney.CentroidForest,
     "boosting": _spinney.Boosted,
     "compressed": _spinney.Compressed,
 }
@@ -171,6 +180,7 @@ def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> Non
     of_kind: dict[Kind, Callable[[], None]] = {
         "tree": proof.drawn_features,
         "forest": proof.forest,
+        "centroid": proof.forest,
         "boosting": proof.boosting,
         "compressed": proof.compressed,
     }

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Boosted",
+    "CentroidForest",
+    "CentroidTree",
     "Compressed",
     "CompressionPath",
     "Forest",
@@ -21,6 +23,7 @@ __all__ = [
     "draw_projection",
     "fit_boosting",
     "fit_boosting_with",
+    "fit_centroid_forest",
     "fit_forest",
     "fit_tree",
     "inspect_model",
@@ -123,6 +126,52 @@ class _ForestConfig(TypedDict):
     max_samples: float | None
 
 @type_check_only
+class _CentroidForestConfig(TypedDict):
+    # The trees to grow: half-open.
+    trees: tuple[int, int]
+    bootstrap: bool
+    max_samples: float | None
+    seed: int
+    n_children: int
+    # A node has no more children than samples divided by this, but two.
+    samples_per_child: int
+    # A node of so many samples or fewer is a leaf.
+    max_leaf_samples: int
+    max_depth: int | None
+    # Samples of a node of which clusters are found, the others join them; None for all.
+    sample_size: int | None
+    # Signs ±1, of that number of directions, where `output_projection` is None.
+    n_projections: int
+    output_projection: _OutputProjection | None
+    # "node", "tree" or "forest"
+    projection_scope: str
+    # "spherical" or "euclidean"
+    clustering: str
+    # Whether projected samples are taken less their mean in the node.
+    center: bool
+    n_passes: int
+    # Entries of largest magnitude that centroids keep; None for all.
+    max_centroid_features: int | None
+    # Weights of a centroid below this share of its largest are dropped.
+    min_centroid_weight: float
+    # The share of the features, drawn for each tree, that its centroids may have.
+    max_features: float
+    # Scale and rate of one pass of logistic regression on the clusters.
+    refinement: tuple[float, float] | None
+    # Prediction goes on to two children: how sharply, and the least share of the second; None for the nearest alone.
+    routing: tuple[float, float] | None
+    # Leaves predict as if they had so many samples of their parent in addition.
+    leaf_shrinkage: float
+    normalize: bool
+    idf: bool
+    # "int8" or "float16"
+    centroid_dtype: str
+    # What each output, class or label counts for in clusters.
+    output_weights: list[float] | None
+    # Whether leaves refer to rows of y, which are then stored once for all trees.
+    store_rows: bool
+
+@type_check_only
 class _BoostConfig(TypedDict):
     # Its seed is that of the fit.
     tree: _TreeConfig
@@ -214,6 +263,14 @@ def fit_forest(
     progress: Callable[[int], object] | None = None,
     y_mask: _Mask | None = None,
 ) -> Forest: ...
+def fit_centroid_forest(
+    x: _Matrix,
+    y: _Targets,
+    weights: _RowWeights,
+    config: _CentroidForestConfig,
+    n_threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> CentroidForest: ...
 def fit_boosting(
     x: _Matrix,
     y: _Targets,
@@ -279,14 +336,16 @@ def cross_validate_compression(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def save_model(
     path: str,
-    model: Forest | Boosted | Compressed,
+    model: Forest | Boosted | CentroidForest | Compressed,
     estimator: str | None,
     arrays: dict[str, NDArray[Any]],
 ) -> None: ...
-def load_model(path: str) -> tuple[Forest | Boosted | Compressed, str | None, dict[str, NDArray[Any]]]: ...
+def load_model(
+    path: str,
+) -> tuple[Forest | Boosted | CentroidForest | Compressed, str | None, dict[str, NDArray[Any]]]: ...
 def read_model(
     bytes: NDArray[np.uint8],
-) -> tuple[Forest | Boosted | Compressed, str | None, dict[str, NDArray[Any]]]: ...
+) -> tuple[Forest | Boosted | CentroidForest | Compressed, str | None, dict[str, NDArray[Any]]]: ...
 def read_xmc(text: bytes) -> tuple[_Rows, _LabelRows]: ...
 def read_svmlight(
     text: bytes, n_features: int | None, n_labels: int | None, zero_based: bool | None
@@ -380,6 +439,76 @@ class Forest:
     def __reduce__(self) -> tuple[Callable[[bytes], Forest], tuple[bytes]]: ...
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class CentroidForest:
+    @property
+    def n_trees(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def n_classes(self) -> NDArray[np.int64]: ...
+    @property
+    def n_bytes(self) -> int: ...
+    @property
+    def has_stored_rows(self) -> bool: ...
+    def tree(self, index: int) -> CentroidTree: ...
+    def only(self, index: int) -> CentroidForest: ...
+    @staticmethod
+    def merge(forests: Sequence[CentroidForest]) -> CentroidForest: ...
+    def predict(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
+    def apply(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.uint32]: ...
+    def predict_topk(
+        self, x: _Matrix, k: int, n_threads: int = 1, exclude: _Pattern | None = None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+    def predict_at_least(self, x: _Matrix, floor: float, n_threads: int = 1) -> _SparseScores: ...
+    def oob_predict(
+        self,
+        config: _CentroidForestConfig,
+        x: _Matrix,
+        y: _Targets,
+        sample_weight: NDArray[np.float64] | None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
+    def oob_at_least(
+        self,
+        config: _CentroidForestConfig,
+        x: _Matrix,
+        y: _Targets,
+        sample_weight: NDArray[np.float64] | None,
+        floor: float,
+        n_threads: int = 1,
+    ) -> tuple[_SparseScores, NDArray[np.uint32]]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> CentroidForest: ...
+    def __reduce__(self) -> tuple[Callable[[bytes], CentroidForest], tuple[bytes]]: ...
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class CentroidTree:
+    @property
+    def node_count(self) -> int: ...
+    @property
+    def n_leaves(self) -> int: ...
+    @property
+    def max_depth(self) -> int: ...
+    # Children of node i are the nodes from children_start[i] to children_start[i + 1]; none of leaves.
+    def children_start(self) -> NDArray[np.uint32]: ...
+    def depth(self) -> NDArray[np.uint32]: ...
+    def n_node_samples(self) -> NDArray[np.uint32]: ...
+    def weighted_n_node_samples(self) -> NDArray[np.float64]: ...
+    # Features and their weights in the centroid of a node, features rising; nothing at the root.
+    def centroid(self, node: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]: ...
+    # (feature, weight) of the `k` largest weights of each child, largest first.
+    def heaviest_features(self, node: int, k: int) -> list[list[tuple[int, float]]]: ...
 
 @final
 class Boosted:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,30 +11,24 @@ import sklearn.ensemble
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context
-from sklearn.metrics import r2_score
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _kept_rows, _label_weight, _masks, _memory, _output_scaling, _spinney
+from spinney import _kept_rows, _label_weight, _output_scaling, _spinney
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
+from spinney._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from spinney._base import (
     PRUNING_CONSTRAINTS,
     BaseClassifier,
-    BaseEnsemble,
     BaseModel,
-    BaseRegressor,
     Members,
-    csr_of,
     n_drawn_features,
     n_positive,
-    progress_bar,
 )
 from spinney._docs import documented
 from spinney._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
-from spinney._ranks import ranking_precision
-from spinney._sparse import is_sparse, r2
-from spinney._validation import CONTAINER, MOST, Float, Matrix, Number, Target, draw_seed
+from spinney._validation import CONTAINER, Float, Matrix, RowWeights, Target
 from spinney.tree import (
     BaseTree,
     DecisionTreeClassifier,
@@ -50,50 +41,17 @@ if TYPE_CHECKING:
     from spinney._spinney import _ForestConfig
 
 
-# Rows right in all labels are hardly any where there are more: the out-of-bag score is one of ranking then.
-_FEW_LABELS = 10
-
-
-def _known_numbers(target: Target) -> Float:
-    """The numbers of y, NaN where they are not known."""
-    if target.container is not None:
-        dense: Float = target.original.toarray()
-        return dense
-    mask = _masks.dense(target.mask)
-    known: Float = target.original if mask is None else np.where(mask, np.nan, target.original)
-    return known
-
-
-class BaseForest(BaseEnsemble):
+class BaseForest(BaseBagging):
     """What forests have and trees have not."""
 
     _kind = "forest"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
-        "bootstrap": ["boolean"],
-        "oob_score": ["boolean", callable],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-        "keep_rows": ["boolean"],
-        "max_samples": [
-            None,
-            Number(RealNotInt, 0.0, None, closed="neither"),
-            Interval(Integral, 1, MOST, closed="both"),
-        ],
+        **BAGGING_CONSTRAINTS,
         **SCOPE_CONSTRAINTS,
         **PRUNING_CONSTRAINTS,
     }
-    _masks_y = True
-    _keeps_sparse_y = True
-    # Attributes of a fit with `oob_score`, gone after a fit without.
-    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
     _member_class: ClassVar[type[BaseTree]]
-
-    _seed: int
-    # How the trees drew their rows: bootstrap, max_samples.
-    _draws: tuple[bool, float | None]
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @documented
@@ -142,106 +100,33 @@ class BaseForest(BaseEnsemble):
             new._fit(X, y, sample_weight, y_mask, label_names)
         return self
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any
-    ) -> tuple[Matrix, Target, Float | None, _ForestConfig]:
-        """Grows the forest; what it was grown on and how."""
-        if self.oob_score and not self.bootstrap:
-            raise ValueError("oob_score needs trees that do not see all rows: set bootstrap=True")
-        if self.max_samples is not None and not self.bootstrap:
-            raise ValueError("max_samples is the size of bootstrap samples: set bootstrap=True, or max_samples=None")
-        grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
-        before = dict(self.__dict__)
-        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
-        n_grown = 0 if grown is None else grown.n_trees
-        n_more = int(self.n_estimators) - n_grown
-        if n_more < 0:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} is less than the {n_grown} trees of the fitted forest; with "
-                "warm_start=True it must be larger or equal"
-            )
-        if grown is None:
-            self._seed = draw_seed(self.random_state)
-        self._set_outputs(target)
-        if grown is not None:
-            self._check_warm_start(before)
-            if _label_weight.is_given(self) and self.output_projection is None:
-                _label_weight.check_grown_with(grown.criterion)
-            else:
-                check_grown_with(grown.criterion, self.criterion, self.output_projection, target.kind)
-        n_threads = self._n_threads()
-        row_weights = self._row_weights(target, weights)
-        weights = row_weights[0]
-        config = self._forest_config(target, weights, (n_grown, n_grown + n_more))
-        if n_more == 0:
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
-        else:
-            _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
-            with progress_bar(n_more, self.verbose, type(self).__name__) as progress:
-                y_mask = _masks.to_engine(target.mask)
-                more = _spinney.fit_forest(X, target.engine, row_weights, config, n_threads, progress, y_mask)
-            self._forest = more if grown is None else _spinney.Forest.merge([grown, more])
-        _kept_rows.drop(self)
-        if self.keep_rows:
-            leaves = self._forest.apply(X, n_threads)
-            _kept_rows.keep(self, leaves, weights, _known_numbers(target) if target.kind == "numbers" else None)
-        draws = (config["bootstrap"], config["max_samples"])
-        if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
-            if grown is not None and draws != self._draws:
-                raise ValueError("max_samples and bootstrap must not change under warm_start=True with oob_score")
-            self._set_oob(X, target, weights, config)
-        elif not self.oob_score:
-            for name in self._oob_attributes:
-                self.__dict__.pop(name, None)
-        self._draws = draws
-        return X, target, weights, config
-
-    def _check_warm_start(self, before: dict[str, Any]) -> None:
-        if self.n_features_in_ != before["n_features_in_"]:
-            raise ValueError(
-                f"X has {self.n_features_in_} features, but the trees grown before have {before['n_features_in_']}"
-            )
-        if self.n_outputs_ != before["n_outputs_"]:
-            raise ValueError(f"y has {self.n_outputs_} outputs, but the trees grown before have {before['n_outputs_']}")
-
     def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> _ForestConfig:
-        n_draws = self.max_samples
-        if n_draws is not None:
-            n_draws = int(n_draws) if isinstance(n_draws, Integral) else float(n_draws)
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
         n_samples = n_positive(weights, target.original.shape[0])
         return {
             "tree": self._tree_config(n_samples, target, growth, weights),
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
-            "max_samples": n_draws,
+            "max_samples": self._n_draws(),
         }
 
-    def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: _ForestConfig) -> None:
-        if target.mask is not None and callable(self.oob_score):
-            raise ValueError("oob_score is a function, but y has masked cells, accepted: True with these")
-        scores, n_trees = self._oob_predict(config, X, target, weights)
-        scored = n_trees > 0
-        exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
-        if not scored[exists].all():
-            warnings.warn(
-                "Some inputs do not have OOB scores. This probably means too few trees were used to compute any "
-                "reliable OOB estimates.",
-                stacklevel=5,
-            )
-        rows = np.flatnonzero(scored & exists)
-        self._set_oob_attributes(scores, target, rows)
+    def _check_grown_with(self, grown: _spinney.Forest, target: Target) -> None:
+        if _label_weight.is_given(self) and self.output_projection is None:
+            _label_weight.check_grown_with(grown.criterion)
+        else:
+            check_grown_with(grown.criterion, self.criterion, self.output_projection, target.kind)
 
-    def _oob_predict(
-        self, config: _ForestConfig, X: Matrix, target: Target, weights: Float | None
-    ) -> tuple[Any, NDArray[np.uint32]]:
-        """Out-of-bag predictions, and the number of trees behind each row."""
-        y_mask = _masks.to_engine(target.mask)
-        return self._forest.oob_predict(config, X, target.engine, weights, self._n_threads(), y_mask)
-
-    @abstractmethod
-    def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
-        """Sets predictions for all rows, NaN where no tree has left a row out, and the score over `rows`."""
+    def _grow(
+        self,
+        X: Matrix,
+        target: Target,
+        row_weights: RowWeights,
+        config: _ForestConfig,
+        n_threads: int,
+        progress: Callable[[int], object] | None,
+    ) -> _spinney.Forest:
+        (y_mask,) = self._mask_of(target)
+        return _spinney.fit_forest(X, target.engine, row_weights, config, n_threads, progress, y_mask)
 
     @property
     def estimators_(self) -> Sequence[Any]:
@@ -313,7 +198,7 @@ class BaseForest(BaseEnsemble):
         return decision_path(self._forest, X, self._n_threads())
 
 
-class BaseForestClassifier(BaseForest, BaseClassifier):
+class BaseForestClassifier(BaseForest, BaseBaggingClassifier):
     """A forest for classes and labels."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -323,75 +208,9 @@ class BaseForestClassifier(BaseForest, BaseClassifier):
         "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
         **BaseClassifier._parameter_constraints,
     }
-    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
-
-    oob_score_: float
-    oob_decision_function_: Any
-
-    def _check_warm_start(self, before: dict[str, Any]) -> None:
-        super()._check_warm_start(before)
-        as_list = [part if isinstance(part, list) else [part] for part in (before["classes_"], self.classes_)]
-        if not all(map(np.array_equal, *as_list)):
-            raise ValueError("y has other classes than the trees grown before; warm_start=True needs the same")
-
-    def _oob_predict(
-        self, config: _ForestConfig, X: Matrix, target: Target, weights: Float | None
-    ) -> tuple[Any, NDArray[np.uint32]]:
-        if target.label_format is None or target.label_format.container is None:
-            return super()._oob_predict(config, X, target, weights)
-        return self._oob_at_least(config, X, target, weights, 0.0)
-
-    def _oob_at_least(
-        self, config: _ForestConfig, X: Matrix, target: Target, weights: Float | None, floor: float
-    ) -> tuple[Any, NDArray[np.uint32]]:
-        """The same of labels as CSR, where they are positive and at least the floor."""
-        y_mask = _masks.to_engine(target.mask)
-        n_threads = self._n_threads()
-        arrays, n_trees = self._forest.oob_at_least(config, X, target.engine, weights, floor, n_threads, y_mask)
-        assert target.label_format is not None
-        container = target.label_format.container or sparse.csr_array
-        return container(csr_of(arrays, target.original.shape)), n_trees
-
-    def _fit_out_of_bag(
-        self, X: Any, y: Any, sample_weight: Any, min_score: float, y_mask: Any = None
-    ) -> tuple[Any, NDArray[np.uint32]]:
-        """Grows the forest on labels; out-of-bag scores of at least `min_score`, and the trees behind each row."""
-        with fitted_at_once(self) as new:
-            X, target, weights, config = new._fit(X, y, sample_weight, y_mask, None)
-            found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, X, target, weights, min_score)
-        return found
-
-    def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
-        if target.kind == "classes" and target.n_outputs > 1:
-            raise ValueError("oob_score is for one output of classes, or labels; y has several outputs of classes")
-        self.oob_decision_function_ = scores
-        found = scores[rows]
-        if target.kind == "labels":
-            self.oob_score_ = self._oob_score_of_labels(found, target, rows)
-            return
-        truth, predicted = target.original[rows, 0], self.classes_.take(found.argmax(axis=1))
-        if callable(self.oob_score):
-            self.oob_score_ = self.oob_score(truth, predicted)
-        else:
-            self.oob_score_ = float(np.mean(truth == predicted)) if len(rows) else np.nan
-
-    def _oob_score_of_labels(self, found: Any, target: Target, rows: NDArray[np.intp]) -> float:
-        truth = target.original[rows]
-        mask = None if target.mask is None else target.mask[rows]
-        if callable(self.oob_score):
-            score: Callable[..., float] = self.oob_score
-            return score(truth if is_sparse(found) else truth.toarray(), found > 0.5)
-        if not len(rows):
-            return np.nan
-        if target.n_outputs > _FEW_LABELS:
-            return float(ranking_precision(sparse.csr_array(found), truth, mask))
-        right = truth.toarray() == ((found.toarray() if is_sparse(found) else found) > 0.5)
-        if mask is not None:
-            return float(_masks.accuracy(right, _masks.dense(mask)))
-        return float(np.mean(right.all(axis=1)))
 
 
-class BaseForestRegressor(BaseForest, BaseRegressor):
+class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
     """A forest for numbers."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -399,29 +218,6 @@ class BaseForestRegressor(BaseForest, BaseRegressor):
         "criterion": [StrOptions(REGRESSOR_CRITERIA)],
         **_output_scaling.CONSTRAINTS,
     }
-    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
-
-    oob_score_: float
-    oob_prediction_: Float
-
-    def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
-        truth = target.original
-        if target.container is not None:
-            self.oob_prediction_ = scores
-            if callable(self.oob_score):
-                self.oob_score_ = self.oob_score(truth[rows].toarray(), scores[rows])
-            else:
-                self.oob_score_ = r2(truth[rows], lambda part: scores[rows[part]], len(rows)) if len(rows) else np.nan
-            return
-        if target.n_outputs == 1:
-            scores, truth = scores[:, 0], truth[:, 0]
-        self.oob_prediction_ = scores
-        if target.mask is not None:
-            mask = target.mask[rows]
-            self.oob_score_ = float(_masks.r2(target.original[rows], scores[rows].reshape(mask.shape), mask))
-            return
-        score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
-        self.oob_score_ = score(truth[rows], scores[rows]) if len(rows) else np.nan
 
     @of_one_fit
     def predict_quantiles(self, X: Any, q: Any = 0.5) -> Float:

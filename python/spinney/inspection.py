@@ -14,18 +14,20 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _categories, _frames, _kept_rows, _spinney
+from spinney._bagging import BaseBagging
 from spinney._base import BaseModel
 from spinney._boosting_fit import BaseBoosting
 from spinney._curve_display import BoostingCurveDisplay
 from spinney._path_display import CompressionPathDisplay
 from spinney._sparse import is_sparse
 from spinney._validation import Float
-from spinney.forest import BaseForest
+from spinney.centroid import BaseCentroidForest
 from spinney.tree import DecisionTreeRegressor
 
 __all__ = [
     "BoostingCurveDisplay",
     "CompressionPathDisplay",
+    "export_centroids",
     "export_rules",
     "feature_importances",
     "partial_dependence",
@@ -164,9 +166,19 @@ def _fitted(model: Any) -> Any:
 
 
 def _check_trees(model: BaseModel) -> None:
+    _check_tests_features(model)
     if isinstance(model, BaseBoosting) and model._weak is not None:
         name = type(model).__name__
         raise ValueError(f"model is a {name} that with estimator= has weak models that are no trees of its own")
+
+
+def _check_tests_features(model: Any) -> None:
+    if isinstance(model, BaseCentroidForest):
+        raise TypeError(
+            f"model is a {type(model).__name__}, whose nodes test no single feature, accepted: models whose nodes do; "
+            "see spinney.inspection.export_centroids, and permutation_importance and "
+            "partial_dependence(method='brute') of sklearn.inspection"
+        )
 
 
 def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bunch:
@@ -302,7 +314,7 @@ def similar_rows(model: Any, X: Any, k: int | None = 10) -> sparse.csr_array:
     Parameters
     ----------
     model : fitted forest
-        A random forest or extra-trees of spinney that was fitted with `keep_rows=True`.
+        A random forest, extra-trees or a centroid forest of spinney that was fitted with `keep_rows=True`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows to explain.
     k : int, default=10
@@ -325,6 +337,7 @@ def similar_rows(model: Any, X: Any, k: int | None = 10) -> sparse.csr_array:
     -----
     These are the weights of quantile regression forests (Meinshausen 2006), of all training rows, also those that a
     tree has not drawn. Cost: the training rows of the leaves reached, and a pass over the leaves of all training rows.
+    Of centroid forests the leaf is the one that `apply` tells; predictions also weigh a second path, and nodes above.
 
     Examples
     --------
@@ -336,8 +349,9 @@ def similar_rows(model: Any, X: Any, k: int | None = 10) -> sparse.csr_array:
     >>> y[weights.indices]
     array([2, 2, 2, 2, 2])
     """
-    if not isinstance(model, BaseForest):
-        raise TypeError(f"model is a {type(model).__name__}, accepted: a random forest or extra-trees of spinney")
+    if not isinstance(model, BaseBagging):
+        accepted = "a random forest, extra-trees or a centroid forest of spinney"
+        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
     check_is_fitted(model)
     most = _kept_rows.check_k(k)
     model = model._twin()
@@ -416,11 +430,10 @@ def export_rules(
     check_is_fitted(model)
     if isinstance(model, BaseBoosting) or not isinstance(model, BaseModel):
         raise TypeError(f"model is a {type(model).__name__}, accepted: a tree or forest of spinney")
+    _check_tests_features(model)
     model = model._twin()
     forest = model._forest
-    trees = range(forest.n_trees)
-    if not isinstance(tree, Integral) or not -len(trees) <= tree < len(trees):
-        raise ValueError(f"tree is {tree!r}, accepted: an integer from {-len(trees)} to {len(trees) - 1}")
+    number = _checked_tree(tree, forest.n_trees)
     sizes = {"decimals": (decimals, 0, 30), "max_depth": (max_depth, 0, 2**31), "top_k": (top_k, 1, 2**31)}
     for name, (size, least, most) in sizes.items():
         if size is None and name != "top_k":
@@ -432,8 +445,93 @@ def export_rules(
     features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
     columns = _column_names(model, forest, class_names)
     categories = _categories.names_of(model)
-    rules: str = forest.tree(trees[tree]).rules(features, columns, decimals, max_depth, int(top_k), categories)
+    rules: str = forest.tree(number).rules(features, columns, decimals, max_depth, int(top_k), categories)
     return rules
+
+
+def _checked_tree(tree: Any, n_trees: int) -> int:
+    """The number of a tree that may be counted from the end."""
+    if not isinstance(tree, Integral) or not -n_trees <= int(tree) < n_trees:
+        raise ValueError(f"tree is {tree!r}, accepted: an integer from {-n_trees} to {n_trees - 1}")
+    return range(n_trees)[int(tree)]
+
+
+def export_centroids(
+    model: Any,
+    *,
+    tree: int = 0,
+    node: int = 0,
+    feature_names: Sequence[str] | None = None,
+    n_features: int = 10,
+    decimals: int = 2,
+) -> str:
+    """The children of a node of a centroid forest as text: the heaviest features of each, one child a line.
+
+    A row goes to the child of the largest sum of its values times these weights. The first line is the node, the others
+    are its children in order, the one of most weight first, with their numbers as `node` takes them.
+
+    Parameters
+    ----------
+    model : a fitted centroid forest of spinney
+    tree : int, default=0
+        Which tree; counted from the end when negative.
+    node : int, default=0
+        Which node of the tree; 0 is the root.
+    feature_names : sequence of str, default=None
+        One for each feature. By default `model.feature_names_in_` where there is one, or "feature_0" and so on; those
+        of a vectorizer are its `get_feature_names_out()`.
+    n_features : int, default=10
+        Most features of a child, those of largest weight.
+    decimals : int, default=2
+        Digits after the point of weights.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    TypeError
+        For another model.
+    ValueError
+        For a number of names that does not fit, and a parameter, a tree or a node out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import spinney
+    >>> X = np.repeat(np.eye(3)[[0, 0, 1]], 10, axis=0)
+    >>> model = spinney.CentroidForestClassifier(random_state=0).fit(X, X[:, 0])
+    >>> print(spinney.inspection.export_centroids(model, feature_names=["cat", "dog", "snow"]))
+    node 0: 30 samples, 2 children
+    node 1 (20 samples): cat 5.30
+    node 2 (10 samples): dog 5.17
+    <BLANKLINE>
+    """
+    check_is_fitted(model)
+    if not isinstance(model, BaseCentroidForest):
+        raise TypeError(f"model is a {type(model).__name__}, accepted: a centroid forest of spinney; see export_rules")
+    model = model._twin()
+    of_tree = model._forest.tree(_checked_tree(tree, model._forest.n_trees))
+    sizes = {
+        "node": (node, 0, of_tree.node_count - 1),
+        "n_features": (n_features, 1, 2**31),
+        "decimals": (decimals, 0, 30),
+    }
+    for name, (size, least, most) in sizes.items():
+        if not isinstance(size, Integral) or isinstance(size, bool) or not least <= size <= most:
+            raise ValueError(f"{name} is {size!r}, accepted: an integer from {least} to {most}")
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", None)
+    names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")
+    start, n_samples = of_tree.children_start(), of_tree.n_node_samples()
+    children = range(start[node], start[node + 1])
+    what = f"{len(children)} children" if children else "a leaf"
+    lines = [f"node {node}: {n_samples[node]} samples, {what}"]
+    for child, heaviest in zip(children, of_tree.heaviest_features(int(node), int(n_features)), strict=True):
+        words = [f"{names[j] if names else f'feature_{j}'} {weight:.{int(decimals)}f}" for j, weight in heaviest]
+        lines.append(f"node {child} ({n_samples[child]} samples): {', '.join(words)}")
+    return "\n".join(lines) + "\n"
 
 
 def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) -> list[str] | None:

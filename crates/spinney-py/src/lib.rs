@@ -11,12 +11,13 @@
 //! | `loss` | a loss that Python computes |
 //! | `names` | what Python calls the engine's values |
 //! | `projection` | output projections: families and matrices, and what a family draws |
-//! | `tree`, `forest`, `boost`, `compress` | frozen classes around the engine's models |
+//! | `tree`, `forest`, `boost`, `centroid`, `compress` | frozen classes around the engine's models |
 //! | `model_file` | models with what an estimator adds, to files and back |
 //!
 //! One call: inputs become views, `enter` runs the engine on them, the result becomes numpy arrays or a frozen class.
 
 mod boost;
+mod centroid;
 mod compress;
 mod config;
 mod enter;
@@ -39,6 +40,8 @@ mod _spinney {
 
     #[pymodule_export]
     use crate::boost::{PyBoosted, PyStaged, fit_boosting, fit_boosting_with, refit_leaves, weights_by_row};
+    #[pymodule_export]
+    use crate::centroid::{PyCentroidForest, PyCentroidTree, fit_centroid_forest};
     #[pymodule_export]
     use crate::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
     #[pymodule_export]

@@ -12,6 +12,7 @@ use spinney::model_file::{Array, Extra, Kind, Values, inspect};
 use spinney::{ErrorKind, Model, ModelFile};
 
 use crate::boost::PyBoosted;
+use crate::centroid::PyCentroidForest;
 use crate::compress::PyCompressed;
 use crate::enter::Entry;
 use crate::error::raise;
@@ -61,6 +62,7 @@ pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_,
         Kind::Forest => "forest",
         Kind::Boosted => "boosted",
         Kind::Compressed => "compressed",
+        Kind::Centroid => "centroid",
         _ => return Err(PyRuntimeError::new_err("a kind of model without a name")),
     };
     let tensors = PyList::empty(py);
@@ -110,6 +112,9 @@ fn model_of(model: &Bound<'_, PyAny>) -> PyResult<Model> {
     if let Ok(compressed) = model.cast::<PyCompressed>() {
         return Ok(Model::Compressed(compressed.get().as_ref().clone()));
     }
+    if let Ok(forest) = model.cast::<PyCentroidForest>() {
+        return Ok(Model::Centroid(forest.get().as_ref().clone()));
+    }
     Err(PyTypeError::new_err(format!("model is a {}, accepted: models of the engine", model.get_type().name()?)))
 }
 
@@ -118,6 +123,7 @@ fn parts(py: Python<'_>, file: ModelFile) -> PyResult<PyParts<'_>> {
         Model::Forest(forest) => PyForest::from(forest).into_pyobject(py)?.into_any(),
         Model::Boosted(boosted) => PyBoosted::from(boosted).into_pyobject(py)?.into_any(),
         Model::Compressed(compressed) => PyCompressed::from(compressed).into_pyobject(py)?.into_any(),
+        Model::Centroid(forest) => PyCentroidForest::from(forest).into_pyobject(py)?.into_any(),
         _ => return Err(PyRuntimeError::new_err("a model of a kind without a name")),
     };
     let arrays = PyDict::new(py);

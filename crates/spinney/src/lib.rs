@@ -37,6 +37,7 @@
 //! | [`model`] | the one form of all models: trees, what each adds to the scores, what scores mean; predictions, best columns, importances |
 //! | [`forest`] | rows of each tree, trees in parallel, means over trees, out-of-bag |
 //! | [`boost`] | gradient boosting: stages of trees, steps, the scores they add up to |
+//! | [`centroid`] | forests whose nodes cluster samples by y and send them to the nearest centroid in X |
 //! | [`compress`] | sparse linear models over the nodes of a forest, and smaller forests of them |
 //! | [`model_file`] | bytes and files, in and out; every tree is proven before use |
 //!
@@ -109,6 +110,7 @@
 pub mod bench;
 
 pub mod boost;
+pub mod centroid;
 mod cholesky;
 pub mod compress;
 mod control;
@@ -141,6 +143,10 @@ pub struct Readme;
 pub use boost::{
     BoostConfig, Boosted, LeafEstimation, OutputStrategy, StageObserver, StageReport, ValidationTargets, WeakLearner,
     WeakPredictions,
+};
+pub use centroid::{
+    CentroidForest, CentroidForestConfig, CentroidPrecision, CentroidTree, Clustering, DirectionScope, Refinement,
+    Routing,
 };
 pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, CrossValidation, Fold};
 pub use control::Control;

@@ -20,7 +20,7 @@ const FLOORS: &[&[&str]] = &[
     &["tree"],
     &["model"],
     &["forest"],
-    &["boost"],
+    &["boost", "centroid"],
     &["compress"],
     &["model_file"],
 ];

@@ -11,7 +11,7 @@ use crate::rng::Key;
 
 /// What the trees of a forest draw from.
 #[derive(Debug)]
-pub(super) struct Draws<'a, 't> {
+pub(crate) struct Draws<'a, 't> {
     sampling: Sampling,
     /// What a draw of each row weighs.
     weights: Weights,
@@ -19,13 +19,13 @@ pub(super) struct Draws<'a, 't> {
     rebalance: Option<Rebalance<'a, 't>>,
     urn: Urn,
     /// Rows of positive weight, rising.
-    pub(super) rows: Vec<u32>,
+    pub(crate) rows: Vec<u32>,
     n_samples: usize,
 }
 
 /// The draws of one tree.
 #[derive(Debug)]
-pub(super) struct Draw<'d, 'a, 't> {
+pub(crate) struct Draw<'d, 'a, 't> {
     draws: &'d Draws<'a, 't>,
     /// How often each row was drawn; `None` for once each.
     counts: Option<Vec<u32>>,
@@ -35,7 +35,7 @@ pub(super) struct Draw<'d, 'a, 't> {
 impl<'a, 't> Draws<'a, 't> {
     /// Also the weights of all rows, sample and class weights together; `None` when all weigh the same. x and y must be
     /// checked and of the same length.
-    pub(super) fn new<'w>(
+    pub(crate) fn new<'w>(
         x: &Matrix<'_>,
         y: &'a Targets<'t>,
         row_weights: RowWeights<'w>,
@@ -75,8 +75,13 @@ impl<'a, 't> Draws<'a, 't> {
         Ok((Draws { sampling, weights, rebalance, urn, rows, n_samples }, overall))
     }
 
+    /// Whether weights are in the number of draws.
+    pub(crate) fn holds_copies(&self) -> bool {
+        self.urn.holds_copies()
+    }
+
     /// What the tree of that key draws.
-    pub(super) fn of_tree(&self, tree: Key) -> Result<Draw<'_, 'a, 't>> {
+    pub(crate) fn of_tree(&self, tree: Key) -> Result<Draw<'_, 'a, 't>> {
         let counts = self.urn.draw(self.sampling, self.n_samples, tree)?;
         let count = |row: usize| counts.as_ref().map_or(1.0, |c| f64::from(c[row]));
         let own = self.rebalance.as_ref().map(|rebalance| rebalance.weights(count)).transpose()?;
@@ -105,30 +110,35 @@ fn copied<'w>(weights: &Cow<'w, [f64]>) -> Result<Cow<'w, [f64]>> {
 
 impl Draw<'_, '_, '_> {
     /// What one draw of each row weighs.
-    pub(super) fn weights(&self) -> &Weights {
+    pub(crate) fn weights(&self) -> &Weights {
         self.own.as_ref().unwrap_or(&self.draws.weights)
     }
 
     /// Units of a row in the tree: weight × times drawn.
-    pub(super) fn units(&self, row: usize) -> u64 {
+    pub(crate) fn units(&self, row: usize) -> u64 {
         self.weights().units(row) * self.count(row)
     }
 
     /// Whether the tree has every row of positive weight once.
-    pub(super) fn takes_all(&self) -> bool {
+    pub(crate) fn takes_all(&self) -> bool {
         self.counts.is_none()
     }
 
     /// The tree's rows, rising.
-    pub(super) fn rows(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = u32> + '_ {
         self.draws.rows.iter().copied().filter(|&row| self.count(row as usize) > 0)
     }
 
     /// The same in a vector.
-    pub(super) fn collected_rows(&self) -> Result<Vec<u32>> {
+    pub(crate) fn collected_rows(&self) -> Result<Vec<u32>> {
         let mut rows = try_with_capacity("rows of a tree", self.rows().count())?;
         rows.extend(self.rows());
         Ok(rows)
+    }
+
+    /// How often the tree has each row; `None` for all of positive weight once each.
+    pub(crate) fn counts(&self) -> Option<&[u32]> {
+        self.counts.as_deref()
     }
 
     fn count(&self, row: usize) -> u64 {

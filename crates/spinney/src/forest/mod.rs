@@ -17,10 +17,10 @@
 pub(crate) mod bootstrap;
 mod compact;
 pub(crate) mod config;
-mod draws;
+pub(crate) mod draws;
 pub(crate) mod grow;
 mod importance;
-mod oob;
+pub(crate) mod oob;
 mod predict;
 mod prune;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::bootstrap::{Urn, tree_key};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result, out_of_memory, try_filled};
-use crate::forest::config::ForestConfig;
+use crate::forest::config::{ForestConfig, Sampling};
 use crate::model::{SparseScores, TREES_AT_ONCE, into_array, try_matrix};
 use crate::pool;
 
@@ -32,21 +32,33 @@ pub struct SparseOob {
 }
 
 /// Which trees did not draw which rows.
-struct Unseen {
+#[derive(Debug)]
+pub(crate) struct Unseen {
     n_rows: usize,
     /// Bit t of `bits[g * n_rows + i]`: tree `g * TREES_AT_ONCE + t` did not draw row i.
     bits: Vec<u64>,
 }
 
 impl Unseen {
-    /// Draws again as the forest's trees did, on the forest's threads: O(n · trees), a bit for each of them.
-    fn new(forest: &Forest, config: &ForestConfig, data: &Dataset<'_>, control: &Control) -> Result<Self> {
-        const { assert!(TREES_AT_ONCE <= u64::BITS as usize, "a bit for each tree of a group") }
+    /// Those of a forest of trees.
+    fn of(forest: &Forest, config: &ForestConfig, data: &Dataset<'_>, control: &Control) -> Result<Self> {
         // Urns know rows by what they hold, as the fit saw it.
         let observed = data.observed()?;
         let data = data.with_observed(observed.as_ref());
         let restored = data.restored(config.tree.criterion.takes_entries())?;
         let data = data.with_restored(restored.as_ref());
+        Unseen::new(forest.n_trees(), config.sampling, config.seed, &data, control)
+    }
+
+    /// Draws again as `n_trees` trees did, on the threads of `control`: O(n · trees), a bit for each of them.
+    pub(crate) fn new(
+        n_trees: usize,
+        sampling: Sampling,
+        seed: u64,
+        data: &Dataset<'_>,
+        control: &Control,
+    ) -> Result<Self> {
+        const { assert!(TREES_AT_ONCE <= u64::BITS as usize, "a bit for each tree of a group") }
         let (x, y, sample_weight) = (data.x(), data.y(), data.row_weights().sample_weight);
         let n = x.n_samples();
         if let Some(w) = sample_weight.filter(|w| w.len() != n) {
@@ -54,15 +66,15 @@ impl Unseen {
         }
         let weighted = |row: usize| sample_weight.is_none_or(|w| w[row] > 0.0);
         y.check(n)?;
-        let urn = Urn::new(x, Some(y), sample_weight, config.sampling)?;
-        urn.check(config.sampling)?;
-        let n_groups = forest.n_trees().div_ceil(TREES_AT_ONCE);
+        let urn = Urn::new(x, Some(y), sample_weight, sampling)?;
+        urn.check(sampling)?;
+        let n_groups = n_trees.div_ceil(TREES_AT_ONCE);
         let mut bits = try_matrix_of(n_groups, n)?;
         for (g, group) in bits.chunks_mut(n.max(1)).enumerate() {
             let first = g * TREES_AT_ONCE;
-            let draws = pool::map(control.n_threads(), TREES_AT_ONCE.min(forest.n_trees() - first), |t| {
+            let draws = pool::map(control.n_threads(), TREES_AT_ONCE.min(n_trees - first), |t| {
                 control.check()?;
-                urn.draw(config.sampling, n, tree_key(config.seed, first + t))
+                urn.draw(sampling, n, tree_key(seed, first + t))
             })?;
             for (t, counts) in draws.iter().enumerate() {
                 // Without draws a tree has seen all rows that weigh something.
@@ -76,12 +88,12 @@ impl Unseen {
     }
 
     /// Whether tree `tree` did not draw row `row`.
-    fn has(&self, row: usize, tree: usize) -> bool {
+    pub(crate) fn has(&self, row: usize, tree: usize) -> bool {
         self.bits[tree / TREES_AT_ONCE * self.n_rows + row] >> (tree % TREES_AT_ONCE) & 1 == 1
     }
 
     /// Number of trees that did not draw the row, for each row.
-    fn n_trees(&self) -> Result<Vec<u32>> {
+    pub(crate) fn n_trees(&self) -> Result<Vec<u32>> {
         let mut n_trees = try_filled("out-of-bag predictions", 0, self.n_rows)?;
         for group in self.bits.chunks(self.n_rows.max(1)) {
             n_trees.iter_mut().zip(group).for_each(|(n, bits)| *n += bits.count_ones());
@@ -111,7 +123,7 @@ impl Forest {
         control: &Control,
     ) -> Result<Oob> {
         let data = data.into();
-        let unseen = Unseen::new(self, config, &data, control)?;
+        let unseen = Unseen::of(self, config, &data, control)?;
         let n_trees = unseen.n_trees()?;
         let model = self.additive()?;
         let rows = model.rows(data.x(), control)?;
@@ -152,7 +164,7 @@ impl Forest {
         control: &Control,
     ) -> Result<SparseOob> {
         let data = data.into();
-        let unseen = Unseen::new(self, config, &data, control)?;
+        let unseen = Unseen::of(self, config, &data, control)?;
         let n_trees = unseen.n_trees()?;
         let model = self.additive()?;
         let rows = model.rows(data.x(), control)?;
@@ -168,7 +180,6 @@ mod tests {
     use crate::criterion::Criterion;
     use crate::data::{Matrix, Targets};
     use crate::error::ErrorKind;
-    use crate::forest::config::Sampling;
     use crate::testing::{models, naive};
 
     #[test]

@@ -53,7 +53,7 @@
 mod absolute_error;
 pub(crate) mod column;
 mod exponential;
-mod exponentials;
+pub(crate) mod exponentials;
 pub(crate) mod float;
 mod gamma;
 mod hinge;

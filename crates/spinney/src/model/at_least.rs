@@ -1,11 +1,10 @@
 //! Predictions that are large enough, as rows of a sparse matrix.
 
-use super::predict::leaf;
+use super::predict::LeavesOfRows;
 use super::touched::TouchedRow;
-use super::{Additive, Terms};
+use super::{Additive, Terms, means};
 use crate::control::Control;
-use crate::error::{Error, Result, try_extend, try_push, try_with_capacity};
-use crate::pool;
+use crate::error::{Result, try_extend, try_push, try_with_capacity};
 use crate::tree::rows::Rows;
 
 const LISTED: &str = "sparse predictions";
@@ -31,8 +30,17 @@ impl SparseScores {
         Ok(SparseScores { ptr, columns: Vec::new(), values: Vec::new() })
     }
 
+    /// So many of them.
+    pub(super) fn empty_blocks(n: usize) -> Result<Vec<Self>> {
+        let mut blocks = try_with_capacity(LISTED, n)?;
+        for _ in 0..n {
+            blocks.push(SparseScores::empty()?);
+        }
+        Ok(blocks)
+    }
+
     /// Appends a row: sums over the divisor, where they are positive and at least the floor. Forgets the sums.
-    fn push_row(&mut self, sums: &mut TouchedRow, divisor: f64, floor: f64) -> Result<()> {
+    pub(super) fn push_row(&mut self, sums: &mut TouchedRow, divisor: f64, floor: f64) -> Result<()> {
         sums.sort_columns();
         for &column in sums.columns() {
             let value = sums.sum(column) / divisor;
@@ -46,7 +54,7 @@ impl SparseScores {
     }
 
     /// The rows of all blocks, which are given back one after the other.
-    fn joined(blocks: Vec<SparseScores>) -> Result<Self> {
+    pub(super) fn joined(blocks: Vec<SparseScores>) -> Result<Self> {
         let n_rows = blocks.iter().map(|block| block.ptr.len() - 1).sum::<usize>();
         let n_stored = blocks.iter().map(|block| block.columns.len()).sum();
         let mut all = SparseScores {
@@ -84,34 +92,7 @@ impl Additive<'_> {
         control: &Control,
     ) -> Result<SparseScores> {
         debug_assert!(matches!(self.terms, Terms::Leaves) && self.start.is_empty() && self.link.is_identity());
-        if floor.is_nan() || floor < 0.0 {
-            return Err(Error::invalid("min_score", floor, "at least 0"));
-        }
-        let (n, n_trees) = (rows.n_samples(), self.trees.len());
-        let size = rows.block_rows(n_trees, control.n_threads());
-        let mut blocks = try_with_capacity(LISTED, n.div_ceil(size))?;
-        for _ in 0..n.div_ceil(size) {
-            blocks.push(SparseScores::empty()?);
-        }
-        pool::for_each(
-            control.n_threads(),
-            blocks.iter_mut().enumerate(),
-            || Ok((self.worker(rows)?, TouchedRow::new(self.width)?)),
-            |(worker, sums), (b, block)| {
-                let range = b * size..(b * size + size).min(n);
-                let ids = worker.walk(rows, range.clone(), &self.trees)?;
-                for (row, ids) in range.zip(ids.chunks_exact(n_trees)) {
-                    control.check()?;
-                    for (t, (tree, &id)) in self.trees.iter().zip(ids).enumerate() {
-                        if counts(row, t) {
-                            sums.add(tree, leaf(tree, id))?;
-                        }
-                    }
-                    block.push_row(sums, n_counting(row), floor)?;
-                }
-                Ok(())
-            },
-        )?;
-        SparseScores::joined(blocks)
+        let found = LeavesOfRows { model: self, rows };
+        means::at_least(&found, (self.width, floor), counts, n_counting, control)
     }
 }

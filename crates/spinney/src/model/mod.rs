@@ -41,6 +41,7 @@
 //! | `predict` | scores, after all trees or stage by stage; predictions |
 //! | `topk` | the best k columns of each sample |
 //! | `at_least` | the columns of each sample that are large enough |
+//! | `means` | both of these for means of leaves' rows, whoever finds the leaves |
 //! | `touched` | sums of a sample where leaves touch few columns |
 //! | `paths` | leaves that samples reach, nodes that they pass |
 //! | `partial_dependence` | mean scores when some features are given |
@@ -54,6 +55,7 @@
 mod at_least;
 mod importance;
 mod matrix;
+pub(crate) mod means;
 mod partial_dependence;
 mod paths;
 mod predict;

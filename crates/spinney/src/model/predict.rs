@@ -9,13 +9,14 @@ use std::ops::Range;
 
 use ndarray::{Array2, ArrayView2, Axis};
 
+use super::means::FindLeaves;
 use super::{Additive, Direction, Terms, into_array, try_matrix};
 use crate::control::Control;
 use crate::data::Matrix;
 use crate::error::{Error, Result, try_extend, try_filled, try_resize};
 use crate::pool;
-use crate::tree::Tree;
 use crate::tree::rows::{Rows, Scratch};
+use crate::tree::{LeafTable, Tree};
 
 /// Widest scores that are kept tree by tree: a block of them fits the first-level cache.
 const NARROW: usize = 8;
@@ -52,6 +53,45 @@ impl Worker {
         try_resize(IDS, &mut self.ids, rows.len() * trees.len(), 0)?;
         x.walk(rows, trees, &mut self.rows, &mut self.ids);
         Ok(&self.ids)
+    }
+}
+
+/// Leaves of rows in the trees of a model.
+#[derive(Debug)]
+pub(super) struct LeavesOfRows<'m, 'a, 'x> {
+    pub(super) model: &'m Additive<'a>,
+    pub(super) rows: &'m Rows<'x>,
+}
+
+impl FindLeaves for LeavesOfRows<'_, '_, '_> {
+    type Scratch = Worker;
+
+    fn n_samples(&self) -> usize {
+        self.rows.n_samples()
+    }
+
+    fn scratch(&self) -> Result<Worker> {
+        self.model.worker(self.rows)
+    }
+
+    fn block_rows(&self, n_threads: usize) -> usize {
+        self.rows.block_rows(self.model.trees.len(), n_threads)
+    }
+
+    fn find(&self, rows: Range<usize>, worker: &mut Worker, _: &Control) -> Result<()> {
+        worker.walk(self.rows, rows, &self.model.trees).map(|_| ())
+    }
+
+    fn visit<'s>(
+        &'s self,
+        at: usize,
+        worker: &Worker,
+        mut each: impl FnMut(usize, &'s LeafTable, usize, f64) -> Result<()>,
+    ) -> Result<()> {
+        let trees = &self.model.trees;
+        let ids = &worker.ids[at * trees.len()..][..trees.len()];
+        let mut leaves = trees.iter().zip(ids).enumerate();
+        leaves.try_for_each(|(t, (tree, &id))| each(t, &tree.leaves, leaf(tree, id), 1.0))
     }
 }
 

@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use ndarray::Array2;
 
-use super::predict::{Worker, leaf};
+use super::predict::{LeavesOfRows, Worker};
 use super::touched::TouchedRow;
-use super::{Additive, Terms, into_array, try_matrix};
+use super::{Additive, Terms, into_array, means, try_matrix};
 use crate::control::Control;
 use crate::data::{LabelView, Matrix};
 use crate::error::{Error, Result, try_filled, try_grow};
@@ -43,6 +43,26 @@ pub(crate) enum RankBy {
     Predictions,
 }
 
+fn check_k(columns: usize, k: usize) -> Result<()> {
+    if k == 0 || k > columns {
+        return Err(Error::invalid("k", k, "between 1 and the number of columns of predictions"));
+    }
+    Ok(())
+}
+
+/// Refuses what there are not so many columns for, and exclusions that do not fit.
+pub(super) fn check_topk((n, columns): (usize, usize), k: usize, excluded: Option<&LabelView<'_>>) -> Result<()> {
+    check_k(columns, k)?;
+    let Some(excluded) = excluded else { return Ok(()) };
+    if excluded.n_labels() != columns {
+        return Err(Error::shape("each row of exclude", columns, excluded.n_labels()));
+    }
+    if excluded.n_samples() != 1 && excluded.n_samples() != n {
+        return Err(Error::shape("exclude", n, excluded.n_samples()));
+    }
+    Ok(())
+}
+
 impl Additive<'_> {
     /// The `k` columns of greatest score, or prediction, of each row: descending, then column ascending.
     ///
@@ -64,48 +84,24 @@ impl Additive<'_> {
             RankBy::Scores => self.width,
             RankBy::Predictions => self.n_columns(),
         };
-        if k == 0 || k > columns {
-            return Err(Error::invalid("k", k, "between 1 and the number of columns of predictions"));
-        }
+        check_k(columns, k)?;
         let rows = self.rows(x, control)?;
-        let n = rows.n_samples();
-        if let Some(excluded) = excluded {
-            if excluded.n_labels() != columns {
-                return Err(Error::shape("each row of exclude", columns, excluded.n_labels()));
-            }
-            if excluded.n_samples() != 1 && excluded.n_samples() != n {
-                return Err(Error::shape("exclude", n, excluded.n_samples()));
-            }
+        if by == RankBy::Scores && matches!(self.terms, Terms::Leaves) && self.start.is_empty() {
+            let found = LeavesOfRows { model: self, rows: &rows };
+            return means::topk(&found, (columns, k), self.divisor, excluded, control);
         }
+        let n = rows.n_samples();
+        check_topk((n, columns), k, excluded)?;
         let mut indices = try_matrix("the best columns", n, k)?;
         let mut scores = try_matrix("the best scores", n, k)?;
-        let only_touched = by == RankBy::Scores && matches!(self.terms, Terms::Leaves) && self.start.is_empty();
-        let size = if only_touched {
-            rows.block_rows(self.trees.len(), control.n_threads())
-        } else {
-            self.rows_at_once(&rows, control.n_threads())
-        };
+        let size = self.rows_at_once(&rows, control.n_threads());
         pool::for_each(
             control.n_threads(),
             indices.chunks_mut(size * k).zip(scores.chunks_mut(size * k)).enumerate(),
-            || {
-                let ranking = Ranking::new(columns, excluded)?;
-                Ok((self.worker(&rows)?, TouchedRow::new(if only_touched { columns } else { 0 })?, ranking))
-            },
-            |(worker, sums, ranking), (b, (indices, scores))| {
+            || Ok((self.worker(&rows)?, Ranking::new(columns, excluded)?)),
+            |(worker, ranking), (b, (indices, scores))| {
                 let range = b * size..(b * size + size).min(n);
                 let places = range.clone().zip(indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k)));
-                if only_touched {
-                    let ids = worker.walk(&rows, range, &self.trees)?;
-                    for (ids, (row, (indices, scores))) in ids.chunks_exact(self.trees.len()).zip(places) {
-                        control.check()?;
-                        for (tree, &id) in self.trees.iter().zip(ids) {
-                            sums.add(tree, leaf(tree, id))?;
-                        }
-                        ranking.rank_touched(row, sums, self.divisor, indices, scores)?;
-                    }
-                    return Ok(());
-                }
                 let block = self.block_of_scores(&rows, range, worker, by, control)?;
                 for (scored, (row, (indices, scores))) in block.chunks_exact(columns).zip(places) {
                     ranking.rank(row, scored, indices, scores)?;
@@ -142,7 +138,7 @@ const RANKING: &str = "a row of predictions";
 
 /// Ranks the columns of one row after the other.
 #[derive(Debug)]
-struct Ranking<'a> {
+pub(super) struct Ranking<'a> {
     excluded: Option<&'a LabelView<'a>>,
     /// Whether each column is excluded from the row; nothing where none is.
     is_excluded: Vec<bool>,
@@ -150,14 +146,14 @@ struct Ranking<'a> {
 }
 
 impl<'a> Ranking<'a> {
-    fn new(width: usize, excluded: Option<&'a LabelView<'a>>) -> Result<Self> {
+    pub(super) fn new(width: usize, excluded: Option<&'a LabelView<'a>>) -> Result<Self> {
         let is_excluded = try_filled(RANKING, false, if excluded.is_some() { width } else { 0 })?;
         Ok(Ranking { excluded, is_excluded, candidates: Vec::new() })
     }
 
     /// Writes the best columns of `row` and their scores: of those that leaves touch, and of the first of the others.
     /// Forgets the sums.
-    fn rank_touched(
+    pub(super) fn rank_touched(
         &mut self,
         row: usize,
         sums: &mut TouchedRow,

@@ -1,7 +1,7 @@
 //! Sums of one row where the leaves that it reaches touch few of many columns.
 
-use crate::error::{Result, try_filled, try_push};
-use crate::tree::Tree;
+use crate::error::{Result, try_filled, try_grow};
+use crate::tree::LeafTable;
 
 const ROW: &str = "a row of predictions";
 
@@ -20,14 +20,17 @@ impl TouchedRow {
         Ok(TouchedRow { sums, seen, columns: Vec::new() })
     }
 
-    /// Adds the values of a leaf.
-    pub(super) fn add(&mut self, tree: &Tree, leaf: usize) -> Result<()> {
-        tree.leaves.add_to(leaf, &mut self.sums);
-        for (column, _) in tree.leaves.cells(leaf) {
-            if !std::mem::replace(&mut self.seen[column as usize], true) {
-                try_push(ROW, &mut self.columns, column)?;
+    /// Adds the values of a leaf, times a factor.
+    pub(super) fn add(&mut self, leaves: &LeafTable, leaf: usize, factor: f64) -> Result<()> {
+        let TouchedRow { sums, seen, columns } = self;
+        // Room for all columns, once: none is listed twice.
+        try_grow(ROW, columns, sums.len() - columns.len())?;
+        leaves.visit(leaf, |column, value| {
+            sums[column as usize] += factor * value;
+            if !std::mem::replace(&mut seen[column as usize], true) {
+                columns.push(column);
             }
-        }
+        });
         Ok(())
     }
 

@@ -13,10 +13,12 @@ use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::boosted::{BoostEntry, BoostHeader};
+use super::centroid::CentroidEntry;
 use super::compressed::CompressEntry;
 use super::extra;
 use super::scores::ScoreMeaning;
 use super::{FORMAT_VERSION, Kind};
+use crate::centroid::CentroidPrecision;
 use crate::criterion::Criterion;
 use crate::data::{MOST_FEATURES, Outputs};
 use crate::error::{Error, Result, out_of_memory, try_extend, try_resize, try_with_capacity};
@@ -62,6 +64,8 @@ pub(super) enum Form {
     Boosted(BoostHeader),
     /// Scores.
     Compressed(ScoreMeaning),
+    /// The mean of trees of centroids, whose weights have this type.
+    Centroid(CentroidPrecision),
 }
 
 /// A proven header.
@@ -171,6 +175,7 @@ struct HeaderEntry {
     sizes: Sizes,
     boosting: Option<BoostEntry>,
     compression: Option<CompressEntry>,
+    centroids: Option<CentroidEntry>,
 }
 
 impl Header {
@@ -188,6 +193,7 @@ impl Header {
             Form::Forest => None,
             Form::Boosted(boosting) => Some(("boosting", boosting.encode())),
             Form::Compressed(scores) => Some(("compression", object(scores.encode()))),
+            Form::Centroid(precision) => Some(("centroids", CentroidEntry::encode(*precision))),
         };
         object(form.into_iter().chain(entries)).to_string()
     }
@@ -211,11 +217,14 @@ impl Header {
         if !criterion.fits(&outputs) {
             return Err(Error::corrupt("the criterion does not fit the outputs"));
         }
-        let form = match (entry.boosting, entry.compression) {
-            (None, None) => Form::Forest,
-            (Some(boosting), None) => Form::Boosted(BoostHeader::decode(boosting)?),
-            (None, Some(compression)) => Form::Compressed(compression.decode()?),
-            (Some(_), Some(_)) => return Err(Error::corrupt("this is both a boosted and a compressed model")),
+        let form = match (entry.boosting, entry.compression, entry.centroids) {
+            (None, None, None) => Form::Forest,
+            (Some(boosting), None, None) => Form::Boosted(BoostHeader::decode(boosting)?),
+            (None, Some(compression), None) => Form::Compressed(compression.decode()?),
+            (None, None, Some(centroids)) => Form::Centroid(centroids.decode()?),
+            (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
+                return Err(Error::corrupt("this is a model of two kinds"));
+            }
         };
         Ok(Header { n_features, outputs, criterion, form })
     }
@@ -226,6 +235,7 @@ impl Header {
             Form::Forest => Kind::Forest,
             Form::Boosted(_) => Kind::Boosted,
             Form::Compressed(_) => Kind::Compressed,
+            Form::Centroid(_) => Kind::Centroid,
         }
     }
 }
@@ -366,6 +376,9 @@ impl Head {
 
     /// Proves that the lengths of the tensors of trees fit each other, as far as the lengths alone tell.
     fn check_lengths(&self) -> Result<()> {
+        if self.header.kind() == Kind::Centroid {
+            return self.check_lengths_of_centroids();
+        }
         let there = |name| self.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
         let (n_trees, n_nodes) = (there("n_nodes")?, there("features")?);
         if n_nodes < n_trees || !(n_nodes - n_trees).is_multiple_of(2) {
@@ -403,11 +416,35 @@ impl Head {
                 return Err(Error::corrupt(format!("`{name}` is too {short} for {n_trees} trees of {n_nodes} nodes")));
             }
         }
+        self.check_sets()
+    }
+
+    fn check_sets(&self) -> Result<()> {
         if self.length("set_rows") == self.length("set_layout") {
             Ok(())
         } else {
             Err(Error::corrupt("`set_rows` and `set_layout` are not of one length"))
         }
+    }
+
+    /// The same of trees of centroids.
+    fn check_lengths_of_centroids(&self) -> Result<()> {
+        let there = |name| self.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
+        let (n_trees, n_nodes) = (there("n_nodes")?, there("n_children")?);
+        let (n_weights, n_tables) = (there("centroid_weights")?, there("leaf_layout")?);
+        let lengths = [
+            ("n_children", n_trees <= n_nodes),
+            ("centroid_sizes", there("centroid_sizes")? == n_nodes),
+            ("centroid_features", there("centroid_features")? == n_weights),
+            ("centroid_factors", self.length("centroid_factors").is_none_or(|n| n == n_nodes)),
+            ("n_node_samples", there("n_node_samples")? <= n_nodes),
+            ("leaf_layout", (n_trees..=n_trees.saturating_mul(2)).contains(&n_tables)),
+            ("idf", self.length("idf").is_none_or(|n| n == self.header.n_features as u64)),
+        ];
+        if let Some((name, _)) = lengths.iter().find(|(_, fits)| !fits) {
+            return Err(Error::corrupt(format!("`{name}` does not fit {n_trees} trees of {n_nodes} nodes")));
+        }
+        self.check_sets()
     }
 }
 
@@ -456,6 +493,38 @@ const OF_BOOSTED: [(&str, &[Dtype]); 7] = [
     ("train_score", NUMBERS),
     ("validation_score", NUMBERS),
 ];
+/// Those of [`OF_TREES`] that trees of centroids have as well.
+const OF_ALL_TREES: [&str; 20] = [
+    "leaf_amounts",
+    "leaf_columns",
+    "leaf_factors",
+    "leaf_layout",
+    "leaf_scales",
+    "leaf_sizes",
+    "leaf_totals",
+    "n_node_samples",
+    "n_nodes",
+    "row_ends",
+    "row_ids",
+    "row_set",
+    "row_units",
+    "set_layout",
+    "set_rows",
+    "set_scales",
+    "set_sizes",
+    "set_slots",
+    "set_values",
+    "weights",
+];
+const OF_CENTROIDS: [(&str, &[Dtype]); 7] = [
+    ("centroid_factors", &[Dtype::F32]),
+    ("centroid_features", WHOLE),
+    ("centroid_rules", &[Dtype::F64]),
+    ("centroid_sizes", WHOLE),
+    ("centroid_weights", &[Dtype::U8, Dtype::F16]),
+    ("idf", &[Dtype::F32]),
+    ("n_children", WHOLE),
+];
 const OF_COMPRESSED: [(&str, &[Dtype]); 1] = [("l1_norm", &[Dtype::F64])];
 
 /// Proves that a file of this `kind` may have such a tensor.
@@ -464,9 +533,12 @@ fn check_tensor(kind: Kind, name: &str, info: &TensorInfo) -> Result<()> {
         Kind::Forest => &[],
         Kind::Boosted => &OF_BOOSTED,
         Kind::Compressed => &OF_COMPRESSED,
+        Kind::Centroid => &OF_CENTROIDS,
     };
+    let may_be = |name: &str| kind != Kind::Centroid || OF_ALL_TREES.contains(&name);
+    let of_trees = OF_TREES.iter().filter(|(known, _)| may_be(known));
     let wrong_type = || Error::corrupt(format!("`{name}` is of type {:?}", info.dtype));
-    if let Some((_, types)) = OF_TREES.iter().chain(more).find(|(known, _)| *known == name) {
+    if let Some((_, types)) = of_trees.chain(more).find(|(known, _)| *known == name) {
         return match info.shape.len() {
             1 if types.contains(&info.dtype) => Ok(()),
             1 => Err(wrong_type()),

@@ -19,6 +19,8 @@ pub enum Kind {
     Boosted,
     /// A [`crate::Compressed`] model.
     Compressed,
+    /// A [`crate::CentroidForest`].
+    Centroid,
 }
 
 /// What the header of a model file tells.
@@ -31,7 +33,7 @@ pub struct Summary {
     pub kind: Kind,
     /// Meaning of the columns of predictions.
     pub outputs: Outputs,
-    /// Impurity that the trees were grown with.
+    /// Impurity that the trees were grown with; of centroid forests, that of leaves like theirs.
     pub criterion: Criterion,
     /// Number of features that rows must have.
     pub n_features: usize,
@@ -98,12 +100,13 @@ fn summary(head: Head, n_bytes: u64) -> Summary {
         Some(TensorSummary { name, dtype, shape, n_bytes: length, share: length as f64 / n_bytes as f64 })
     });
     let tensors = tensors.collect();
-    let (n_trees, n_nodes) = (head.length("n_nodes").unwrap_or(0), head.length("features").unwrap_or(0));
+    let of_nodes = if head.header.kind() == Kind::Centroid { "n_children" } else { "features" };
+    let (n_trees, n_nodes) = (head.length("n_nodes").unwrap_or(0), head.length(of_nodes).unwrap_or(0));
     let n_header_bytes = n_bytes - head.metadata.data_len() as u64;
     let Head { header, estimator, .. } = head;
     let kind = header.kind();
     let outputs = match header.form {
-        Form::Forest => header.outputs,
+        Form::Forest | Form::Centroid(_) => header.outputs,
         Form::Boosted(boosting) => boosting.scores.outputs,
         Form::Compressed(scores) => scores.outputs,
     };

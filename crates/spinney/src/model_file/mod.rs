@@ -65,6 +65,18 @@
 //! | `set_sizes`, `set_slots` | rows of sets of slots, slots | number of slots of a row; columns of predictions that it occupies, rising, each of the bits that the width asks for |
 //! | `set_values`, `set_scales` | rows × columns of sets of numbers, columns of sets that have some | y, and factors of its columns |
 //!
+//! Trees of a centroid forest have the tensors of leaves, `n_nodes`, `n_node_samples` and `weights` of leaves, and these.
+//! Where leaves are shrunk to their parents, each tree of several nodes has a second table of leaves, of the parents:
+//!
+//! | tensor | length | what |
+//! |---|---|---|
+//! | `n_children` | nodes | children of each node, level by level; 0 of leaves |
+//! | `centroid_sizes` | nodes | features of its centroid; 0 of the root |
+//! | `centroid_features`, `centroid_weights` | features of all centroids | rising in each node; weights that are not zero: float16, or of 8 bits and stored 128 above |
+//! | `centroid_factors` | nodes | factors of weights of 8 bits |
+//! | `centroid_rules` | 4 | 1 where rows are brought to length one; sharpness and least share of a second child, 0 of the nearest alone; shrinkage of leaves |
+//! | `idf` | features | factors of features, if they have some |
+//!
 //! The header's entry `spinney` is a JSON object: format version, outputs, criterion, number of features, and of boosted
 //! and compressed models how trees make predictions. The entry `estimator` and the tensors `estimator.*` are the
 //! [`Extra`]: stored and bounded, but not looked into. The types that read a model alone leave them out. Anything else is
@@ -90,12 +102,14 @@
 mod amounts;
 mod bits;
 mod boosted;
+mod centroid;
 mod compressed;
 mod disk;
 mod extra;
 mod frequencies;
 mod header;
 mod inspect;
+mod leaves;
 mod model;
 mod names;
 mod places;

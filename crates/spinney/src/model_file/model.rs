@@ -7,6 +7,7 @@ use super::read::File;
 use super::write::Parts;
 use super::{Kind, disk};
 use crate::boost::Boosted;
+use crate::centroid::CentroidForest;
 use crate::compress::Compressed;
 use crate::error::Result;
 use crate::forest::Forest;
@@ -21,6 +22,8 @@ pub enum Model {
     Boosted(Boosted),
     /// What is left of a forest after compression.
     Compressed(Compressed),
+    /// Trees of centroids whose mean is the prediction.
+    Centroid(CentroidForest),
 }
 
 /// A model with what travels with it.
@@ -50,6 +53,12 @@ impl From<Compressed> for Model {
     }
 }
 
+impl From<CentroidForest> for Model {
+    fn from(forest: CentroidForest) -> Self {
+        Model::Centroid(forest)
+    }
+}
+
 impl From<Model> for ModelFile {
     fn from(model: Model) -> Self {
         ModelFile { model, extra: Extra::default() }
@@ -63,6 +72,7 @@ impl Model {
             Model::Forest(_) => Kind::Forest,
             Model::Boosted(_) => Kind::Boosted,
             Model::Compressed(_) => Kind::Compressed,
+            Model::Centroid(_) => Kind::Centroid,
         }
     }
 
@@ -103,6 +113,7 @@ impl Model {
             Model::Forest(forest) => forest.parts(extra),
             Model::Boosted(boosted) => boosted.parts(extra),
             Model::Compressed(compressed) => compressed.parts(extra),
+            Model::Centroid(forest) => forest.parts(extra),
         }
     }
 
@@ -111,6 +122,7 @@ impl Model {
             Kind::Forest => Forest::read(file).map(Model::Forest),
             Kind::Boosted => Boosted::read(file).map(Model::Boosted),
             Kind::Compressed => Compressed::read(file).map(Model::Compressed),
+            Kind::Centroid => CentroidForest::read(file).map(Model::Centroid),
         }
     }
 }
@@ -184,3 +196,4 @@ macro_rules! files {
 files!(Forest);
 files!(Boosted);
 files!(Compressed);
+files!(CentroidForest);

@@ -157,6 +157,7 @@ impl<'a> File<'a> {
             Kind::Forest => "a forest",
             Kind::Boosted => "a boosted model",
             Kind::Compressed => "a compressed model",
+            Kind::Centroid => "a centroid forest",
         };
         Error::corrupt(format!("this is {}, not {}", name(self.head.header.kind()), name(kind)))
     }

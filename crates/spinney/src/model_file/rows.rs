@@ -16,7 +16,7 @@ use super::{COUNTS, HALF, SCALED, SINGLE};
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_filled, try_reserve, try_with_capacity};
 use crate::tree::leaves::{Amounts, Indices, Layout, StoredRows, StoredValues};
-use crate::tree::{Node, Tree};
+use crate::tree::{LeafTable, Node, Tree};
 
 const WHAT: &str = "the model";
 
@@ -26,9 +26,9 @@ const MOST_UNITS_A_ROW: f64 = 8.0;
 /// Total units of a tree are exact as float64.
 const MOST_UNITS: f64 = (1u64 << 53) as f64;
 
-/// The rows of the leaves of `tree`, if it has such.
-fn rows(tree: &Tree) -> Option<(&[u32], &Indices, &Arc<StoredRows>)> {
-    match &tree.leaves.layout {
+/// The rows of leaves, if they are rows.
+fn rows(leaves: &LeafTable) -> Option<(&[u32], &Indices, &Arc<StoredRows>)> {
+    match &leaves.layout {
         Layout::Rows { ptr, ids, stored } => Some((ptr, ids, stored)),
         Layout::Dense | Layout::Sparse { .. } => None,
     }
@@ -36,7 +36,7 @@ fn rows(tree: &Tree) -> Option<(&[u32], &Indices, &Arc<StoredRows>)> {
 
 /// Whether the weights of all nodes are sums of the units of rows.
 pub(super) fn weights_follow(tree: &Tree) -> bool {
-    let Some((ptr, ..)) = rows(tree) else { return false };
+    let Some((ptr, ..)) = rows(&tree.leaves) else { return false };
     let units = &tree.leaves.amounts;
     tree.nodes.iter().enumerate().all(|(i, node)| {
         let right = node.right() as usize;
@@ -49,12 +49,19 @@ pub(super) fn weights_follow(tree: &Tree) -> bool {
     })
 }
 
+/// Whether the weights of leaves are the units of their rows.
+pub(super) fn leaf_weights_follow(leaves: &LeafTable, weights: impl Iterator<Item = f64>) -> bool {
+    let Some((ptr, ..)) = rows(leaves) else { return false };
+    let units = |leaf: &[u32]| (leaf[0]..leaf[1]).map(|row| leaves.amounts.at(row as usize)).sum::<f64>();
+    ptr.windows(2).map(units).eq(weights)
+}
+
 /// The tensors of leaves that are rows, and of the sets; none without such leaves.
-pub(super) fn tensors(all: &[Arc<Tree>]) -> Result<Vec<Tensor>> {
-    let trees = || all.iter().filter_map(|tree| rows(tree).map(|(_, ids, _)| (&**tree, ids)));
+pub(super) fn tensors(all: &[&LeafTable]) -> Result<Vec<Tensor>> {
+    let tables = || all.iter().filter_map(|leaves| rows(leaves).map(|(_, ids, _)| (*leaves, ids)));
     let mut sets: Vec<&Arc<StoredRows>> = Vec::new();
     let mut set_of: Vec<f64> = Vec::new();
-    for (.., stored) in all.iter().filter_map(|tree| rows(tree)) {
+    for (.., stored) in all.iter().filter_map(|leaves| rows(leaves)) {
         let found =
             sets.iter().position(|set| Arc::ptr_eq(set, stored)).or_else(|| sets.iter().position(|set| *set == stored));
         set_of.push(found.unwrap_or(sets.len()) as f64);
@@ -65,10 +72,10 @@ pub(super) fn tensors(all: &[Arc<Tree>]) -> Result<Vec<Tensor>> {
     if sets.is_empty() {
         return Ok(Vec::new());
     }
-    let units = || trees().flat_map(|(tree, _)| (0..tree.leaves.n_stored()).map(|row| tree.leaves.amounts.at(row)));
+    let units = || tables().flat_map(|(leaves, _)| (0..leaves.n_stored()).map(|row| leaves.amounts.at(row)));
     let mut tensors = vec![
         packed("row_ids", id_bits(sets.iter().map(|set| set.n_rows)), {
-            trees().flat_map(|(tree, ids)| (0..tree.leaves.n_stored()).map(|row| ids.at(row).into()))
+            tables().flat_map(|(leaves, ids)| (0..leaves.n_stored()).map(|row| ids.at(row).into()))
         })?,
         narrowest("set_rows", || sets.iter().map(|set| set.n_rows as f64))?,
         narrowest("set_layout", || sets.iter().map(|set| layout(set).into()))?,
@@ -186,18 +193,18 @@ impl<'f> RowTensors<'f> {
         [&self.units, &self.set].into_iter().flatten().try_for_each(TensorReader::finish)
     }
 
-    /// Rows of the next tree that has some.
-    pub(super) fn next(&mut self, places: &Places, n_node_samples: &[u32]) -> Result<RowLists> {
+    /// Rows of the next tree that has some; `n_samples` of each leaf.
+    pub(super) fn next(&mut self, n_samples: impl ExactSizeIterator<Item = u32>) -> Result<RowLists> {
         let set = match &mut self.set {
             Some(set) => set.one()?,
             None => 0.0,
         };
         let set = if set.fract() == 0.0 && set >= 0.0 { self.sets.get(set as usize) } else { None };
         let stored = Arc::clone(set.ok_or_else(|| Error::corrupt("a tree refers to rows that are not there"))?);
-        let mut ptr = try_with_capacity(WHAT, places.leaves.len() + 1)?;
+        let mut ptr = try_with_capacity(WHAT, n_samples.len() + 1)?;
         let mut end = 0u32;
         ptr.push(end);
-        for n in places.leaves.iter().map(|&leaf| n_node_samples[leaf as usize]) {
+        for n in n_samples {
             // Rows of a leaf rise, and there are no more than the set has: else packed bits could ask for far more memory
             // than the file has bytes.
             if n as usize > stored.n_rows {
@@ -240,11 +247,16 @@ impl<'f> RowTensors<'f> {
 }
 
 impl RowLists {
+    /// Weights of the leaves, where they are the units of rows.
+    pub(super) fn leaf_weights(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        self.ptr.windows(2).map(|ends| (ends[0]..ends[1]).map(|row| self.units.at(row as usize)).sum())
+    }
+
     /// Weights of all nodes, where they are the units of rows.
     pub(super) fn weights(&self, nodes: &[Node], places: &Places) -> Result<Vec<f64>> {
         let mut weights = try_filled(WHAT, 0.0, nodes.len())?;
-        for (&place, ends) in places.leaves.iter().zip(self.ptr.windows(2)) {
-            weights[place as usize] = (ends[0]..ends[1]).map(|row| self.units.at(row as usize)).sum();
+        for (&place, weight) in places.leaves.iter().zip(self.leaf_weights()) {
+            weights[place as usize] = weight;
         }
         sum_up(nodes, places, &mut weights);
         Ok(weights)

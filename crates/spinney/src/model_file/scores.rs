@@ -61,7 +61,9 @@ pub(super) fn check_scores(model: &Additive<'_>) -> Result<()> {
         Term::Leaf | Term::Column(_) => 1.0,
         Term::RankOne(direction) => largest(direction.factors()),
     });
-    let of_trees = largest_values(model.trees()).zip(factors).map(|(value, factor)| value * factor);
+    let of_trees = largest_values(model.trees().iter().map(|tree| tree.leaves()))
+        .zip(factors)
+        .map(|(value, factor)| value * factor);
     check_sum(std::iter::once(largest(model.start().iter().copied())).chain(of_trees))
 }
 

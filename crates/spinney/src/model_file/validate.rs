@@ -3,28 +3,25 @@
 //! Structure is not trusted but built: children follow from the leaf marks in pre-order, so each node has one parent and
 //! comes after it, or the marks do not close the tree where it must end.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use safetensors::Dtype;
 
 use super::Kind;
-use super::amounts::{counts, in_bytes, means, scales};
 use super::bits::Bits;
-use super::frequencies::{Sums, sums};
 use super::header::Head;
+use super::leaves::LeafTensors;
 use super::places::{Places, place, sum_up};
 use super::read::{File, TensorReader, with_numbers, with_whole};
-use super::rows::{Packed, RowLists, RowTensors};
+use super::rows::Packed;
 use super::scores::check_scores;
-use super::{BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
 use crate::data::Category;
 use crate::data::{MOST_CATEGORIES, Outputs};
 use crate::error::{Error, Result, try_collected, try_filled, try_reserve, try_with_capacity};
 use crate::forest::Forest;
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Side;
-use crate::tree::leaves::{Amounts, Half, Indices, Layout, StoredRows, StoredValues};
+use crate::tree::leaves::{Amounts, Half, StoredRows, StoredValues};
 use crate::tree::{LeafTable, Node, Tree};
 
 const WHAT: &str = "the model";
@@ -85,15 +82,15 @@ pub(super) fn trees(file: &File<'_>) -> Result<Vec<Arc<Tree>>> {
     Ok(trees)
 }
 
-/// The largest magnitude of a value of each tree: a prediction by the tree is no larger.
-pub(super) fn largest_values<'t>(trees: &'t [&'t Tree]) -> impl Iterator<Item = f64> + 't {
+/// The largest magnitude of a value of each table: a prediction by its tree is no larger.
+pub(super) fn largest_values<'t>(tables: impl Iterator<Item = &'t LeafTable> + 't) -> impl Iterator<Item = f64> + 't {
     let mut last: Option<(&Arc<StoredRows>, f64)> = None;
-    trees.iter().map(move |tree| match tree.leaves.stored_rows() {
+    tables.map(move |leaves| match leaves.stored_rows() {
         // Frequencies.
-        _ if tree.leaves.totals.is_some() => 1.0,
+        _ if leaves.totals.is_some() => 1.0,
         None => {
-            let of_leaves = tree.leaves.leaf_scales.iter().flatten().copied().reduce(f64::max);
-            largest(&tree.leaves.amounts, tree.leaves.scales.as_deref()) * of_leaves.unwrap_or(1.0)
+            let of_leaves = leaves.leaf_scales.iter().flatten().copied().reduce(f64::max);
+            largest(&leaves.amounts, leaves.scales.as_deref()) * of_leaves.unwrap_or(1.0)
         }
         // Means of stored rows; most trees have the same.
         Some(stored) => match last {
@@ -147,14 +144,7 @@ struct Tensors<'f> {
     leaf_impurity: Option<TensorReader<'f>>,
     n_node_samples: Statistic<'f>,
     weights: Option<Statistic<'f>>,
-    leaf_layout: TensorReader<'f>,
-    leaf_sizes: TensorReader<'f>,
-    leaf_columns: TensorReader<'f>,
-    leaf_amounts: TensorReader<'f>,
-    leaf_scales: Option<TensorReader<'f>>,
-    leaf_factors: Option<TensorReader<'f>>,
-    leaf_totals: Option<TensorReader<'f>>,
-    rows: RowTensors<'f>,
+    leaves: LeafTensors<'f>,
     missing_sides: Option<Bits<'f>>,
     category_splits: Option<Bits<'f>>,
     category_sizes: Option<TensorReader<'f>>,
@@ -186,14 +176,7 @@ impl<'f> Tensors<'f> {
             leaf_impurity: file.optional("leaf_impurity")?,
             n_node_samples: statistic(file.required("n_node_samples")?),
             weights: file.optional("weights")?.map(statistic),
-            leaf_layout: file.required("leaf_layout")?,
-            leaf_sizes: file.required("leaf_sizes")?,
-            leaf_columns: file.required("leaf_columns")?,
-            leaf_amounts: file.required("leaf_amounts")?,
-            leaf_scales: file.optional("leaf_scales")?,
-            leaf_factors: file.optional("leaf_factors")?,
-            leaf_totals: file.optional("leaf_totals")?,
-            rows: RowTensors::new(file, packed)?,
+            leaves: LeafTensors::new(file, packed)?,
             missing_sides: packed.missing_sides.as_ref().map(Bits::new).transpose()?,
             category_splits: packed.category_splits.as_ref().map(Bits::new).transpose()?,
             category_sizes: file.optional("category_sizes")?,
@@ -203,27 +186,11 @@ impl<'f> Tensors<'f> {
     }
 
     fn finish(&self) -> Result<()> {
-        let required = [
-            &self.features,
-            &self.thresholds,
-            &self.split_impurity,
-            &self.n_node_samples.stream,
-            &self.leaf_layout,
-            &self.leaf_sizes,
-            &self.leaf_columns,
-            &self.leaf_amounts,
-        ];
-        let optional = [
-            &self.leaf_impurity,
-            &self.leaf_scales,
-            &self.leaf_factors,
-            &self.leaf_totals,
-            &self.category_sizes,
-            &self.categories,
-        ];
+        let required = [&self.features, &self.thresholds, &self.split_impurity, &self.n_node_samples.stream];
+        let optional = [&self.leaf_impurity, &self.category_sizes, &self.categories];
         let optional = optional.into_iter().flatten();
         let weights = self.weights.as_ref().map(|weights| &weights.stream);
-        self.rows.finish()?;
+        self.leaves.finish()?;
         self.missing_sides.map_or(Ok(()), Bits::finish)?;
         self.category_splits.map_or(Ok(()), Bits::finish)?;
         required.into_iter().chain(optional).chain(weights).try_for_each(TensorReader::finish)
@@ -235,29 +202,17 @@ impl<'f> Tensors<'f> {
         let sets = self.categories(&mut nodes)?;
         let impurity = self.impurity(n_nodes)?;
         let n_node_samples = self.n_node_samples.whole(&nodes, &self.places)?;
-        let layout = self.leaf_layout.one()?;
-        if layout.fract() != 0.0 || !(0.0..=f64::from(u8::MAX)).contains(&layout) || !is_known(layout as u8) {
-            return Err(Error::corrupt(format!("leaf layout {layout} is unknown")));
-        }
-        let layout = layout as u8;
-        let lists = if layout & ROWS == 0 { None } else { Some(self.rows.next(&self.places, &n_node_samples)?) };
+        let layout = self.leaves.layout()?;
+        let of_leaves = self.places.leaves.iter().map(|&leaf| n_node_samples[leaf as usize]);
+        let lists = self.leaves.rows(layout, of_leaves)?;
         let weighted_n_node_samples = match (&mut self.weights, &lists) {
             (Some(weights), _) => weights.numbers(&nodes, &self.places)?,
             (None, Some(lists)) => lists.weights(&nodes, &self.places)?,
             (None, None) => try_collected(WHAT, n_node_samples.iter().map(|&n| f64::from(n)))?,
         };
         self.send_missing(&mut nodes, &weighted_n_node_samples)?;
-        let leaves = match lists {
-            Some(lists) => rows_table(lists, layout)?,
-            None => self.leaves(&weighted_n_node_samples, header.outputs.width(), layout)?,
-        };
-        match (sums(&leaves, &header.outputs), layout & PARTIAL != 0) {
-            (Sums::One, false) | (Sums::Less, true) => {}
-            (Sums::One, true) => return Err(Error::corrupt("a tree is said to lack classes, and lacks none")),
-            (Sums::Less, false) | (Sums::Wrong, _) => {
-                return Err(Error::corrupt("the frequencies of the classes of a leaf do not sum to one"));
-            }
-        }
+        let of_leaves = self.places.leaves.iter().map(|&leaf| weighted_n_node_samples[leaf as usize]);
+        let leaves = self.leaves.table(layout, lists, of_leaves, &header.outputs)?;
         Ok(Tree {
             n_features: header.n_features,
             outputs: Arc::clone(&self.outputs),
@@ -381,147 +336,6 @@ impl<'f> Tensors<'f> {
         }
         Ok(impurity)
     }
-
-    fn leaves(&mut self, weights: &[f64], width: usize, bits: u8) -> Result<LeafTable> {
-        let n_leaves = self.places.leaves.len();
-        let totals = if bits & COUNTS == 0 { None } else { Some(self.totals(weights)?) };
-        let (layout, n_cells) = if bits & SPARSE == 0 {
-            let n_cells = n_leaves.checked_mul(width);
-            (Layout::Dense, n_cells.ok_or_else(|| Error::corrupt("`leaf_amounts` is too short"))?)
-        } else {
-            self.sparse_layout(n_leaves, width)?
-        };
-        let amounts = &mut self.leaf_amounts;
-        let amounts = match totals {
-            _ if bits & BYTES != 0 => in_bytes(amounts, n_cells)?,
-            Some(_) => counts(amounts, n_cells)?,
-            None => means(amounts, n_cells, bits)?,
-        };
-        let leaf_scales = if bits & BYTES == 0 { None } else { Some(scales(&mut self.leaf_factors, n_leaves)?) };
-        let scales = if bits & SCALED == 0 { None } else { Some(scales(&mut self.leaf_scales, width)?) };
-        let table = LeafTable { n_leaves, width, layout, amounts, totals, scales, leaf_scales };
-        let is_scaled = table.scales.is_some() || table.leaf_scales.is_some();
-        if is_scaled && !(0..n_leaves).flat_map(|leaf| table.cells(leaf)).all(|(_, v)| v.is_finite()) {
-            return Err(Error::corrupt("a value of a leaf is not finite"));
-        }
-        if table.totals.as_ref().is_some_and(|totals| !within(&table, totals)) {
-            return Err(Error::corrupt("an amount of a leaf is above its total"));
-        }
-        Ok(table)
-    }
-
-    fn totals(&mut self, weights: &[f64]) -> Result<Vec<f64>> {
-        let leaves = &self.places.leaves;
-        let totals = match &mut self.leaf_totals {
-            Some(stored) => stored.collect(WHAT, leaves.len(), |total| total)?,
-            None => try_collected(WHAT, leaves.iter().map(|&leaf| weights[leaf as usize]))?,
-        };
-        if totals.iter().fold(true, |all, &total| all & (total > 0.0) & (total < f64::INFINITY)) {
-            Ok(totals)
-        } else {
-            Err(Error::corrupt("the total of a leaf is not positive and finite"))
-        }
-    }
-
-    fn sparse_layout(&mut self, n_leaves: usize, width: usize) -> Result<(Layout, usize)> {
-        self.leaf_sizes.check(n_leaves)?;
-        let mut ptr = try_with_capacity(WHAT, n_leaves + 1)?;
-        let mut end = 0u32;
-        ptr.push(end);
-        self.leaf_sizes.pieces(n_leaves, |sizes| {
-            with_whole!(sizes, "leaf_sizes", |sizes| {
-                for size in sizes {
-                    let next = end.checked_add(size);
-                    end = next.ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 cells or more"))?;
-                    ptr.push(end);
-                }
-                Ok(())
-            })
-        })?;
-        let n_cells = end as usize;
-        self.leaf_columns.check(n_cells)?;
-        let mut columns = Indices::for_width(width);
-        columns.try_reserve(WHAT, n_cells)?;
-        let mut most = 0;
-        self.leaf_columns.pieces(n_cells, |piece| {
-            most = most.max(with_whole!(piece, "leaf_columns", |columns| Ok(columns.fold(0, u32::max)))?);
-            with_whole!(piece, "leaf_columns", |stored| {
-                match &mut columns {
-                    Indices::U16(v) => v.extend(stored.map(|column| column as u16)),
-                    Indices::U32(v) => v.extend(stored),
-                }
-                Ok(())
-            })
-        })?;
-        let rise = match &columns {
-            Indices::U16(v) => rise(v, &ptr),
-            Indices::U32(v) => rise(v, &ptr),
-        };
-        if !rise || (n_cells > 0 && most as usize >= width) {
-            return Err(Error::corrupt("the columns of a leaf do not rise, or pass the width"));
-        }
-        Ok((Layout::Sparse { ptr, columns }, n_cells))
-    }
-}
-
-/// Whether the columns of each leaf rise strictly: where they do not, a leaf ends.
-fn rise<T: Copy + PartialOrd>(columns: &[T], ptr: &[u32]) -> bool {
-    // Two plain counts in place of a test for each leaf, of which most are short.
-    let n_falls = columns.iter().zip(columns.iter().skip(1)).filter(|(a, b)| a >= b).count();
-    let mut last = 0;
-    let mut n_at_ends = 0;
-    for end in ptr.iter().map(|&end| end as usize).filter(|&end| end < columns.len()) {
-        if end > last {
-            n_at_ends += usize::from(columns[end - 1] >= columns[end]);
-            last = end;
-        }
-    }
-    n_falls == n_at_ends
-}
-
-/// Whether no amount of a leaf is above its total.
-fn within(table: &LeafTable, totals: &[f64]) -> bool {
-    /// Most leaves have no more cells; as many are compared at once, those of the next leaf too, and left out afterwards.
-    const AT_ONCE: usize = 32;
-
-    fn within<T: Copy + PartialOrd + Into<f64>>(
-        amounts: &[T],
-        table: &LeafTable,
-        totals: &[f64],
-        cut: impl Fn(f64) -> T,
-    ) -> bool {
-        let mut any_above = false;
-        for (leaf, &total) in totals.iter().enumerate() {
-            let Range { start, end } = table.range(leaf);
-            // Amounts are whole: they are not above the total where they are not above its whole part.
-            let most = cut(total);
-            let mut at = start;
-            while at < end {
-                let n = end - at;
-                if let Some(next) = amounts[at..].first_chunk::<AT_ONCE>() {
-                    let n = n.min(AT_ONCE) as u8;
-                    let mut above = 0;
-                    for (i, &amount) in next.iter().enumerate() {
-                        above |= u8::from(amount > most) & u8::from((i as u8) < n);
-                    }
-                    any_above |= above != 0;
-                } else {
-                    any_above |= amounts[at..end].iter().take(AT_ONCE).any(|&amount| amount > most);
-                }
-                at += AT_ONCE;
-            }
-        }
-        !any_above
-    }
-    match &table.amounts {
-        // Conversions to narrow types end at the largest number of the type.
-        Amounts::U8(v) => within(v, table, totals, |total| total as u8),
-        Amounts::U16(v) => within(v, table, totals, |total| total as u16),
-        Amounts::U32(v) => within(v, table, totals, |total| total as u32),
-        // Amounts of a total are whole, and were read so.
-        Amounts::I8(_) | Amounts::F16(_) | Amounts::F32(_) => false,
-        Amounts::F64(v) => within(v, table, totals, |total| total),
-    }
 }
 
 impl Statistic<'_> {
@@ -563,25 +377,4 @@ impl Statistic<'_> {
 
 fn is_positive(number: f64) -> bool {
     (number > 0.0) & (number < f64::INFINITY)
-}
-
-/// Whether leaves may be laid out so.
-fn is_known(layout: u8) -> bool {
-    let type_bits = layout & (SINGLE | HALF | SCALED | BYTES);
-    let no_type = layout & (COUNTS | ROWS) != 0;
-    (layout & BYTES == 0 || layout & !SPARSE == BYTES)
-        && layout & (ROWS | SPARSE) != ROWS | SPARSE
-        && type_bits & (SINGLE | HALF) != SINGLE | HALF
-        && type_bits != SCALED
-        && (type_bits == 0 || !no_type)
-}
-
-fn rows_table(lists: RowLists, layout: u8) -> Result<LeafTable> {
-    let RowLists { ptr, ids, units, stored } = lists;
-    let table = LeafTable::of_rows(ptr, ids, units, stored)?;
-    if table.totals.is_some() == (layout & COUNTS != 0) {
-        Ok(table)
-    } else {
-        Err(Error::corrupt("the stored rows are of another kind than the leaves"))
-    }
 }

@@ -12,11 +12,12 @@ use super::extra::Extra;
 use super::frequencies::{Sums, sums};
 use super::header::{self, Form, Header};
 use super::{ABOVE, BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE, disk, rows};
+use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::forest::Forest;
 use crate::partition::decision::{Decision, Side};
 use crate::tree::leaves::{Amounts, Half, Indices, Layout};
-use crate::tree::{Node, Tree};
+use crate::tree::{LeafTable, Node, Tree};
 
 pub(super) const WHAT: &str = "the bytes of the model";
 
@@ -74,45 +75,14 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
     let placed: Vec<Placed<'_>> = trees().map(Placed::new).collect::<Result<_>>()?;
     let splits = || placed.iter().flat_map(Placed::splits);
     let leaves = || placed.iter().flat_map(Placed::leaves);
-    let sparse = || trees().filter(|tree| tree.leaves.is_sparse());
-    let listed = || trees().filter(|tree| !tree.leaves.has_rows());
-    let columns = || {
-        sparse().filter_map(|tree| match &tree.leaves.layout {
-            Layout::Sparse { columns: Indices::U16(v), .. } => Some(Whole::U16(v)),
-            Layout::Sparse { columns: Indices::U32(v), .. } => Some(Whole::U32(v)),
-            Layout::Dense | Layout::Rows { .. } => None,
-        })
-    };
-    let counts = || {
-        listed().map(|tree| match &tree.leaves.amounts {
-            Amounts::U8(v) => Some(Whole::U8(v)),
-            Amounts::U16(v) => Some(Whole::U16(v)),
-            Amounts::U32(v) => Some(Whole::U32(v)),
-            Amounts::I8(_) | Amounts::F16(_) | Amounts::F32(_) | Amounts::F64(_) => None,
-        })
-    };
-    let layouts = try_collected(WHAT, all.iter().map(|tree| layout(tree)))?;
+    let tables = try_collected(WHAT, all.iter().map(|tree| &tree.leaves))?;
     let mut tensors = vec![
         narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
         features(all, n_features)?,
         floats("thresholds", || splits().map(|(tree, i)| threshold(&tree.nodes[i])))?,
         narrowest("split_impurity", || splits().map(|(tree, i)| tree.impurity[i]))?,
-        narrowest("leaf_layout", || layouts.iter().copied().map(f64::from))?,
-        narrowest("leaf_sizes", || {
-            sparse().flat_map(|tree| (0..tree.n_leaves()).map(|leaf| tree.leaves.range(leaf).len() as f64))
-        })?,
-        whole("leaf_columns", columns)?,
-        if counts().all(|counts| counts.is_some()) {
-            whole("leaf_amounts", || counts().flatten())?
-        } else {
-            narrowest("leaf_amounts", || {
-                listed().flat_map(|tree| {
-                    let above = if tree.leaves.leaf_scales.is_some() { f64::from(ABOVE) } else { 0.0 };
-                    (0..tree.leaves.n_stored()).map(move |cell| tree.leaves.amounts.at(cell) + above)
-                })
-            })?
-        },
     ];
+    tensors.extend(leaf_tensors(&tables, outputs_of(all))?);
     let sets = || splits().filter_map(|(tree, i)| tree.nodes[i].set().map(|set| tree.sets.of(set)));
     if sets().next().is_some() {
         let is_listed = splits().map(|(tree, i)| u64::from(tree.nodes[i].tests_categories()));
@@ -129,15 +99,6 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
         };
         tensors.push(packed("missing_sides", 2, decisions().map(side))?);
     }
-    if trees().any(|tree| tree.leaves.scales.is_some()) {
-        tensors
-            .push(narrowest("leaf_scales", || trees().flat_map(|tree| tree.leaves.scales.iter().flatten().copied()))?);
-    }
-    if trees().any(|tree| tree.leaves.leaf_scales.is_some()) {
-        let factors = || trees().flat_map(|tree| tree.leaves.leaf_scales.iter().flatten().copied());
-        tensors.push(narrowest("leaf_factors", factors)?);
-    }
-    tensors.extend(rows::tensors(all)?);
     if leaves().any(|(tree, i)| tree.impurity[i] != 0.0) {
         tensors.push(narrowest("leaf_impurity", || leaves().map(|(tree, i)| tree.impurity[i]))?);
     }
@@ -164,6 +125,62 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
         tensors.push(narrowest("leaf_totals", || totals().map(|(total, _)| total))?);
     }
     Ok(tensors)
+}
+
+/// The tensors of leaves, tree after tree, but for their totals.
+pub(super) fn leaf_tensors(tables: &[&LeafTable], outputs: &Outputs) -> Result<Vec<Tensor>> {
+    let sparse = || tables.iter().filter(|leaves| leaves.is_sparse());
+    let listed = || tables.iter().filter(|leaves| !leaves.has_rows());
+    let columns = || {
+        sparse().filter_map(|leaves| match &leaves.layout {
+            Layout::Sparse { columns: Indices::U16(v), .. } => Some(Whole::U16(v)),
+            Layout::Sparse { columns: Indices::U32(v), .. } => Some(Whole::U32(v)),
+            Layout::Dense | Layout::Rows { .. } => None,
+        })
+    };
+    let counts = || {
+        listed().map(|leaves| match &leaves.amounts {
+            Amounts::U8(v) => Some(Whole::U8(v)),
+            Amounts::U16(v) => Some(Whole::U16(v)),
+            Amounts::U32(v) => Some(Whole::U32(v)),
+            Amounts::I8(_) | Amounts::F16(_) | Amounts::F32(_) | Amounts::F64(_) => None,
+        })
+    };
+    let layouts = try_collected(WHAT, tables.iter().map(|leaves| layout(leaves, outputs)))?;
+    let mut tensors = vec![
+        narrowest("leaf_layout", || layouts.iter().copied().map(f64::from))?,
+        narrowest("leaf_sizes", || {
+            sparse().flat_map(|leaves| (0..leaves.n_leaves()).map(|leaf| leaves.range(leaf).len() as f64))
+        })?,
+        whole("leaf_columns", columns)?,
+        if counts().all(|counts| counts.is_some()) {
+            whole("leaf_amounts", || counts().flatten())?
+        } else {
+            narrowest("leaf_amounts", || {
+                listed().flat_map(|leaves| {
+                    let above = if leaves.leaf_scales.is_some() { f64::from(ABOVE) } else { 0.0 };
+                    (0..leaves.n_stored()).map(move |cell| leaves.amounts.at(cell) + above)
+                })
+            })?
+        },
+    ];
+    if tables.iter().any(|leaves| leaves.scales.is_some()) {
+        tensors.push(narrowest("leaf_scales", || {
+            tables.iter().flat_map(|leaves| leaves.scales.iter().flatten().copied())
+        })?);
+    }
+    if tables.iter().any(|leaves| leaves.leaf_scales.is_some()) {
+        let factors = || tables.iter().flat_map(|leaves| leaves.leaf_scales.iter().flatten().copied());
+        tensors.push(narrowest("leaf_factors", factors)?);
+    }
+    tensors.extend(rows::tensors(tables)?);
+    Ok(tensors)
+}
+
+/// Outputs of trees, which are the same of all.
+fn outputs_of(all: &[Arc<Tree>]) -> &Outputs {
+    const NONE: &Outputs = &Outputs::Labels { n_labels: 0 };
+    all.first().map_or(NONE, |tree| tree.outputs())
 }
 
 /// The threshold of a split; zero where it lists categories.
@@ -220,15 +237,15 @@ impl<'t> Placed<'t> {
     }
 }
 
-fn layout(tree: &Tree) -> u8 {
-    let cells = match &tree.leaves.layout {
+fn layout(leaves: &LeafTable, outputs: &Outputs) -> u8 {
+    let cells = match &leaves.layout {
         Layout::Dense => 0,
         Layout::Sparse { .. } => SPARSE,
         Layout::Rows { .. } => ROWS,
     };
-    let counts = if tree.leaves.totals.is_some() { COUNTS } else { 0 };
-    let partial = if sums(&tree.leaves, &tree.outputs) == Sums::One { 0 } else { PARTIAL };
-    cells | counts | partial | type_bits(&tree.leaves.amounts, tree.leaves.scales.as_deref())
+    let counts = if leaves.totals.is_some() { COUNTS } else { 0 };
+    let partial = if sums(leaves, outputs) == Sums::One { 0 } else { PARTIAL };
+    cells | counts | partial | type_bits(&leaves.amounts, leaves.scales.as_deref())
 }
 
 /// Bits of the type of floats, where the numbers alone do not tell.

@@ -53,50 +53,73 @@ impl ProjectionMatrix {
     ///
     /// O(stored entries of those rows × stored entries in a column of Φ).
     pub(super) fn project(&self, y: &TrainY<'_>, rows: &[u32], out: &mut [f64], control: &Control) -> Result<()> {
+        self.project_to(y, rows, |_, row| row as usize, out, control)
+    }
+
+    /// The same, row after row as they are listed.
+    pub(crate) fn project_listed(
+        &self,
+        y: &TrainY<'_>,
+        rows: &[u32],
+        out: &mut [f64],
+        control: &Control,
+    ) -> Result<()> {
+        self.project_to(y, rows, |at, _| at, out, control)
+    }
+
+    /// `place` tells which row of `out` the row is that stands there in the list.
+    fn project_to(
+        &self,
+        y: &TrainY<'_>,
+        rows: &[u32],
+        place: impl Fn(usize, u32) -> usize,
+        out: &mut [f64],
+        control: &Control,
+    ) -> Result<()> {
         let q = self.n_projections;
         let mut scratch = Scratch { columns: self.columns_for(rows.len())?, row: Vec::new() };
         let mut pulse = control.pulse();
         match y {
             TrainY::Slots(y) => {
-                for &row in rows {
+                for (at, &row) in rows.iter().enumerate() {
                     pulse.after(q.saturating_mul(1 + y.of(row).len()))?;
-                    self.project_row(y.of(row), &mut out[row as usize * q..][..q], &mut scratch)?;
+                    self.project_row(y.of(row), &mut out[place(at, row) * q..][..q], &mut scratch)?;
                 }
             }
             TrainY::Real(y) => {
                 let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.n_outputs)?;
-                for &row in rows {
+                for (at, &row) in rows.iter().enumerate() {
                     pulse.after(q.saturating_mul(1 + y.n_outputs))?;
                     entries.clear();
                     entries.extend((0..).zip(y.searched(row)).filter(|(_, v)| *v != 0.0));
-                    self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;
+                    self.project_row(&entries, &mut out[place(at, row) * q..][..q], &mut scratch)?;
                 }
             }
             TrainY::SparseReal(y) => {
                 let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.numbers().most_in_a_row())?;
-                for &row in rows {
+                for (at, &row) in rows.iter().enumerate() {
                     entries.clear();
                     entries.extend(y.searched(row).filter(|(_, v)| *v != 0.0));
                     pulse.after(q.saturating_mul(1 + entries.len()))?;
-                    self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;
+                    self.project_row(&entries, &mut out[place(at, row) * q..][..q], &mut scratch)?;
                 }
             }
             TrainY::MaskedSlots(y) => {
                 let slots_of = y.slots_of_outputs()?;
                 let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.width())?;
-                for &row in rows {
+                for (at, &row) in rows.iter().enumerate() {
                     y.fill_row(row, &slots_of, &mut entries);
                     pulse.after(q.saturating_mul(1 + entries.len()))?;
-                    self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;
+                    self.project_row(&entries, &mut out[place(at, row) * q..][..q], &mut scratch)?;
                 }
             }
             TrainY::MaskedReal(y) => {
                 let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.n_outputs())?;
-                for &row in rows {
+                for (at, &row) in rows.iter().enumerate() {
                     pulse.after(q.saturating_mul(1 + y.n_outputs()))?;
                     entries.clear();
                     entries.extend((0..).zip(y.filled_row(row)).filter(|(_, v)| *v != 0.0));
-                    self.project_row(&entries, &mut out[row as usize * q..][..q], &mut scratch)?;
+                    self.project_row(&entries, &mut out[place(at, row) * q..][..q], &mut scratch)?;
                 }
             }
         }

@@ -160,6 +160,48 @@ impl LeafTable {
         }
     }
 
+    /// The same times a factor.
+    pub(crate) fn add_times(&self, leaf: usize, factor: f64, row: &mut [f64]) {
+        if factor == 1.0 {
+            return self.add_to(leaf, row);
+        }
+        self.visit(leaf, |column, value| row[column as usize] += factor * value);
+    }
+
+    /// Calls `each` with the columns of `leaf` and their values, which differ from zero, in any order.
+    pub(crate) fn visit(&self, leaf: usize, mut each: impl FnMut(u32, f64)) {
+        let (range, total) = (self.range(leaf), self.total(leaf));
+        let is_scaled = self.scales.is_some() || self.leaf_scales.is_some();
+        match &self.layout {
+            Layout::Rows { ids, stored, .. } => stored.visit(&self.leaf_rows(ids, range), total, each),
+            Layout::Sparse { columns: Indices::U16(columns), .. } if !is_scaled => {
+                self.visit_sparse(&columns[range.clone()], range, total, each);
+            }
+            Layout::Sparse { columns: Indices::U32(columns), .. } if !is_scaled => {
+                self.visit_sparse(&columns[range.clone()], range, total, each);
+            }
+            Layout::Dense | Layout::Sparse { .. } => self.value(leaf).for_each(|(column, value)| each(column, value)),
+        }
+    }
+
+    fn visit_sparse<C: ColumnIndex>(
+        &self,
+        columns: &[C],
+        range: Range<usize>,
+        total: Option<f64>,
+        each: impl FnMut(u32, f64),
+    ) {
+        match &self.amounts {
+            Amounts::U8(v) => visit_sparse(columns, &v[range], total, each),
+            Amounts::U16(v) => visit_sparse(columns, &v[range], total, each),
+            Amounts::U32(v) => visit_sparse(columns, &v[range], total, each),
+            Amounts::I8(v) => visit_sparse(columns, &v[range], total, each),
+            Amounts::F16(v) => visit_sparse(columns, &v[range], total, each),
+            Amounts::F32(v) => visit_sparse(columns, &v[range], total, each),
+            Amounts::F64(v) => visit_sparse(columns, &v[range], total, each),
+        }
+    }
+
     /// Adds the values of `leaves`, one after the other, to as many `rows`.
     pub(crate) fn add_each(&self, leaves: impl Iterator<Item = usize>, rows: &mut [f64]) {
         let totals = self.totals.as_deref();
@@ -283,6 +325,21 @@ fn add_sparse<C: ColumnIndex, A: Copy + Into<f64>>(columns: &[C], amounts: &[A],
     match total {
         Some(total) => cells.for_each(|(&c, &a)| row[c.column()] += a.into() / total),
         None => cells.for_each(|(&c, &a)| row[c.column()] += a.into()),
+    }
+}
+
+fn visit_sparse<C: ColumnIndex, A: Copy + Into<f64>>(
+    columns: &[C],
+    amounts: &[A],
+    total: Option<f64>,
+    mut each: impl FnMut(u32, f64),
+) {
+    let total = total.unwrap_or(1.0);
+    for (&column, &amount) in columns.iter().zip(amounts) {
+        let amount: f64 = amount.into();
+        if amount != 0.0 {
+            each(column.column() as u32, amount / total);
+        }
     }
 }
 

@@ -56,7 +56,14 @@ impl Indices {
         }
     }
 
-    pub(super) fn shrink(&mut self) {
+    pub(crate) fn truncate(&mut self, n: usize) {
+        match self {
+            Indices::U16(v) => v.truncate(n),
+            Indices::U32(v) => v.truncate(n),
+        }
+    }
+
+    pub(crate) fn shrink(&mut self) {
         match self {
             Indices::U16(v) => v.shrink_to_fit(),
             Indices::U32(v) => v.shrink_to_fit(),

@@ -95,6 +95,16 @@ impl StoredRows {
         Ok(StoredRows { n_rows: rows.len(), width, values })
     }
 
+    /// Bytes of memory that the rows hold.
+    pub(crate) fn n_bytes(&self) -> usize {
+        match &self.values {
+            StoredValues::Slots { ptr, slots } => 4 * ptr.len() + slots.item_bytes() * ptr[ptr.len() - 1] as usize,
+            StoredValues::Numbers { values, scales } => {
+                values.item_bytes() * values.len() + 8 * scales.as_ref().map_or(0, Vec::len)
+            }
+        }
+    }
+
     pub(super) fn try_clone(&self) -> Result<Self> {
         let values = match &self.values {
             StoredValues::Slots { ptr, slots } => {
@@ -129,15 +139,22 @@ impl StoredRows {
 
     /// Adds the values of a leaf to a row of predictions.
     pub(super) fn add_to(&self, rows: &LeafRows<'_>, total: Option<f64>, out: &mut [f64]) {
+        self.visit(rows, total, |column, value| out[column as usize] += value);
+    }
+
+    /// Calls `each` with the columns of a leaf and their values, which differ from zero.
+    pub(super) fn visit(&self, rows: &LeafRows<'_>, total: Option<f64>, mut each: impl FnMut(u32, f64)) {
         match (&self.values, total) {
             (StoredValues::Numbers { values, scales }, _) => {
-                for (column, sum) in out.iter_mut().enumerate() {
-                    *sum += Self::mean(values, scales.as_ref(), self.width, rows, column);
+                for column in 0..self.width {
+                    let mean = Self::mean(values, scales.as_ref(), self.width, rows, column);
+                    if mean != 0.0 {
+                        each(column as u32, mean);
+                    }
                 }
             }
-            // A row alone has all of the total.
             (StoredValues::Slots { .. }, _) if rows.range.len() == 1 => {
-                self.slots(rows.ids.at(rows.range.start) as usize).for_each(|slot| out[slot] += 1.0);
+                self.slots(rows.ids.at(rows.range.start) as usize).for_each(|slot| each(slot as u32, 1.0));
             }
             (StoredValues::Slots { .. }, total) => {
                 let total = total.unwrap_or(1.0);
@@ -146,7 +163,7 @@ impl StoredRows {
                         let sum = std::mem::take(&mut sums[slot]);
                         // Zero when an earlier row has taken the sum.
                         if sum != 0.0 {
-                            out[slot] += sum / total;
+                            each(slot as u32, sum / total);
                         }
                     }
                 });

@@ -1,0 +1,158 @@
+"""Centroid forests beside a random forest, omikuji and napkinXC, on seven sets of tagged texts, one thread.
+
+    python benches/peers/centroid.py results.jsonl [--only bibtex] [--ways "centroid forest"] [--seeds 3]
+
+X is tf-idf where it is counts, as it is else, the same for all ways; centroid forests take it with `idf=False`. Each
+way is fitted on the training part and ranks the labels of the test part: precision at 1, 3 and 5; processor seconds of
+fit and predictions, for `predict_topk` of five labels where there is one; bytes of the pickle, or of the files that the
+library writes. A process for each way and seed; the table has medians over the seeds. omikuji and napkinXC are at their
+defaults: three trees, and one. Ways whose library is not installed are left out, lines of `results.jsonl` are not
+measured again, and nothing is tuned.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import _data
+import numpy as np
+import scipy.sparse as sp
+import spinney
+from sklearn.feature_extraction.text import TfidfTransformer
+from spinney.metrics import precision_at_k
+
+SETS = ["delicious", "bibtex", "rcv1sub1", "yahoo_arts", "reuters21578_r90", "goemotions", "medical"]
+WAYS = ["random forest", "centroid forest", "centroid forest, 25 trees", "omikuji", "napkinXC"]
+SEEDED = WAYS[:3]
+K = (1, 3, 5)
+
+
+def spinneys(way: str, seed: int) -> Any:
+    """A model of ours."""
+    if way == "random forest":
+        return spinney.RandomForestClassifier(random_state=seed, n_jobs=1)
+    return spinney.CentroidForestClassifier(25 if "25" in way else 50, idf=False, random_state=seed, n_jobs=1)
+
+
+def of_spinney(way: str, seed: int, X: Any, Y: Any, X_test: Any, _: Path) -> dict[str, Any]:
+    start = time.process_time()
+    model = spinneys(way, seed).fit(X, Y)
+    fitted = time.process_time()
+    labels, _scores = model.predict_topk(X_test, k=max(K))
+    end = time.process_time()
+    return {"fit": fitted - start, "predict": end - fitted, "bytes": len(pickle.dumps(model, 5)), "labels": labels}
+
+
+def of_omikuji(X: Any, Y: Any, X_test: Any, folder: Path) -> dict[str, Any]:
+    import omikuji
+
+    spinney.datasets.dump_xmc(X, Y, folder / "train.txt")
+    start = time.process_time()
+    model = omikuji.Model.train_on_data(str(folder / "train.txt"), n_threads=1)
+    fitted = time.process_time()
+    rows = (list(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in sp.csr_array(X_test))
+    best = [[label for label, _ in model.predict(row, top_k=max(K))] for row in rows]
+    end = time.process_time()
+    (folder / "train.txt").unlink()
+    model.save(str(folder))
+    return {"fit": fitted - start, "predict": end - fitted, "labels": best}
+
+
+def of_napkin(X: Any, Y: Any, X_test: Any, folder: Path) -> dict[str, Any]:
+    from napkinxc.models import PLT
+
+    start = time.process_time()
+    model = PLT(str(folder), threads=1, seed=0)
+    model.fit(sp.csr_matrix(X), sp.csr_matrix(Y, dtype=np.float32))
+    fitted = time.process_time()
+    best = model.predict(sp.csr_matrix(X_test), top_k=max(K))
+    return {"fit": fitted - start, "predict": time.process_time() - fitted, "labels": best}
+
+
+def scores_of(labels: Any, n_labels: int) -> np.ndarray:
+    """Lists of the best labels as a table of scores."""
+    scores = np.zeros((len(labels), n_labels))
+    for row, best in enumerate(labels):
+        for place, label in enumerate(best):
+            scores[row, label] = max(K) - place
+    return scores
+
+
+def measured(name: str, way: str, seed: int) -> dict[str, Any]:
+    """One way on one set, in this process."""
+    data = _data.named(name)
+    X, X_test, Y, Y_test = (sp.csr_matrix(part) for part in (data.X, data.X_test, data.y, data.y_test))
+    if (X.data % 1 == 0).all():
+        weights = TfidfTransformer(sublinear_tf=True).fit(X)
+        X, X_test = (weights.transform(part).astype(np.float32) for part in (X, X_test))
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        if way in SEEDED:
+            found = of_spinney(way, seed, X, Y, X_test, folder)
+        else:
+            found = {"omikuji": of_omikuji, "napkinXC": of_napkin}[way](X, Y, X_test, folder)
+            found["bytes"] = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    scores = scores_of(found.pop("labels"), Y.shape[1])
+    precision = [precision_at_k(Y_test, scores, k) for k in K]
+    return {"set": name, "way": way, "seed": seed, "precision": precision, **found}
+
+
+def table(lines: list[dict[str, Any]]) -> None:
+    """Medians over the seeds."""
+    print("| set | way | precision at 1 / 3 / 5 | fit / predict, s | MB |\n|---|---|--:|--:|--:|")
+    for name in SETS:
+        for way in WAYS:
+            runs = [line for line in lines if (line["set"], line["way"]) == (name, way)]
+            if not runs:
+                continue
+            at = [median(run["precision"][i] for run in runs) for i in range(len(K))]
+            fit, predict, size = (median(run[key] for run in runs) for key in ("fit", "predict", "bytes"))
+            precision = " / ".join(f"{p:.3f}"[1:] for p in at)
+            print(f"| {name} | {way} | {precision} | {fit:.3g} / {predict:.2g} | {size / 1e6:.3g} |")
+
+
+def main() -> None:
+    """Measures what is asked for, and prints the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--only", action="append", choices=SETS)
+    parser.add_argument("--ways", action="append", choices=WAYS)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--one", nargs=3, metavar=("SET", "WAY", "SEED"), help="used by the script itself")
+    options = parser.parse_args()
+    if options.one:
+        name, way, seed = options.one
+        print(json.dumps(measured(name, way, int(seed))))
+        return
+    lines = []
+    if options.results.exists():
+        lines = [json.loads(line) for line in options.results.read_text().splitlines()]
+    known = {(line["set"], line["way"], line["seed"]) for line in lines}
+    for name in options.only or SETS:
+        for way in options.ways or WAYS:
+            for seed in range(options.seeds if way in SEEDED else 1):
+                if (name, way, seed) in known:
+                    continue
+                command = [sys.executable, __file__, str(options.results), "--one", name, way, str(seed)]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    print(f"{name}, {way}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+                    break
+                line = done.stdout.strip().splitlines()[-1]
+                lines.append(json.loads(line))
+                with options.results.open("a") as file:
+                    file.write(line + "\n")
+    table(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,271 @@
+//! From data and parameters to trees: what all trees share is prepared once, then each tree is grown on its own.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::grow::{Alike, Ground, Grown, Sample, grow};
+use super::parents::Parents;
+use super::project::{Draw, Projector};
+use super::vectors::{Preparation, Vectors, inverse_document_frequencies};
+use super::{CentroidForest, CentroidForestConfig, CentroidTree};
+use crate::control::Control;
+use crate::criterion::Criterion;
+use crate::data::dataset::Names;
+use crate::data::sparse_targets::SparseNumbers;
+use crate::data::train_y::TrainY;
+use crate::data::weights::RowUnits;
+use crate::data::{Dataset, Outputs, SparseTargets, Targets, Weights};
+use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::exact::reduce::Workers;
+use crate::forest::bootstrap::tree_key;
+use crate::forest::draws::{Draw as TreeDraw, Draws};
+use crate::rng::Key;
+use crate::rounds::side_by_side;
+use crate::tree::fill;
+use crate::tree::grower::TreeTargets;
+use crate::tree::leaves::{Amounts, Indices, StoredRows};
+use crate::tree::{LeafTable, grow::Structure};
+
+const WHAT: &str = "the samples of a tree";
+
+/// Purpose of a tree's key.
+pub(super) const GROWTH: u64 = u64::from_be_bytes(*b"centroid");
+
+/// Whole weights are counts of samples up to this mean, as in a bootstrap.
+const MOST_COPIES: f64 = 64.0;
+
+impl CentroidForestConfig {
+    /// Grows the forest; trees grow on `control.n_threads()` threads.
+    ///
+    /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), and y: labels, classes or numbers, all cells
+    /// known.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::Shape`] for bad parameters or data,
+    /// [`crate::ErrorKind::OutOfMemory`], and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
+    ///
+    /// ```
+    /// use spinney::{CentroidForestConfig, Control, LabelView, Matrix};
+    ///
+    /// // Four documents over five words (CSR), and their tags out of three (CSR without values).
+    /// let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
+    /// let y = LabelView::try_new(vec![0, 1, 2, 3, 4], vec![0, 0, 2, 2], 3)?;
+    /// let config = CentroidForestConfig::default().n_trees(5).max_leaf_samples(1).leaf_shrinkage(0.0);
+    /// let forest = config.fit((&x, y), &Control::default())?;
+    /// let best = forest.predict_topk(&x, 1, &Control::default())?;
+    /// assert_eq!(best.indices.column(0).to_vec(), [0, 0, 2, 2]);
+    /// # Ok::<(), spinney::Error>(())
+    /// ```
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<CentroidForest> {
+        self.fit_trees(0..self.n_trees, data, control)
+    }
+
+    /// Grows some trees of the forest: parts grown apart, [merged](CentroidForest::merge) in order, equal the forest
+    /// grown at once.
+    ///
+    /// # Errors
+    /// As [`CentroidForestConfig::fit`].
+    pub fn fit_trees<'d>(
+        &self,
+        trees: Range<usize>,
+        data: impl Into<Dataset<'d>>,
+        control: &Control,
+    ) -> Result<CentroidForest> {
+        let data = data.into();
+        let outputs = data.outputs();
+        self.check(&outputs)?;
+        if trees.is_empty() {
+            return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
+        }
+        data.check(&Names::TRAINING)?;
+        if data.categories()?.is_some() {
+            return Err(Error::invalid("schema", "with categories", "ordered features alone"));
+        }
+        let restored = data.restored(takes_entries(&outputs))?;
+        let data = data.with_restored(restored.as_ref());
+        let (x, y, n_samples) = (data.x(), data.y(), data.n_samples());
+        let (draws, overall) = Draws::new(x, y, data.row_weights(), self.sampling)?;
+        let targets = data.train_y(overall.as_deref())?;
+        let weighted = self.weighted(y, &targets)?;
+        let searched = weighted.as_ref().unwrap_or(&targets);
+        let weights = Weights::of_rows(overall.as_deref(), n_samples)?;
+        let units = |row: usize| weights.units(row);
+        let idf = if self.idf { Some(inverse_document_frequencies(x, units, weights.unit, control)?) } else { None };
+        let vectors = Vectors::new(x, Preparation { normalize: self.normalize, idf: idf.as_deref() }, control)?;
+        let draw = Draw {
+            n_columns: outputs.width(),
+            n_samples,
+            rows: &draws.rows,
+            weights: overall.as_deref(),
+            n_trees: trees.len(),
+        };
+        let projector = Projector::new(self, searched, &draw, control)?;
+        let alike = match &targets {
+            TrainY::Slots(y) => Some(Alike::new(y, n_samples)?),
+            TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => None,
+        };
+        let ground = Ground { config: self, x: &vectors, y: &targets, projector: &projector, alike: alike.as_ref() };
+        let stored = self.store_rows.then(|| StoredRows::new(&targets, &draws.rows).map(Arc::new)).transpose()?;
+        let set = TrainingSet {
+            ground,
+            outputs: &outputs,
+            counts: counts_of_samples(data.row_weights().sample_weight, self.takes_copies(&draws), n_samples)?,
+            draws,
+            stored,
+        };
+        let first = trees.start;
+        let trees =
+            side_by_side(trees.len(), control, |i| set.grow(i, tree_key(self.seed, first + i), control).map(Arc::new))?;
+        let (n_features, normalize) = (data.n_features(), self.normalize);
+        let (routing, leaf_shrinkage) = (self.routing, self.leaf_shrinkage);
+        let idf = idf.map(Arc::new);
+        Ok(CentroidForest { n_features, outputs, normalize, idf, routing, leaf_shrinkage, trees })
+    }
+
+    /// Whether draws are copies of rows, each a sample.
+    fn takes_copies(&self, draws: &Draws<'_, '_>) -> bool {
+        self.sampling != crate::forest::Sampling::All && draws.holds_copies()
+    }
+
+    /// What is projected where it is not y: numbers, or labels of other directions than signs, times their weights.
+    fn weighted<'a>(&self, y: &'a Targets<'_>, targets: &TrainY<'a>) -> Result<Option<TrainY<'a>>> {
+        let Some(weights) = &self.output_weights else { return Ok(None) };
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        let factors = try_collected("the weights of outputs", weights.iter().map(|weight| weight / largest))?;
+        Ok(match (targets, y) {
+            (TrainY::Slots(_), Targets::Labels(y)) if self.output_projection.is_some() => {
+                let numbers = SparseNumbers::new(SparseTargets::of_labels(y)?);
+                Some(TrainY::SparseReal(numbers.times(factors)))
+            }
+            (TrainY::Slots(_), _) => None,
+            _ => Some(TrainY::new(y)?.times(factors)),
+        })
+    }
+}
+
+/// Whether numbers that are mostly zero are taken as entries.
+pub(super) fn takes_entries(outputs: &Outputs) -> bool {
+    criterion(outputs).takes_entries()
+}
+
+/// What says which values leaves have.
+fn criterion(outputs: &Outputs) -> Criterion {
+    match outputs {
+        Outputs::Real { .. } => Criterion::Variance,
+        Outputs::Classes { .. } | Outputs::Labels { .. } => Criterion::Gini,
+    }
+}
+
+/// For how many samples each row counts by its weight; `None` for one each: where weights are no whole numbers, or
+/// the draws are copies of rows.
+fn counts_of_samples(sample_weight: Option<&[f64]>, are_drawn: bool, n_samples: usize) -> Result<Option<Vec<u32>>> {
+    let Some(weights) = sample_weight.filter(|_| !are_drawn) else { return Ok(None) };
+    let n_there = weights.iter().filter(|&&w| w > 0.0).count();
+    let are_counts = weights.iter().all(|w| w.fract() == 0.0 && *w <= f64::from(u32::MAX));
+    if !are_counts || weights.iter().sum::<f64>() > MOST_COPIES * n_there as f64 {
+        return Ok(None);
+    }
+    debug_assert_eq!(weights.len(), n_samples);
+    try_collected(WHAT, weights.iter().map(|&w| w as u32)).map(Some)
+}
+
+/// What all trees of a fit share.
+#[derive(Debug)]
+struct TrainingSet<'a, 't> {
+    ground: Ground<'a>,
+    outputs: &'a Outputs,
+    /// Of samples by weight.
+    counts: Option<Vec<u32>>,
+    draws: Draws<'a, 't>,
+    /// The rows of y that leaves refer to: those of the draws.
+    stored: Option<Arc<StoredRows>>,
+}
+
+impl TrainingSet<'_, '_> {
+    /// Tree `index` of the fit: a function of (data, parameters, key).
+    fn grow(&self, index: usize, key: Key, control: &Control) -> Result<CentroidTree> {
+        let draw = self.draws.of_tree(key)?;
+        let in_bag: Vec<u32>;
+        let rows = if draw.takes_all() {
+            &self.draws.rows
+        } else {
+            in_bag = draw.collected_rows()?;
+            &in_bag
+        };
+        let sample = Sample {
+            rows,
+            units: self.units(&draw, rows)?,
+            counts: self.counts(&draw)?,
+            key: key.child(GROWTH),
+            index,
+        };
+        let grown = grow(&self.ground, &sample, control)?;
+        let leaves = match &self.stored {
+            Some(stored) => self.leaf_rows(&grown.structure, &sample, stored)?,
+            None => {
+                let targets = TreeTargets { y: self.ground.y, criterion: criterion(self.outputs), monotonic: None };
+                let width = self.outputs.width();
+                fill::leaf_values(&grown.structure, &targets, &sample.units, width, &Workers::One, control)?
+            }
+        };
+        let Grown { starts, centroids, n_node_samples, leaf_units, .. } = grown;
+        let unit = draw.weights().unit;
+        let leaf_of = CentroidTree::number_leaves(&starts)?;
+        let mut weighted_n_node_samples = try_filled(WHAT, 0.0, n_node_samples.len())?;
+        let leaf_nodes = (0..n_node_samples.len()).filter(|&node| starts[node] == starts[node + 1]);
+        leaf_nodes.zip(leaf_units).for_each(|(node, units)| weighted_n_node_samples[node] = units as f64 * unit);
+        CentroidTree::sum_up(&starts, &mut weighted_n_node_samples);
+        let mut tree =
+            CentroidTree { starts, centroids, n_node_samples, weighted_n_node_samples, leaves, leaf_of, parents: None };
+        tree.parents = Parents::new(&tree, self.outputs, self.ground.config.leaf_shrinkage)?;
+        Ok(tree)
+    }
+
+    /// Units of all rows in the tree.
+    fn units(&self, draw: &TreeDraw<'_, '_, '_>, rows: &[u32]) -> Result<RowUnits> {
+        let n = self.ground.x.n_rows();
+        let largest = rows.iter().map(|&row| draw.units(row as usize)).max().unwrap_or(0);
+        if u32::try_from(largest).is_ok() {
+            let mut units = try_filled(WHAT, 0u32, n)?;
+            rows.iter().for_each(|&row| units[row as usize] = draw.units(row as usize) as u32);
+            return Ok(RowUnits::Narrow(units));
+        }
+        let mut units = try_filled(WHAT, 0u64, n)?;
+        rows.iter().for_each(|&row| units[row as usize] = draw.units(row as usize));
+        Ok(RowUnits::Wide(units))
+    }
+
+    /// For how many samples each row counts in the tree.
+    fn counts(&self, draw: &TreeDraw<'_, '_, '_>) -> Result<Option<Vec<u32>>> {
+        match (self.counts.as_deref(), draw.counts()) {
+            (None, None) => Ok(None),
+            (Some(counts), None) | (None, Some(counts)) => try_copied(WHAT, counts).map(Some),
+            (Some(by_weight), Some(drawn)) => {
+                let both = by_weight.iter().zip(drawn).map(|(a, b)| a.saturating_mul(*b));
+                try_collected(WHAT, both).map(Some)
+            }
+        }
+    }
+
+    /// Leaves that refer to their rows of y.
+    fn leaf_rows(&self, structure: &Structure, sample: &Sample<'_>, stored: &Arc<StoredRows>) -> Result<LeafTable> {
+        let n_leaves = structure.leaf_samples.len();
+        let mut ids = Indices::for_width(stored.n_rows);
+        ids.try_reserve(WHAT, structure.order.len())?;
+        let mut units = Amounts::U8(Vec::new());
+        let mut ptr = try_with_capacity(WHAT, n_leaves + 1)?;
+        let mut end = 0;
+        ptr.push(end);
+        for leaf in 0..n_leaves {
+            let rows = structure.leaf_rows(leaf);
+            for row in rows {
+                let id = self.draws.rows.binary_search(row).expect("rows of a tree are of positive weight");
+                ids.push(id as u32)?;
+                units.push(sample.units(*row))?;
+            }
+            end += rows.len() as u32;
+            ptr.push(end);
+        }
+        LeafTable::of_rows(ptr, ids, units, Arc::clone(stored))
+    }
+}

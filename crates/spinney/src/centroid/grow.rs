@@ -1,0 +1,483 @@
+//! Growth of one tree, level by level: a node's samples are clustered by their outputs, and each goes on to the child
+//! whose centroid in X is the nearest.
+
+use super::centroids::{Centroids, Keep, Length, RowSum};
+use super::clustering::{Clusters, Points};
+use super::config::{CentroidForestConfig, Refinement};
+use super::project::{Keys, Projector, Scratch};
+use super::refine::{Clustered, Refiner};
+use super::route::{Router, greatest};
+use super::tree::share;
+use super::vectors::Vectors;
+use crate::control::Control;
+use crate::data::slots::Slots;
+use crate::data::train_y::TrainY;
+use crate::data::weights::RowUnits;
+use crate::error::{ErrorKind, Result, try_collected, try_extend, try_filled, try_push, try_resize, try_with_capacity};
+use crate::rng::{Key, Stream};
+use crate::tree::grow::Structure;
+
+const WHAT: &str = "the nodes of a tree";
+
+/// How often a node is clustered anew, with fresh draws, when all its samples go to one child.
+pub(super) const TRIES: u64 = 3;
+
+/// Purposes of the keys of a node.
+pub(super) const CLUSTERS: u64 = 1;
+pub(super) const SAMPLE: u64 = 2;
+pub(super) const REFINEMENT: u64 = 3;
+/// Of a tree.
+pub(super) const FEATURES: u64 = 4;
+/// Keys of children and of tries: after the purposes.
+pub(super) const CHILDREN: u64 = 1 << 8;
+pub(super) const OTHER_TRIES: u64 = 1 << 40;
+
+/// Weights of a node's points stay below this in all.
+const MOST_WEIGHT: u64 = 1 << 31;
+
+/// The rows that one tree is grown on, and what each weighs.
+#[derive(Debug)]
+pub(super) struct Sample<'a> {
+    /// Of positive weight, rising.
+    pub(super) rows: &'a [u32],
+    pub(super) units: RowUnits,
+    /// How many samples each row counts for; `None` for one.
+    pub(super) counts: Option<Vec<u32>>,
+    pub(super) key: Key,
+    /// Place of the tree in the fit.
+    pub(super) index: usize,
+}
+
+impl Sample<'_> {
+    #[inline]
+    pub(super) fn units(&self, row: u32) -> u64 {
+        match &self.units {
+            RowUnits::Narrow(units) => units[row as usize].into(),
+            RowUnits::Wide(units) => units[row as usize],
+        }
+    }
+
+    /// Writes what `rows` weigh: their units, without the last bits where these are too many.
+    fn weigh(&self, rows: &[u32], weights: &mut Vec<u32>) -> Result<()> {
+        let total: u64 = rows.iter().map(|&row| self.units(row)).sum();
+        let shift = (total / MOST_WEIGHT).checked_ilog2().map_or(0, |log| log + 1);
+        weights.clear();
+        try_extend(WHAT, weights, rows.iter().map(|&row| (self.units(row) >> shift).max(1) as u32))
+    }
+}
+
+/// What all trees of a fit are grown from.
+#[derive(Debug)]
+pub(super) struct Ground<'a> {
+    pub(super) config: &'a CentroidForestConfig,
+    pub(super) x: &'a Vectors,
+    /// What leaves are labelled from.
+    pub(super) y: &'a TrainY<'a>,
+    pub(super) projector: &'a Projector<'a>,
+    /// Of classes and labels: rows of one y have one number.
+    pub(super) alike: Option<&'a Alike>,
+}
+
+/// Rows that have the same classes or labels.
+#[derive(Debug)]
+pub(super) struct Alike {
+    number_of: Vec<u32>,
+    n_numbers: usize,
+}
+
+impl Alike {
+    pub(super) fn new(y: &Slots<'_>, n_rows: usize) -> Result<Self> {
+        let mut rows = try_collected(WHAT, 0..n_rows as u32)?;
+        rows.sort_unstable_by(|&a, &b| y.of(a).cmp(y.of(b)));
+        let mut number_of = try_filled(WHAT, 0, n_rows)?;
+        let mut n_numbers = 0;
+        for alike in rows.chunk_by(|&a, &b| y.of(a) == y.of(b)) {
+            alike.iter().for_each(|&row| number_of[row as usize] = n_numbers);
+            n_numbers += 1;
+        }
+        Ok(Alike { number_of, n_numbers: n_numbers as usize })
+    }
+}
+
+/// A tree without leaf values.
+#[derive(Debug)]
+pub(super) struct Grown {
+    pub(super) starts: Vec<u32>,
+    pub(super) centroids: Centroids,
+    pub(super) n_node_samples: Vec<u32>,
+    /// Weight of each leaf, in units.
+    pub(super) leaf_units: Vec<u64>,
+    /// The samples of each leaf.
+    pub(super) structure: Structure,
+}
+
+/// A node while the tree grows.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    start: u32,
+    end: u32,
+    depth: usize,
+    key: Key,
+}
+
+/// Grows a tree: a function of the ground, the sample and its key.
+pub(super) fn grow(ground: &Ground<'_>, sample: &Sample<'_>, control: &Control) -> Result<Grown> {
+    let mut growth = Growth::new(ground, sample)?;
+    let mut starts = Vec::new();
+    while starts.len() < growth.nodes.len() {
+        control.check()?;
+        let node = starts.len();
+        let first = u32::try_from(growth.nodes.len());
+        let limit = u32::MAX as usize;
+        try_push(WHAT, &mut starts, first.map_err(|_| ErrorKind::TooMany { what: WHAT, limit })?)?;
+        if growth.may_split(node) {
+            growth.split(node, control)?;
+        }
+    }
+    try_push(WHAT, &mut starts, growth.nodes.len() as u32)?;
+    growth.finish(starts)
+}
+
+/// The nodes so far, and what the next is split with.
+#[derive(Debug)]
+struct Growth<'a, 'g> {
+    ground: &'g Ground<'a>,
+    sample: &'g Sample<'g>,
+    nodes: Vec<Node>,
+    centroids: Centroids,
+    /// Rows of the tree: each node without children owns a range, rising inside it.
+    order: Vec<u32>,
+    sorted: Vec<u32>,
+    projecting: Scratch,
+    clusters: Clusters,
+    row_sum: RowSum,
+    refiner: Refiner,
+    router: Router,
+    /// Whether the tree has each feature; `None` for all.
+    features: Option<Vec<bool>>,
+    /// Of the node under way: its rows and their weights.
+    rows: Vec<u32>,
+    weights: Vec<u32>,
+    /// Those of different y: the first row of each, the weight of all, their points.
+    different: Vec<u32>,
+    joint_weights: Vec<u32>,
+    points: Vec<i16>,
+    /// The place among these of each row; and of each number of [`Alike`], after one, zero between two nodes.
+    place_of: Vec<u32>,
+    place_of_number: Vec<u32>,
+    /// Weights and points of those that clusters are found of, where these are not all.
+    some_weights: Vec<u32>,
+    some_points: Vec<i16>,
+    entries: Vec<(u32, f64)>,
+    /// Centroids of the children that are tried.
+    tried: Centroids,
+    child_of: Vec<u32>,
+    ranges: Vec<(u32, u32)>,
+}
+
+impl<'a, 'g> Growth<'a, 'g> {
+    fn new(ground: &'g Ground<'a>, sample: &'g Sample<'g>) -> Result<Self> {
+        let n = sample.rows.len();
+        let mut order = try_with_capacity(WHAT, n)?;
+        order.extend_from_slice(sample.rows);
+        let mut nodes = try_with_capacity(WHAT, 1)?;
+        nodes.push(Node { start: 0, end: n as u32, depth: 0, key: sample.key });
+        let n_features = ground.x.n_features();
+        let precision = ground.config.centroid_precision;
+        let mut centroids = Centroids::new(n_features, precision);
+        centroids.push_empty()?;
+        Ok(Growth {
+            ground,
+            sample,
+            nodes,
+            centroids,
+            order,
+            sorted: try_filled(WHAT, 0, n)?,
+            projecting: ground.projector.scratch()?,
+            clusters: Clusters::default(),
+            row_sum: RowSum::new(n_features)?,
+            refiner: Refiner::default(),
+            router: Router::new(n_features)?,
+            features: features_of(ground.config.max_features, n_features, sample.key)?,
+            rows: try_with_capacity(WHAT, n)?,
+            weights: try_with_capacity(WHAT, n)?,
+            different: Vec::new(),
+            joint_weights: Vec::new(),
+            points: Vec::new(),
+            place_of: Vec::new(),
+            place_of_number: try_filled(WHAT, 0, ground.alike.map_or(0, |alike| alike.n_numbers))?,
+            some_weights: Vec::new(),
+            some_points: Vec::new(),
+            entries: Vec::new(),
+            tried: Centroids::new(n_features, precision),
+            child_of: try_with_capacity(WHAT, n)?,
+            ranges: Vec::new(),
+        })
+    }
+
+    fn rows_of(&self, node: &Node) -> &[u32] {
+        &self.order[node.start as usize..node.end as usize]
+    }
+
+    fn may_split(&self, node: usize) -> bool {
+        let node = self.nodes[node];
+        let rows = self.rows_of(&node);
+        let most = self.ground.config.max_leaf_samples as u64;
+        let n_samples = self.n_samples(rows);
+        let is_deep = self.ground.config.max_depth.is_some_and(|most| node.depth >= most);
+        n_samples > most && !is_deep && rows.len() > 1 && !self.is_pure(rows)
+    }
+
+    /// For how many samples the rows count.
+    fn n_samples(&self, rows: &[u32]) -> u64 {
+        match &self.sample.counts {
+            None => rows.len() as u64,
+            Some(counts) => rows.iter().map(|&row| u64::from(counts[row as usize])).sum(),
+        }
+    }
+
+    /// Most children of a node.
+    fn most_children(&self, node: &Node) -> usize {
+        let by_samples = self.n_samples(self.rows_of(node)) / self.ground.config.samples_per_child as u64;
+        self.ground.config.n_children.min(usize::try_from(by_samples).unwrap_or(usize::MAX)).max(2)
+    }
+
+    /// Whether all rows have one y.
+    fn is_pure(&self, rows: &[u32]) -> bool {
+        let first = rows[0];
+        match self.ground.y {
+            TrainY::Slots(y) => rows.iter().all(|&row| y.of(row) == y.of(first)),
+            TrainY::Real(y) => rows.iter().all(|&row| y.of(row) == y.of(first)),
+            TrainY::SparseReal(y) => rows.iter().all(|&row| y.numbers().of(row) == y.numbers().of(first)),
+            TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => false,
+        }
+    }
+
+    /// Gives a node its children; none where no try parts its rows.
+    fn split(&mut self, node: usize, control: &Control) -> Result<()> {
+        let node = self.nodes[node];
+        for attempt in 0..TRIES {
+            let key = if attempt == 0 { node.key } else { node.key.child(OTHER_TRIES + attempt) };
+            self.take_rows(&node)?;
+            if self.find_clusters(&node, key, control)? {
+                self.find_centroids(key, control)?;
+                if self.part(&node)? {
+                    return self.push_children(&node);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills `rows` and `weights`.
+    fn take_rows(&mut self, node: &Node) -> Result<()> {
+        self.rows.clear();
+        self.rows.extend_from_slice(&self.order[node.start as usize..node.end as usize]);
+        self.sample.weigh(&self.rows, &mut self.weights)
+    }
+
+    /// Clusters `rows`, and brings those of a cluster together: their ranges are `ranges`, the heaviest first. Tells
+    /// whether there are two clusters.
+    fn find_clusters(&mut self, node: &Node, key: Key, control: &Control) -> Result<bool> {
+        let Ground { config, projector, .. } = *self.ground;
+        let keys = Keys { node: key, tree: self.sample.key, tree_index: self.sample.index };
+        self.join_alike()?;
+        let Growth { different, joint_weights, projecting, points, .. } = self;
+        projector.project(&keys, different, joint_weights, projecting, points, control)?;
+        let most = self.most_children(node);
+        let n = self.different.len();
+        let is_sampled = match config.sample_size.filter(|&size| size < n) {
+            None => false,
+            Some(size) => {
+                self.draw_some(size, key.child(SAMPLE))?;
+                true
+            }
+        };
+        let stride = projector.stride();
+        let all = Points { values: &self.points, weights: &self.joint_weights, stride };
+        let some = Points { values: &self.some_points, weights: &self.some_weights, stride };
+        let found_of = if is_sampled { some } else { all };
+        let (rule, n_passes, key) = (config.clustering, config.n_passes, key.child(CLUSTERS));
+        let n_centres = self.clusters.find(found_of, most, rule, n_passes, key, control)?;
+        if is_sampled && n_centres > 1 {
+            self.clusters.take_in(all, n_centres, control)?;
+        }
+        if n_centres < 2 {
+            return Ok(false);
+        }
+        let ranks = self.clusters.rank(all, n_centres)?;
+        self.ranges.clear();
+        try_resize(WHAT, &mut self.ranges, ranks, (0, 0))?;
+        let Growth { clusters, place_of, child_of, rows, sorted, ranges, .. } = self;
+        child_of.clear();
+        child_of.extend(place_of.iter().map(|&place| clusters.of_point[place as usize]));
+        let n = rows.len();
+        share(child_of, rows, &mut sorted[..n], ranges, 0);
+        Ok(ranks > 1)
+    }
+
+    /// Rows of one y are one point: fills `different`, their joint weights, and the place of each row among them.
+    fn join_alike(&mut self) -> Result<()> {
+        let Growth { ground, rows, weights, different, joint_weights, place_of, place_of_number, .. } = self;
+        different.clear();
+        joint_weights.clear();
+        place_of.clear();
+        let Some(alike) = ground.alike else {
+            try_extend(WHAT, different, rows.iter().copied())?;
+            try_extend(WHAT, joint_weights, weights.iter().copied())?;
+            return try_extend(WHAT, place_of, 0..rows.len() as u32);
+        };
+        for (&row, &weight) in rows.iter().zip(&*weights) {
+            let place = &mut place_of_number[alike.number_of[row as usize] as usize];
+            if *place == 0 {
+                try_push(WHAT, different, row)?;
+                try_push(WHAT, joint_weights, 0)?;
+                *place = different.len() as u32;
+            }
+            joint_weights[*place as usize - 1] += weight;
+            try_push(WHAT, place_of, *place - 1)?;
+        }
+        different.iter().for_each(|&row| place_of_number[alike.number_of[row as usize] as usize] = 0);
+        Ok(())
+    }
+
+    /// Fills `some_weights` and `some_points` with those of some points, drawn without replacement, in their order.
+    fn draw_some(&mut self, size: usize, key: Key) -> Result<()> {
+        let n = self.different.len();
+        let mut stream = Stream::new(key);
+        let is_drawn = &mut self.child_of;
+        is_drawn.clear();
+        try_resize(WHAT, is_drawn, n, 0)?;
+        // Floyd's algorithm: after each turn, the places drawn are a uniform subset of ..=last.
+        for last in n - size..n {
+            let drawn = stream.below(last as u64 + 1) as usize;
+            let drawn = if is_drawn[drawn] == 0 { drawn } else { last };
+            is_drawn[drawn] = 1;
+        }
+        self.some_weights.clear();
+        self.some_points.clear();
+        let stride = self.ground.projector.stride();
+        for (at, _) in is_drawn.iter().enumerate().filter(|(_, drawn)| **drawn == 1) {
+            try_push(WHAT, &mut self.some_weights, self.joint_weights[at])?;
+            let point = self.points[at * stride..][..stride].iter().copied();
+            try_extend(WHAT, &mut self.some_points, point)?;
+        }
+        Ok(())
+    }
+
+    /// Fills `tried` with the centroids of the clusters.
+    fn find_centroids(&mut self, key: Key, control: &Control) -> Result<()> {
+        let Ground { config, x, .. } = *self.ground;
+        let scale = match config.refinement {
+            Refinement::None => None,
+            Refinement::Logistic { scale, .. } => Some(scale),
+        };
+        let least = if scale.is_some() { 0.0 } else { config.min_centroid_weight };
+        let keep = Keep { features: self.features.as_deref(), most: config.max_centroid_features, least };
+        self.tried.truncate(0);
+        if scale.is_some() {
+            self.router.lanes.begin(self.ranges.len())?;
+        }
+        let mut pulse = control.pulse();
+        for (cluster, &(start, end)) in self.ranges.iter().enumerate() {
+            for &row in &self.rows[start as usize..end as usize] {
+                pulse.after(x.of(row).0.len())?;
+                self.row_sum.add(x, row, self.sample.units(row) as f64)?;
+            }
+            let entries = self.row_sum.take(&keep)?;
+            match scale {
+                None => self.tried.push(entries, Length::One)?,
+                Some(scale) => {
+                    let length = entries.iter().map(|(_, sum)| sum * sum).sum::<f64>().sqrt();
+                    let weight = |sum: f64| (sum / length) as f32 * scale;
+                    entries
+                        .iter()
+                        .try_for_each(|&(feature, sum)| self.router.lanes.set(feature, cluster, weight(sum)))?;
+                }
+            }
+        }
+        match config.refinement {
+            Refinement::None => Ok(()),
+            Refinement::Logistic { rate, .. } => self.refine(rate, key.child(REFINEMENT), control),
+        }
+    }
+
+    /// Learns the centroids further that the router has laid out, and fills `tried` with them.
+    fn refine(&mut self, rate: f32, key: Key, control: &Control) -> Result<()> {
+        let Growth { ranges, rows, child_of, weights, refiner, router, tried, entries, .. } = self;
+        let (n, k) = (rows.len(), ranges.len());
+        child_of.clear();
+        try_resize(WHAT, child_of, n, 0)?;
+        for (cluster, &(start, end)) in (0..).zip(&*ranges) {
+            child_of[start as usize..end as usize].fill(cluster);
+        }
+        // Those of the rows as they stand now, cluster after cluster.
+        self.sample.weigh(rows, weights)?;
+        let data = Clustered { x: self.ground.x, rows, cluster_of: child_of, weights };
+        refiner.pass(&mut router.lanes, data, k, rate, key, control)?;
+        let config = self.ground.config;
+        let keep = Keep { features: None, most: config.max_centroid_features, least: config.min_centroid_weight };
+        let lanes = &mut router.lanes;
+        for child in 0..k {
+            entries.clear();
+            for (&feature, weights) in lanes.listed.iter().zip(lanes.weights.chunks_exact(lanes.stride).skip(1)) {
+                let weight = f64::from(weights[child]);
+                // Weights of rows that are not of length one may leave the range of float32.
+                if weight != 0.0 && weight.is_finite() {
+                    try_push(WHAT, entries, (feature, weight))?;
+                }
+            }
+            keep.apply(entries);
+            tried.push(entries, Length::AsItIs)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the rows of the node to the children that are tried; tells whether two have some.
+    fn part(&mut self, node: &Node) -> Result<bool> {
+        let own = node.start as usize..node.end as usize;
+        let n_children = self.ranges.len();
+        let Growth { child_of, router, order, tried, .. } = self;
+        child_of.clear();
+        router.route(self.ground.x, &order[own.clone()], tried, 0..n_children, |products| {
+            child_of.push(greatest(products));
+        })?;
+        if child_of.iter().all(|child| *child == child_of[0]) {
+            return Ok(false);
+        }
+        share(child_of, &mut order[own.clone()], &mut self.sorted[..own.len()], &mut self.ranges, node.start);
+        Ok(true)
+    }
+
+    /// Appends the children that have rows.
+    fn push_children(&mut self, node: &Node) -> Result<()> {
+        for (child, &(start, end)) in self.ranges.iter().enumerate().filter(|(_, range)| range.0 < range.1) {
+            let key = node.key.child(CHILDREN + child as u64);
+            try_push(WHAT, &mut self.nodes, Node { start, end, depth: node.depth + 1, key })?;
+            self.centroids.push_of(&self.tried, child)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, starts: Vec<u32>) -> Result<Grown> {
+        let mut n_node_samples = try_with_capacity(WHAT, self.nodes.len())?;
+        n_node_samples.extend(self.nodes.iter().map(|node| node.end - node.start));
+        let (mut leaf_samples, mut leaf_units) = (Vec::new(), Vec::new());
+        for (_, node) in self.nodes.iter().enumerate().filter(|(i, _)| starts[*i] == starts[i + 1]) {
+            try_push(WHAT, &mut leaf_units, self.rows_of(node).iter().map(|&row| self.sample.units(row)).sum())?;
+            try_push(WHAT, &mut leaf_samples, node.start..node.end)?;
+        }
+        self.centroids.shrink();
+        let structure = Structure { order: self.order, leaf_samples, ..Structure::default() };
+        Ok(Grown { starts, centroids: self.centroids, n_node_samples, leaf_units, structure })
+    }
+}
+
+/// Whether a tree has each feature, each with the probability `share`; `None` for all.
+fn features_of(share: f64, n_features: usize, tree: Key) -> Result<Option<Vec<bool>>> {
+    if share >= 1.0 {
+        return Ok(None);
+    }
+    let key = tree.child(FEATURES);
+    try_collected(WHAT, (0..n_features).map(|feature| key.uniform(feature as u64) < share)).map(Some)
+}

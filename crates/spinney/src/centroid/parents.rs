@@ -1,0 +1,121 @@
+//! What leaves are shrunk to: the values of their parents.
+//!
+//! A leaf of weight n predicts (n · its values + a · its parent's) / (n + a): as if a samples more, alike to those of
+//! its parent, were in it. The values of a parent are those of all leaves below it, by weight; of labels the most
+//! frequent, as the others would take more memory than all leaves and change little.
+
+use super::CentroidTree;
+use crate::data::Outputs;
+use crate::error::{Result, try_extend, try_filled, try_push};
+use crate::tree::LeafTable;
+use crate::tree::leaves::LeafTableBuilder;
+
+const WHAT: &str = "the parents of leaves";
+
+/// Labels that a parent keeps.
+const MOST_LABELS: usize = 32;
+
+/// Of each leaf, its parent and what the leaf counts for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Parents {
+    /// Rows of parents that leaves have.
+    table: LeafTable,
+    /// The row of each leaf's parent.
+    of_leaf: Vec<u32>,
+    /// n / (n + a) of each leaf.
+    own: Vec<f64>,
+}
+
+impl Parents {
+    /// `None` where nothing is to be shrunk: of a tree that is a leaf. Of labels, parents keep the most frequent.
+    pub(super) fn new(tree: &CentroidTree, outputs: &Outputs, a: f64) -> Result<Option<Self>> {
+        if a == 0.0 || tree.n_nodes() == 1 {
+            return Ok(None);
+        }
+        let width = tree.leaves.width();
+        let are_counts = (0..tree.leaves.n_leaves()).all(|leaf| tree.leaves.total(leaf).is_some());
+        let mut table = if are_counts { LeafTableBuilder::new(width) } else { LeafTableBuilder::of_means(width) };
+        let mut sum = Sum { sums: try_filled(WHAT, 0.0, width)?, columns: Vec::new(), below: Vec::new() };
+        tree.parent_nodes().try_for_each(|node| sum.push(tree, node, are_counts, &mut table))?;
+        let table = table.finish()?;
+        let table = match outputs {
+            Outputs::Labels { n_labels } if *n_labels > MOST_LABELS => {
+                table.top_k(MOST_LABELS, &[0..*n_labels as u32])?
+            }
+            Outputs::Labels { .. } | Outputs::Classes { .. } | Outputs::Real { .. } => table,
+        };
+        Parents::of_table(tree, table, a).map(Some)
+    }
+
+    /// `table` has a row for each node of which a child is a leaf, in their order.
+    pub(crate) fn of_table(tree: &CentroidTree, table: LeafTable, a: f64) -> Result<Self> {
+        let mut of_leaf = try_filled(WHAT, 0, tree.leaves.n_leaves())?;
+        let mut own = try_filled(WHAT, 0.0, tree.leaves.n_leaves())?;
+        for (row, parent) in (0..).zip(tree.parent_nodes()) {
+            for child in tree.children(parent).filter(|&child| tree.children(child).is_empty()) {
+                let (leaf, weight) = (tree.leaf_of[child] as usize, tree.weighted_n_node_samples[child]);
+                of_leaf[leaf] = row;
+                own[leaf] = weight / (weight + a);
+            }
+        }
+        Ok(Parents { table, of_leaf, own })
+    }
+
+    pub(crate) fn table(&self) -> &LeafTable {
+        &self.table
+    }
+
+    pub(super) fn n_bytes(&self) -> usize {
+        self.table.n_bytes() + 4 * self.of_leaf.len() + 8 * self.own.len()
+    }
+
+    /// What a leaf counts for, and the table and row of its parent, which counts for the rest.
+    pub(super) fn of(&self, leaf: usize) -> (f64, &LeafTable, usize) {
+        (self.own[leaf], &self.table, self.of_leaf[leaf] as usize)
+    }
+}
+
+/// Sums over the leaves below a node.
+#[derive(Debug)]
+struct Sum {
+    /// Zero between two nodes.
+    sums: Vec<f64>,
+    columns: Vec<u32>,
+    /// Nodes to come.
+    below: Vec<u32>,
+}
+
+impl Sum {
+    /// Appends the values of a node: amounts over their total, or means by weight.
+    fn push(&mut self, tree: &CentroidTree, node: usize, are_counts: bool, table: &mut LeafTableBuilder) -> Result<()> {
+        let mut total = 0.0;
+        self.columns.clear();
+        try_push(WHAT, &mut self.below, node as u32)?;
+        while let Some(node) = self.below.pop() {
+            let node = node as usize;
+            if !tree.children(node).is_empty() {
+                try_extend(WHAT, &mut self.below, (tree.starts[node]..tree.starts[node + 1]).rev())?;
+                continue;
+            }
+            let leaf = tree.leaf_of[node] as usize;
+            let weight = if are_counts { 1.0 } else { tree.weighted_n_node_samples[node] };
+            total += tree.leaves.total(leaf).filter(|_| are_counts).unwrap_or(weight);
+            for (column, amount) in tree.leaves.cells(leaf) {
+                try_push(WHAT, &mut self.columns, column)?;
+                self.sums[column as usize] += weight * amount;
+            }
+        }
+        self.columns.sort_unstable();
+        self.columns.dedup();
+        if are_counts {
+            let mut cells = Vec::new();
+            for &column in &self.columns {
+                try_push(WHAT, &mut cells, (column, std::mem::take(&mut self.sums[column as usize]) as u64))?;
+            }
+            return table.push_counts(&cells, total as u64);
+        }
+        let Sum { columns, sums, .. } = self;
+        let means = columns.iter().map(|&column| (column, std::mem::take(&mut sums[column as usize]) / total));
+        table.push_rounded(means.filter(|(_, mean)| *mean != 0.0))
+    }
+}

@@ -1,0 +1,252 @@
+//! Predictions of a centroid forest: means over trees of the leaves that rows reach.
+
+use std::ops::Range;
+
+use ndarray::Array2;
+
+use super::tree::{Hit, Walker};
+use super::vectors::{Preparation, Vectors};
+use super::{CentroidForest, CentroidTree, Routing};
+use crate::control::Control;
+use crate::data::{LabelView, Matrix};
+use crate::error::{Error, Result, try_push, try_resize};
+use crate::model::means::{self, FindLeaves};
+use crate::model::{SparseScores, TopK, into_array, try_matrix};
+use crate::pool;
+use crate::tree::LeafTable;
+
+const WHAT: &str = "the leaves of rows";
+
+/// Leaves held for one block of rows.
+const BLOCK_IDS: usize = 1 << 18;
+/// Most rows of a block: enough that the centroids of a node are laid out for many rows, few enough to answer a stop
+/// soon.
+const BLOCK_ROWS: usize = 1 << 14;
+/// Blocks for each thread, so that the last one is not waited for long.
+const BLOCKS_PER_THREAD: usize = 2;
+
+/// The leaves of the rows of one X.
+#[derive(Debug)]
+pub(super) struct Leaves<'m> {
+    pub(super) forest: &'m CentroidForest,
+    pub(super) x: Vectors,
+}
+
+/// What one thread writes on.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    walker: Walker,
+    /// Of each row and tree, the row of the tree's table, where rows go to one leaf.
+    ids: Vec<u32>,
+    /// Where they go to several: those of row i are `sorted[ptr[i]..ptr[i + 1]]`, with the tree of each.
+    hits: Vec<Hit>,
+    trees: Vec<usize>,
+    ptr: Vec<u32>,
+    sorted: Vec<(u32, Hit)>,
+}
+
+impl Scratch {
+    /// Brings the hits of a row together; those of tree t are `hits[trees[t]..trees[t + 1]]`.
+    fn sort(&mut self, n_rows: usize) -> Result<()> {
+        let Scratch { hits, trees, ptr, sorted, .. } = self;
+        ptr.clear();
+        try_resize(WHAT, ptr, n_rows + 2, 0)?;
+        hits.iter().for_each(|hit| ptr[hit.at as usize + 2] += 1);
+        (2..ptr.len()).for_each(|row| ptr[row] += ptr[row - 1]);
+        let nothing = (0, Hit { at: 0, leaf: 0, share: 0.0 });
+        sorted.clear();
+        try_resize(WHAT, sorted, hits.len(), nothing)?;
+        for (tree, range) in (0..).zip(trees.windows(2)) {
+            for hit in &hits[range[0]..range[1]] {
+                // The next free place of the row; afterwards it is the row's end.
+                let at = &mut ptr[hit.at as usize + 1];
+                sorted[*at as usize] = (tree, *hit);
+                *at += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FindLeaves for Leaves<'_> {
+    type Scratch = Scratch;
+
+    fn n_samples(&self) -> usize {
+        self.x.n_rows()
+    }
+
+    fn scratch(&self) -> Result<Scratch> {
+        let walker = Walker::new(self.x.n_features(), self.x.n_rows().min(BLOCK_ROWS))?;
+        let (ids, hits, trees) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Scratch { walker, ids, hits, trees, ptr: Vec::new(), sorted: Vec::new() })
+    }
+
+    fn block_rows(&self, n_threads: usize) -> usize {
+        let by_threads = match n_threads {
+            1 => self.n_samples(),
+            n => self.n_samples().div_ceil(BLOCKS_PER_THREAD * n),
+        };
+        by_threads.min(BLOCK_IDS / self.forest.n_trees().max(1)).clamp(1, BLOCK_ROWS)
+    }
+
+    fn find(&self, rows: Range<usize>, scratch: &mut Scratch, control: &Control) -> Result<()> {
+        let trees = &self.forest.trees;
+        let n_trees = trees.len();
+        let Scratch { walker, ids, hits, trees: ends, .. } = scratch;
+        match self.forest.routing {
+            Routing::Nearest => {
+                ids.clear();
+                try_resize(WHAT, ids, rows.len() * n_trees, 0)?;
+                for (t, tree) in trees.iter().enumerate() {
+                    tree.walk(&self.x, rows.clone(), walker, &mut ids[t..], n_trees, control)?;
+                    ids[t..].iter_mut().step_by(n_trees).for_each(|id| *id = tree.leaf_of[*id as usize]);
+                }
+                Ok(())
+            }
+            Routing::Shared { sharpness, least } => {
+                hits.clear();
+                ends.clear();
+                try_push(WHAT, ends, 0)?;
+                for tree in trees {
+                    tree.walk_shared(&self.x, rows.clone(), (sharpness, least), walker, hits, control)?;
+                    try_push(WHAT, ends, hits.len())?;
+                }
+                scratch.sort(rows.len())
+            }
+        }
+    }
+
+    fn visit<'s>(
+        &'s self,
+        at: usize,
+        scratch: &Scratch,
+        mut each: impl FnMut(usize, &'s LeafTable, usize, f64) -> Result<()>,
+    ) -> Result<()> {
+        let trees = &self.forest.trees;
+        let mut with_parent = |t: usize, leaf: u32, share: f64| {
+            let (tree, leaf) = (&trees[t], leaf as usize);
+            let Some(parents) = &tree.parents else { return each(t, &tree.leaves, leaf, share) };
+            let (own, table, parent) = parents.of(leaf);
+            each(t, &tree.leaves, leaf, share * own)?;
+            each(t, table, parent, share * (1.0 - own))
+        };
+        match self.forest.routing {
+            Routing::Nearest => {
+                let ids = &scratch.ids[at * trees.len()..][..trees.len()];
+                ids.iter().enumerate().try_for_each(|(t, &leaf)| with_parent(t, leaf, 1.0))
+            }
+            Routing::Shared { .. } => {
+                let range = scratch.ptr[at] as usize..scratch.ptr[at + 1] as usize;
+                let mut hits = scratch.sorted[range].iter();
+                hits.try_for_each(|&(t, hit)| with_parent(t as usize, hit.leaf, hit.share.into()))
+            }
+        }
+    }
+}
+
+impl CentroidForest {
+    /// X by row, checked against the model.
+    pub(super) fn leaves_of<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Leaves<'_>> {
+        let x = x.into();
+        if self.trees.is_empty() {
+            return Err(Error::invalid("forest", "without trees", "at least one tree"));
+        }
+        if x.n_features() != self.n_features {
+            return Err(Error::shape("each row of X", self.n_features, x.n_features()));
+        }
+        let preparation = Preparation { normalize: self.normalize, idf: self.idf() };
+        Ok(Leaves { forest: self, x: Vectors::new(&x, preparation, control)? })
+    }
+
+    /// Mean over trees, (n_samples, width of the outputs).
+    ///
+    /// Bit for bit the same for any number of threads and any layout of X.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Shape`] for another number of features, [`crate::ErrorKind::Invalid`] for values that are
+    /// not finite, [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
+        let x = x.into();
+        let (n, width) = (x.n_samples(), self.outputs.width());
+        let mut scores = try_matrix("predictions", n, width)?;
+        self.predict_into(x, &mut scores, control)?;
+        Ok(into_array(scores, n, width))
+    }
+
+    /// [`CentroidForest::predict`] into memory of the caller, row-major; what it held is overwritten.
+    ///
+    /// # Errors
+    /// As [`CentroidForest::predict`]; [`crate::ErrorKind::Shape`] when `out` is not of n_samples × width numbers.
+    /// After an error `out` is written in part.
+    pub fn predict_into<'x>(&self, x: impl Into<Matrix<'x>>, out: &mut [f64], control: &Control) -> Result<()> {
+        let found = self.leaves_of(x, control)?;
+        let n_trees = self.n_trees() as f64;
+        means::means_into(&found, (self.outputs.width(), out), |_, _| true, |_| n_trees, control)
+    }
+
+    /// The node of the leaf that each row reaches in each tree, (n_samples, n_trees).
+    ///
+    /// # Errors
+    /// As [`CentroidForest::predict`].
+    pub fn apply<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<u32>> {
+        let found = self.leaves_of(x, control)?;
+        let (n, n_trees) = (found.n_samples(), self.n_trees());
+        let mut ids = try_matrix("leaf indices", n, n_trees)?;
+        let size = found.block_rows(control.n_threads());
+        pool::for_each(
+            control.n_threads(),
+            ids.chunks_mut(size * n_trees).enumerate(),
+            || found.scratch(),
+            |scratch, (b, ids)| {
+                let rows = b * size..(b * size + size).min(n);
+                self.trees.iter().enumerate().try_for_each(|(t, tree): (usize, &std::sync::Arc<CentroidTree>)| {
+                    tree.walk(&found.x, rows.clone(), &mut scratch.walker, &mut ids[t..], n_trees, control)
+                })
+            },
+        )?;
+        Ok(into_array(ids, n, n_trees))
+    }
+
+    /// The `k` columns of greatest mean of each row: score descending, then column ascending.
+    ///
+    /// Never holds the whole prediction: memory is O(n · k) and one row for each thread, time the cells of the leaves
+    /// that are reached.
+    ///
+    /// # Errors
+    /// As [`CentroidForest::predict`]; [`crate::ErrorKind::Invalid`] when `k` is 0 or more than there are columns.
+    pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
+        self.predict_topk_excluding(x, k, None, control)
+    }
+
+    /// The same of the columns that are not `excluded`: a row of columns for each row of X, or one for all. Where
+    /// fewer than `k` are left, see [`TopK`].
+    ///
+    /// # Errors
+    /// As [`CentroidForest::predict_topk`]; [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the columns.
+    pub fn predict_topk_excluding<'x>(
+        &self,
+        x: impl Into<Matrix<'x>>,
+        k: usize,
+        excluded: Option<&LabelView<'_>>,
+        control: &Control,
+    ) -> Result<TopK> {
+        let found = self.leaves_of(x, control)?;
+        means::topk(&found, (self.outputs.width(), k), self.n_trees() as f64, excluded, control)
+    }
+
+    /// The means that are positive and at least `floor`: the same bits as those of [`CentroidForest::predict`], for any
+    /// number of threads.
+    ///
+    /// # Errors
+    /// As [`CentroidForest::predict`]; [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
+    pub fn predict_at_least<'x>(
+        &self,
+        x: impl Into<Matrix<'x>>,
+        floor: f64,
+        control: &Control,
+    ) -> Result<SparseScores> {
+        let found = self.leaves_of(x, control)?;
+        let n_trees = self.n_trees() as f64;
+        means::at_least(&found, (self.outputs.width(), floor), |_, _| true, |_| n_trees, control)
+    }
+}

@@ -1,0 +1,114 @@
+//! Centroids learned further: a pass of gradient descent on the multinomial logistic loss of a node's clusters.
+//!
+//! Weights start from the means of clusters, so that one pass is enough. Features that one centroid of the node has
+//! may come to others, where they speak against a cluster; small weights are cut afterwards. Steps follow one
+//! another: sums depend on their order, which is drawn, and a row of weight two is a step of twice the length, not
+//! two steps.
+
+use super::route::{Lanes, greatest};
+use super::vectors::Vectors;
+use crate::control::Control;
+use crate::error::{Result, try_extend, try_resize};
+use crate::loss::exponentials::exp;
+use crate::loss::vector::vectorised;
+use crate::rng::{Key, Stream};
+
+const WHAT: &str = "the centroids of a node";
+
+/// Children side by side in a row of weights.
+const EIGHT: usize = 8;
+
+/// The rows of a node and their clusters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clustered<'a> {
+    pub(super) x: &'a Vectors,
+    pub(super) rows: &'a [u32],
+    pub(super) cluster_of: &'a [u32],
+    pub(super) weights: &'a [u32],
+}
+
+/// What one tree refines with.
+#[derive(Debug, Default)]
+pub(super) struct Refiner {
+    order: Vec<u32>,
+    products: Vec<f32>,
+}
+
+impl Refiner {
+    /// One pass over the rows, in the order that `key` draws, with steps of `rate`. `lanes` have the weights of `k`
+    /// children to start from.
+    pub(super) fn pass(
+        &mut self,
+        lanes: &mut Lanes,
+        data: Clustered<'_>,
+        k: usize,
+        rate: f32,
+        key: Key,
+        control: &Control,
+    ) -> Result<()> {
+        let Refiner { order, products } = self;
+        let stride = lanes.stride;
+        try_resize(WHAT, products, stride, 0.0)?;
+        shuffle(order, data.rows.len(), key)?;
+        let total: u64 = data.weights.iter().map(|&w| u64::from(w)).sum();
+        let mean = total as f64 / data.rows.len() as f64;
+        let mut pulse = control.pulse();
+        for &at in &*order {
+            let at = at as usize;
+            let (features, values) = data.x.of(data.rows[at]);
+            pulse.after(features.len() * stride / EIGHT)?;
+            let step = rate * (f64::from(data.weights[at]) / mean) as f32;
+            vectorised(
+                #[inline(always)]
+                || {
+                    products.fill(0.0);
+                    for (&feature, &value) in features.iter().zip(values) {
+                        let weights = &lanes.weights[lanes.place[feature as usize] as usize * stride..][..stride];
+                        products.iter_mut().zip(weights).for_each(|(sum, &weight)| *sum += value * weight);
+                    }
+                },
+            );
+            to_errors(products, k, data.cluster_of[at] as usize);
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (&feature, &value) in features.iter().zip(values) {
+                        let place = lanes.place[feature as usize] as usize;
+                        if place > 0 {
+                            let length = step * value;
+                            let weights = lanes.weights[place * stride..][..stride].iter_mut();
+                            weights.zip(&*products).for_each(|(weight, error)| *weight -= length * error);
+                        }
+                    }
+                },
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Turns products into the shares that they give to the children, less 1 for the cluster.
+fn to_errors(products: &mut [f32], k: usize, cluster: usize) {
+    let most = products[greatest(&products[..k]) as usize];
+    let mut total = 0.0;
+    for product in &mut products[..k] {
+        let share = exp(f64::from(*product - most));
+        total += share;
+        *product = share as f32;
+    }
+    let factor = (1.0 / total) as f32;
+    products[..k].iter_mut().for_each(|product| *product *= factor);
+    products[cluster] -= 1.0;
+    products[k..].fill(0.0);
+}
+
+/// The numbers below `n` in an order that is drawn (Fisher and Yates).
+fn shuffle(order: &mut Vec<u32>, n: usize, key: Key) -> Result<()> {
+    order.clear();
+    try_extend(WHAT, order, 0..n as u32)?;
+    let mut stream = Stream::new(key);
+    for last in (1..n).rev() {
+        order.swap(last, stream.below(last as u64 + 1) as usize);
+    }
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! To the nearest child: products of rows of X and the centroids of a node's children.
+//!
+//! Many rows: the weights of all children are laid out by feature, and each entry of a row adds a few neighbouring
+//! numbers: O(entries × children). Few rows: a row is laid out by feature, and each weight asks for its entry:
+//! O(weights). Both add in the order of the features, and an entry without a weight adds zero: the bits are the same.
+
+use std::ops::Range;
+
+use super::centroids::Centroids;
+use super::vectors::Vectors;
+use crate::error::{Result, try_filled, try_push, try_resize};
+use crate::loss::vector::vectorised;
+
+const WHAT: &str = "the centroids of a node";
+
+/// Children side by side, so that a register has several.
+const LANES: usize = 8;
+
+/// Rows are looked at one by one where there are fewer than one for so many weights of the children's centroids:
+/// laying those out costs a few steps each.
+const WEIGHTS_A_ROW: usize = 64;
+
+/// Weights of some children, laid out by feature.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    /// The row of each feature in `weights`; 0 where no child has a weight: that row is zero.
+    pub(super) place: Vec<u32>,
+    /// Features that have a place, in the order of the places.
+    pub(super) listed: Vec<u32>,
+    /// A row of weights of the children, for each feature that has a place.
+    pub(super) weights: Vec<f32>,
+    pub(super) stride: usize,
+}
+
+impl Lanes {
+    fn new(n_features: usize) -> Result<Self> {
+        Ok(Lanes { place: try_filled(WHAT, 0, n_features)?, listed: Vec::new(), weights: Vec::new(), stride: 0 })
+    }
+
+    /// Forgets what there is; there are `n_children` now.
+    pub(super) fn begin(&mut self, n_children: usize) -> Result<()> {
+        self.listed.drain(..).for_each(|feature| self.place[feature as usize] = 0);
+        self.stride = n_children.next_multiple_of(LANES);
+        self.weights.clear();
+        try_resize(WHAT, &mut self.weights, self.stride, 0.0)
+    }
+
+    pub(super) fn set(&mut self, feature: u32, child: usize, weight: f32) -> Result<()> {
+        let place = &mut self.place[feature as usize];
+        if *place == 0 {
+            try_push(WHAT, &mut self.listed, feature)?;
+            *place = self.listed.len() as u32;
+            try_resize(WHAT, &mut self.weights, (self.listed.len() + 1) * self.stride, 0.0)?;
+        }
+        self.weights[*place as usize * self.stride + child] = weight;
+        Ok(())
+    }
+}
+
+/// What one thread routes with.
+#[derive(Debug)]
+pub(super) struct Router {
+    pub(super) lanes: Lanes,
+    /// A row of X, zero between two.
+    row: Vec<f32>,
+    products: Vec<f32>,
+}
+
+impl Router {
+    pub(super) fn new(n_features: usize) -> Result<Self> {
+        Ok(Router { lanes: Lanes::new(n_features)?, row: try_filled(WHAT, 0.0, n_features)?, products: Vec::new() })
+    }
+
+    /// Calls `visit` with the products of each row, in turn, and the centroids of `children`.
+    pub(super) fn route(
+        &mut self,
+        x: &Vectors,
+        rows: &[u32],
+        centroids: &Centroids,
+        children: Range<usize>,
+        visit: impl FnMut(&[f32]),
+    ) -> Result<()> {
+        let n_weights = (centroids.ptr[children.end] - centroids.ptr[children.start]) as usize;
+        if n_weights / WEIGHTS_A_ROW > rows.len() {
+            return self.one_by_one(x, rows, centroids, children, visit);
+        }
+        let n_children = children.len();
+        self.lanes.begin(n_children)?;
+        for (lane, child) in children.enumerate() {
+            centroids.of(child).try_for_each(|(feature, weight)| self.lanes.set(feature, lane, weight))?;
+        }
+        match self.lanes.stride {
+            8 => self.all::<8>(x, rows, n_children, visit),
+            16 => self.all::<16>(x, rows, n_children, visit),
+            24 => self.all::<24>(x, rows, n_children, visit),
+            32 => self.all::<32>(x, rows, n_children, visit),
+            _ => self.all_of_many(x, rows, n_children, visit)?,
+        }
+        Ok(())
+    }
+
+    fn all<const N: usize>(&self, x: &Vectors, rows: &[u32], n_children: usize, mut visit: impl FnMut(&[f32])) {
+        let (lanes, place) = (self.lanes.weights.as_chunks::<N>().0, &self.lanes.place);
+        for &row in rows {
+            let (features, values) = x.of(row);
+            let products = vectorised(
+                #[inline(always)]
+                || {
+                    let mut products = [0.0f32; N];
+                    for (&feature, &value) in features.iter().zip(values) {
+                        let weights = &lanes[place[feature as usize] as usize];
+                        products.iter_mut().zip(weights).for_each(|(sum, &weight)| *sum += value * weight);
+                    }
+                    products
+                },
+            );
+            visit(&products[..n_children]);
+        }
+    }
+
+    fn all_of_many(
+        &mut self,
+        x: &Vectors,
+        rows: &[u32],
+        n_children: usize,
+        mut visit: impl FnMut(&[f32]),
+    ) -> Result<()> {
+        let Router { lanes: Lanes { place, weights: lanes, stride, .. }, products, .. } = self;
+        let stride = *stride;
+        try_resize(WHAT, products, stride, 0.0)?;
+        for &row in rows {
+            let (features, values) = x.of(row);
+            vectorised(
+                #[inline(always)]
+                || {
+                    products.fill(0.0);
+                    for (&feature, &value) in features.iter().zip(values) {
+                        let weights = &lanes[place[feature as usize] as usize * stride..][..stride];
+                        products.iter_mut().zip(weights).for_each(|(sum, &weight)| *sum += value * weight);
+                    }
+                },
+            );
+            visit(&products[..n_children]);
+        }
+        Ok(())
+    }
+
+    fn one_by_one(
+        &mut self,
+        x: &Vectors,
+        rows: &[u32],
+        centroids: &Centroids,
+        children: Range<usize>,
+        mut visit: impl FnMut(&[f32]),
+    ) -> Result<()> {
+        try_resize(WHAT, &mut self.products, children.len(), 0.0)?;
+        for &row in rows {
+            let (features, values) = x.of(row);
+            features.iter().zip(values).for_each(|(&feature, &value)| self.row[feature as usize] = value);
+            for (product, child) in self.products.iter_mut().zip(children.clone()) {
+                *product =
+                    centroids.of(child).fold(0.0, |sum, (feature, weight)| sum + self.row[feature as usize] * weight);
+            }
+            visit(&self.products[..children.len()]);
+            features.iter().for_each(|&feature| self.row[feature as usize] = 0.0);
+        }
+        Ok(())
+    }
+}
+
+/// The place of the greatest product, the first of equals; 0 where none is a number.
+#[inline(always)]
+pub(super) fn greatest(products: &[f32]) -> u32 {
+    let mut best = (f32::NEG_INFINITY, 0);
+    for (&product, place) in products.iter().zip(0..) {
+        if product > best.0 {
+            best = (product, place);
+        }
+    }
+    best.1
+}

@@ -1,0 +1,164 @@
+//! Rows of X as centroid forests read them: sparse, weighted, of length one.
+//!
+//! Whatever the layout of X, a row is its entries that are not zero, features rising; so nothing that follows can
+//! depend on the layout. Entries of rows of length one are multiples of 2⁻²⁴: sums of them times whole weights are
+//! exact in float64 up to 2²⁹ in all, in any order.
+
+use crate::control::Control;
+use crate::data::Matrix;
+use crate::error::{Error, ErrorKind, Result, try_filled, try_push, try_with_capacity};
+
+const WHAT: &str = "the rows of X";
+
+/// Entries of rows of length one are multiples of its inverse.
+const GRID: f32 = (1u32 << 24) as f32;
+
+/// What becomes of the entries of a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Preparation<'a> {
+    pub(super) normalize: bool,
+    /// A factor for each feature.
+    pub(super) idf: Option<&'a [f32]>,
+}
+
+/// Sparse rows.
+#[derive(Debug)]
+pub(super) struct Vectors {
+    ptr: Vec<usize>,
+    features: Vec<u32>,
+    values: Vec<f32>,
+    n_features: usize,
+}
+
+impl Vectors {
+    /// Refuses infinities and NaN.
+    pub(super) fn new(x: &Matrix<'_>, preparation: Preparation<'_>, control: &Control) -> Result<Self> {
+        if x.check()? {
+            return Err(Error::invalid("X", "NaN in places", "finite float32 values"));
+        }
+        let mut vectors = Vectors {
+            ptr: try_with_capacity(WHAT, x.n_samples() + 1)?,
+            features: Vec::new(),
+            values: Vec::new(),
+            n_features: x.n_features(),
+        };
+        vectors.ptr.push(0);
+        let mut pulse = control.pulse();
+        match x {
+            Matrix::Dense(x) => {
+                for row in x.rows() {
+                    pulse.after(row.len())?;
+                    vectors.push_row((0..).zip(row.iter().copied()), preparation)?;
+                }
+            }
+            Matrix::Csr(x) => vectors.push_rows(x, preparation, control)?,
+            Matrix::Csc(x) => vectors.push_rows(&x.try_transposed(control)?, preparation, control)?,
+        }
+        Ok(vectors)
+    }
+
+    fn push_rows(
+        &mut self,
+        x: &crate::data::SparseView<'_>,
+        preparation: Preparation<'_>,
+        control: &Control,
+    ) -> Result<()> {
+        let reserved = self.features.try_reserve_exact(x.values().len());
+        let reserved = reserved.and_then(|()| self.values.try_reserve_exact(x.values().len()));
+        let bytes = x.values().len().saturating_mul(8);
+        reserved.map_err(|_| ErrorKind::OutOfMemory { what: WHAT, bytes })?;
+        let mut pulse = control.pulse();
+        (0..x.n_major()).try_for_each(|row| {
+            let (features, values) = x.slice(row);
+            pulse.after(features.len())?;
+            self.push_row(features.iter().copied().zip(values.iter().copied()), preparation)
+        })
+    }
+
+    fn push_row(&mut self, row: impl Iterator<Item = (u32, f32)>, preparation: Preparation<'_>) -> Result<()> {
+        let start = self.values.len();
+        let mut squares = 0.0;
+        for (feature, value) in row.filter(|(_, value)| *value != 0.0) {
+            let factor = preparation.idf.map_or(1.0, |idf| idf[feature as usize]);
+            let value = f64::from(value) * f64::from(factor);
+            squares += value * value;
+            try_push(WHAT, &mut self.features, feature)?;
+            // Products of the largest numbers stay finite.
+            try_push(WHAT, &mut self.values, value.clamp(f32::MIN.into(), f32::MAX.into()) as f32)?;
+        }
+        if preparation.normalize {
+            self.shorten(start, squares.sqrt());
+        }
+        try_push(WHAT, &mut self.ptr, self.values.len())
+    }
+
+    /// Divides the entries from `start` on by `length`, and forgets those that become zero.
+    fn shorten(&mut self, start: usize, length: f64) {
+        let mut end = start;
+        for at in start..self.values.len() {
+            let value = (f64::from(self.values[at]) / length * f64::from(GRID)).round_ties_even() as f32 / GRID;
+            self.values[end] = value;
+            self.features[end] = self.features[at];
+            end += usize::from(value != 0.0);
+        }
+        self.values.truncate(end);
+        self.features.truncate(end);
+    }
+
+    pub(super) fn n_rows(&self) -> usize {
+        self.ptr.len() - 1
+    }
+
+    pub(super) fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Features, rising, and values of a row.
+    #[inline(always)]
+    pub(super) fn of(&self, row: u32) -> (&[u32], &[f32]) {
+        let range = self.ptr[row as usize]..self.ptr[row as usize + 1];
+        (&self.features[range.clone()], &self.values[range])
+    }
+}
+
+/// The factor of each feature: 1 + ln((1 + n) / (1 + n with the feature)), n counted by weight.
+pub(super) fn inverse_document_frequencies(
+    x: &Matrix<'_>,
+    units: impl Fn(usize) -> u64,
+    unit: f64,
+    control: &Control,
+) -> Result<Vec<f32>> {
+    let mut counts = try_filled("the frequencies of features", 0u64, x.n_features())?;
+    let mut pulse = control.pulse();
+    let n: u64 = (0..x.n_samples()).map(&units).sum();
+    match x {
+        Matrix::Dense(x) => {
+            for (row, values) in x.rows().into_iter().enumerate() {
+                pulse.after(values.len())?;
+                let there = counts.iter_mut().zip(values).filter(|(_, value)| **value != 0.0);
+                there.for_each(|(count, _)| *count += units(row));
+            }
+        }
+        Matrix::Csr(x) => {
+            for row in 0..x.n_major() {
+                let (features, values) = x.slice(row);
+                pulse.after(features.len())?;
+                let there = features.iter().zip(values).filter(|(_, value)| **value != 0.0);
+                there.for_each(|(&feature, _)| counts[feature as usize] += units(row));
+            }
+        }
+        Matrix::Csc(x) => {
+            for (feature, count) in counts.iter_mut().enumerate() {
+                let (rows, values) = x.slice(feature);
+                pulse.after(rows.len())?;
+                let there = rows.iter().zip(values).filter(|(_, value)| **value != 0.0);
+                *count = there.map(|(&row, _)| units(row as usize)).sum();
+            }
+        }
+    }
+    let weight = |units: u64| units as f64 * unit;
+    let factor = |count: u64| (1.0 + ((1.0 + weight(n)) / (1.0 + weight(count))).ln()) as f32;
+    let mut factors = try_with_capacity("the frequencies of features", counts.len())?;
+    factors.extend(counts.into_iter().map(factor));
+    Ok(factors)
+}

@@ -1,0 +1,160 @@
+//! Means over trees of the leaves that samples reach, whatever the tests of the trees are.
+//!
+//! A model tells which leaves some rows reach, as [`FindLeaves`]; what is made of them stands here once: whole rows of means,
+//! the best columns, those that are large enough. Sums run in the order of the trees and are divided at the end.
+
+use std::ops::Range;
+
+use super::at_least::SparseScores;
+use super::topk::{Ranking, TopK, check_topk};
+use super::touched::TouchedRow;
+use super::{into_array, try_matrix};
+use crate::control::Control;
+use crate::data::LabelView;
+use crate::error::{Error, Result};
+use crate::pool;
+use crate::tree::LeafTable;
+
+/// Leaves of the rows of one X in some trees.
+pub(crate) trait FindLeaves: Sync {
+    /// What one thread writes on.
+    type Scratch;
+
+    fn n_samples(&self) -> usize;
+
+    fn scratch(&self) -> Result<Self::Scratch>;
+
+    /// Rows that are looked at together; results do not depend on it.
+    fn block_rows(&self, n_threads: usize) -> usize;
+
+    /// Looks for the leaves of `rows`.
+    fn find(&self, rows: Range<usize>, scratch: &mut Self::Scratch, control: &Control) -> Result<()>;
+
+    /// Calls `each` with what was found for row `at` of the rows above: trees in their order, of each the leaves that count
+    /// for the row, as rows of a table, and how much.
+    fn visit<'s>(
+        &'s self,
+        at: usize,
+        scratch: &Self::Scratch,
+        each: impl FnMut(usize, &'s LeafTable, usize, f64) -> Result<()>,
+    ) -> Result<()>;
+}
+
+/// Means over the trees of which `counts(row, tree)`, into `out`, a row of `width` numbers for each sample; `n_counting(row)`
+/// is how many these are, and a row of none is NaN.
+pub(crate) fn means_into<L: FindLeaves>(
+    found: &L,
+    (width, out): (usize, &mut [f64]),
+    counts: impl Fn(usize, usize) -> bool + Sync,
+    n_counting: impl Fn(usize) -> f64 + Sync,
+    control: &Control,
+) -> Result<()> {
+    let n = found.n_samples();
+    if Some(out.len()) != n.checked_mul(width) {
+        return Err(Error::shape("out", n.saturating_mul(width), out.len()));
+    }
+    let size = found.block_rows(control.n_threads());
+    pool::for_each(
+        control.n_threads(),
+        out.chunks_mut((size * width).max(1)).enumerate(),
+        || found.scratch(),
+        |scratch, (b, out)| {
+            let range = b * size..(b * size + size).min(n);
+            found.find(range.clone(), scratch, control)?;
+            for ((at, row), sums) in range.enumerate().zip(out.chunks_exact_mut(width)) {
+                control.check()?;
+                sums.fill(0.0);
+                found.visit(at, scratch, |tree, leaves, leaf, factor| {
+                    if counts(row, tree) {
+                        leaves.add_times(leaf, factor, sums);
+                    }
+                    Ok(())
+                })?;
+                let divisor = n_counting(row);
+                sums.iter_mut().for_each(|sum| *sum = if divisor == 0.0 { f64::NAN } else { *sum / divisor });
+            }
+            Ok(())
+        },
+    )
+}
+
+/// The `k` columns of greatest mean of each row, of `columns`: those that leaves touch are ranked, all others are zero.
+///
+/// # Errors
+/// See [`super::Additive::topk`].
+pub(crate) fn topk<L: FindLeaves>(
+    found: &L,
+    (columns, k): (usize, usize),
+    divisor: f64,
+    excluded: Option<&LabelView<'_>>,
+    control: &Control,
+) -> Result<TopK> {
+    let n = found.n_samples();
+    check_topk((n, columns), k, excluded)?;
+    let mut indices = try_matrix("the best columns", n, k)?;
+    let mut scores = try_matrix("the best scores", n, k)?;
+    let size = found.block_rows(control.n_threads());
+    pool::for_each(
+        control.n_threads(),
+        indices.chunks_mut(size * k).zip(scores.chunks_mut(size * k)).enumerate(),
+        || Ok((found.scratch()?, TouchedRow::new(columns)?, Ranking::new(columns, excluded)?)),
+        |(scratch, sums, ranking), (b, (indices, scores))| {
+            let range = b * size..(b * size + size).min(n);
+            let places = range.clone().zip(indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k)));
+            found.find(range, scratch, control)?;
+            for (at, (row, (indices, scores))) in places.enumerate() {
+                control.check()?;
+                found.visit(at, scratch, |_, leaves, leaf, factor| sums.add(leaves, leaf, factor))?;
+                ranking.rank_touched(row, sums, divisor, indices, scores)?;
+            }
+            Ok(())
+        },
+    )?;
+    Ok(TopK { indices: into_array(indices, n, k), scores: into_array(scores, n, k) })
+}
+
+/// Means of each row over the trees that count for it, where they are positive and at least `floor`.
+///
+/// `counts(row, tree)`, and `n_counting(row)` is how many do: a row has no entry where none does. The bits are those of
+/// the whole mean, for any number of threads. Memory is that of the result and a row for each thread, time the cells of the
+/// leaves that are reached.
+///
+/// # Errors
+/// [`crate::ErrorKind::Invalid`] for a floor that is negative or NaN; [`crate::ErrorKind::Interrupted`],
+/// [`crate::ErrorKind::OutOfMemory`].
+pub(crate) fn at_least<L: FindLeaves>(
+    found: &L,
+    (width, floor): (usize, f64),
+    counts: impl Fn(usize, usize) -> bool + Sync,
+    n_counting: impl Fn(usize) -> f64 + Sync,
+    control: &Control,
+) -> Result<SparseScores> {
+    if floor.is_nan() || floor < 0.0 {
+        return Err(Error::invalid("min_score", floor, "at least 0"));
+    }
+    let n = found.n_samples();
+    let size = found.block_rows(control.n_threads());
+    let mut blocks = SparseScores::empty_blocks(n.div_ceil(size))?;
+    pool::for_each(
+        control.n_threads(),
+        blocks.iter_mut().enumerate(),
+        || Ok((found.scratch()?, TouchedRow::new(width)?)),
+        |(scratch, sums), (b, block)| {
+            let range = b * size..(b * size + size).min(n);
+            found.find(range.clone(), scratch, control)?;
+            for (at, row) in range.enumerate() {
+                control.check()?;
+                found.visit(
+                    at,
+                    scratch,
+                    |tree, leaves, leaf, factor| {
+                        if counts(row, tree) { sums.add(leaves, leaf, factor) } else { Ok(()) }
+                    },
+                )?;
+                block.push_row(sums, n_counting(row), floor)?;
+            }
+            Ok(())
+        },
+    )?;
+    SparseScores::joined(blocks)
+}

@@ -1,0 +1,413 @@
+//! Centroid forests as bytes: the tensors of leaves, of nodes level by level, and of centroids.
+
+use std::sync::Arc;
+
+use safetensors::Dtype;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::extra::Extra;
+use super::header::{Form, Header, object};
+use super::leaves::LeafTensors;
+use super::read::{File, TensorReader, with_whole};
+use super::rows::{self, Packed};
+use super::validate::{check_sum, largest_values};
+use super::write::{Parts, Tensor, bytes, leaf_tensors, narrowest};
+use super::{ABOVE, Kind};
+use crate::centroid::{CentroidForest, CentroidPrecision, CentroidTree, Centroids, Codes, Parents, Routing};
+use crate::criterion::Criterion;
+use crate::data::Outputs;
+use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::tree::LeafTable;
+use crate::tree::leaves::{Half, Indices};
+
+const WHAT: &str = "the model";
+
+/// The entry of a centroid forest in the header.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CentroidEntry {
+    weights: String,
+}
+
+impl CentroidEntry {
+    pub(super) fn encode(precision: CentroidPrecision) -> Value {
+        object([("weights", Value::from(name(precision)))])
+    }
+
+    pub(super) fn decode(self) -> Result<CentroidPrecision> {
+        let known = [CentroidPrecision::Byte, CentroidPrecision::Half];
+        let found = known.into_iter().find(|&precision| name(precision) == self.weights);
+        found.ok_or_else(|| Error::corrupt("`weights` of centroids is unknown"))
+    }
+}
+
+fn name(precision: CentroidPrecision) -> &'static str {
+    match precision {
+        CentroidPrecision::Byte => "int8",
+        CentroidPrecision::Half => "float16",
+    }
+}
+
+/// A table of a tree, and what each of its rows weighs.
+struct Weighted<'t> {
+    leaves: &'t LeafTable,
+    weights: Vec<f64>,
+}
+
+impl CentroidForest {
+    /// The forest as a safetensors file. Equal forests give equal bytes.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] for a forest without trees, [`crate::ErrorKind::OutOfMemory`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.parts(&Extra::default())?.into_bytes()
+    }
+
+    pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
+        let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "without trees", "at least one tree"))?;
+        let precision = match first.centroids.codes {
+            Codes::Byte(_) => CentroidPrecision::Byte,
+            Codes::Half(_) => CentroidPrecision::Half,
+        };
+        let criterion = match self.outputs {
+            Outputs::Real { .. } => Criterion::Variance,
+            Outputs::Classes { .. } | Outputs::Labels { .. } => Criterion::Gini,
+        };
+        let form = Form::Centroid(precision);
+        let header = Header { n_features: self.n_features, outputs: self.outputs.clone(), criterion, form };
+        Parts::new(&header, self.tensors(precision)?, extra)
+    }
+
+    fn tensors(&self, precision: CentroidPrecision) -> Result<Vec<Tensor>> {
+        let trees = || self.trees.iter().map(|tree| &**tree);
+        let leaves = || trees().flat_map(|tree| tree.leaf_nodes().map(move |node| (tree, node)));
+        let entries = || trees().flat_map(|tree| (0..tree.centroids.n_stored()).map(move |at| (&tree.centroids, at)));
+        let mut tensors = vec![
+            narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
+            narrowest("n_children", || {
+                trees().flat_map(|tree| tree.starts.windows(2).map(|range| f64::from(range[1] - range[0])))
+            })?,
+            narrowest("centroid_sizes", || {
+                trees().flat_map(|tree| tree.centroids.ptr.windows(2).map(|range| f64::from(range[1] - range[0])))
+            })?,
+            narrowest("centroid_features", || entries().map(|(centroids, at)| centroids.features.at(at).into()))?,
+            narrowest("n_node_samples", || leaves().map(|(tree, node)| tree.n_node_samples[node].into()))?,
+        ];
+        let n_entries = trees().map(|tree| tree.centroids.n_stored()).sum();
+        tensors.push(match precision {
+            CentroidPrecision::Byte => bytes("centroid_weights", Dtype::U8, n_entries, entries().map(code))?,
+            CentroidPrecision::Half => bytes("centroid_weights", Dtype::F16, n_entries, entries().map(half))?,
+        });
+        if precision == CentroidPrecision::Byte {
+            let factors = || trees().flat_map(|tree| &tree.centroids.factors);
+            let n_nodes = trees().map(CentroidTree::n_nodes).sum();
+            tensors.push(bytes("centroid_factors", Dtype::F32, n_nodes, factors().map(|v| v.to_le_bytes()))?);
+        }
+        if let Some(idf) = self.idf() {
+            tensors.push(bytes("idf", Dtype::F32, idf.len(), idf.iter().map(|v| v.to_le_bytes()))?);
+        }
+        let (sharpness, least) = match self.routing {
+            Routing::Nearest => (0.0, 0.0),
+            Routing::Shared { sharpness, least } => (sharpness.into(), least.into()),
+        };
+        let rules: [f64; 4] = [f64::from(u8::from(self.normalize)), sharpness, least, self.leaf_shrinkage];
+        tensors.push(bytes("centroid_rules", Dtype::F64, 4, rules.iter().map(|v| v.to_le_bytes()))?);
+        if !trees().all(weights_follow) {
+            tensors.push(narrowest("weights", || leaves().map(|(tree, node)| tree.weighted_n_node_samples[node]))?);
+        }
+        self.push_tables(&mut tensors)?;
+        Ok(tensors)
+    }
+
+    /// Tensors of leaves, and of their parents.
+    fn push_tables(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
+        let mut weighted = try_with_capacity(WHAT, 2 * self.trees.len())?;
+        for tree in &self.trees {
+            weighted.push(Weighted { leaves: &tree.leaves, weights: tree.weights_of(tree.leaf_nodes())? });
+            if let Some(parents) = &tree.parents {
+                weighted.push(Weighted { leaves: parents.table(), weights: tree.weights_of(tree.parent_nodes())? });
+            }
+        }
+        let tables = try_collected(WHAT, weighted.iter().map(|table| table.leaves))?;
+        tensors.extend(leaf_tensors(&tables, &self.outputs)?);
+        let totals = || {
+            let listed = weighted.iter().filter(|table| !table.leaves.has_rows());
+            listed.flat_map(|table| {
+                let total = |(row, &weight): (usize, &f64)| table.leaves.total(row).map(|total| (total, weight));
+                table.weights.iter().enumerate().filter_map(total)
+            })
+        };
+        if totals().any(|(total, weight)| total != weight) {
+            tensors.push(narrowest("leaf_totals", || totals().map(|(total, _)| total))?);
+        }
+        Ok(())
+    }
+
+    /// The forest that [`CentroidForest::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Corrupt`] with the proof that failed, [`crate::ErrorKind::Invalid`] for a newer format,
+    /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<CentroidForest> {
+        CentroidForest::read(&File::parse(bytes)?)
+    }
+
+    pub(super) fn read(file: &File<'_>) -> Result<CentroidForest> {
+        let header = &file.head.header;
+        let Form::Centroid(precision) = header.form else { return Err(file.is_not(Kind::Centroid)) };
+        let (normalize, routing, leaf_shrinkage) = rules(file)?;
+        let packed = Packed::new(file)?;
+        let mut tensors = Tensors::new(file, &packed, precision, leaf_shrinkage)?;
+        let mut n_nodes = file.required("n_nodes")?;
+        let n_trees = n_nodes.len();
+        if n_trees == 0 {
+            return Err(Error::corrupt("there are no trees"));
+        }
+        // No more than layouts of leaves, a byte each: the head has proven it.
+        let mut trees = try_with_capacity(WHAT, n_trees)?;
+        for n_nodes in n_nodes.whole(WHAT, n_trees)? {
+            trees.push(Arc::new(tensors.next_tree(n_nodes as usize, header)?));
+        }
+        tensors.finish()?;
+        let tables = trees.iter().flat_map(|tree: &Arc<CentroidTree>| tree.tables());
+        check_sum(largest_values(tables))?;
+        let idf = idf(file)?;
+        let (n_features, outputs) = (header.n_features, header.outputs.try_clone()?);
+        Ok(CentroidForest { n_features, outputs, normalize, idf, routing, leaf_shrinkage, trees })
+    }
+}
+
+fn code((centroids, at): (&Centroids, usize)) -> [u8; 1] {
+    match &centroids.codes {
+        Codes::Byte(codes) => [(i16::from(codes[at]) + ABOVE) as u8],
+        Codes::Half(_) => [0],
+    }
+}
+
+fn half((centroids, at): (&Centroids, usize)) -> [u8; 2] {
+    match &centroids.codes {
+        Codes::Half(codes) => codes[at].bits().to_le_bytes(),
+        Codes::Byte(_) => [0, 0],
+    }
+}
+
+/// Whether the weights of leaves are the numbers of their samples, or the units of their rows.
+fn weights_follow(tree: &CentroidTree) -> bool {
+    let weights = || tree.leaf_nodes().map(|node| tree.weighted_n_node_samples[node]);
+    if tree.leaves.has_rows() {
+        rows::leaf_weights_follow(&tree.leaves, weights())
+    } else {
+        weights().eq(tree.leaf_nodes().map(|node| f64::from(tree.n_node_samples[node])))
+    }
+}
+
+/// What the forest does with rows and leaves.
+fn rules(file: &File<'_>) -> Result<(bool, Routing, f64)> {
+    let mut stored = file.required("centroid_rules")?;
+    let stored = if stored.len() == 4 { stored.collect(WHAT, 4, |rule| rule)? } else { Vec::new() };
+    let [normalize, sharpness, least, leaf_shrinkage] = stored[..] else {
+        return Err(Error::corrupt("`centroid_rules` are not four numbers"));
+    };
+    let routing = if sharpness == 0.0 && least == 0.0 {
+        Routing::Nearest
+    } else {
+        Routing::Shared { sharpness: sharpness as f32, least: least as f32 }
+    };
+    let are_exact = [sharpness, least].iter().all(|&v| f64::from(v as f32) == v);
+    let is_rule = (normalize == 0.0 || normalize == 1.0) && leaf_shrinkage >= 0.0 && leaf_shrinkage.is_finite();
+    if !is_rule || !are_exact || routing.check().is_err() {
+        return Err(Error::corrupt("a number of `centroid_rules` is not one that there is"));
+    }
+    Ok((normalize == 1.0, routing, leaf_shrinkage))
+}
+
+fn idf(file: &File<'_>) -> Result<Option<Arc<Vec<f32>>>> {
+    let Some(mut stored) = file.optional("idf")? else { return Ok(None) };
+    let n = stored.len();
+    let factors = stored.collect(WHAT, n, |factor| factor as f32)?;
+    if !factors.iter().all(|factor| factor.is_finite() && *factor >= 0.0) {
+        return Err(Error::corrupt("a factor of a feature is negative or not finite"));
+    }
+    Ok(Some(Arc::new(factors)))
+}
+
+/// What is left of each tensor for the trees to come.
+#[derive(Debug)]
+struct Tensors<'f> {
+    precision: CentroidPrecision,
+    leaf_shrinkage: f64,
+    n_children: TensorReader<'f>,
+    sizes: TensorReader<'f>,
+    features: TensorReader<'f>,
+    weights: TensorReader<'f>,
+    factors: Option<TensorReader<'f>>,
+    n_node_samples: TensorReader<'f>,
+    leaf_weights: Option<TensorReader<'f>>,
+    leaves: LeafTensors<'f>,
+}
+
+impl<'f> Tensors<'f> {
+    fn new(
+        file: &'f File<'_>,
+        packed: &'f Packed<'_>,
+        precision: CentroidPrecision,
+        leaf_shrinkage: f64,
+    ) -> Result<Self> {
+        let (weights, factors) = (file.required("centroid_weights")?, file.optional("centroid_factors")?);
+        let fits = match precision {
+            CentroidPrecision::Byte => weights.dtype() == Dtype::U8 && factors.is_some(),
+            CentroidPrecision::Half => weights.dtype() == Dtype::F16 && factors.is_none(),
+        };
+        if !fits {
+            return Err(Error::corrupt("`centroid_weights` and `centroid_factors` are not of their type"));
+        }
+        Ok(Tensors {
+            precision,
+            leaf_shrinkage,
+            n_children: file.required("n_children")?,
+            sizes: file.required("centroid_sizes")?,
+            features: file.required("centroid_features")?,
+            weights,
+            factors,
+            n_node_samples: file.required("n_node_samples")?,
+            leaf_weights: file.optional("weights")?,
+            leaves: LeafTensors::new(file, packed)?,
+        })
+    }
+
+    fn finish(&self) -> Result<()> {
+        let required = [&self.n_children, &self.sizes, &self.features, &self.weights, &self.n_node_samples];
+        let optional = [&self.factors, &self.leaf_weights];
+        self.leaves.finish()?;
+        required.into_iter().chain(optional.into_iter().flatten()).try_for_each(TensorReader::finish)
+    }
+
+    fn next_tree(&mut self, n_nodes: usize, header: &Header) -> Result<CentroidTree> {
+        let starts = self.starts(n_nodes)?;
+        let leaf_of = CentroidTree::number_leaves(&starts)?;
+        let leaf_nodes = || (0..n_nodes).filter(|&node| starts[node] == starts[node + 1]);
+        let n_leaves = leaf_nodes().count();
+        let centroids = self.centroids(n_nodes, header.n_features)?;
+        let of_leaves = self.n_node_samples.whole(WHAT, n_leaves)?;
+        let total = of_leaves.iter().map(|&n| u64::from(n)).sum::<u64>();
+        if of_leaves.contains(&0) || total > u32::MAX.into() {
+            return Err(Error::corrupt("`n_node_samples` are not positive numbers, below 2^32 in all"));
+        }
+        let layout = self.leaves.layout()?;
+        let lists = self.leaves.rows(layout, of_leaves.iter().copied())?;
+        let leaf_weights = match (&mut self.leaf_weights, &lists) {
+            (Some(weights), _) => weights.collect(WHAT, n_leaves, |weight| weight)?,
+            (None, Some(lists)) => try_collected(WHAT, lists.leaf_weights())?,
+            (None, None) => try_collected(WHAT, of_leaves.iter().map(|&n| f64::from(n)))?,
+        };
+        let is_positive = |weight: &f64| *weight > 0.0 && weight.is_finite();
+        if !leaf_weights.iter().all(is_positive) || !leaf_weights.iter().sum::<f64>().is_finite() {
+            return Err(Error::corrupt("`weights` are not positive and finite"));
+        }
+        let leaves = self.leaves.table(layout, lists, leaf_weights.iter().copied(), &header.outputs)?;
+        let mut n_node_samples = try_filled(WHAT, 0, n_nodes)?;
+        let mut weighted_n_node_samples = try_filled(WHAT, 0.0, n_nodes)?;
+        for (leaf, node) in leaf_nodes().enumerate() {
+            n_node_samples[node] = of_leaves[leaf];
+            weighted_n_node_samples[node] = leaf_weights[leaf];
+        }
+        CentroidTree::sum_up(&starts, &mut n_node_samples);
+        CentroidTree::sum_up(&starts, &mut weighted_n_node_samples);
+        let mut tree =
+            CentroidTree { starts, centroids, n_node_samples, weighted_n_node_samples, leaves, leaf_of, parents: None };
+        tree.parents = self.parents(&tree, header)?;
+        Ok(tree)
+    }
+
+    /// The first child of each node: every node but the root is the child of one before it.
+    fn starts(&mut self, n_nodes: usize) -> Result<Vec<u32>> {
+        let wrong = || Error::corrupt("`n_children` are not the nodes of one tree, level by level");
+        self.n_children.check(n_nodes)?;
+        let mut starts = try_with_capacity(WHAT, n_nodes + 1)?;
+        let mut next = 1u32;
+        starts.push(next);
+        self.n_children.pieces(n_nodes, |piece| {
+            with_whole!(piece, "n_children", |n_children| {
+                for n in n_children {
+                    // The node itself must be the root, or a child of a node before it.
+                    if n == 1 || next as usize <= starts.len() - 1 {
+                        return Err(wrong());
+                    }
+                    next = next.checked_add(n).ok_or_else(wrong)?;
+                    starts.push(next);
+                }
+                Ok(())
+            })
+        })?;
+        if n_nodes > 0 && next as usize == n_nodes { Ok(starts) } else { Err(wrong()) }
+    }
+
+    fn centroids(&mut self, n_nodes: usize, n_features: usize) -> Result<Centroids> {
+        let mut ptr = try_with_capacity(WHAT, n_nodes + 1)?;
+        let mut end = 0u32;
+        ptr.push(end);
+        for size in self.sizes.whole(WHAT, n_nodes)? {
+            end = end.checked_add(size).ok_or_else(|| Error::corrupt("the centroids of a tree have 2^32 weights"))?;
+            ptr.push(end);
+        }
+        if ptr.get(1).is_some_and(|&end| end > 0) {
+            return Err(Error::corrupt("a root has a centroid"));
+        }
+        let n_entries = end as usize;
+        self.weights.check(n_entries)?;
+        let stored = self.features.whole(WHAT, n_entries)?;
+        let mut features = Indices::for_width(n_features);
+        features.try_reserve(WHAT, n_entries)?;
+        for range in ptr.windows(2) {
+            let mut least = 0u64;
+            for &feature in &stored[range[0] as usize..range[1] as usize] {
+                if u64::from(feature) < least || feature as usize >= n_features {
+                    return Err(Error::corrupt("the features of a centroid do not rise, or are not there"));
+                }
+                features.push(feature)?;
+                least = u64::from(feature) + 1;
+            }
+        }
+        let codes = match self.precision {
+            CentroidPrecision::Byte => {
+                let stored = self.weights.whole(WHAT, n_entries)?;
+                // Neither zero nor −128.
+                if stored.iter().any(|&code| code == 0 || code == ABOVE as u32) {
+                    return Err(Error::corrupt("a weight of a centroid is no number of 8 bits, or zero"));
+                }
+                Codes::Byte(try_collected(WHAT, stored.into_iter().map(|code| (code as i16 - ABOVE) as i8))?)
+            }
+            CentroidPrecision::Half => {
+                let stored = self.weights.collect(WHAT, n_entries, |weight| weight)?;
+                if stored.iter().any(|weight| !weight.is_finite() || *weight == 0.0) {
+                    return Err(Error::corrupt("a weight of a centroid is zero or not finite"));
+                }
+                Codes::Half(try_collected(WHAT, stored.into_iter().map(Half::nearest))?)
+            }
+        };
+        let factors = match &mut self.factors {
+            None => Vec::new(),
+            Some(factors) => factors.collect(WHAT, n_nodes, |factor| factor as f32)?,
+        };
+        if !factors.iter().all(|factor| factor.is_finite() && *factor >= 0.0) {
+            return Err(Error::corrupt("a factor of a centroid is negative or not finite"));
+        }
+        Ok(Centroids { ptr, features, codes, factors })
+    }
+
+    /// The second table of a tree whose leaves are shrunk.
+    fn parents(&mut self, tree: &CentroidTree, header: &Header) -> Result<Option<Parents>> {
+        if self.leaf_shrinkage == 0.0 || tree.n_nodes() == 1 {
+            return Ok(None);
+        }
+        let layout = self.leaves.layout()?;
+        let weights = tree.weights_of(tree.parent_nodes())?;
+        let samples = tree.parent_nodes().map(|node| tree.n_node_samples[node]);
+        let mut n_samples = try_with_capacity(WHAT, weights.len())?;
+        n_samples.extend(samples);
+        let lists = self.leaves.rows(layout, n_samples.into_iter())?;
+        let table = self.leaves.table(layout, lists, weights.iter().copied(), &header.outputs)?;
+        Parents::of_table(tree, table, self.leaf_shrinkage).map(Some)
+    }
+}

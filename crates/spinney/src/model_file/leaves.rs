@@ -1,0 +1,250 @@
+//! Reading of leaves: what trees predict, whatever the tests above, each table proven before it is handed on.
+
+use std::ops::Range;
+
+use super::amounts::{counts, in_bytes, means, scales};
+use super::frequencies::{Sums, sums};
+use super::read::{File, TensorReader, with_whole};
+use super::rows::{Packed, RowLists, RowTensors};
+use super::{BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
+use crate::data::Outputs;
+use crate::error::{Error, Result, try_collected, try_with_capacity};
+use crate::tree::LeafTable;
+use crate::tree::leaves::{Amounts, Indices, Layout};
+
+const WHAT: &str = "the model";
+
+/// What is left of each tensor of leaves for the trees to come.
+#[derive(Debug)]
+pub(super) struct LeafTensors<'f> {
+    layout: TensorReader<'f>,
+    sizes: TensorReader<'f>,
+    columns: TensorReader<'f>,
+    amounts: TensorReader<'f>,
+    scales: Option<TensorReader<'f>>,
+    factors: Option<TensorReader<'f>>,
+    totals: Option<TensorReader<'f>>,
+    rows: RowTensors<'f>,
+}
+
+impl<'f> LeafTensors<'f> {
+    pub(super) fn new(file: &'f File<'_>, packed: &'f Packed<'_>) -> Result<Self> {
+        Ok(LeafTensors {
+            layout: file.required("leaf_layout")?,
+            sizes: file.required("leaf_sizes")?,
+            columns: file.required("leaf_columns")?,
+            amounts: file.required("leaf_amounts")?,
+            scales: file.optional("leaf_scales")?,
+            factors: file.optional("leaf_factors")?,
+            totals: file.optional("leaf_totals")?,
+            rows: RowTensors::new(file, packed)?,
+        })
+    }
+
+    pub(super) fn finish(&self) -> Result<()> {
+        let required = [&self.layout, &self.sizes, &self.columns, &self.amounts];
+        let optional = [&self.scales, &self.factors, &self.totals];
+        self.rows.finish()?;
+        required.into_iter().chain(optional.into_iter().flatten()).try_for_each(TensorReader::finish)
+    }
+
+    /// How the leaves of the next tree are laid out.
+    pub(super) fn layout(&mut self) -> Result<u8> {
+        let layout = self.layout.one()?;
+        if layout.fract() != 0.0 || !(0.0..=f64::from(u8::MAX)).contains(&layout) || !is_known(layout as u8) {
+            return Err(Error::corrupt(format!("leaf layout {layout} is unknown")));
+        }
+        Ok(layout as u8)
+    }
+
+    /// The rows of its leaves, where they are rows; `n_samples` of each.
+    pub(super) fn rows(
+        &mut self,
+        layout: u8,
+        n_samples: impl ExactSizeIterator<Item = u32>,
+    ) -> Result<Option<RowLists>> {
+        if layout & ROWS == 0 { Ok(None) } else { self.rows.next(n_samples).map(Some) }
+    }
+
+    /// Its leaves: `weights` are theirs.
+    pub(super) fn table(
+        &mut self,
+        layout: u8,
+        lists: Option<RowLists>,
+        weights: impl ExactSizeIterator<Item = f64>,
+        outputs: &Outputs,
+    ) -> Result<LeafTable> {
+        let leaves = match lists {
+            Some(lists) => rows_table(lists, layout)?,
+            None => self.values(weights, outputs.width(), layout)?,
+        };
+        match (sums(&leaves, outputs), layout & PARTIAL != 0) {
+            (Sums::One, false) | (Sums::Less, true) => Ok(leaves),
+            (Sums::One, true) => Err(Error::corrupt("a tree is said to lack classes, and lacks none")),
+            (Sums::Less, false) | (Sums::Wrong, _) => {
+                Err(Error::corrupt("the frequencies of the classes of a leaf do not sum to one"))
+            }
+        }
+    }
+
+    fn values(&mut self, weights: impl ExactSizeIterator<Item = f64>, width: usize, bits: u8) -> Result<LeafTable> {
+        let n_leaves = weights.len();
+        let totals = if bits & COUNTS == 0 { None } else { Some(self.totals(weights)?) };
+        let (layout, n_cells) = if bits & SPARSE == 0 {
+            let n_cells = n_leaves.checked_mul(width);
+            (Layout::Dense, n_cells.ok_or_else(|| Error::corrupt("`leaf_amounts` is too short"))?)
+        } else {
+            self.sparse_layout(n_leaves, width)?
+        };
+        let amounts = &mut self.amounts;
+        let amounts = match totals {
+            _ if bits & BYTES != 0 => in_bytes(amounts, n_cells)?,
+            Some(_) => counts(amounts, n_cells)?,
+            None => means(amounts, n_cells, bits)?,
+        };
+        let leaf_scales = if bits & BYTES == 0 { None } else { Some(scales(&mut self.factors, n_leaves)?) };
+        let scales = if bits & SCALED == 0 { None } else { Some(scales(&mut self.scales, width)?) };
+        let table = LeafTable { n_leaves, width, layout, amounts, totals, scales, leaf_scales };
+        let is_scaled = table.scales.is_some() || table.leaf_scales.is_some();
+        if is_scaled && !(0..n_leaves).flat_map(|leaf| table.cells(leaf)).all(|(_, v)| v.is_finite()) {
+            return Err(Error::corrupt("a value of a leaf is not finite"));
+        }
+        if table.totals.as_ref().is_some_and(|totals| !within(&table, totals)) {
+            return Err(Error::corrupt("an amount of a leaf is above its total"));
+        }
+        Ok(table)
+    }
+
+    fn totals(&mut self, weights: impl ExactSizeIterator<Item = f64>) -> Result<Vec<f64>> {
+        let totals = match &mut self.totals {
+            Some(stored) => stored.collect(WHAT, weights.len(), |total| total)?,
+            None => try_collected(WHAT, weights)?,
+        };
+        if totals.iter().fold(true, |all, &total| all & (total > 0.0) & (total < f64::INFINITY)) {
+            Ok(totals)
+        } else {
+            Err(Error::corrupt("the total of a leaf is not positive and finite"))
+        }
+    }
+
+    fn sparse_layout(&mut self, n_leaves: usize, width: usize) -> Result<(Layout, usize)> {
+        self.sizes.check(n_leaves)?;
+        let mut ptr = try_with_capacity(WHAT, n_leaves + 1)?;
+        let mut end = 0u32;
+        ptr.push(end);
+        self.sizes.pieces(n_leaves, |sizes| {
+            with_whole!(sizes, "leaf_sizes", |sizes| {
+                for size in sizes {
+                    let next = end.checked_add(size);
+                    end = next.ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 cells or more"))?;
+                    ptr.push(end);
+                }
+                Ok(())
+            })
+        })?;
+        let n_cells = end as usize;
+        self.columns.check(n_cells)?;
+        let mut columns = Indices::for_width(width);
+        columns.try_reserve(WHAT, n_cells)?;
+        let mut most = 0;
+        self.columns.pieces(n_cells, |piece| {
+            most = most.max(with_whole!(piece, "leaf_columns", |columns| Ok(columns.fold(0, u32::max)))?);
+            with_whole!(piece, "leaf_columns", |stored| {
+                match &mut columns {
+                    Indices::U16(v) => v.extend(stored.map(|column| column as u16)),
+                    Indices::U32(v) => v.extend(stored),
+                }
+                Ok(())
+            })
+        })?;
+        let rise = match &columns {
+            Indices::U16(v) => rise(v, &ptr),
+            Indices::U32(v) => rise(v, &ptr),
+        };
+        if !rise || (n_cells > 0 && most as usize >= width) {
+            return Err(Error::corrupt("the columns of a leaf do not rise, or pass the width"));
+        }
+        Ok((Layout::Sparse { ptr, columns }, n_cells))
+    }
+}
+
+/// Whether the columns of each leaf rise strictly: where they do not, a leaf ends.
+fn rise<T: Copy + PartialOrd>(columns: &[T], ptr: &[u32]) -> bool {
+    // Two plain counts in place of a test for each leaf, of which most are short.
+    let n_falls = columns.iter().zip(columns.iter().skip(1)).filter(|(a, b)| a >= b).count();
+    let mut last = 0;
+    let mut n_at_ends = 0;
+    for end in ptr.iter().map(|&end| end as usize).filter(|&end| end < columns.len()) {
+        if end > last {
+            n_at_ends += usize::from(columns[end - 1] >= columns[end]);
+            last = end;
+        }
+    }
+    n_falls == n_at_ends
+}
+
+/// Whether no amount of a leaf is above its total.
+fn within(table: &LeafTable, totals: &[f64]) -> bool {
+    /// Most leaves have no more cells; as many are compared at once, those of the next leaf too, and left out afterwards.
+    const AT_ONCE: usize = 32;
+
+    fn within<T: Copy + PartialOrd + Into<f64>>(
+        amounts: &[T],
+        table: &LeafTable,
+        totals: &[f64],
+        cut: impl Fn(f64) -> T,
+    ) -> bool {
+        let mut any_above = false;
+        for (leaf, &total) in totals.iter().enumerate() {
+            let Range { start, end } = table.range(leaf);
+            // Amounts are whole: they are not above the total where they are not above its whole part.
+            let most = cut(total);
+            let mut at = start;
+            while at < end {
+                let n = end - at;
+                if let Some(next) = amounts[at..].first_chunk::<AT_ONCE>() {
+                    let n = n.min(AT_ONCE) as u8;
+                    let mut above = 0;
+                    for (i, &amount) in next.iter().enumerate() {
+                        above |= u8::from(amount > most) & u8::from((i as u8) < n);
+                    }
+                    any_above |= above != 0;
+                } else {
+                    any_above |= amounts[at..end].iter().take(AT_ONCE).any(|&amount| amount > most);
+                }
+                at += AT_ONCE;
+            }
+        }
+        !any_above
+    }
+    match &table.amounts {
+        // Conversions to narrow types end at the largest number of the type.
+        Amounts::U8(v) => within(v, table, totals, |total| total as u8),
+        Amounts::U16(v) => within(v, table, totals, |total| total as u16),
+        Amounts::U32(v) => within(v, table, totals, |total| total as u32),
+        // Amounts of a total are whole, and were read so.
+        Amounts::I8(_) | Amounts::F16(_) | Amounts::F32(_) => false,
+        Amounts::F64(v) => within(v, table, totals, |total| total),
+    }
+}
+
+/// Whether leaves may be laid out so.
+fn is_known(layout: u8) -> bool {
+    let type_bits = layout & (SINGLE | HALF | SCALED | BYTES);
+    let no_type = layout & (COUNTS | ROWS) != 0;
+    (layout & BYTES == 0 || layout & !SPARSE == BYTES)
+        && layout & (ROWS | SPARSE) != ROWS | SPARSE
+        && type_bits & (SINGLE | HALF) != SINGLE | HALF
+        && type_bits != SCALED
+        && (type_bits == 0 || !no_type)
+}
+
+fn rows_table(lists: RowLists, layout: u8) -> Result<LeafTable> {
+    let RowLists { ptr, ids, units, stored } = lists;
+    let table = LeafTable::of_rows(ptr, ids, units, stored)?;
+    if table.totals.is_some() == (layout & COUNTS != 0) {
+        Ok(table)
+    } else {
+        Err(Error::corrupt("the stored rows are of another kind than the leaves"))
+    }
+}

@@ -1,0 +1,285 @@
+"""What ensembles of trees that are grown apart share, whatever the trees: draws of rows, warm starts, out-of-bag."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import r2_score
+from sklearn.utils._param_validation import Interval, RealNotInt
+
+from spinney import _kept_rows, _masks, _memory
+from spinney._at_once import fitted_at_once
+from spinney._base import BaseClassifier, BaseEnsemble, BaseRegressor, csr_of, progress_bar
+from spinney._ranks import ranking_precision
+from spinney._sparse import is_sparse, r2
+from spinney._validation import MOST, Float, Matrix, Number, RowWeights, Target, draw_seed
+
+# Of parameters that all have.
+BAGGING_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
+    "bootstrap": ["boolean"],
+    "oob_score": ["boolean", callable],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+    "keep_rows": ["boolean"],
+    "max_samples": [
+        None,
+        Number(RealNotInt, 0.0, None, closed="neither"),
+        Interval(Integral, 1, MOST, closed="both"),
+    ],
+}
+
+# Rows right in all labels are hardly any where there are more: the out-of-bag score is one of ranking then.
+_FEW_LABELS = 10
+
+
+def _known_numbers(target: Target) -> Float:
+    """The numbers of y, NaN where they are not known."""
+    if target.container is not None:
+        dense: Float = target.original.toarray()
+        return dense
+    mask = _masks.dense(target.mask)
+    known: Float = target.original if mask is None else np.where(mask, np.nan, target.original)
+    return known
+
+
+class BaseBagging(BaseEnsemble):
+    """Fits of ensembles of trees that are grown apart."""
+
+    _masks_y = True
+    _keeps_sparse_y = True
+    # Attributes of a fit with `oob_score`, gone after a fit without.
+    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
+
+    n_estimators: int
+    bootstrap: bool
+    max_samples: float | None
+    oob_score: Any
+    random_state: Any
+    verbose: int
+    warm_start: bool
+    keep_rows: bool
+
+    _seed: int
+    # How the trees drew their rows: bootstrap, max_samples.
+    _draws: tuple[bool, float | None]
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any
+    ) -> tuple[Matrix, Target, Float | None, Any]:
+        """Grows the forest; what it was grown on and how."""
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("oob_score needs trees that do not see all rows: set bootstrap=True")
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError("max_samples is the size of bootstrap samples: set bootstrap=True, or max_samples=None")
+        grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
+        before = dict(self.__dict__)
+        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
+        n_grown = 0 if grown is None else grown.n_trees
+        n_more = int(self.n_estimators) - n_grown
+        if n_more < 0:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} is less than the {n_grown} trees of the fitted forest; with "
+                "warm_start=True it must be larger or equal"
+            )
+        if grown is None:
+            self._seed = draw_seed(self.random_state)
+        self._set_outputs(target)
+        if grown is not None:
+            self._check_warm_start(before)
+            self._check_grown_with(grown, target)
+        n_threads = self._n_threads()
+        row_weights = self._row_weights(target, weights)
+        weights = row_weights[0]
+        config = self._forest_config(target, weights, (n_grown, n_grown + n_more))
+        if n_more == 0:
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
+        else:
+            _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
+            with progress_bar(n_more, self.verbose, type(self).__name__) as progress:
+                more = self._grow(X, target, row_weights, config, n_threads, progress)
+            self._forest = more if grown is None else type(grown).merge([grown, more])
+        _kept_rows.drop(self)
+        if self.keep_rows:
+            leaves = self._forest.apply(X, n_threads)
+            _kept_rows.keep(self, leaves, weights, _known_numbers(target) if target.kind == "numbers" else None)
+        draws = (config["bootstrap"], config["max_samples"])
+        if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
+            if grown is not None and draws != self._draws:
+                raise ValueError("max_samples and bootstrap must not change under warm_start=True with oob_score")
+            self._set_oob(X, target, weights, config)
+        elif not self.oob_score:
+            for name in self._oob_attributes:
+                self.__dict__.pop(name, None)
+        self._draws = draws
+        return X, target, weights, config
+
+    def _check_warm_start(self, before: dict[str, Any]) -> None:
+        if self.n_features_in_ != before["n_features_in_"]:
+            raise ValueError(
+                f"X has {self.n_features_in_} features, but the trees grown before have {before['n_features_in_']}"
+            )
+        if self.n_outputs_ != before["n_outputs_"]:
+            raise ValueError(f"y has {self.n_outputs_} outputs, but the trees grown before have {before['n_outputs_']}")
+
+    def _check_grown_with(self, grown: Any, target: Target) -> None:
+        """Refuse to add trees of another sort to the trees grown before."""
+
+    @abstractmethod
+    def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> Any:
+        """Parameters of the trees of that range, in the engine's form."""
+
+    @abstractmethod
+    def _grow(
+        self,
+        X: Matrix,
+        target: Target,
+        row_weights: RowWeights,
+        config: Any,
+        n_threads: int,
+        progress: Callable[[int], object] | None,
+    ) -> Any:
+        """The trees of a configuration."""
+
+    def _n_draws(self) -> float | None:
+        """`max_samples` in the engine's form."""
+        if self.max_samples is None:
+            return None
+        return int(self.max_samples) if isinstance(self.max_samples, Integral) else float(self.max_samples)
+
+    def _mask_of(self, target: Target) -> tuple[Any, ...]:
+        """The last argument of the engine's functions that take cells of y which are not known."""
+        return (_masks.to_engine(target.mask),) if self._masks_y else ()
+
+    def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: Any) -> None:
+        if target.mask is not None and callable(self.oob_score):
+            raise ValueError("oob_score is a function, but y has masked cells, accepted: True with these")
+        scores, n_trees = self._oob_predict(config, X, target, weights)
+        scored = n_trees > 0
+        exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
+        if not scored[exists].all():
+            warnings.warn(
+                "Some inputs do not have OOB scores. This probably means too few trees were used to compute any "
+                "reliable OOB estimates.",
+                stacklevel=5,
+            )
+        rows = np.flatnonzero(scored & exists)
+        self._set_oob_attributes(scores, target, rows)
+
+    def _oob_predict(
+        self, config: Any, X: Matrix, target: Target, weights: Float | None
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        """Out-of-bag predictions, and the number of trees behind each row."""
+        args = (config, X, target.engine, weights, self._n_threads(), *self._mask_of(target))
+        found: tuple[Any, NDArray[np.uint32]] = self._forest.oob_predict(*args)
+        return found
+
+    @abstractmethod
+    def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
+        """Sets predictions for all rows, NaN where no tree has left a row out, and the score over `rows`."""
+
+
+class BaseBaggingClassifier(BaseBagging, BaseClassifier):
+    """The same for classes and labels."""
+
+    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
+
+    oob_score_: float
+    oob_decision_function_: Any
+
+    def _check_warm_start(self, before: dict[str, Any]) -> None:
+        super()._check_warm_start(before)
+        as_list = [part if isinstance(part, list) else [part] for part in (before["classes_"], self.classes_)]
+        if not all(map(np.array_equal, *as_list)):
+            raise ValueError("y has other classes than the trees grown before; warm_start=True needs the same")
+
+    def _oob_predict(
+        self, config: Any, X: Matrix, target: Target, weights: Float | None
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        if target.label_format is None or target.label_format.container is None:
+            return super()._oob_predict(config, X, target, weights)
+        return self._oob_at_least(config, X, target, weights, 0.0)
+
+    def _oob_at_least(
+        self, config: Any, X: Matrix, target: Target, weights: Float | None, floor: float
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        """The same of labels as CSR, where they are positive and at least the floor."""
+        args = (config, X, target.engine, weights, floor, self._n_threads(), *self._mask_of(target))
+        arrays, n_trees = self._forest.oob_at_least(*args)
+        assert target.label_format is not None
+        container = target.label_format.container or sparse.csr_array
+        return container(csr_of(arrays, target.original.shape)), n_trees
+
+    def _fit_out_of_bag(
+        self, X: Any, y: Any, sample_weight: Any, min_score: float, y_mask: Any = None
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        """Grows the forest on labels; out-of-bag scores of at least `min_score`, and the trees behind each row."""
+        with fitted_at_once(self) as new:
+            X, target, weights, config = new._fit(X, y, sample_weight, y_mask, None)
+            found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, X, target, weights, min_score)
+        return found
+
+    def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
+        if target.kind == "classes" and target.n_outputs > 1:
+            raise ValueError("oob_score is for one output of classes, or labels; y has several outputs of classes")
+        self.oob_decision_function_ = scores
+        found = scores[rows]
+        if target.kind == "labels":
+            self.oob_score_ = self._oob_score_of_labels(found, target, rows)
+            return
+        truth, predicted = target.original[rows, 0], self.classes_.take(found.argmax(axis=1))
+        if callable(self.oob_score):
+            self.oob_score_ = self.oob_score(truth, predicted)
+        else:
+            self.oob_score_ = float(np.mean(truth == predicted)) if len(rows) else np.nan
+
+    def _oob_score_of_labels(self, found: Any, target: Target, rows: NDArray[np.intp]) -> float:
+        truth = target.original[rows]
+        mask = None if target.mask is None else target.mask[rows]
+        if callable(self.oob_score):
+            score: Callable[..., float] = self.oob_score
+            return score(truth if is_sparse(found) else truth.toarray(), found > 0.5)
+        if not len(rows):
+            return np.nan
+        if target.n_outputs > _FEW_LABELS:
+            return float(ranking_precision(sparse.csr_array(found), truth, mask))
+        right = truth.toarray() == ((found.toarray() if is_sparse(found) else found) > 0.5)
+        if mask is not None:
+            return float(_masks.accuracy(right, _masks.dense(mask)))
+        return float(np.mean(right.all(axis=1)))
+
+
+class BaseBaggingRegressor(BaseBagging, BaseRegressor):
+    """The same for numbers."""
+
+    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
+
+    oob_score_: float
+    oob_prediction_: Float
+
+    def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
+        truth = target.original
+        if target.container is not None:
+            self.oob_prediction_ = scores
+            if callable(self.oob_score):
+                self.oob_score_ = self.oob_score(truth[rows].toarray(), scores[rows])
+            else:
+                self.oob_score_ = r2(truth[rows], lambda part: scores[rows[part]], len(rows)) if len(rows) else np.nan
+            return
+        if target.n_outputs == 1:
+            scores, truth = scores[:, 0], truth[:, 0]
+        self.oob_prediction_ = scores
+        if target.mask is not None:
+            mask = target.mask[rows]
+            self.oob_score_ = float(_masks.r2(target.original[rows], scores[rows].reshape(mask.shape), mask))
+            return
+        score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
+        self.oob_score_ = score(truth[rows], scores[rows]) if len(rows) else np.nan

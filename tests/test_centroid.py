@@ -1,0 +1,521 @@
+"""Centroid forests as users get them: laws, odd data, bad parameters, and what they refuse in words."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import spinney
+from conftest import CENTROIDS, check_refused, make, make_data, model_bytes
+from scipy import sparse
+from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.metrics import label_ranking_average_precision_score
+from spinney import _spinney
+from spinney.inspection import export_centroids, export_rules, feature_importances, similar_rows
+from spinney.multilabel import TunedThresholds
+from spinney.projection import RademacherProjection, SubsampleProjection
+
+LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array, "CSC": sparse.csc_array}
+# Trees of more than one level of the few rows of tests.
+SMALL = {"n_estimators": 4, "n_children": 3, "max_leaf_samples": 3}
+WAYS = [
+    {},
+    {"refine": False, "soft_routing": False, "smoothing": 0},
+    {"normalize": False, "idf": False, "n_passes": 3, "min_centroid_weight": 0},
+    {"bootstrap": True, "max_samples": 0.5},
+    {"sample_size": 20, "max_centroid_features": 2, "max_depth": 2},
+    {"output_projection": "gaussian", "n_projections": 3, "projection_scope": "forest"},
+]
+
+
+@pytest.fixture(params=CENTROIDS)
+def name(request):
+    return request.param
+
+
+def outputs_of(name):
+    return ["single", "several", *(["labels"] if name.endswith("Classifier") else [])]
+
+
+def topics(n=200, p=300, d=12, seed=0):
+    """Rows of counts of words and labels: each label has words of its own, and each row one to three labels."""
+    rng = np.random.default_rng(seed)
+    Y = (rng.random((n, d)) < 2 / d) | (np.arange(d) == rng.integers(0, d, (n, 1)))
+    of_labels = np.where(np.arange(p) % d == np.arange(d)[:, None], 0.15, 0.0)
+    X = rng.poisson(Y @ of_labels + 0.02)
+    return sparse.csr_array(X.astype(np.float32)), sparse.csr_array(Y.astype(np.int64))
+
+
+# --- laws ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", WAYS)
+def test_every_layout_and_number_of_threads_gives_the_same_model(name, params):
+    for outputs in outputs_of(name):
+        if outputs == "single" and name.endswith("Classifier") and "output_projection" in params:
+            continue
+        X, y = make_data(name, n=90, outputs=outputs)
+        models = [
+            make(name, **SMALL, **params, n_jobs=n_jobs).fit(convert(X), y)
+            for convert in LAYOUTS.values()
+            for n_jobs in (1, 3)
+        ]
+        assert len({model_bytes(model) for model in models}) == 1
+        expected = models[0].predict(X)
+        for convert in LAYOUTS.values():
+            np.testing.assert_array_equal(models[-1].predict(convert(X)), expected)
+
+
+@pytest.mark.parametrize("params", WAYS)
+def test_weight_zero_is_no_row(name, params):
+    X, y = make_data(name, n=90)
+    weights = np.random.default_rng(1).integers(0, 3, 90).astype(float)
+    there = weights > 0
+    if name.endswith("Classifier") and "output_projection" in params:
+        y = np.column_stack([y, y[::-1]])
+    one = make(name, **SMALL, **params).fit(X, y, sample_weight=weights)
+    two = make(name, **SMALL, **params).fit(X[there], y[there], sample_weight=weights[there])
+    assert one._forest == two._forest
+
+
+@pytest.mark.parametrize("outputs", ["single", "several", "labels"])
+def test_weight_two_is_the_row_twice_side_by_side(name, outputs):
+    if outputs not in outputs_of(name):
+        pytest.skip("labels are for classifiers")
+    X, y = make_data(name, n=60, outputs=outputs)
+    weights = np.random.default_rng(2).integers(1, 3, 60)
+    params = {**SMALL, "refine": False, "sample_size": None}
+    one = make(name, **params).fit(X, y, sample_weight=weights.astype(float))
+    two = make(name, **params).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights, axis=0))
+    np.testing.assert_array_equal(one.apply(X), two.apply(X))
+    found, expected = (m.predict_proba(X) if name.endswith("Classifier") else m.predict(X) for m in (one, two))
+    # Whole weights: sums of classes are exact. Means of numbers are sums in another order, of 60 terms.
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_warm_start_and_merged_ranges_are_the_forest_grown_at_once(name):
+    X, y = make_data(name, n=90)
+    whole = make(name, **{**SMALL, "n_estimators": 7}).fit(X, y)
+    warm = make(name, **{**SMALL, "n_estimators": 3, "warm_start": True}).fit(X, y)
+    first = warm._forest
+    warm.set_params(n_estimators=7).fit(X, y)
+    assert warm._forest == whole._forest
+    rest = [whole._forest.only(i) for i in range(3, 7)]
+    assert _spinney.CentroidForest.merge([first, *rest]) == whole._forest
+
+
+def test_warm_start_refuses_other_data_and_stays_as_it_was(name):
+    X, y = make_data(name, n=90)
+    model = make(name, **SMALL, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=6)
+    check_refused(model, ValueError, "5 features|features", X[:, :5], y)
+    check_refused(model, ValueError, "idf of the same data", np.where(X == 0, 1.0, X), y)
+    model.set_params(normalize=False)
+    check_refused(model, ValueError, "the same normalize", X, y)
+
+
+def test_members_are_forests_of_one_tree(name):
+    X, y = make_data(name, n=90)
+    model = make(name, **SMALL, keep_rows=True).fit(X, y)
+    assert len(model) == 4
+    np.testing.assert_array_equal(np.column_stack([member.apply(X)[:, 0] for member in model]), model.apply(X))
+    predict = (lambda m: m.predict_proba(X)) if name.endswith("Classifier") else (lambda m: m.predict(X))
+    # The mean of four numbers, in two orders.
+    np.testing.assert_allclose(np.mean([predict(member) for member in model], axis=0), predict(model), rtol=1e-12)
+    member = pickle.loads(pickle.dumps(model[1]))
+    np.testing.assert_array_equal(member.apply(X)[:, 0], model.apply(X)[:, 1])
+
+
+def test_dense_and_sparse_y_give_the_same_model():
+    X, Y = topics()
+    for kind, y in (("Classifier", Y), ("Regressor", Y.astype(float) * 3)):
+        one, two = (make(f"CentroidForest{kind}").fit(X, form) for form in (y, y.toarray()))
+        assert sparse.issparse(one.predict(X))
+        np.testing.assert_array_equal(one.apply(X), two.apply(X))
+        np.testing.assert_array_equal(one.predict(X).toarray(), two.predict(X))
+
+
+# --- what it is for --------------------------------------------------------------------------------------------------
+
+
+def test_topics_are_found_and_no_worse_than_by_a_random_forest():
+    X, Y = topics(1500)
+    train, test = slice(0, 1000), slice(1000, None)
+    truth = Y[test].toarray()
+    scores = [
+        label_ranking_average_precision_score(truth, model.fit(X[train], Y[train]).predict_proba(X[test]))
+        for model in (
+            spinney.CentroidForestClassifier(20, random_state=0),
+            spinney.RandomForestClassifier(20, random_state=0),
+        )
+    ]
+    assert scores[0] > max(0.8, scores[1])
+
+
+def test_numbers_of_sparse_rows_are_predicted():
+    X, Y = topics(1500)
+    y = Y.toarray() @ np.random.default_rng(0).normal(size=(12, 4))
+    model = spinney.CentroidForestRegressor(20, random_state=0).fit(X[:1000], y[:1000])
+    assert model.score(X[1000:], y[1000:]) > 0.4
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"soft_routing": False}, {"refine": False}, {"smoothing": 0}, {"idf": False}, {"label_weight": "propensity"}],
+)
+def test_ways_differ(params):
+    X, Y = topics(400)
+    plain = spinney.CentroidForestClassifier(5, random_state=0).fit(X, Y)
+    other = spinney.CentroidForestClassifier(5, random_state=0, **params).fit(X, Y)
+    assert not np.array_equal(plain.predict_proba(X), other.predict_proba(X))
+
+
+def test_class_weight_is_a_weight_of_rows():
+    X, Y = topics(200)
+    y = Y.toarray().argmax(axis=1) == 0
+    by_class = spinney.CentroidForestClassifier(4, class_weight={False: 1, True: 3}, random_state=0).fit(X, y)
+    by_row = spinney.CentroidForestClassifier(4, random_state=0).fit(X, y, sample_weight=np.where(y, 3.0, 1.0))
+    np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "projection",
+    [
+        "rademacher",
+        "subsample",
+        "pca",
+        "hadamard",
+        RademacherProjection("achlioptas"),
+        SubsampleProjection(),
+        np.random.default_rng(0).normal(size=(2, 12)),
+        lambda n_outputs, n_projections, seed: np.random.default_rng(seed).normal(size=(n_projections, n_outputs)),
+    ],
+)
+def test_families_of_projections(projection):
+    X, Y = topics()
+    for kind, y in (("Classifier", Y), ("Regressor", Y.toarray() * 1.5)):
+        model = make(f"CentroidForest{kind}", output_projection=projection, n_projections=2).fit(X, y)
+        assert model.apply(X).max() > 1
+        make(f"CentroidForest{kind}", output_projection=projection).fit(X, y)
+
+
+# --- the rest of the contract ----------------------------------------------------------------------------------------
+
+
+def test_out_of_bag_scores_are_those_of_trees_that_did_not_see_a_row():
+    X, Y = topics(300)
+    model = spinney.CentroidForestClassifier(30, bootstrap=True, oob_score=True, random_state=0).fit(X, Y)
+    assert 0.6 < model.oob_score_ <= 1
+    assert sparse.issparse(model.oob_decision_function_)
+    dense = spinney.CentroidForestClassifier(30, bootstrap=True, oob_score=True, random_state=0).fit(X, Y.toarray())
+    np.testing.assert_array_equal(dense.oob_decision_function_, model.oob_decision_function_.toarray())
+    numbers = spinney.CentroidForestRegressor(30, bootstrap=True, oob_score=True, random_state=0)
+    numbers.fit(X, Y.toarray() * 2.0)
+    assert numbers.oob_prediction_.shape == Y.shape
+    assert 0.1 < numbers.oob_score_ < 1
+
+
+def test_thresholds_are_tuned_out_of_bag():
+    X, Y = topics(300)
+    tuned = TunedThresholds(spinney.CentroidForestClassifier(20, bootstrap=True, random_state=0), cv="oob").fit(X, Y)
+    assert tuned.predict(X).shape == Y.shape
+
+
+def test_names_best_labels_and_sparse_scores_agree():
+    X, Y = topics()
+    names = [f"label {j}" for j in range(12)]
+    model = spinney.CentroidForestClassifier(5, random_state=0).fit(X, Y, label_names=names)
+    proba = model.predict_proba(X)
+    labels, scores = model.predict_topk(X, k=3)
+    np.testing.assert_array_equal(scores, -np.sort(-proba, axis=1)[:, :3])
+    np.testing.assert_array_equal(model.topk_names(X, k=3), np.array(names, dtype=object)[labels])
+    np.testing.assert_array_equal(spinney.topk(model, X, k=3)[0], labels)
+    np.testing.assert_array_equal(model.predict_sparse(X, 0.2).toarray(), np.where(proba >= 0.2, proba, 0))
+    frame = model.set_output(predict="pandas").predict_proba(X)
+    assert frame.columns.tolist() == names
+
+
+def test_similar_rows_are_those_of_the_same_leaves(name):
+    X, y = make_data(name, n=90)
+    model = make(name, **SMALL, keep_rows=True).fit(X, y)
+    found = similar_rows(model, X[:5], k=None).toarray()
+    leaves = model.apply(X)
+    shared = (leaves[:5, None] == leaves[None]).astype(float)
+    expected = (shared / shared.sum(axis=1, keepdims=True)).mean(axis=2)
+    # Shares are summed in another order, of four trees.
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_pickles_and_files_have_the_same_model(name, tmp_path):
+    X, y = make_data(name, n=90)
+    model = make(name, **SMALL, keep_rows=True, bootstrap=True).fit(X, y)
+    spinney.save(model, tmp_path / "model")
+    for again in (spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert model_bytes(again) == model_bytes(model)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert spinney.inspect_model(tmp_path / "model")["kind"] == "centroid"
+
+
+# --- centroids as text -----------------------------------------------------------------------------------------------
+
+
+def test_centroids_as_text():
+    X, Y = topics()
+    words = [f"word{j}" for j in range(300)]
+    model = spinney.CentroidForestClassifier(3, random_state=0).fit(pd.DataFrame(X.toarray(), columns=words), Y)
+    text = export_centroids(model, tree=-1, n_features=4, decimals=1)
+    first, *children = text.splitlines()
+    tree = model._forest.tree(2)
+    n_children = int(tree.children_start()[1] - 1)
+    assert first == f"node 0: 200 samples, {n_children} children"
+    assert len(children) == n_children
+    assert all(line.count("word") <= 4 for line in children)
+    assert sum(int(line.split("(")[1].split(" ")[0]) for line in children) == 200
+    leaf = int(model.apply(pd.DataFrame(X.toarray(), columns=words))[0, 0])
+    assert export_centroids(model, node=leaf).endswith("a leaf\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tree": 5}, "tree is 5"),
+        ({"node": -1}, "node is -1"),
+        ({"node": 10**9}, "node is 1000000000"),
+        ({"n_features": 0}, "n_features is 0"),
+        ({"decimals": 1.5}, "decimals is 1.5"),
+        ({"feature_names": ["a"]}, "feature_names is 1 names"),
+    ],
+)
+def test_bad_options_of_text_are_named(options, message):
+    X, y = make_data("CentroidForestClassifier")
+    model = make("CentroidForestClassifier").fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        export_centroids(model, **options)
+    with pytest.raises(TypeError, match="accepted: a centroid forest"):
+        export_centroids(make("RandomForestClassifier").fit(X, y))
+
+
+# --- odd data --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", [{}, *WAYS[1:5]])
+def test_one_sample(name, params):
+    X = np.array([[1.0, 0.0, 2.0]])
+    y = np.array([2.5]) if name.endswith("Regressor") else np.array(["a"])
+    model = make(name, **params).fit(X, y)
+    assert model.predict(np.zeros((2, 3))).tolist() == y.tolist() * 2
+
+
+def test_all_of_one_y_are_leaves_alone(name):
+    X, y = make_data(name)
+    model = make(name).fit(X, np.full_like(y, y[0]))
+    assert model.apply(X).max() == 0
+    assert set(model.predict(X).tolist()) == {y[0]}
+
+
+def test_labels_that_nobody_has_or_all_have():
+    X, Y = topics()
+    for y in (np.zeros(Y.shape, dtype=int), np.ones(Y.shape, dtype=int)):
+        model = make("CentroidForestClassifier").fit(X, sparse.csr_array(y))
+        np.testing.assert_array_equal(model.predict(X).toarray(), y)
+        assert model.apply(X).max() == 0
+
+
+def test_more_children_than_samples(name):
+    X, y = make_data(name, n=12)
+    make(name, n_children=1000, max_leaf_samples=1).fit(X, y).predict(X)
+
+
+def test_rows_without_features(name):
+    X, y = make_data(name)
+    for Z in (np.zeros_like(X), sparse.csr_array(X.shape)):
+        model = make(name).fit(Z, y)
+        # Nothing separates them.
+        assert model.apply(Z).max() == 0
+    model = make(name).fit(X, y)
+    assert len(np.unique(model.apply(np.zeros((3, X.shape[1]))), axis=0)) == 1
+
+
+def test_one_feature(name):
+    X, y = make_data(name)
+    for params in ({}, {"normalize": False}):
+        make(name, **params).fit(X[:, :1], y).predict(X[:, :1])
+
+
+def test_duplicate_samples(name):
+    X, y = make_data(name, n=5)
+    model = make(name, max_leaf_samples=1).fit(np.repeat(X, 40, axis=0), np.repeat(y, 40, axis=0))
+    assert model.predict(X).shape == (5,)
+
+
+def test_values_near_the_limits_of_float32(name):
+    X, y = make_data(name)
+    for scale in (3e37, 1e-40):
+        for params in ({}, {"normalize": False}):
+            predicted = make(name, **params).fit(X * scale, y).predict(X * scale)
+            assert len(predicted) == len(y)
+
+
+def test_seventy_thousand_labels():
+    rng = np.random.default_rng(0)
+    n, d = 400, 70_000
+    Y = sparse.csr_array(
+        (np.ones(3 * n, dtype=np.int8), (np.repeat(np.arange(n), 3), rng.integers(0, d, 3 * n))), (n, d)
+    )
+    Y.data[:] = 1
+    X = sparse.random_array((n, 200), density=0.05, rng=rng, format="csr")
+    model = make("CentroidForestClassifier", n_estimators=2).fit(X, Y)
+    labels, _ = model.predict_topk(X, k=5)
+    assert labels.max() < d
+    found = model.predict_sparse(X, 0.01)
+    assert found.shape == (n, d)
+    assert found.nnz < 1000 * n
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+def test_missing_values_are_refused_in_words(name):
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    for convert in LAYOUTS.values():
+        check_refused(model, ValueError, "X contains NaN, which CentroidForest.* accepted: finite", convert(bad), y)
+        for method in ("predict", "apply"):
+            with pytest.raises(ValueError, match="X contains NaN"):
+                getattr(model, method)(convert(bad))
+
+
+def test_unknown_cells_of_y_are_refused_in_words():
+    X, y = make_data("CentroidForestRegressor", outputs="several")
+    model = make("CentroidForestRegressor").fit(X, y)
+    with pytest.raises(TypeError, match="y_mask"):
+        model.fit(X, y, y_mask=np.zeros_like(y))
+    y = y.copy()
+    y[0, 0] = np.nan
+    check_refused(model, ValueError, "NaN", X, y)
+    labels = make_data("CentroidForestClassifier", outputs="labels")[1].astype(float)
+    labels[0, 0] = np.nan
+    check_refused(make("CentroidForestClassifier").fit(X, y > 0), ValueError, "NaN", X, labels)
+
+
+def test_text_and_categories_are_refused_in_words(name):
+    X, y = make_data(name)
+    for column in (["a", "b", "c"] * 20, pd.Categorical([1, 2, 3] * 20)):
+        frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(color=column)
+        with pytest.raises(ValueError, match=r"text or categories in feature .color..*OneHotEncoder"):
+            make(name).fit(frame, y)
+
+
+BAD = [
+    ("n_estimators", 0),
+    ("n_children", 1),
+    ("n_children", 2**15 + 1),
+    ("max_leaf_samples", 0),
+    ("n_projections", 0),
+    ("n_projections", 2**16 + 1),
+    ("n_projections", "many"),
+    ("output_projection", "signs"),
+    ("output_projection", np.ones((2, 7))),
+    ("projection_scope", "leaf"),
+    ("max_centroid_features", 0),
+    ("min_centroid_weight", 1.0),
+    ("min_centroid_weight", -0.1),
+    ("sample_size", 1),
+    ("n_passes", -1),
+    ("refine", "yes"),
+    ("soft_routing", 2),
+    ("smoothing", -1),
+    ("smoothing", np.inf),
+    ("normalize", "l2"),
+    ("idf", None),
+    ("max_depth", 0),
+    ("max_samples", 0),
+    ("verbose", "loud"),
+]
+
+
+@pytest.mark.parametrize(("parameter", "value"), BAD)
+def test_bad_parameters_are_named(name, parameter, value):
+    X, y = make_data(name, outputs="several")
+    model = make(name).fit(X, y)
+    model.set_params(**{parameter: value}, **({"bootstrap": True} if parameter == "max_samples" else {}))
+    check_refused(model, ValueError, parameter, X, y)
+
+
+@pytest.mark.parametrize(
+    ("params", "outputs", "message"),
+    [
+        ({"label_weight": "balanced"}, "single", "label_weight is given, but y holds classes"),
+        ({"label_weight": [1.0]}, "labels", r"label_weight has shape \(1,\)"),
+        ({"label_weight": [1.0, -1.0, 1.0]}, "labels", "label_weight is -1.0"),
+        ({"class_weight": {"z": 1}}, "single", "class_weight"),
+        ({"output_projection": "gaussian"}, "single", "output_projection is for several outputs"),
+        ({"oob_score": True}, "single", "oob_score needs trees that do not see all rows"),
+        ({"max_samples": 0.5}, "single", "max_samples is the size of bootstrap samples"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_named(params, outputs, message):
+    X, y = make_data("CentroidForestClassifier", outputs=outputs)
+    model = make("CentroidForestClassifier").fit(X, y)
+    check_refused(model.set_params(**params), ValueError, message, X, y)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0, 1.0], [0.0, 0.0, 0.0], [np.nan, 1.0, 1.0], "heavy"])
+def test_bad_output_weights_are_named(weights):
+    X, y = make_data("CentroidForestRegressor", outputs="several")
+    model = make("CentroidForestRegressor").fit(X, y)
+    check_refused(model.set_params(output_weights=weights), ValueError, "output_weights", X, y)
+
+
+def test_output_weights_say_which_outputs_count():
+    X, y = make_data("CentroidForestRegressor", n=200, outputs="several")
+    alone = make("CentroidForestRegressor", **SMALL).fit(X, y[:, 0])
+    weighted = make("CentroidForestRegressor", **SMALL, output_weights=[1, 0, 0]).fit(X, y)
+    # The others have leaves, and no part in where samples go.
+    other = y.copy()
+    other[:, 1:] = other[::-1, 1:]
+    again = make("CentroidForestRegressor", **SMALL, output_weights=[1, 0, 0]).fit(X, other)
+    np.testing.assert_array_equal(weighted.apply(X), again.apply(X))
+    assert alone.apply(X).shape == weighted.apply(X).shape
+
+
+# --- what it has not -------------------------------------------------------------------------------------------------
+
+
+def test_what_centroid_forests_have_not_says_what_there_is(name):
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    for attribute, instead in (
+        ("feature_importances_", "export_centroids"),
+        ("decision_path", "apply"),
+        ("prune_reduced_error", "max_leaf_samples"),
+    ):
+        assert not hasattr(model, attribute)
+        with pytest.raises(AttributeError, match=f"{name} has no {attribute}: .*{instead}"):
+            getattr(model, attribute)
+    for refused in (
+        lambda: feature_importances(model),
+        lambda: spinney.inspection.partial_dependence(model, X, [0]),
+        lambda: export_rules(model),
+    ):
+        with pytest.raises(TypeError, match=f"model is a {name}, whose nodes test no single feature.*export_centroids"):
+            refused()
+    with pytest.raises(TypeError, match="a centroid forest is smaller with"):
+        spinney.compression.compact_leaves(model, top_k=2)
+    compressed = getattr(spinney, f"CompressedForest{name.removeprefix('CentroidForest')}")
+    with pytest.raises(ValueError, match=f"estimator is {name}"):
+        compressed(estimator=make(name)).fit(X, y)
+    # scikit-learn's ways, which ask for predictions alone, are there.
+    assert permutation_importance(model, X, y, n_repeats=1, random_state=0).importances_mean.shape == (X.shape[1],)
+    if name.endswith("Regressor"):
+        assert partial_dependence(model, X, [0], grid_resolution=3)["average"].shape == (1, 3)
+
+
+def test_rows_are_kept_only_when_asked(name):
+    X, y = make_data(name)
+    with pytest.raises(ValueError, match="keep_rows=True"):
+        similar_rows(make(name).fit(X, y), X)
