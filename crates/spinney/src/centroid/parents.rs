@@ -40,7 +40,7 @@ impl Parents {
         let table = table.finish()?;
         let table = match outputs {
             Outputs::Labels { n_labels } if *n_labels > MOST_LABELS => {
-                table.top_k(MOST_LABELS, &[0..*n_labels as u32])?
+                table.top_k(MOST_LABELS, std::slice::from_ref(&(0..*n_labels as u32)))?
             }
             Outputs::Labels { .. } | Outputs::Classes { .. } | Outputs::Real { .. } => table,
         };

@@ -279,7 +279,7 @@ impl Amplitudes {
     fn new(weights: Option<&[f64]>, most: usize) -> Result<Self> {
         let Some(weights) = weights else { return Ok(Amplitudes::One) };
         let largest = weights.iter().copied().fold(0.0, f64::max);
-        let of_largest = ((1usize << 20) / most.max(1)).min((1 << 13) - 1).max(1) as f64;
+        let of_largest = ((1usize << 20) / most.max(1)).clamp(1, (1 << 13) - 1) as f64;
         let mut amplitudes = try_with_capacity(POINTS, weights.len())?;
         amplitudes.extend(weights.iter().map(|w| (w / largest * of_largest).round_ties_even() as i16));
         Ok(Amplitudes::Of(amplitudes))

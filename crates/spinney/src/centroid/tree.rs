@@ -240,7 +240,7 @@ impl Choice {
         }
         let apart = f64::from(sharpness) * f64::from(products[first as usize] - second.0);
         // Of equals the first has all: rows without features go where they went when the tree was grown.
-        if !(apart > 0.0) {
+        if apart <= 0.0 || apart.is_nan() {
             return Choice { first, second: first, of_second: 0.0 };
         }
         let odds = exp(-apart);

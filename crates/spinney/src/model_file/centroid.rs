@@ -331,7 +331,7 @@ impl<'f> Tensors<'f> {
             with_whole!(piece, "n_children", |n_children| {
                 for n in n_children {
                     // The node itself must be the root, or a child of a node before it.
-                    if n == 1 || next as usize <= starts.len() - 1 {
+                    if n == 1 || (next as usize) < starts.len() {
                         return Err(wrong());
                     }
                     next = next.checked_add(n).ok_or_else(wrong)?;

@@ -45,7 +45,7 @@ fn assert_readings_agree(forest: &CentroidForest, x: &Array2<f32>) -> Result<(),
     }
     // A row alone is routed in another way.
     for i in 0..whole.nrows() {
-        let alone = forest.predict(&x.index_axis(Axis(0), i).insert_axis(Axis(0)), &control()).unwrap();
+        let alone = forest.predict(x.index_axis(Axis(0), i).insert_axis(Axis(0)), &control()).unwrap();
         prop_assert_eq!(bits(&alone), whole.row(i).iter().map(|v| v.to_bits()).collect::<Vec<_>>());
     }
     Ok(())
