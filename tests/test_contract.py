@@ -483,7 +483,7 @@ def test_progress_reaches_the_number_of_trees(monkeypatch):
     def record(n_trees, verbose, name):
         yield seen.append
 
-    monkeypatch.setattr("spinney.forest.progress_bar", record)
+    monkeypatch.setattr("spinney._bagging.progress_bar", record)
     make("RandomForestClassifier", n_estimators=2000).fit(X.repeat(20, axis=0), y.repeat(20))
     assert seen[-1] == 2000
     assert seen == sorted(seen)

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data, model_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -17,7 +17,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Ridge
 from spinney import _precision
 
-EVERY = [*ALL, *BOOSTING, *COMPRESSED]
+EVERY = [*ALL, *BOOSTING, *CENTROIDS, *COMPRESSED]
 
 
 def small(name, **params):
