@@ -16,7 +16,7 @@ use crate::split::{HandedOver, SplitSearch};
 const FEW_SAMPLES: usize = if cfg!(test) { 2 } else { 1024 };
 
 /// Subtrees for each thread: more share the work more evenly, and leave less to the upper nodes. Each arranges X anew.
-const SUBTREES_A_THREAD: usize = 4;
+const SUBTREES_A_THREAD: usize = 2;
 
 /// Samples of the largest nodes that are grown apart from the others; `None` where the tree has too few.
 pub(super) fn largest(n_samples: usize, n_threads: usize) -> Option<u32> {
@@ -171,6 +171,6 @@ mod tests {
     fn trees_of_few_samples_or_one_thread_are_grown_at_once() {
         assert_eq!(largest(1_000_000, 1), None);
         assert_eq!(largest(3, 8), None);
-        assert_eq!(largest(1_000_000, 2), Some(125_000));
+        assert_eq!(largest(1_000_000, 2), Some(250_000));
     }
 }
