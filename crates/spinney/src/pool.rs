@@ -21,9 +21,19 @@ const STACK_BYTES: usize = 2 << 20;
 /// thread-local data, and at most 1 MiB that the allocator takes from the system at a time.
 const START_BYTES: usize = 2 << 20;
 
+/// Bytes for each thread of a pool that are still there when all have started: what threads need to hand out work must not
+/// be refused either, and work that takes more asks for it in ways that may be.
+const WORK_BYTES: usize = 1 << 20;
+
 /// Whether a thread may be started: there is memory for its stack and its start. What is not touched costs nothing.
 pub fn has_room_for_a_thread() -> bool {
-    try_with_capacity::<u8>("threads", STACK_BYTES + START_BYTES).is_ok()
+    has_room_for_one_of(0)
+}
+
+/// The same of a thread of a pool.
+fn has_room_for_one_of(n_threads: usize) -> bool {
+    let bytes = n_threads.saturating_mul(WORK_BYTES).saturating_add(STACK_BYTES + START_BYTES);
+    try_with_capacity::<u8>("threads", bytes).is_ok()
 }
 
 /// A pool whose threads start one after the other, each once the one before has what it needs to run, so that none takes
@@ -37,7 +47,7 @@ fn started(n_threads: usize) -> Result<ThreadPool> {
             runs.wait();
         })
         .spawn_handler(|worker| {
-            if !has_room_for_a_thread() {
+            if !has_room_for_one_of(n_threads) {
                 return Err(io::ErrorKind::OutOfMemory.into());
             }
             let named = thread::Builder::new().name(format!("spinney-{}", worker.index()));
@@ -45,8 +55,11 @@ fn started(n_threads: usize) -> Result<ThreadPool> {
             one_runs.wait();
             Ok(())
         })
-        .build();
-    Ok(built.map_err(|_| ErrorKind::Threads { n_threads })?)
+        .build()
+        .map_err(|_| ErrorKind::Threads { n_threads })?;
+    // Each has looked for work once, and has what that takes.
+    built.broadcast(|_| ());
+    Ok(built)
 }
 
 struct Entry {
