@@ -198,7 +198,7 @@ class BaseCentroidForest(BaseBagging):
             "leaf_shrinkage": float(self.smoothing),
             "normalize": bool(self.normalize),
             "idf": bool(self.idf),
-            "centroid_dtype": "int8",
+            "centroid_dtype": "levels",
             "output_weights": self._output_weights(target, weights),
             # Leaves of labels are lists of rows, smaller than lists of their labels.
             "store_rows": target.kind == "labels",

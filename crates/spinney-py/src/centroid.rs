@@ -75,6 +75,7 @@ impl PyCentroidForestConfig {
             other => return Err(unknown("clustering", other)),
         };
         let precision = match self.centroid_dtype.as_str() {
+            "levels" => CentroidPrecision::Nibble,
             "int8" => CentroidPrecision::Byte,
             "float16" => CentroidPrecision::Half,
             other => return Err(unknown("centroid_dtype", other)),
@@ -408,7 +409,7 @@ impl PyCentroidTree {
     /// Features of a node's centroid, rising, and their weights.
     fn centroid<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyTuple>> {
         self.checked(node)?;
-        let (features, weights): (Vec<u32>, Vec<f32>) = self.0.centroid(node).unzip();
+        let (features, weights): (Vec<u32>, Vec<f32>) = self.0.centroid(node).map_err(raise)?.into_iter().unzip();
         (output::vector(py, features), output::vector(py, weights)).into_pyobject(py)
     }
 

@@ -1,19 +1,12 @@
 //! The centroids of a tree: what each node's samples have in common, as a few features with weights.
 
+use super::codes::Codes;
 use super::config::CentroidPrecision;
+use super::gaps::GapLists;
 use super::vectors::Vectors;
-use crate::error::{ErrorKind, Result, try_extend, try_filled, try_push};
-use crate::tree::leaves::{Half, Indices};
+use crate::error::{ErrorKind, Result, try_filled, try_push, try_with_capacity};
 
 const WHAT: &str = "the centroids of a tree";
-
-/// Weights of features, as they are stored.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Codes {
-    /// Times the factor of their node.
-    Byte(Vec<i8>),
-    Half(Vec<Half>),
-}
 
 /// What becomes of the length of a centroid.
 #[derive(Clone, Copy, Debug)]
@@ -27,61 +20,63 @@ pub(super) enum Length {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Centroids {
     pub(crate) ptr: Vec<u32>,
-    pub(crate) features: Indices,
+    /// A list for each node.
+    pub(crate) features: GapLists,
     pub(crate) codes: Codes,
-    /// Of each node where weights are bytes; else empty.
+    /// Of each node, where weights are codes times it; else empty.
     pub(crate) factors: Vec<f32>,
 }
 
-impl Codes {
-    fn len(&self) -> usize {
-        match self {
-            Codes::Byte(codes) => codes.len(),
-            Codes::Half(codes) => codes.len(),
-        }
-    }
-}
-
 impl Centroids {
-    pub(super) fn new(n_features: usize, precision: CentroidPrecision) -> Self {
-        let codes = match precision {
-            CentroidPrecision::Byte => Codes::Byte(Vec::new()),
-            CentroidPrecision::Half => Codes::Half(Vec::new()),
-        };
-        Centroids { ptr: vec![0], features: Indices::for_width(n_features), codes, factors: Vec::new() }
+    pub(super) fn new(precision: CentroidPrecision) -> Self {
+        let (features, codes) = (GapLists::default(), Codes::new(precision));
+        Centroids { ptr: vec![0], features, codes, factors: Vec::new() }
     }
 
     /// Number of stored weights.
     pub(crate) fn n_stored(&self) -> usize {
-        self.codes.len()
+        self.ptr.last().map_or(0, |&end| end as usize)
+    }
+
+    /// Number of stored weights of a node.
+    pub(super) fn n_of(&self, node: usize) -> usize {
+        (self.ptr[node + 1] - self.ptr[node]) as usize
     }
 
     pub(crate) fn n_bytes(&self) -> usize {
-        let index = match self.features {
-            Indices::U16(_) => 2,
-            Indices::U32(_) => 4,
-        };
-        let code = match self.codes {
-            Codes::Byte(_) => 1,
-            Codes::Half(_) => 2,
-        };
-        4 * self.ptr.len() + (index + code) * self.n_stored() + 4 * self.factors.len()
+        4 * self.ptr.len() + self.features.n_bytes() + self.codes.n_bytes() + 4 * self.factors.len()
+    }
+
+    /// Calls `each` with the features and weights of a node's centroid, features rising.
+    #[inline(always)]
+    pub(super) fn try_for_each(&self, node: usize, mut each: impl FnMut(u32, f32) -> Result<()>) -> Result<()> {
+        let entries = self.ptr[node] as usize..self.ptr[node + 1] as usize;
+        let features = self.features.of(node, entries.len());
+        match &self.codes {
+            Codes::Nibble(codes) => {
+                let factor = self.factors[node];
+                features.zip(codes.of(entries)).try_for_each(|(feature, weight)| each(feature, weight * factor))
+            }
+            Codes::Byte(codes) => {
+                let factor = self.factors[node];
+                let mut entries = features.zip(&codes[entries]);
+                entries.try_for_each(|(feature, &code)| each(feature, f32::from(code) * factor))
+            }
+            Codes::Half(codes) => {
+                let mut entries = features.zip(&codes[entries]);
+                entries.try_for_each(|(feature, &weight)| each(feature, f64::from(weight) as f32))
+            }
+        }
     }
 
     /// Features and weights of a node's centroid.
-    #[inline(always)]
-    pub(super) fn of(&self, node: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
-        let factor = self.factors.get(node).copied().unwrap_or(1.0);
-        (self.ptr[node] as usize..self.ptr[node + 1] as usize)
-            .map(move |at| (self.features.at(at), self.at(at, factor)))
-    }
-
-    #[inline(always)]
-    fn at(&self, entry: usize, factor: f32) -> f32 {
-        match &self.codes {
-            Codes::Byte(codes) => f32::from(codes[entry]) * factor,
-            Codes::Half(codes) => f64::from(codes[entry]) as f32,
-        }
+    pub(super) fn of(&self, node: usize) -> Result<Vec<(u32, f32)>> {
+        let mut entries = try_with_capacity(WHAT, self.n_of(node))?;
+        self.try_for_each(node, |feature, weight| {
+            entries.push((feature, weight));
+            Ok(())
+        })?;
+        Ok(entries)
     }
 
     /// Appends a node without a centroid.
@@ -92,61 +87,53 @@ impl Centroids {
     /// Appends the centroid of the next node: `entries`, features rising, brought to length one or as they are.
     pub(super) fn push(&mut self, entries: &[(u32, f64)], length: Length) -> Result<()> {
         let largest = entries.iter().map(|(_, weight)| weight.abs()).fold(0.0, f64::max);
-        match &mut self.codes {
-            Codes::Byte(codes) => {
-                let mut squares = 0u64;
-                for &(feature, weight) in entries {
-                    let code = (weight / largest * f64::from(i8::MAX)).round_ties_even() as i8;
-                    if code != 0 {
-                        squares += u64::from(code.unsigned_abs()).pow(2);
-                        self.features.push(feature)?;
-                        try_push(WHAT, codes, code)?;
-                    }
-                }
-                let factor = match length {
-                    _ if squares == 0 => 0.0,
-                    Length::One => 1.0 / (squares as f64).sqrt(),
-                    Length::AsItIs => largest / f64::from(i8::MAX),
-                };
-                try_push(WHAT, &mut self.factors, factor as f32)?;
+        let of_largest = self.codes.of_largest();
+        let scale = match (of_largest, length) {
+            (Some(_), _) => largest,
+            (None, Length::AsItIs) => 1.0,
+            // By the largest first: squares neither overflow nor vanish.
+            (None, Length::One) => {
+                largest * entries.iter().map(|(_, weight)| (weight / largest).powi(2)).sum::<f64>().sqrt()
             }
-            Codes::Half(codes) => {
-                let scale = match length {
-                    // By the largest first: squares neither overflow nor vanish.
-                    Length::One => largest * entries.iter().map(|(_, w)| (w / largest).powi(2)).sum::<f64>().sqrt(),
-                    Length::AsItIs => 1.0,
-                };
-                for &(feature, weight) in entries {
-                    let weight = Half::nearest((weight / scale).clamp(-Half::LARGEST, Half::LARGEST));
-                    if f64::from(weight) != 0.0 {
-                        self.features.push(feature)?;
-                        try_push(WHAT, codes, weight)?;
-                    }
-                }
+        };
+        let codes = &self.codes;
+        let stored = |weight: f64| codes.stored(weight / scale);
+        self.features.push(entries.iter().filter(|entry| stored(entry.1) != 0.0).map(|entry| entry.0))?;
+        if let Some(of_largest) = of_largest {
+            let squares: f64 = entries.iter().map(|entry| stored(entry.1).powi(2)).sum();
+            let factor = match length {
+                _ if squares == 0.0 => 0.0,
+                Length::One => 1.0 / squares.sqrt(),
+                Length::AsItIs => largest / of_largest,
+            };
+            try_push(WHAT, &mut self.factors, factor as f32)?;
+        }
+        let mut n = self.n_stored();
+        for (_, weight) in entries {
+            if self.codes.stored(weight / scale) != 0.0 {
+                self.codes.push(weight / scale)?;
+                n += 1;
             }
         }
-        self.push_end()
+        self.push_end(n)
     }
 
     /// Appends the centroid of node `node` of others, of the same type.
     pub(super) fn push_of(&mut self, others: &Centroids, node: usize) -> Result<()> {
         let range = others.ptr[node] as usize..others.ptr[node + 1] as usize;
-        range.clone().try_for_each(|at| self.features.push(others.features.at(at)))?;
-        match (&mut self.codes, &others.codes) {
-            (Codes::Byte(to), Codes::Byte(from)) => try_extend(WHAT, to, from[range].iter().copied())?,
-            (Codes::Half(to), Codes::Half(from)) => try_extend(WHAT, to, from[range].iter().copied())?,
-            (Codes::Byte(_) | Codes::Half(_), _) => unreachable!("the codes of a tree are of one type"),
-        }
+        let end = self.n_stored() + range.len();
+        self.features.push_of(&others.features, node)?;
+        self.codes.push_of(&others.codes, range)?;
         if let Some(&factor) = others.factors.get(node) {
             try_push(WHAT, &mut self.factors, factor)?;
         }
-        self.push_end()
+        self.push_end(end)
     }
 
-    /// The centroid under way has all its entries.
-    fn push_end(&mut self) -> Result<()> {
+    /// The centroid under way has all its entries, which end at `end`.
+    fn push_end(&mut self, end: usize) -> Result<()> {
         let limit = u32::MAX as usize;
-        let end = u32::try_from(self.codes.len());
+        let end = u32::try_from(end);
         let end = end.map_err(|_| ErrorKind::TooMany { what: "weights in the centroids of a tree", limit })?;
         try_push(WHAT, &mut self.ptr, end)
     }
@@ -155,12 +142,8 @@ impl Centroids {
     pub(super) fn truncate(&mut self, n_nodes: usize) {
         self.ptr.truncate(n_nodes + 1);
         self.factors.truncate(n_nodes);
-        let end = self.ptr[n_nodes] as usize;
-        self.features.truncate(end);
-        match &mut self.codes {
-            Codes::Byte(codes) => codes.truncate(end),
-            Codes::Half(codes) => codes.truncate(end),
-        }
+        self.features.truncate(n_nodes);
+        self.codes.truncate(self.n_stored());
     }
 
     /// Gives back what was reserved for more.
@@ -168,10 +151,7 @@ impl Centroids {
         self.ptr.shrink_to_fit();
         self.factors.shrink_to_fit();
         self.features.shrink();
-        match &mut self.codes {
-            Codes::Byte(codes) => codes.shrink_to_fit(),
-            Codes::Half(codes) => codes.shrink_to_fit(),
-        }
+        self.codes.shrink();
     }
 }
 

@@ -33,6 +33,9 @@ pub enum Clustering {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CentroidPrecision {
+    /// A sign and one of eight levels, from a tenth of the centroid's largest weight to the whole in steps of 39 %.
+    /// Features below half a tenth are lost.
+    Nibble,
     /// Whole numbers of 8 bits, −127 to 127, times a factor for each centroid. Features below 1/254 of its largest
     /// are lost.
     Byte,
@@ -176,6 +179,7 @@ impl Default for CentroidForestConfig {
             routing: Routing::Shared { sharpness: 2.0, least: 0.2 },
             leaf_shrinkage: 0.5,
             idf: true,
+            centroid_precision: CentroidPrecision::Nibble,
             store_rows: true,
             ..CentroidForestConfig::plain()
         }

@@ -184,7 +184,7 @@ impl<'a, 'g> Growth<'a, 'g> {
         nodes.push(Node { start: 0, end: n as u32, depth: 0, key: sample.key });
         let n_features = ground.x.n_features();
         let precision = ground.config.centroid_precision;
-        let mut centroids = Centroids::new(n_features, precision);
+        let mut centroids = Centroids::new(precision);
         centroids.push_empty()?;
         Ok(Growth {
             ground,
@@ -209,7 +209,7 @@ impl<'a, 'g> Growth<'a, 'g> {
             some_weights: Vec::new(),
             some_points: Vec::new(),
             entries: Vec::new(),
-            tried: Centroids::new(n_features, precision),
+            tried: Centroids::new(precision),
             child_of: try_with_capacity(WHAT, n)?,
             ranges: Vec::new(),
         })

@@ -32,7 +32,7 @@
 //! | `config` | parameters |
 //! | `vectors` | rows of X: sparse, weighted, of length one |
 //! | `project`, `clustering` | samples as points of few dimensions, and their clusters |
-//! | `centroids` | centroids of a tree, in few bits |
+//! | `centroids`, `gaps`, `codes` | centroids of a tree: features and weights in few bits |
 //! | `refine` | centroids learned further |
 //! | `route` | to the child with the nearest centroid |
 //! | `parents` | what leaves are shrunk to |
@@ -49,8 +49,10 @@
 
 mod centroids;
 mod clustering;
+mod codes;
 pub(crate) mod config;
 mod fit;
+mod gaps;
 mod grow;
 mod oob;
 mod parents;
@@ -63,8 +65,10 @@ mod tests;
 mod tree;
 mod vectors;
 
-pub(crate) use centroids::{Centroids, Codes};
+pub(crate) use centroids::Centroids;
+pub(crate) use codes::{Codes, Nibbles};
 pub use config::{CentroidForestConfig, CentroidPrecision, Clustering, DirectionScope, Refinement, Routing};
+pub(crate) use gaps::GapLists;
 pub(crate) use parents::Parents;
 pub use tree::{CentroidTree, FeatureWeight};
 

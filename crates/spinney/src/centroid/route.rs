@@ -87,7 +87,7 @@ impl Router {
         let n_children = children.len();
         self.lanes.begin(n_children)?;
         for (lane, child) in children.enumerate() {
-            centroids.of(child).try_for_each(|(feature, weight)| self.lanes.set(feature, lane, weight))?;
+            centroids.try_for_each(child, |feature, weight| self.lanes.set(feature, lane, weight))?;
         }
         match self.lanes.stride {
             8 => self.all::<8>(x, rows, n_children, visit),
@@ -158,8 +158,11 @@ impl Router {
             let (features, values) = x.of(row);
             features.iter().zip(values).for_each(|(&feature, &value)| self.row[feature as usize] = value);
             for (product, child) in self.products.iter_mut().zip(children.clone()) {
-                *product =
-                    centroids.of(child).fold(0.0, |sum, (feature, weight)| sum + self.row[feature as usize] * weight);
+                *product = 0.0;
+                centroids.try_for_each(child, |feature, weight| {
+                    *product += self.row[feature as usize] * weight;
+                    Ok(())
+                })?;
             }
             visit(&self.products[..children.len()]);
             features.iter().for_each(|&feature| self.row[feature as usize] = 0.0);

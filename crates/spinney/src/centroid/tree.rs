@@ -93,11 +93,18 @@ impl CentroidTree {
 
     /// Features and weights of a node's centroid, features rising: nothing at the root.
     ///
-    /// # Panics
-    /// When there is no such node.
-    pub fn centroid(&self, node: usize) -> impl Iterator<Item = FeatureWeight> + '_ {
-        assert!(node < self.n_nodes(), "node {node} of {}", self.n_nodes());
+    /// # Errors
+    /// [`crate::ErrorKind::OutOfMemory`], [`crate::ErrorKind::Invalid`] where there is no such node.
+    pub fn centroid(&self, node: usize) -> Result<Vec<FeatureWeight>> {
+        self.check_node(node)?;
         self.centroids.of(node)
+    }
+
+    fn check_node(&self, node: usize) -> Result<()> {
+        if node >= self.n_nodes() {
+            return Err(Error::invalid("node", node, "a node of the tree"));
+        }
+        Ok(())
     }
 
     /// The `k` features of largest weight of each child of a node: weight descending, then feature ascending.
@@ -105,14 +112,10 @@ impl CentroidTree {
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`], [`crate::ErrorKind::Invalid`] where there is no such node.
     pub fn heaviest_features(&self, node: usize, k: usize) -> Result<Vec<Vec<FeatureWeight>>> {
-        if node >= self.n_nodes() {
-            return Err(Error::invalid("node", node, "a node of the tree"));
-        }
+        self.check_node(node)?;
         let mut of_children = try_with_capacity(WHAT, self.children(node).len())?;
         for child in self.children(node) {
-            let range = self.centroids.ptr[child] as usize..self.centroids.ptr[child + 1] as usize;
-            let mut entries = try_with_capacity(WHAT, range.len())?;
-            entries.extend(self.centroids.of(child));
+            let mut entries = self.centroids.of(child)?;
             entries.sort_unstable_by(|a: &FeatureWeight, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             entries.truncate(k);
             of_children.push(entries);

@@ -14,12 +14,14 @@ use super::rows::{self, Packed};
 use super::validate::{check_sum, largest_values};
 use super::write::{Parts, Tensor, bytes, leaf_tensors, narrowest};
 use super::{ABOVE, Kind};
-use crate::centroid::{CentroidForest, CentroidPrecision, CentroidTree, Centroids, Codes, Parents, Routing};
+use crate::centroid::{
+    CentroidForest, CentroidPrecision, CentroidTree, Centroids, Codes, GapLists, Nibbles, Parents, Routing,
+};
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::tree::LeafTable;
-use crate::tree::leaves::{Half, Indices};
+use crate::tree::leaves::Half;
 
 const WHAT: &str = "the model";
 
@@ -36,7 +38,7 @@ impl CentroidEntry {
     }
 
     pub(super) fn decode(self) -> Result<CentroidPrecision> {
-        let known = [CentroidPrecision::Byte, CentroidPrecision::Half];
+        let known = [CentroidPrecision::Nibble, CentroidPrecision::Byte, CentroidPrecision::Half];
         let found = known.into_iter().find(|&precision| name(precision) == self.weights);
         found.ok_or_else(|| Error::corrupt("`weights` of centroids is unknown"))
     }
@@ -44,6 +46,7 @@ impl CentroidEntry {
 
 fn name(precision: CentroidPrecision) -> &'static str {
     match precision {
+        CentroidPrecision::Nibble => "levels",
         CentroidPrecision::Byte => "int8",
         CentroidPrecision::Half => "float16",
     }
@@ -66,10 +69,7 @@ impl CentroidForest {
 
     pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
         let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "without trees", "at least one tree"))?;
-        let precision = match first.centroids.codes {
-            Codes::Byte(_) => CentroidPrecision::Byte,
-            Codes::Half(_) => CentroidPrecision::Half,
-        };
+        let precision = first.centroids.codes.precision();
         let criterion = match self.outputs {
             Outputs::Real { .. } => Criterion::Variance,
             Outputs::Classes { .. } | Outputs::Labels { .. } => Criterion::Gini,
@@ -82,7 +82,6 @@ impl CentroidForest {
     fn tensors(&self, precision: CentroidPrecision) -> Result<Vec<Tensor>> {
         let trees = || self.trees.iter().map(|tree| &**tree);
         let leaves = || trees().flat_map(|tree| tree.leaf_nodes().map(move |node| (tree, node)));
-        let entries = || trees().flat_map(|tree| (0..tree.centroids.n_stored()).map(move |at| (&tree.centroids, at)));
         let mut tensors = vec![
             narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
             narrowest("n_children", || {
@@ -91,15 +90,13 @@ impl CentroidForest {
             narrowest("centroid_sizes", || {
                 trees().flat_map(|tree| tree.centroids.ptr.windows(2).map(|range| f64::from(range[1] - range[0])))
             })?,
-            narrowest("centroid_features", || entries().map(|(centroids, at)| centroids.features.at(at).into()))?,
+            narrowest("centroid_bytes", || trees().map(|tree| tree.centroids.features.bytes().len() as f64))?,
             narrowest("n_node_samples", || leaves().map(|(tree, node)| tree.n_node_samples[node].into()))?,
         ];
-        let n_entries = trees().map(|tree| tree.centroids.n_stored()).sum();
-        tensors.push(match precision {
-            CentroidPrecision::Byte => bytes("centroid_weights", Dtype::U8, n_entries, entries().map(code))?,
-            CentroidPrecision::Half => bytes("centroid_weights", Dtype::F16, n_entries, entries().map(half))?,
-        });
-        if precision == CentroidPrecision::Byte {
+        let features = || trees().flat_map(|tree| tree.centroids.features.bytes());
+        tensors.push(bytes("centroid_features", Dtype::U8, features().count(), features().map(|byte| [*byte]))?);
+        tensors.push(self.weights()?);
+        if precision != CentroidPrecision::Half {
             let factors = || trees().flat_map(|tree| &tree.centroids.factors);
             let n_nodes = trees().map(CentroidTree::n_nodes).sum();
             tensors.push(bytes("centroid_factors", Dtype::F32, n_nodes, factors().map(|v| v.to_le_bytes()))?);
@@ -118,6 +115,29 @@ impl CentroidForest {
         }
         self.push_tables(&mut tensors)?;
         Ok(tensors)
+    }
+
+    /// The weights of all centroids, in the order of the trees.
+    fn weights(&self) -> Result<Tensor> {
+        let codes = || self.trees.iter().map(|tree| &tree.centroids.codes);
+        let nibbles = || {
+            let of_trees =
+                codes().filter_map(|codes| if let Codes::Nibble(codes) = codes { Some(codes) } else { None });
+            of_trees.flat_map(|codes| &codes.bytes).map(|byte| [*byte])
+        };
+        let whole = || {
+            let of_trees = codes().filter_map(|codes| if let Codes::Byte(codes) = codes { Some(codes) } else { None });
+            of_trees.flatten().map(|code| [(i16::from(*code) + ABOVE) as u8])
+        };
+        let halves = || {
+            let of_trees = codes().filter_map(|codes| if let Codes::Half(codes) = codes { Some(codes) } else { None });
+            of_trees.flatten().map(|weight| weight.bits().to_le_bytes())
+        };
+        match self.trees[0].centroids.codes.precision() {
+            CentroidPrecision::Nibble => bytes("centroid_weights", Dtype::U8, nibbles().count(), nibbles()),
+            CentroidPrecision::Byte => bytes("centroid_weights", Dtype::U8, whole().count(), whole()),
+            CentroidPrecision::Half => bytes("centroid_weights", Dtype::F16, halves().count(), halves()),
+        }
     }
 
     /// Tensors of leaves, and of their parents.
@@ -178,20 +198,6 @@ impl CentroidForest {
     }
 }
 
-fn code((centroids, at): (&Centroids, usize)) -> [u8; 1] {
-    match &centroids.codes {
-        Codes::Byte(codes) => [(i16::from(codes[at]) + ABOVE) as u8],
-        Codes::Half(_) => [0],
-    }
-}
-
-fn half((centroids, at): (&Centroids, usize)) -> [u8; 2] {
-    match &centroids.codes {
-        Codes::Half(codes) => codes[at].bits().to_le_bytes(),
-        Codes::Byte(_) => [0, 0],
-    }
-}
-
 /// Whether the weights of leaves are the numbers of their samples, or the units of their rows.
 fn weights_follow(tree: &CentroidTree) -> bool {
     let weights = || tree.leaf_nodes().map(|node| tree.weighted_n_node_samples[node]);
@@ -239,6 +245,7 @@ struct Tensors<'f> {
     leaf_shrinkage: f64,
     n_children: TensorReader<'f>,
     sizes: TensorReader<'f>,
+    feature_bytes: TensorReader<'f>,
     features: TensorReader<'f>,
     weights: TensorReader<'f>,
     factors: Option<TensorReader<'f>>,
@@ -256,7 +263,7 @@ impl<'f> Tensors<'f> {
     ) -> Result<Self> {
         let (weights, factors) = (file.required("centroid_weights")?, file.optional("centroid_factors")?);
         let fits = match precision {
-            CentroidPrecision::Byte => weights.dtype() == Dtype::U8 && factors.is_some(),
+            CentroidPrecision::Nibble | CentroidPrecision::Byte => weights.dtype() == Dtype::U8 && factors.is_some(),
             CentroidPrecision::Half => weights.dtype() == Dtype::F16 && factors.is_none(),
         };
         if !fits {
@@ -267,6 +274,7 @@ impl<'f> Tensors<'f> {
             leaf_shrinkage,
             n_children: file.required("n_children")?,
             sizes: file.required("centroid_sizes")?,
+            feature_bytes: file.required("centroid_bytes")?,
             features: file.required("centroid_features")?,
             weights,
             factors,
@@ -277,10 +285,11 @@ impl<'f> Tensors<'f> {
     }
 
     fn finish(&self) -> Result<()> {
-        let required = [&self.n_children, &self.sizes, &self.features, &self.weights, &self.n_node_samples];
+        let of_centroids = [&self.sizes, &self.feature_bytes, &self.features, &self.weights];
         let optional = [&self.factors, &self.leaf_weights];
         self.leaves.finish()?;
-        required.into_iter().chain(optional.into_iter().flatten()).try_for_each(TensorReader::finish)
+        let required = [&self.n_children, &self.n_node_samples].into_iter().chain(of_centroids);
+        required.chain(optional.into_iter().flatten()).try_for_each(TensorReader::finish)
     }
 
     fn next_tree(&mut self, n_nodes: usize, header: &Header) -> Result<CentroidTree> {
@@ -347,7 +356,8 @@ impl<'f> Tensors<'f> {
         let mut ptr = try_with_capacity(WHAT, n_nodes + 1)?;
         let mut end = 0u32;
         ptr.push(end);
-        for size in self.sizes.whole(WHAT, n_nodes)? {
+        let sizes = self.sizes.whole(WHAT, n_nodes)?;
+        for &size in &sizes {
             end = end.checked_add(size).ok_or_else(|| Error::corrupt("the centroids of a tree have 2^32 weights"))?;
             ptr.push(end);
         }
@@ -355,37 +365,12 @@ impl<'f> Tensors<'f> {
             return Err(Error::corrupt("a root has a centroid"));
         }
         let n_entries = end as usize;
-        self.weights.check(n_entries)?;
-        let stored = self.features.whole(WHAT, n_entries)?;
-        let mut features = Indices::for_width(n_features);
-        features.try_reserve(WHAT, n_entries)?;
-        for range in ptr.windows(2) {
-            let mut least = 0u64;
-            for &feature in &stored[range[0] as usize..range[1] as usize] {
-                if u64::from(feature) < least || feature as usize >= n_features {
-                    return Err(Error::corrupt("the features of a centroid do not rise, or are not there"));
-                }
-                features.push(feature)?;
-                least = u64::from(feature) + 1;
-            }
-        }
-        let codes = match self.precision {
-            CentroidPrecision::Byte => {
-                let stored = self.weights.whole(WHAT, n_entries)?;
-                // Neither zero nor −128.
-                if stored.iter().any(|&code| code == 0 || code == ABOVE as u32) {
-                    return Err(Error::corrupt("a weight of a centroid is no number of 8 bits, or zero"));
-                }
-                Codes::Byte(try_collected(WHAT, stored.into_iter().map(|code| (code as i16 - ABOVE) as i8))?)
-            }
-            CentroidPrecision::Half => {
-                let stored = self.weights.collect(WHAT, n_entries, |weight| weight)?;
-                if stored.iter().any(|weight| !weight.is_finite() || *weight == 0.0) {
-                    return Err(Error::corrupt("a weight of a centroid is zero or not finite"));
-                }
-                Codes::Half(try_collected(WHAT, stored.into_iter().map(Half::nearest))?)
-            }
-        };
+        let n_bytes = self.feature_bytes.whole(WHAT, 1)?[0] as usize;
+        let stored = self.features.collect(WHAT, n_bytes, |byte| byte as u8)?;
+        let features = GapLists::read(&stored, &sizes, n_features)?;
+        let features =
+            features.ok_or_else(|| Error::corrupt("the features of a centroid do not rise, or are not there"))?;
+        let codes = self.codes(n_entries)?;
         let factors = match &mut self.factors {
             None => Vec::new(),
             Some(factors) => factors.collect(WHAT, n_nodes, |factor| factor as f32)?,
@@ -394,6 +379,32 @@ impl<'f> Tensors<'f> {
             return Err(Error::corrupt("a factor of a centroid is negative or not finite"));
         }
         Ok(Centroids { ptr, features, codes, factors })
+    }
+
+    /// The next `n` weights of centroids.
+    fn codes(&mut self, n: usize) -> Result<Codes> {
+        Ok(match self.precision {
+            CentroidPrecision::Nibble => {
+                let stored = self.weights.collect(WHAT, n.div_ceil(2), |byte| byte as u8)?;
+                let codes = Nibbles::of_bytes(stored, n);
+                Codes::Nibble(codes.ok_or_else(|| Error::corrupt("there is more than the weights of centroids"))?)
+            }
+            CentroidPrecision::Byte => {
+                let stored = self.weights.whole(WHAT, n)?;
+                // Neither zero nor −128.
+                if stored.iter().any(|&code| code == 0 || code == ABOVE as u32) {
+                    return Err(Error::corrupt("a weight of a centroid is no number of 8 bits, or zero"));
+                }
+                Codes::Byte(try_collected(WHAT, stored.into_iter().map(|code| (code as i16 - ABOVE) as i8))?)
+            }
+            CentroidPrecision::Half => {
+                let stored = self.weights.collect(WHAT, n, |weight| weight)?;
+                if stored.iter().any(|weight| !weight.is_finite() || *weight == 0.0) {
+                    return Err(Error::corrupt("a weight of a centroid is zero or not finite"));
+                }
+                Codes::Half(try_collected(WHAT, stored.into_iter().map(Half::nearest))?)
+            }
+        })
     }
 
     /// The second table of a tree whose leaves are shrunk.

@@ -431,11 +431,11 @@ impl Head {
     fn check_lengths_of_centroids(&self) -> Result<()> {
         let there = |name| self.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
         let (n_trees, n_nodes) = (there("n_nodes")?, there("n_children")?);
-        let (n_weights, n_tables) = (there("centroid_weights")?, there("leaf_layout")?);
+        let n_tables = there("leaf_layout")?;
         let lengths = [
             ("n_children", n_trees <= n_nodes),
             ("centroid_sizes", there("centroid_sizes")? == n_nodes),
-            ("centroid_features", there("centroid_features")? == n_weights),
+            ("centroid_bytes", there("centroid_bytes")? == n_trees),
             ("centroid_factors", self.length("centroid_factors").is_none_or(|n| n == n_nodes)),
             ("n_node_samples", there("n_node_samples")? <= n_nodes),
             ("leaf_layout", (n_trees..=n_trees.saturating_mul(2)).contains(&n_tables)),
@@ -516,9 +516,10 @@ const OF_ALL_TREES: [&str; 20] = [
     "set_values",
     "weights",
 ];
-const OF_CENTROIDS: [(&str, &[Dtype]); 7] = [
+const OF_CENTROIDS: [(&str, &[Dtype]); 8] = [
+    ("centroid_bytes", WHOLE),
     ("centroid_factors", &[Dtype::F32]),
-    ("centroid_features", WHOLE),
+    ("centroid_features", &[Dtype::U8]),
     ("centroid_rules", &[Dtype::F64]),
     ("centroid_sizes", WHOLE),
     ("centroid_weights", &[Dtype::U8, Dtype::F16]),

@@ -72,8 +72,10 @@
 //! |---|---|---|
 //! | `n_children` | nodes | children of each node, level by level; 0 of leaves |
 //! | `centroid_sizes` | nodes | features of its centroid; 0 of the root |
-//! | `centroid_features`, `centroid_weights` | features of all centroids | rising in each node; weights that are not zero: float16, or of 8 bits and stored 128 above |
-//! | `centroid_factors` | nodes | factors of weights of 8 bits |
+//! | `centroid_bytes` | trees | bytes of its `centroid_features` |
+//! | `centroid_features` | bytes | features of each centroid, rising: nothing where there are none, else five bits r, and of each gap g between neighbours (the first: the feature; the others: less one) g >> r zeros, a one, and r bits of g, from the lowest bit of a byte on; zeros fill the last byte |
+//! | `centroid_weights` | features of all centroids | float16, or of 8 bits and stored 128 above, not zero; or half bytes, the first of two in the lower half, zero where the number in a tree is odd: 8 where negative, and k of 10^(-k/7) |
+//! | `centroid_factors` | nodes | factors of weights that are not float16 |
 //! | `centroid_rules` | 4 | 1 where rows are brought to length one; sharpness and least share of a second child, 0 of the nearest alone; shrinkage of leaves |
 //! | `idf` | features | factors of features, if they have some |
 //!

@@ -57,7 +57,8 @@ fn some_rules() -> impl Strategy<Value = (Routing, f64, bool, CentroidPrecision)
         Just(Routing::Shared { sharpness: 3.0, least: 0.2 }),
         Just(Routing::Shared { sharpness: 20.0, least: 0.01 }),
     ];
-    let precision = prop_oneof![Just(CentroidPrecision::Byte), Just(CentroidPrecision::Half)];
+    let precision =
+        prop_oneof![Just(CentroidPrecision::Nibble), Just(CentroidPrecision::Byte), Just(CentroidPrecision::Half)];
     (routing, prop_oneof![Just(0.0), Just(1.0)], any::<bool>(), precision)
 }
 
@@ -349,7 +350,11 @@ fn numbers_of_any_size_do_not_overflow() {
             let forest = config.fit((&x, &y), &control()).unwrap();
             assert!(forest.predict(&x, &control()).unwrap().iter().all(|v| v.is_finite()));
             assert!(
-                forest.trees().iter().all(|tree| tree.centroids.of(tree.n_nodes() - 1).all(|(_, w)| w.is_finite()))
+                forest.trees().iter().all(|tree| tree
+                    .centroid(tree.n_nodes() - 1)
+                    .unwrap()
+                    .iter()
+                    .all(|(_, w)| w.is_finite()))
             );
         }
     }
@@ -362,11 +367,14 @@ fn no_byte_of_a_file_is_trusted() {
     let labels = (0..30).map(|i| if i % 5 == 0 { vec![] } else { vec![i % 3, 3 + i % 2] }).collect();
     let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; 30] };
     let config = CentroidForestConfig::default().n_trees(2).n_children(3).max_leaf_samples(2).samples_per_child(1);
-    for (store_rows, precision) in [(false, CentroidPrecision::Byte), (true, CentroidPrecision::Half)] {
+    for (store_rows, precision) in
+        [(false, CentroidPrecision::Byte), (true, CentroidPrecision::Half), (true, CentroidPrecision::Nibble)]
+    {
         let forest = fit(&config.clone().store_rows(store_rows).centroid_precision(precision), &data);
         assert!(forest.tree(0).n_nodes() > 3 && forest.tree(0).parents.is_some());
         let bytes = forest.to_bytes().unwrap();
         assert!(crate::Forest::from_bytes(&bytes).is_err());
+        assert_eq!(CentroidForest::from_bytes(&bytes).unwrap(), forest);
         for at in 0..bytes.len() {
             let mut broken = bytes.clone();
             broken[at] ^= 1 << (at % 8);

@@ -42,7 +42,8 @@ fn some_config() -> impl Strategy<Value = CentroidForestConfig> {
     let shape = (2usize..12, 1usize..5, 1usize..4, prop::option::of(1usize..4), prop::option::of(2usize..8));
     let space = (1usize..70, scopes, any::<bool>(), any::<bool>(), 0usize..4);
     let kept = (prop::option::of(1usize..4), prop_oneof![Just(0.0), Just(0.4)], prop_oneof![Just(1.0), Just(0.6)]);
-    let rules = (any::<bool>(), any::<bool>(), any::<bool>(), 0u64..1000);
+    let precision = prop_oneof![Just(CentroidPrecision::Nibble), Just(CentroidPrecision::Byte)];
+    let rules = (any::<bool>(), any::<bool>(), any::<bool>(), 0u64..1000, precision);
     (shape, space, kept, rules).prop_map(|(shape, space, kept, rules)| {
         let refinement = if rules.2 { Refinement::Logistic { scale: 5.0, rate: 3.0 } } else { Refinement::None };
         CentroidForestConfig::plain()
@@ -64,6 +65,7 @@ fn some_config() -> impl Strategy<Value = CentroidForestConfig> {
             .idf(rules.1)
             .refinement(refinement)
             .seed(rules.3)
+            .centroid_precision(rules.4)
     })
 }
 
@@ -128,7 +130,7 @@ fn assert_equal(tree: &CentroidTree, twin: &twin::Node, data: &Data) -> Result<(
         let weight: u32 = own.rows.iter().map(|&row| data.weights[row]).sum();
         prop_assert_eq!(tree.weighted_n_node_samples()[node], f64::from(weight));
         for (child, (centroid, below)) in tree.children(node).zip(&own.children) {
-            prop_assert_eq!(&tree.centroid(child).collect::<Vec<_>>(), centroid);
+            prop_assert_eq!(&tree.centroid(child).unwrap(), centroid);
             nodes.push(below);
         }
         if own.children.is_empty() {

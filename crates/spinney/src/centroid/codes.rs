@@ -1,0 +1,198 @@
+//! Weights of centroids in few bits.
+
+use std::ops::Range;
+
+use super::config::CentroidPrecision;
+use crate::error::{Result, try_extend, try_push};
+use crate::tree::leaves::Half;
+
+const WHAT: &str = "the weights of centroids";
+
+/// Weights of features, as they are stored.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Codes {
+    /// Levels, times the factor of their node.
+    Nibble(Nibbles),
+    /// Whole numbers, times the factor of their node.
+    Byte(Vec<i8>),
+    Half(Vec<Half>),
+}
+
+/// Half bytes, two in a byte, the first in its lower half: a sign of weight eight, and the number of a level. What is left
+/// over of the last byte is zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Nibbles {
+    pub(crate) bytes: Vec<u8>,
+    len: usize,
+}
+
+/// The levels of half bytes: a tenth of the largest in seven steps of one ratio, 10^(-k/7).
+const LEVELS: [f32; 8] = [1.0, 0.719_685_7, 0.517_947_5, 0.372_759_37, 0.268_269_57, 0.193_069_77, 0.138_949_54, 0.1];
+
+const SIGN: u8 = 8;
+
+impl Nibbles {
+    /// Half bytes of a file; `None` where what is left over is not zero.
+    #[cfg(feature = "model-files")]
+    pub(crate) fn of_bytes(bytes: Vec<u8>, len: usize) -> Option<Self> {
+        let is_zero = len % 2 == 0 || bytes.last().is_none_or(|last| last >> 4 == 0);
+        (bytes.len() == len.div_ceil(2) && is_zero).then_some(Nibbles { bytes, len })
+    }
+
+    /// The half byte of a share of the largest weight: that of the nearest level, if zero is not nearer.
+    fn code(share: f64) -> Option<u8> {
+        let is_below = |k: usize| {
+            let next = LEVELS.get(k + 1).copied().unwrap_or(0.0);
+            share.abs() < (f64::from(LEVELS[k]) + f64::from(next)) / 2.0
+        };
+        let level = (0..LEVELS.len()).take_while(|&k| is_below(k)).count();
+        let sign = if share < 0.0 { SIGN } else { 0 };
+        (level < LEVELS.len()).then_some(sign | level as u8)
+    }
+
+    #[inline(always)]
+    fn value(code: u8) -> f32 {
+        let level = LEVELS[usize::from(code & (SIGN - 1))];
+        if code & SIGN == 0 { level } else { -level }
+    }
+
+    #[inline(always)]
+    pub(super) fn of(&self, range: Range<usize>) -> impl Iterator<Item = f32> + '_ {
+        range.map(|at| Nibbles::value(self.bytes[at / 2] >> (at % 2 * 4)))
+    }
+
+    fn push(&mut self, code: u8) -> Result<()> {
+        match self.bytes.last_mut() {
+            Some(last) if self.len % 2 == 1 => *last |= code << 4,
+            _ => try_push(WHAT, &mut self.bytes, code)?,
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+        self.bytes.truncate(self.len.div_ceil(2));
+        if let Some(last) = self.bytes.last_mut().filter(|_| self.len % 2 == 1) {
+            *last &= 0xf;
+        }
+    }
+}
+
+impl Codes {
+    pub(super) fn new(precision: CentroidPrecision) -> Self {
+        match precision {
+            CentroidPrecision::Nibble => Codes::Nibble(Nibbles::default()),
+            CentroidPrecision::Byte => Codes::Byte(Vec::new()),
+            CentroidPrecision::Half => Codes::Half(Vec::new()),
+        }
+    }
+
+    pub(crate) fn precision(&self) -> CentroidPrecision {
+        match self {
+            Codes::Nibble(_) => CentroidPrecision::Nibble,
+            Codes::Byte(_) => CentroidPrecision::Byte,
+            Codes::Half(_) => CentroidPrecision::Half,
+        }
+    }
+
+    pub(super) fn n_bytes(&self) -> usize {
+        match self {
+            Codes::Nibble(codes) => codes.bytes.len(),
+            Codes::Byte(codes) => codes.len(),
+            Codes::Half(codes) => 2 * codes.len(),
+        }
+    }
+
+    /// The code of the largest weight of a node, where each node has a factor.
+    pub(super) fn of_largest(&self) -> Option<f64> {
+        match self {
+            Codes::Nibble(_) => Some(1.0),
+            Codes::Byte(_) => Some(i8::MAX.into()),
+            Codes::Half(_) => None,
+        }
+    }
+
+    /// What a weight is stored as: a share of the largest of its node where nodes have factors. Zero: not at all.
+    pub(super) fn stored(&self, weight: f64) -> f64 {
+        match self {
+            Codes::Nibble(_) => Nibbles::code(weight).map_or(0.0, |code| Nibbles::value(code).into()),
+            Codes::Byte(_) => (weight * f64::from(i8::MAX)).round_ties_even(),
+            Codes::Half(_) => Half::nearest(weight.clamp(-Half::LARGEST, Half::LARGEST)).into(),
+        }
+    }
+
+    /// Appends a weight that is stored.
+    pub(super) fn push(&mut self, weight: f64) -> Result<()> {
+        match self {
+            Codes::Nibble(codes) => Nibbles::code(weight).map_or(Ok(()), |code| codes.push(code)),
+            Codes::Byte(codes) => try_push(WHAT, codes, (weight * f64::from(i8::MAX)).round_ties_even() as i8),
+            Codes::Half(codes) => try_push(WHAT, codes, Half::nearest(weight.clamp(-Half::LARGEST, Half::LARGEST))),
+        }
+    }
+
+    /// Appends weights of others, of the same type.
+    pub(super) fn push_of(&mut self, others: &Codes, range: Range<usize>) -> Result<()> {
+        match (self, others) {
+            (Codes::Nibble(to), Codes::Nibble(from)) => {
+                range.map(|at| from.bytes[at / 2] >> (at % 2 * 4) & 0xf).try_for_each(|code| to.push(code))
+            }
+            (Codes::Byte(to), Codes::Byte(from)) => try_extend(WHAT, to, from[range].iter().copied()),
+            (Codes::Half(to), Codes::Half(from)) => try_extend(WHAT, to, from[range].iter().copied()),
+            (Codes::Nibble(_) | Codes::Byte(_) | Codes::Half(_), _) => {
+                unreachable!("the codes of a tree are of one type")
+            }
+        }
+    }
+
+    pub(super) fn truncate(&mut self, n: usize) {
+        match self {
+            Codes::Nibble(codes) => codes.truncate(n),
+            Codes::Byte(codes) => codes.truncate(n),
+            Codes::Half(codes) => codes.truncate(n),
+        }
+    }
+
+    /// Gives back what was reserved for more.
+    pub(super) fn shrink(&mut self) {
+        match self {
+            Codes::Nibble(codes) => codes.bytes.shrink_to_fit(),
+            Codes::Byte(codes) => codes.shrink_to_fit(),
+            Codes::Half(codes) => codes.shrink_to_fit(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_steps_of_one_ratio() {
+        for (k, &level) in LEVELS.iter().enumerate() {
+            assert_eq!(level, 10f64.powf(-(k as f64) / 7.0) as f32);
+            for share in [f64::from(level), -f64::from(level)] {
+                assert_eq!(f64::from(Nibbles::value(Nibbles::code(share).unwrap())), share);
+            }
+        }
+        assert_eq!(Nibbles::code(0.049), None);
+        assert_eq!(Nibbles::code(-0.0501), Some(SIGN | 7));
+    }
+
+    #[test]
+    fn half_bytes_are_read_as_they_were_written() {
+        let codes: Vec<u8> = (0..16).chain([3]).collect();
+        let mut nibbles = Nibbles::default();
+        codes.iter().for_each(|&code| nibbles.push(code).unwrap());
+        let values: Vec<f32> = codes.iter().map(|&code| Nibbles::value(code)).collect();
+        assert_eq!(nibbles.of(0..17).collect::<Vec<_>>(), values);
+        assert_eq!(nibbles.of(5..8).collect::<Vec<_>>(), values[5..8]);
+        let mut cut = nibbles.clone();
+        cut.truncate(7);
+        let mut again = Nibbles::default();
+        codes[..7].iter().for_each(|&code| again.push(code).unwrap());
+        assert_eq!(cut, again);
+        codes[7..].iter().for_each(|&code| cut.push(code).unwrap());
+        assert_eq!(cut, nibbles);
+    }
+}
