@@ -8,9 +8,9 @@ use spinney::label_files::{
     Features, IndexBase, LabelData, LabelRows, SparseRows, read_mulan, read_svmlight, read_xmc, write_xmc,
 };
 use spinney::{
-    BoostConfig, Boosted, Control, Criterion, Dataset, Error, ErrorKind, Forest, ForestConfig, LabelView, LossKind,
-    Matrix, MaxFeatures, NProjections, OutputStrategy, Precision, Projection, Result, RowWeights, Sampling, SparseView,
-    Splitter, StepDtype, Targets, TreeConfig,
+    BoostConfig, Boosted, CentroidForest, CentroidForestConfig, CentroidPrecision, Control, Criterion, Dataset, Error,
+    ErrorKind, Forest, ForestConfig, LabelView, LossKind, Matrix, MaxFeatures, NProjections, OutputStrategy, Precision,
+    Projection, Result, RowWeights, Sampling, SparseView, Splitter, StepDtype, Targets, TreeConfig,
 };
 
 /// Larger models are not asked for predictions: that costs time and finds nothing new.
@@ -44,6 +44,15 @@ pub fn model_file(bytes: &[u8]) {
             ask(size, compressed.width(), |x| compressed.predict(x, &control));
             let again = compressed.to_bytes().expect("a model that was read can be written");
             assert!(Compressed::from_bytes(&again).expect("what was written can be read") == compressed);
+        }
+        Err(error) => blames_bytes(&error),
+    }
+    match CentroidForest::from_bytes(bytes) {
+        Ok(forest) => {
+            let size = (forest.n_trees(), forest.n_features());
+            ask(size, forest.outputs().width(), |x| forest.predict(x, &control));
+            let again = forest.to_bytes().expect("a model that was read can be written");
+            assert!(CentroidForest::from_bytes(&again).expect("what was written can be read") == forest);
         }
         Err(error) => blames_bytes(&error),
     }
@@ -361,6 +370,12 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
     {
         let path = CompressConfig::stagewise(0.1).path(forest, (&fitted, y), None, &control)?;
         models.push((name, path.at_step(path.n_steps().min(9), &control)?.to_bytes()?));
+    }
+    let centroids = CentroidForestConfig::default().n_trees(2).n_children(3).max_leaf_samples(3).samples_per_child(1);
+    models.push(("centroids of labels", centroids.fit((&fitted, &labels), &control)?.to_bytes()?));
+    for (name, precision) in [("bytes", CentroidPrecision::Byte), ("halves", CentroidPrecision::Half)] {
+        let of_numbers = centroids.clone().centroid_precision(precision).fit((&fitted, &numbers), &control)?;
+        models.push((name, of_numbers.to_bytes()?));
     }
     let mut seeds: Vec<_> = models.into_iter().map(|(name, bytes)| ("model_file", name.to_owned(), bytes)).collect();
     for (name, text) in [

@@ -69,6 +69,8 @@ def models() -> dict[str, object]:
         "boosting_low_rank": boosting(relabel_leaves=False, **small).fit(X, y["labels"]),
         "boosting_float8": boosting(relabel_leaves=False, step_dtype="float8", **small).fit(X, y["labels"]),
         "boosting_single_target": regression(output_strategy="single_target", **small).fit(X, y["numbers"][:, :2]),
+        "centroid_labels": spinney.CentroidForestClassifier(3, max_leaf_samples=3, random_state=0).fit(X, y["sparse"]),
+        "centroid_numbers": spinney.CentroidForestRegressor(3, random_state=0).fit(X, y["numbers"]),
         "compressed": spinney.CompressedForestRegressor(
             et(n_estimators=5), l1_norm=None, step_size=0.2, max_test_nodes=9
         )
@@ -95,16 +97,19 @@ def bits(numbers: np.ndarray) -> list[list[int]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--replace", action="store_true", help="replace files of a format that is not released")
+    parser.add_argument("--add", action="store_true", help="write the files that are not there, and leave the others")
     args = parser.parse_args()
     folder = HERE / f"v{FORMAT}"
     if FORMAT in RELEASED:
         sys.exit(f"{folder}: format {FORMAT} was released, its files stay as they are")
-    if folder.exists() and not args.replace:
-        sys.exit(f"{folder} is there; --replace to write it anew")
+    if folder.exists() and not args.replace and not args.add:
+        sys.exit(f"{folder} is there; --add for files that are missing, --replace to write all of it anew")
     folder.mkdir(exist_ok=True)
     X = data()[0][::3]
-    predictions = {}
+    predictions = json.loads((folder / "predictions.json").read_text())["predictions"] if args.add else {}
     for name, model in models().items():
+        if name in predictions:
+            continue
         spinney.save(model, folder / f"{name}.safetensors")
         predictions[name] = bits(raw_predictions(model, X))
     about = {"X": X.tolist(), "predictions": predictions}

@@ -1,0 +1,180 @@
+"""How the time of a centroid forest grows, what a large fit takes, and what a plain version in NumPy takes.
+
+`python centroid_scale.py growth`: processor seconds of ten trees on made documents, against the number of samples, of
+labels, and of words a document; the slopes of the logarithms, by least squares over medians of `--repeat` fits.
+
+`python centroid_scale.py large`: ten trees on 200 000 documents over 100 000 words, with 10 000 labels: seconds and the
+peak of memory of the process.
+
+`python centroid_scale.py slow SET`: two trees of the plain method (spherical k-means of projected labels, centroids that
+are means, nearest child, leaves as they are) by NumPy and SciPy, against the same trees of the engine, and the precision of
+ten trees of each.
+
+One thread each; BLAS has one too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import time
+from statistics import median
+from typing import Any
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+
+import _data
+import numpy as np
+import scipy.sparse as sp
+import spinney
+from sklearn.feature_extraction.text import TfidfTransformer
+from spinney.metrics import precision_at_k
+
+SIZES = {"samples": (10_000, 80_000), "labels": (100, 6_400), "words": (20, 160)}
+PLAIN = {"refine": False, "soft_routing": False, "smoothing": 0.0, "idf": False, "min_centroid_weight": 0.0}
+
+
+def documents(n: int, n_words: int, n_labels: int, length: int, seed: int = 0) -> tuple[Any, Any]:
+    """Counts of words and labels of made documents: each has three labels, and half its words are those of a label.
+
+    Words and labels follow Zipf's law. A label has forty words of its own.
+    """
+    rng = np.random.default_rng(seed)
+
+    def zipf(size: int, shape: tuple[int, ...]) -> Any:
+        return np.minimum(np.exp(rng.random(shape) * np.log(size)).astype(np.int64), size) - 1
+
+    labels = zipf(n_labels, (n, 3))
+    words_of = rng.integers(0, n_words, size=(n_labels, 40))
+    own = words_of[labels[:, rng.integers(0, 3, size=length // 2)], rng.integers(0, 40, size=(n, length // 2))]
+    words = np.concatenate([own, zipf(n_words, (n, length - length // 2))], axis=1)
+    rows = np.repeat(np.arange(n), length)
+    X = sp.csr_array((np.ones(n * length, np.float32), (rows, words.ravel())), shape=(n, n_words))
+    Y = sp.csr_array((np.ones(3 * n, np.int8), (np.repeat(np.arange(n), 3), labels.ravel())), shape=(n, n_labels))
+    Y.data[:] = 1
+    return X, Y
+
+
+def seconds(fit: Any) -> float:
+    start = time.process_time()
+    fit()
+    return time.process_time() - start
+
+
+def growth(repeat: int) -> None:
+    """Prints the slopes."""
+    for name, (least, most) in SIZES.items():
+        sizes = np.geomspace(least, most, 4).astype(int)
+        times = []
+        for size in sizes:
+            shape = {"samples": 20_000, "labels": 1_000, "words": 60, name: int(size)}
+            X, Y = documents(shape["samples"], 20_000, shape["labels"], shape["words"])
+            forest = spinney.CentroidForestClassifier(10, random_state=0, n_jobs=1)
+            times.append(median(seconds(lambda forest=forest, X=X, Y=Y: forest.fit(X, Y)) for _ in range(repeat)))
+        slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+        print(f"| {name} | {', '.join(map(str, sizes))} | {', '.join(f'{t:.2f}' for t in times)} | {slope:.2f} |")
+
+
+def large() -> None:
+    """Prints time and memory of a large fit."""
+    X, Y = documents(200_000, 100_000, 10_000, 60)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    took = seconds(lambda: spinney.CentroidForestClassifier(10, random_state=0, n_jobs=1).fit(X, Y))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(f"{X.nnz} entries: {took:.1f} s, peak {peak / 2**20:.2f} GB, {before / 2**20:.2f} GB of it before the fit")
+
+
+class SlowTree:
+    """A tree of the plain method."""
+
+    def __init__(self, X: Any, Y: Any, rng: Any, rows: Any = None) -> None:
+        rows = np.arange(X.shape[0]) if rows is None else rows
+        self.values = np.asarray(Y[rows].mean(axis=0)).ravel()
+        self.children: list[SlowTree] = []
+        if len(rows) <= 10:
+            return
+        of = self.clusters(Y[rows], rng)
+        sums = sp.csr_matrix((np.ones(len(rows)), (of, np.arange(len(rows)))), (of.max() + 1, len(rows))) @ X[rows]
+        lengths = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel())
+        self.centroids = sp.csr_matrix(sp.diags(1 / np.maximum(lengths, 1e-12)) @ sums)
+        nearest = np.asarray((X[rows] @ self.centroids.T).todense()).argmax(axis=1)
+        parts = [rows[nearest == child] for child in range(sums.shape[0])]
+        if max(map(len, parts)) < len(rows):
+            kept = [child for child, part in enumerate(parts) if len(part)]
+            self.centroids = self.centroids[kept]
+            self.children = [SlowTree(X, Y, rng, parts[child]) for child in kept]
+
+    @staticmethod
+    def clusters(Y: Any, rng: Any) -> Any:
+        """Spherical k-means of ten clusters from k-means++, three passes."""
+        points = np.asarray((Y @ rng.choice([-1.0, 1.0], size=(Y.shape[1], 128))))
+        points /= np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
+        centres = points[rng.integers(len(points))][None]
+        while len(centres) < 10:
+            away = np.maximum(1 - (points @ centres.T).max(axis=1), 0)
+            if away.sum() < 1e-9:
+                break
+            centres = np.vstack([centres, points[rng.choice(len(points), p=away / away.sum())]])
+        for _ in range(3):
+            of = (points @ centres.T).argmax(axis=1)
+            sums = np.zeros_like(centres)
+            np.add.at(sums, of, points)
+            centres = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+        return (points @ centres.T).argmax(axis=1)
+
+    def predict(self, X: Any, out: Any, rows: Any) -> None:
+        if not self.children:
+            out[rows] += self.values
+            return
+        nearest = np.asarray((X[rows] @ self.centroids.T).todense()).argmax(axis=1)
+        for child, below in enumerate(self.children):
+            below.predict(X, out, rows[nearest == child])
+
+
+def slow(name: str) -> None:
+    """Prints seconds a tree, and precision at 1, 3 and 5 of ten trees."""
+    data = _data.named(name)
+    X, X_test, Y, Y_test = (sp.csr_matrix(part) for part in (data.X, data.X_test, data.y, data.y_test))
+    if (X.data % 1 == 0).all():
+        weights = TfidfTransformer(sublinear_tf=True).fit(X)
+        X, X_test = (weights.transform(part) for part in (X, X_test))
+    X, X_test = (sp.csr_matrix(part, dtype=np.float64) for part in (X, X_test))
+    rng = np.random.default_rng(0)
+    trees: list[SlowTree] = []
+    took = seconds(lambda: trees.extend(SlowTree(X, sp.csr_matrix(Y, dtype=np.float64), rng) for _ in range(10)))
+    scores = np.zeros(Y_test.shape)
+    for tree in trees:
+        tree.predict(X_test, scores, np.arange(len(scores)))
+    print_scores(f"{name}, NumPy", took, scores, Y_test)
+    for way, settings in [("the same by the engine", PLAIN), ("defaults", {"idf": False})]:
+        forest = spinney.CentroidForestClassifier(10, random_state=0, n_jobs=1, **settings)
+        X32, Xt32 = X.astype(np.float32), X_test.astype(np.float32)
+        took = seconds(lambda forest=forest, X32=X32: forest.fit(X32, Y))
+        print_scores(f"{name}, {way}", took, forest.predict_proba(Xt32), Y_test)
+
+
+def print_scores(way: str, took: float, scores: Any, Y_test: Any) -> None:
+    scores = scores if isinstance(scores, np.ndarray) else np.stack([p[:, 1] for p in scores], axis=1)
+    precision = " / ".join(f"{precision_at_k(Y_test, scores, k):.3f}"[1:] for k in (1, 3, 5))
+    print(f"| {way} | {took / 10:.3g} | {precision} |")
+
+
+def main() -> None:
+    """Measures what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=["growth", "large", "slow"])
+    parser.add_argument("sets", nargs="*", default=["bibtex", "delicious"])
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    if options.what == "growth":
+        growth(options.repeat)
+    elif options.what == "large":
+        large()
+    else:
+        for name in options.sets:
+            slow(name)
+
+
+if __name__ == "__main__":
+    main()
