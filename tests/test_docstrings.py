@@ -40,7 +40,7 @@ def test_every_parameter_is_described_and_there_is_an_example(estimator):
     assert "Examples\n--------" in doc
     if "Parameters\n----------" not in doc:  # it names the class whose parameters are the same
         doc += inspect.getdoc(estimator.__mro__[1])
-    for parameter in estimator._get_param_names():
+    for parameter in inspect.signature(estimator).parameters:
         assert parameter in doc, parameter
 
 

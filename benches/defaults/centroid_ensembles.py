@@ -1,8 +1,8 @@
 """Centroid trees as the stages of boosting, and means of a centroid forest with other models: do they pay?
 
 `python benches/defaults/centroid_ensembles.py`: precision at 1, 3 and 5 on a third of the training rows of each set, of
-models that are fitted to the others. A stage of boosting is one centroid tree (means of residuals, nearest child) on the
-gradients of all labels' log losses, times a step; the same number of stages of the package's boosting stands beside it.
+models that are fitted to the others. A stage of boosting is one centroid tree (means of residuals, nearest child) on
+the gradients of all labels' log losses, times a step; the package's boosting at its defaults stands beside it.
 Means are of probabilities, and of ranks within each row.
 """
 
@@ -44,7 +44,7 @@ def probabilities(model: Any, X: Any) -> Any:
 
 
 def boosted(X: Any, Y: Any, X_test: Any, n_stages: int, step: float) -> Any:
-    """Scores of boosted centroid trees: log odds of the labels at first, then means of residuals over their variance."""
+    """Scores of boosted centroid trees: log odds of the labels first, then means of residuals over their variance."""
     dense = Y.toarray().astype(np.float64)
     start = np.log((dense.mean(axis=0) + 1e-6) / (1 - dense.mean(axis=0) + 1e-6))
     scores, test = np.tile(start, (len(dense), 1)), np.tile(start, (X_test.shape[0], 1))

@@ -23,15 +23,19 @@ Modules
 `spinney.datasets`
     Readers of data sets.
 
-Model files: `save`, `load` and `inspect_model`, for files that run no code when they are loaded. `estimate_fit_memory`
+Model files: `save`, `load`, `dumps`, `loads` and `inspect_model`, for files that run no code when they are loaded.
+`merge` puts forests together that were grown in parts. `estimate_fit_memory`
 says what a fit will take of memory.
 
-`topk` and `topk_chunks`: the best labels of rows, through pipelines and chunk by chunk.
+`Predictor`: one row at a time, for services. `topk` and `topk_chunks`: the best labels of rows, through pipelines and
+chunk by chunk.
 """
 
 from spinney import compression, datasets, inspection, metrics, model_selection, multilabel, projection
 from spinney._memory import estimate_fit_memory
-from spinney._model_file import inspect_model, load, save
+from spinney._model_file import dumps, inspect_model, load, loads, save
+from spinney._parts import merge
+from spinney._predictor import Predictor
 from spinney._spinney import __version__, build_info
 from spinney._topk import topk, topk_chunks
 from spinney.boosting import GradientBoostingClassifier, GradientBoostingRegressor
@@ -63,16 +67,20 @@ __all__ = [
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "Predictor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
     "build_info",
     "compression",
     "datasets",
+    "dumps",
     "estimate_fit_memory",
     "inspect_model",
     "inspection",
     "load",
+    "loads",
+    "merge",
     "metrics",
     "model_selection",
     "multilabel",

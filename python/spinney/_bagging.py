@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt
 
-from spinney import _kept_rows, _masks, _memory
+from spinney import _digest, _kept_rows, _masks, _memory, _parts
 from spinney._at_once import fitted_at_once
 from spinney._base import BaseClassifier, BaseEnsemble, BaseRegressor, csr_of, progress_bar
 from spinney._ranks import ranking_precision
@@ -73,18 +73,21 @@ class BaseBagging(BaseEnsemble):
     _draws: tuple[bool, float | None]
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any
+        self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any, trees: Any = None
     ) -> tuple[Matrix, Target, Float | None, Any]:
-        """Grows the forest; what it was grown on and how."""
+        """Grows the forest, or the range `trees` of it; what it was grown on and how."""
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs trees that do not see all rows: set bootstrap=True")
         if self.max_samples is not None and not self.bootstrap:
             raise ValueError("max_samples is the size of bootstrap samples: set bootstrap=True, or max_samples=None")
+        part = None if trees is None else _parts.checked_range(self, trees)
         grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
         before = dict(self.__dict__)
         X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
+        digest = None if part is None else _digest.of_data(X, target, weights)
         n_grown = 0 if grown is None else grown.n_trees
-        n_more = int(self.n_estimators) - n_grown
+        n_grown, end = part or (n_grown, int(self.n_estimators))
+        n_more = end - n_grown
         if n_more < 0:
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {n_grown} trees of the fitted forest; with "
@@ -99,7 +102,7 @@ class BaseBagging(BaseEnsemble):
         n_threads = self._n_threads()
         row_weights = self._row_weights(target, weights)
         weights = row_weights[0]
-        config = self._forest_config(target, weights, (n_grown, n_grown + n_more))
+        config = self._forest_config(target, weights, (n_grown, end))
         if n_more == 0:
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
         else:
@@ -112,11 +115,14 @@ class BaseBagging(BaseEnsemble):
             leaves = self._forest.apply(X, n_threads)
             _kept_rows.keep(self, leaves, weights, _known_numbers(target) if target.kind == "numbers" else None)
         draws = (config["bootstrap"], config["max_samples"])
-        if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
+        self.__dict__.pop(_parts.PART, None)
+        if part is not None:
+            setattr(self, _parts.PART, (*part, digest))
+        if self.oob_score and part is None and (n_more > 0 or not hasattr(self, "oob_score_")):
             if grown is not None and draws != self._draws:
                 raise ValueError("max_samples and bootstrap must not change under warm_start=True with oob_score")
             self._set_oob(X, target, weights, config)
-        elif not self.oob_score:
+        elif not self.oob_score or part is not None:
             for name in self._oob_attributes:
                 self.__dict__.pop(name, None)
         self._draws = draws

@@ -18,7 +18,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from spinney import (
     _best,
@@ -36,7 +35,7 @@ from spinney import (
 from spinney._at_once import of_one_fit
 from spinney._docs import documented
 from spinney._projection import Growth
-from spinney._proof import Kind
+from spinney._proof import Kind, check_fitted
 from spinney._sparse import is_sparse, r2
 from spinney._validation import CONTAINER, Float, LabelFormat, Matrix, Number, RowWeights, Target, label_classes
 
@@ -146,7 +145,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def is_categorical_(self) -> NDArray[np.bool_] | None:
         """Which features are categories, (n_features,); None where none is."""
-        check_is_fitted(self)
+        check_fitted(self)
         mask = _categories.mask_of(self)
         return None if mask is None else np.array(mask)
 
@@ -214,8 +213,9 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
 
     n_jobs: int | None
 
-    def _n_threads(self) -> int:
-        return count_threads(self.n_jobs)
+    def _n_threads(self, X: Any = None) -> int:
+        """Threads for work on X: one row has nothing to share."""
+        return 1 if X is not None and X.shape[0] == 1 else count_threads(self.n_jobs)
 
     # Whether cells of y may be unknown.
     _masks_y: ClassVar[bool] = False
@@ -298,7 +298,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         }
 
     def _check_predict(self, X: Any) -> Matrix:
-        check_is_fitted(self)
+        check_fitted(self)
         return self._check_X(X, reset=False)
 
     @abstractmethod
@@ -319,7 +319,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> Float:
         X = self._check_predict(X)
-        return self._forest.predict(X, self._n_threads())
+        return self._forest.predict(X, self._n_threads(X))
 
     @property
     def feature_importances_(self) -> Float:
@@ -329,7 +329,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         matters, prefer `sklearn.inspection.permutation_importance`. With `output_projection` the impurity is that of
         the projected outputs; `spinney.inspection.feature_importances` measures others. O(nodes).
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return self._forest.feature_importances()
 
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
@@ -408,7 +408,7 @@ class BaseEnsemble(BaseModel):
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Index of the leaf that each row reaches in each tree, (n_samples, n_trees)."""
         X = self._check_predict(X)
-        return self._forest.apply(X, self._n_threads()).astype(np.int64)
+        return self._forest.apply(X, self._n_threads(X)).astype(np.int64)
 
 
 def as_size(value: Any) -> int | None:
@@ -494,12 +494,12 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         """
         if self._is_sparse_numbers():
             build = sparse.csr_array if getattr(self, CONTAINER) == "array" else sparse.csr_matrix
-            return self._predict_in_blocks(X, lambda rows: build(self._forest.predict(rows, self._n_threads())))
+            return self._predict_in_blocks(X, lambda rows: build(self._forest.predict(rows, self._n_threads(rows))))
         scores = self._scores(X)
         return scores[:, 0] if self.n_outputs_ == 1 else scores
 
     def _is_sparse_numbers(self) -> bool:
-        check_is_fitted(self)
+        check_fitted(self)
         return hasattr(self, CONTAINER)
 
 
@@ -516,12 +516,12 @@ def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple
 
 
 def _has_labels(estimator: Any) -> bool:
-    check_is_fitted(estimator)
+    check_fitted(estimator)
     return estimator._label_format is not None
 
 
 def _ranks_columns(estimator: Any) -> bool:
-    check_is_fitted(estimator)
+    check_fitted(estimator)
     return estimator.n_outputs_ == 1 or estimator._label_format is not None
 
 
@@ -648,7 +648,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         return np.stack(columns, axis=1)
 
     def _is_sparse_labels(self) -> bool:
-        check_is_fitted(self)
+        check_fitted(self)
         return self._label_format is not None and self._label_format.container is not None
 
     def _build_labels(self, X: Matrix) -> Any:
@@ -657,7 +657,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
     def _positive(self, X: Matrix) -> NDArray[np.bool_]:
         """Labels that are predicted for rows that were checked."""
-        return self._forest.predict(X, self._n_threads()) > 0.5
+        return self._forest.predict(X, self._n_threads(X)) > 0.5
 
     @of_one_fit
     def predict_proba(self, X: Any) -> Any:
@@ -767,7 +767,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         width = self._forest.width
         k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
         marked = _best.to_engine(exclude, X.shape[0], width)
-        return _best.ranked(*self._forest.predict_topk(X, k, self._n_threads(), marked), floor)
+        return _best.ranked(*self._forest.predict_topk(X, k, self._n_threads(X), marked), floor)
 
     @available_if(_has_labels)  # type: ignore[untyped-decorator]
     @of_one_fit
@@ -802,5 +802,5 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
     def _at_least(self, X: Matrix, floor: float) -> Any:
         """Probabilities of labels that are positive and at least the floor, for rows that were checked."""
-        arrays = self._forest.predict_at_least(X, floor, self._n_threads())
+        arrays = self._forest.predict_at_least(X, floor, self._n_threads(X))
         return csr_of(arrays, (X.shape[0], self.n_outputs_))

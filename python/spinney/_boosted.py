@@ -13,13 +13,13 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from spinney import _spinney, _validation
 from spinney._arrays import Tree
 from spinney._at_once import of_one_fit
 from spinney._base import BaseEnsemble, Members
-from spinney._proof import WITH_LOG_LINK
+from spinney._proof import WITH_LOG_LINK, check_fitted
 from spinney._sparse import is_sparse
 from spinney._validation import Float, Matrix, Target
 from spinney.tree import DecisionTreeRegressor
@@ -149,7 +149,7 @@ class BoostedModel(BaseEnsemble):
         margins = self._start_margins(X, base_margin, "base_margin")
         if self._weak is None:
             model = self._model if n_stages is None else self._model.truncated(self._check_stages(n_stages))
-            scores = model.predict_scores(X, self._n_threads())
+            scores = model.predict_scores(X, self._n_threads(X))
         else:
             n_stages = self.n_estimators_ if n_stages is None else self._check_stages(n_stages)
             scores = self._model.start()[np.newaxis].repeat(X.shape[0], axis=0)
@@ -297,7 +297,7 @@ class BoostedModel(BaseEnsemble):
         -------
         estimator of the same class, with the same parameters but `n_estimators`
         """
-        check_is_fitted(self)
+        check_fitted(self)
         fitted = self._twin()
         n_stages = fitted._check_stages(n_stages, least=1)
         fitted.__dict__.pop("_curves", None)
@@ -319,7 +319,7 @@ class BoostedModel(BaseEnsemble):
         Sums to 1, or is all zero when no tree has a split. The impurity is that of what the trees were fitted to, which
         shrinks from stage to stage: early stages count more. Not there with `estimator`. O(nodes).
         """
-        check_is_fitted(self)
+        check_fitted(self)
         grows_trees(self)
         return self._model.feature_importances()
 
@@ -334,7 +334,7 @@ class BoostedModel(BaseEnsemble):
         with `relabel_leaves` predict what the stage adds to the scores. Without, they predict one number, the stage's
         direction, which adds to each column of scores as much as `learning_rate * step_sizes_[stage]` times it.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         fitted = self._twin()
         return Members(fitted) if fitted._weak is None else list(fitted._weak)
 

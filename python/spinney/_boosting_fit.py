@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from spinney import (
     _boosting_checks,
@@ -36,7 +35,7 @@ from spinney._boosted import BoostedModel, grows_trees
 from spinney._docs import documented
 from spinney._eval_sets import EvalSet
 from spinney._projection import Growth
-from spinney._proof import CUSTOM
+from spinney._proof import CUSTOM, check_fitted
 from spinney._validation import MOST, Float, Matrix, Number, Target, draw_seed
 
 if TYPE_CHECKING:
@@ -498,7 +497,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
 
         Cost: of each stage a walk of all rows and one pass over their scores.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         fitted = self._twin()
         X = fitted._check_predict(X)
         weights = _validation.check_weights(sample_weight, X.shape[0])

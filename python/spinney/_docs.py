@@ -46,6 +46,12 @@ y_mask : {array-like, sparse matrix} of the shape of y, default=None
     classes and labels. Costs the number of outputs for each sample that a search moves, where labels without a mask
     cost those that a sample has.
 """,
+    "trees": """
+trees : range, default=None
+    Grow these trees of `range(n_estimators)` alone: a part of the forest, which predicts as a forest of its trees.
+    Parts that were fitted apart, on one machine or many, become the forest by `spinney.merge`. `random_state` must be
+    an integer, and `warm_start` False; a part has no out-of-bag scores.
+""",
     "label_names": """
 label_names : array-like of shape (n_labels,) of str, default=None
     Names of the labels, no two of them equal: `target_names_in_`, which `topk_names` predicts, `export_rules` and

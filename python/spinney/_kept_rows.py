@@ -36,6 +36,12 @@ def keep(forest: Any, leaves: NDArray[Any], weights: Float | None, targets: Floa
         setattr(forest, TARGETS, np.array(targets, dtype=np.float64))
 
 
+def merge(forest: Any, parts: list[Any]) -> None:
+    """Keep for a forest what its parts keep, in the order of their trees."""
+    if hasattr(parts[0], LEAVES):
+        setattr(forest, LEAVES, np.hstack([getattr(part, LEAVES) for part in parts]))
+
+
 def drop(forest: Any) -> None:
     """Forget them: the leaves have changed."""
     for name in ATTRIBUTES:

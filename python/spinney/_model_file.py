@@ -1,10 +1,12 @@
-"""Fitted estimators as files: `save`, `load`, `inspect_model`."""
+"""Fitted estimators as files and bytes: `save`, `load`, `dumps`, `loads`, `inspect_model`."""
 
 from __future__ import annotations
 
 import math
 import mmap
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -22,7 +24,7 @@ from spinney._state import Decoder, Encoder, arrays_of, from_text, prove_arrays,
 if TYPE_CHECKING:
     from spinney._spinney import _ModelSummary
 
-__all__ = ["inspect_model", "load", "save"]
+__all__ = ["dumps", "inspect_model", "load", "loads", "save"]
 
 Path: TypeAlias = str | PathLike[str]
 
@@ -95,7 +97,7 @@ def _is_of_spinney(model: Any) -> bool:
     return (_classes() | _classes_around()).get(type(model).__name__) is type(model)
 
 
-def save(model: Any, path: Path) -> None:
+def save(model: Any, path: Any) -> None:
     """Write a fitted estimator to a file that runs no code when it is loaded.
 
     The file is safetensors: trees are arrays that any reader of that format shows, and Rust programs load them with the
@@ -107,8 +109,9 @@ def save(model: Any, path: Path) -> None:
         A tree, forest, centroid forest, boosted or compressed model. What a pickle leaves out is left out here: of
         compressed models the path and the forest before compression. `TunedThresholds` and `CalibratedLabels` around
         one of them are saved with it, their thresholds and functions as arrays.
-    path : str or os.PathLike
-        The file. It is written beside the old one, if there is one, and takes its name when it is whole: after a
+    path : str, os.PathLike or binary file object
+        The file, or an object whose method `write` takes the bytes of all of it at once. A file of that name is
+        written beside the old one, if there is one, and takes its name when it is whole: after a
         failure, or when the process is killed, the old file is as it was. A process that is killed may leave a file
         `.spinney-*.tmp` in the folder. Of a symbolic link the file that it leads to is written, and the link stays.
         The new file has the mode of the old one (where there is none, that of the umask) and, where the system allows
@@ -135,11 +138,14 @@ def save(model: Any, path: Path) -> None:
 
     See Also
     --------
-    load, inspect_model
+    load, dumps, inspect_model
 
     Notes
     -----
     O(size of the model); memory is that of the file.
+
+    A pipeline holds transformers of other libraries, and is refused: `skops.io.dump` writes a whole pipeline to a file
+    that runs no code either, and a file of its last step is all that spinney has made of it.
 
     `pickle`, `copy` and `joblib` hold the same bytes of the trees, which are proven in the same way, and the fitted
     attributes are proven too; but loading a pickle runs code that the file chooses, before any proof. skops does not,
@@ -161,9 +167,118 @@ def save(model: Any, path: Path) -> None:
     >>> bool((same.predict_proba(X) == forest.predict_proba(X)).all()), n_trees
     (True, 10)
     """
+    write = None if isinstance(path, str | PathLike) else _method_of(path, "write")
+    parts = _checked_parts(model)
+    if write is None:
+        _spinney.save_model(os.fsdecode(path), *parts)
+    else:
+        write(_spinney.write_model(*parts))
+
+
+def dumps(model: Any) -> bytes:
+    """The bytes of the file that `save` writes, for a database, a cache or a message.
+
+    Parameters
+    ----------
+    model : fitted estimator of spinney
+
+    Returns
+    -------
+    bytes
+        The same bytes whenever the model is the same.
+
+    Raises
+    ------
+    TypeError, ValueError, sklearn.exceptions.NotFittedError, MemoryError
+        As `save`.
+
+    See Also
+    --------
+    loads, save
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import spinney
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = spinney.DecisionTreeClassifier(random_state=0).fit(X, y)
+    >>> bool((spinney.loads(spinney.dumps(tree)).predict(X) == tree.predict(X)).all())
+    True
+    """
+    return _spinney.write_model(*_checked_parts(model))
+
+
+def loads(data: Any) -> Any:
+    """Read a fitted estimator of the bytes that `dumps` gave, or of those of a file of `save`.
+
+    Parameters
+    ----------
+    data : bytes, bytearray, memoryview, or any contiguous buffer of bytes
+        Not copied; proven as `load` proves a file.
+
+    Returns
+    -------
+    estimator
+        As `load`.
+
+    Raises
+    ------
+    TypeError
+        For anything but bytes.
+    ValueError
+        For bytes that are no model, or not a valid one, or of a newer version: with the proof that failed.
+    MemoryError
+
+    See Also
+    --------
+    dumps, load
+    """
+    try:
+        buffer = np.frombuffer(data, dtype=np.uint8)
+    except (TypeError, ValueError, BufferError) as error:
+        if isinstance(data, bytes | bytearray | memoryview) and len(data) == 0:
+            raise ValueError("data is empty, accepted: the bytes of a model") from error
+        raise TypeError(f"data is {_article(data)}, accepted: bytes, such as spinney.dumps gives") from error
+    with _faults_of("data"):
+        _refuse_pickle(buffer[:2].tobytes())
+        return _estimator_of(_spinney.inspect_bytes(buffer), lambda: _spinney.read_model(buffer))
+
+
+def _method_of(file: Any, name: str) -> Any:
+    """The method of a file object."""
+    if isinstance(file, bytes | bytearray | memoryview):
+        instead = "spinney.loads(data) for the bytes of a model" if name == "read" else "a path or a binary file"
+        raise TypeError(f"path is {_article(file)}, accepted: a str, an os.PathLike, or a binary file; {instead}")
+    found = getattr(file, name, None)
+    if not callable(found):
+        raise TypeError(f"path is {_article(file)}, accepted: a str, an os.PathLike, or a binary file with {name}()")
+    return found
+
+
+@contextmanager
+def _faults_of(source: str) -> Iterator[None]:
+    """Errors of what is no model become ValueErrors that name where it came from."""
+    try:
+        yield
+    except (ValueError, TypeError, RecursionError) as error:
+        # Errors of the system are no ValueError. TypeError is what constructors and checks of parameters raise.
+        raise ValueError(f"{source}: {error}") from error
+
+
+def _refuse_pickle(start: bytes) -> None:
+    """Pickles of protocol 2 and later start with these bytes; the length of a header is never as large."""
+    if len(start) == 2 and start[0] == 0x80 and start[1] <= 5:
+        raise ValueError(
+            "not a valid spinney model: it is a pickle, which runs code of its own when it is loaded: if you trust "
+            "it, load it with pickle or joblib, and write it anew with spinney.save"
+        )
+
+
+def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
+    """The engine's model, and the text and arrays of the estimator."""
     name = type(model).__name__
     if not _is_of_spinney(model):
-        raise TypeError(f"model is {_article(model)}, accepted: fitted estimators of spinney")
+        raise TypeError(f"model is {_article(model)}, accepted: fitted estimators of spinney{_if_pipeline(model)}")
     check_is_fitted(model)
     model._validate_params()
     encoder = Encoder(_nested)
@@ -174,10 +289,18 @@ def save(model: Any, path: Path) -> None:
     except ValueError as error:
         message = f"{name}: its parameters and attributes are too many: {error}. Pickle it; nothing was written"
         raise ValueError(message) from error
-    _spinney.save_model(os.fsdecode(path), engine, text, encoder.arrays)
+    return engine, text, encoder.arrays
 
 
-def load(path: Path, *, mmap_mode: Literal["r"] | None = None) -> Any:
+def _if_pipeline(model: Any) -> str:
+    from sklearn.pipeline import Pipeline
+
+    if not isinstance(model, Pipeline):
+        return ""
+    return "; skops.io.dump writes whole pipelines, and model[-1] is the last step of this one"
+
+
+def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
     """Read a fitted estimator that `save` wrote.
 
     No code of the file is run, and no class is looked up but those of spinney's estimators. Everything is proven before
@@ -186,10 +309,11 @@ def load(path: Path, *, mmap_mode: Literal["r"] | None = None) -> Any:
 
     Parameters
     ----------
-    path : str or os.PathLike
+    path : str, os.PathLike or binary file object
+        The file, or an object whose method `read` gives the bytes of all of it.
     mmap_mode : {"r"}, default=None
-        Map the file into memory in place of reading it piece by piece. The model is built in memory either way. While
-        a file is mapped nothing may shorten it: the system would end the process.
+        Map the file of that name into memory in place of reading it piece by piece. The model is built in memory either
+        way. While a file is mapped nothing may shorten it: the system would end the process.
 
     Returns
     -------
@@ -200,13 +324,15 @@ def load(path: Path, *, mmap_mode: Literal["r"] | None = None) -> Any:
     ------
     ValueError
         For a file that is no model, or not a valid one, or of a newer version: with the file and the proof that failed.
+    TypeError
+        For a path that is none, such as the bytes of a model, which `loads` takes.
     OSError
         What the system says: `FileNotFoundError` and so on.
     MemoryError
 
     See Also
     --------
-    save
+    save, loads
 
     Notes
     -----
@@ -221,16 +347,34 @@ def load(path: Path, *, mmap_mode: Literal["r"] | None = None) -> Any:
     """
     if mmap_mode not in (None, "r"):
         raise ValueError(f'mmap_mode is {mmap_mode!r}, accepted: None and "r"')
+    if not isinstance(path, str | PathLike):
+        read = _method_of(path, "read")
+        if mmap_mode is not None:
+            raise ValueError('mmap_mode is "r", accepted with a file object: None')
+        data = read()
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"path.read() gave {_article(data)}, accepted: bytes, of a file opened with mode 'rb'")
+        return loads(data)
     name = os.fsdecode(path)
-    try:
-        _prove_sizes(_spinney.inspect_model(name))
-        engine, text, arrays = _spinney.load_model(name) if mmap_mode is None else _mapped(name)
-        decoder = Decoder(arrays, _nested_again)
-        estimator = _put_together(decoder, from_text(text or ""), engine)
-        decoder.finish()
-    except (ValueError, TypeError, RecursionError) as error:
-        # Errors of the system are no ValueError. TypeError is what constructors and checks of parameters raise.
-        raise ValueError(f"{name}: {error}") from error
+    with _faults_of(name):
+        try:
+            summary = _spinney.inspect_model(name)
+        except ValueError:
+            # A regular file: what is none is refused before.
+            with open(name, "rb") as file:
+                _refuse_pickle(file.read(2))
+            raise
+        read_parts = _mapped if mmap_mode == "r" else _spinney.load_model
+        return _estimator_of(summary, lambda: read_parts(name))
+
+
+def _estimator_of(summary: _ModelSummary, read: Any) -> Any:
+    """The estimator that a model file holds, every part of it proven."""
+    _prove_sizes(summary)
+    engine, text, arrays = read()
+    decoder = Decoder(arrays, _nested_again)
+    estimator = _put_together(decoder, from_text(text or ""), engine)
+    decoder.finish()
     return estimator
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
-from spinney import _categories, _kept_rows, _spinney
+from spinney import _categories, _kept_rows, _parts, _spinney
 from spinney._arrays import Tree
 from spinney._frames import CONTAINERS, OUTPUT
 from spinney._validation import CONTAINER, LabelFormat, label_classes
@@ -50,6 +51,7 @@ _OF_FORESTS = {
     "oob_decision_function_": False,
     "oob_prediction_": False,
     **dict.fromkeys(_kept_rows.ATTRIBUTES, False),
+    _parts.PART: False,
 }
 # Fitted attributes of each kind, beside the engine's model: whether every fit sets them.
 _OF_KIND: dict[Kind, dict[str, bool]] = {
@@ -131,6 +133,12 @@ def attribute_of(kind: Kind, model: Any) -> Any:
     if type(model) is not _spinney.Forest or model.n_trees != 1:
         raise ValueError("the model is not one tree")
     return Tree(model)
+
+
+def check_fitted(estimator: Any) -> None:
+    """As scikit-learn's `check_is_fitted`, which looks at all attributes: too long for one row."""
+    if ENGINE[estimator._kind] not in estimator.__dict__:
+        check_is_fitted(estimator)
 
 
 def fitted_names(kind: Kind, classifier: bool) -> dict[str, bool]:
@@ -309,6 +317,8 @@ class _Proof:
         size = draws[1]
         positive = size is None or (type(size) in (int, float) and 0 < size < math.inf)
         self.need(positive, "_draws", "has a number of rows that is not positive")
+        if _parts.PART in self.state:
+            _parts.prove(self.need, self.state[_parts.PART], self.model.n_trees)
         if "oob_score_" in self.state:
             self.need(isinstance(self.state["oob_score_"], Real), "oob_score_", "is no number")
         if "oob_decision_function_" in self.state:

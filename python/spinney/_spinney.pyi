@@ -26,6 +26,7 @@ __all__ = [
     "fit_centroid_forest",
     "fit_forest",
     "fit_tree",
+    "inspect_bytes",
     "inspect_model",
     "johnson_lindenstrauss_dim",
     "load_model",
@@ -36,6 +37,7 @@ __all__ = [
     "refit_leaves",
     "save_model",
     "weights_by_row",
+    "write_model",
     "write_xmc",
 ]
 
@@ -340,6 +342,11 @@ def save_model(
     estimator: str | None,
     arrays: dict[str, NDArray[Any]],
 ) -> None: ...
+def write_model(
+    model: Forest | Boosted | CentroidForest | Compressed,
+    estimator: str | None,
+    arrays: dict[str, NDArray[Any]],
+) -> bytes: ...
 def load_model(
     path: str,
 ) -> tuple[Forest | Boosted | CentroidForest | Compressed, str | None, dict[str, NDArray[Any]]]: ...
@@ -353,6 +360,7 @@ def read_svmlight(
 def read_mulan(text: bytes, labels: list[str]) -> _Mulan: ...
 def write_xmc(x: _Matrix, y: _Targets) -> bytes: ...
 def inspect_model(path: str) -> _ModelSummary: ...
+def inspect_bytes(bytes: NDArray[np.uint8]) -> _ModelSummary: ...
 def weights_by_row(y: _Targets, weights: _RowWeights) -> NDArray[np.float64] | None: ...
 def draw_projection(
     family: _ProjectionFamily,

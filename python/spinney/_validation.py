@@ -44,6 +44,10 @@ CONTAINER = "_container"
 MOST = 2**32 - 1
 
 
+# So many values are looked at in less time than the sum of more takes to prepare.
+_FEW_VALUES = 4096
+
+
 def is_float(value: Any) -> bool:
     """Whether float64 has a value for this number: an integer may be too large."""
     try:
@@ -75,8 +79,12 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     compares with them.
     """
     if not reset and _is_plain(estimator, X):
-        with np.errstate(over="ignore"):
-            return check_values(X.astype(np.float32, copy=False))
+        if X.dtype != np.float32:
+            with np.errstate(over="ignore"):
+                X = X.astype(np.float32)
+        if X.size <= _FEW_VALUES and np.isfinite(X).all() and X.flags.aligned:
+            return X
+        return check_values(X)
     is_canonical = is_sparse(X) and X.ndim == 2
     if is_canonical:
         X = canonical(X, "X")

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from spinney import _best, _label_weight, _output_scaling
 from spinney._at_once import of_one_fit
@@ -19,6 +18,7 @@ from spinney._boosted import columns_of
 from spinney._boosting_checks import name_of
 from spinney._boosting_docs import documented
 from spinney._boosting_fit import BaseBoosting, keep
+from spinney._proof import check_fitted
 from spinney._validation import Float, Matrix, Number
 
 _WITH_PROBABILITIES = {"log_loss", "exponential"}
@@ -34,7 +34,7 @@ def _has_probabilities(estimator: Any) -> bool:
 
 
 def _has_labels(estimator: Any) -> bool:
-    check_is_fitted(estimator)
+    check_fitted(estimator)
     return estimator._label_format is not None
 
 
@@ -582,7 +582,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         marked = _best.pattern(exclude, X.shape[0], width)
         if self._weak is None and self._init is None:
             for_engine = None if marked is None else (marked.indptr, marked.indices, width)
-            indices, scores = self._model.predict_topk(X, k, self._n_threads(), for_engine)
+            indices, scores = self._model.predict_topk(X, k, self._n_threads(X), for_engine)
         else:
             indices, scores = _best.best_of_dense(self._scores_of(X), k, marked)
         probabilities = self._label_probabilities(scores) if floor > 0 else None

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from spinney import _categories, _kept_rows, _label_weight, _output_scaling, _projection, _spinney, _validation
 from spinney._at_once import fitted_at_once
@@ -28,6 +27,7 @@ from spinney._base import BaseClassifier, Members, as_size
 from spinney._centroid_docs import CENTROID_TEXTS
 from spinney._docs import composed
 from spinney._projection import Growth
+from spinney._proof import check_fitted
 from spinney._sparse import is_sparse
 from spinney._validation import Float, Matrix, Number, RowWeights, Target
 from spinney.projection import count_projections
@@ -105,7 +105,7 @@ class BaseCentroidForest(BaseBagging):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @_documented
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, label_names: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, label_names: Any = None, trees: Any = None) -> Any:
         """Grow the forest.
 
         Parameters
@@ -124,6 +124,7 @@ class BaseCentroidForest(BaseBagging):
             `refine=False`, `bootstrap=False` and `sample_size=None` a row of weight 2 is the row twice, one after the
             other; a step of `refine` is twice as long for it, and a sample of a node has it once.
         {label_names}
+        {trees}
 
         Returns
         -------
@@ -148,7 +149,7 @@ class BaseCentroidForest(BaseBagging):
         entries of X times `n_children`.
         """
         with fitted_at_once(self) as new:
-            new._fit(X, y, sample_weight, None, label_names)
+            new._fit(X, y, sample_weight, None, label_names, trees)
         return self
 
     def _check_X(self, X: Any, *, reset: bool) -> Matrix:
@@ -228,7 +229,7 @@ class BaseCentroidForest(BaseBagging):
     @property
     def estimators_(self) -> Sequence[Any]:
         """The trees as forests of one tree each, made when asked for; they share the forest's memory."""
-        check_is_fitted(self)
+        check_fitted(self)
         return Members(self._twin())
 
     def _member(self, index: int) -> Any:

@@ -34,6 +34,7 @@ from spinney._compact import CompactReport, compact_leaves
 from spinney._docs import documented
 from spinney._path_choice import Budget, Curve, check_size, choose, fold_rows
 from spinney._projection import Growth, derived_seed
+from spinney._proof import check_fitted
 from spinney._validation import Float, Matrix, Number, RowWeights, Target, draw_seed, is_float
 from spinney.forest import BaseForest, ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.tree import BaseTree, DecisionTreeRegressor
@@ -54,7 +55,7 @@ _LEAST_BYTES = 14
 
 
 def _ranks_columns(estimator: Any) -> bool:
-    check_is_fitted(estimator)
+    check_fitted(estimator)
     return estimator.n_outputs_ == 1 or estimator._label_format is not None
 
 
@@ -460,7 +461,7 @@ class BaseCompressed(BaseEnsemble):
         Nothing is grown: O(nodes of the full forest · width). Budgets do not apply. With solver="lasso", penalties are
         searched for that give the norm.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         is_number = isinstance(l1_norm, Real) and not isinstance(l1_norm, bool) and is_float(l1_norm)
         if not is_number or not 0 <= float(l1_norm) < np.inf:
             raise ValueError(f"l1_norm is {l1_norm!r}, accepted: a finite number from 0")
@@ -498,7 +499,7 @@ class BaseCompressed(BaseEnsemble):
 
     def _scores_of(self, X: Matrix) -> Float:
         """Raw scores, (n_samples, n_columns), of X that was checked."""
-        return self._model.predict_scores(X, self._n_threads())
+        return self._model.predict_scores(X, self._n_threads(X))
 
     @property
     def estimators_(self) -> Sequence[Any]:
@@ -506,7 +507,7 @@ class BaseCompressed(BaseEnsemble):
 
         Scores are the mean of what they predict.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return Members(self._twin())
 
     def _member(self, index: int) -> DecisionTreeRegressor:
@@ -892,7 +893,7 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
             Several outputs of classes: one array for each, as in scikit-learn.
         """
         X = self._check_predict(X)
-        proba = self._model.predict(X, self._n_threads())
+        proba = self._model.predict(X, self._n_threads(X))
         return proba if self.n_outputs_ == 1 or self._label_format is not None else self._split_outputs(proba)
 
     @of_one_fit
@@ -916,7 +917,7 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
         list of ndarray of shape (n_samples, n_classes)
             Several outputs of classes: one array for each.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if self._threshold and self.n_outputs_ == 1 and self._label_format is None and self.n_classes_ == 2:
             return self.predict_proba(X)[:, 1] - self._threshold
         scores = self._scores(X) - self._threshold
@@ -962,7 +963,7 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
         width = self.n_outputs_ if self._label_format is not None else self.n_classes_
         k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
         marked = _best.to_engine(exclude, X.shape[0], width)
-        return _best.ranked(*self._model.predict_topk(X, k, self._n_threads(), marked), floor)
+        return _best.ranked(*self._model.predict_topk(X, k, self._n_threads(X), marked), floor)
 
     def _at_least(self, X: Matrix, floor: float) -> Any:
         def of_block(rows: Matrix) -> Any:

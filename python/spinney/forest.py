@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from spinney import _kept_rows, _label_weight, _output_scaling, _spinney
 from spinney._arrays import Tree, decision_path
@@ -28,6 +27,7 @@ from spinney._base import (
 )
 from spinney._docs import documented
 from spinney._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
+from spinney._proof import check_fitted
 from spinney._validation import CONTAINER, Float, Matrix, RowWeights, Target
 from spinney.tree import (
     BaseTree,
@@ -55,7 +55,16 @@ class BaseForest(BaseBagging):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @documented
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, y_mask: Any = None, *, label_names: Any = None) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        y_mask: Any = None,
+        *,
+        label_names: Any = None,
+        trees: Any = None,
+    ) -> Any:
         """Grow the forest.
 
         Parameters
@@ -76,6 +85,7 @@ class BaseForest(BaseBagging):
             `weighted_n_node_samples` of the trees holds weights divided by a power of two.
         {y_mask}
         {label_names}
+        {trees}
 
         Returns
         -------
@@ -97,7 +107,7 @@ class BaseForest(BaseBagging):
         it was grown at once or with `warm_start`.
         """
         with fitted_at_once(self) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names)
+            new._fit(X, y, sample_weight, y_mask, label_names, trees)
         return self
 
     def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> _ForestConfig:
@@ -134,7 +144,7 @@ class BaseForest(BaseBagging):
 
         They predict classes as the forest does, where scikit-learn's predict positions in `classes_`.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return Members(self._twin())
 
     def _member(self, index: int) -> BaseTree:
@@ -246,7 +256,7 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
         (Meinshausen 2006, Quantile regression forests; all training rows count, also those that a tree has not drawn).
         Cost: the training rows of the leaves reached, for each output, and a pass over the leaves of all training rows.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         _kept_rows.check_kept(self)
         shares = _kept_rows.check_quantiles(q)
         found = _kept_rows.quantiles(self, self.apply(X), np.atleast_1d(shares))
@@ -278,7 +288,7 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
         -----
         Training rows are drawn by the weights of `predict_quantiles`. Cost: as there, once for all outputs.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         _kept_rows.check_kept(self)
         found = _kept_rows.draws(self, self.apply(X), n_samples, random_state)
         return found[:, 0] if self.n_outputs_ == 1 else found

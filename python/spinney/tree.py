@@ -13,7 +13,6 @@ from scipy import sparse
 from sklearn.base import _fit_context, clone
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from spinney import _label_weight, _masks, _memory, _output_scaling, _spinney
 from spinney._arrays import Tree, decision_path
@@ -28,6 +27,7 @@ from spinney._base import (
 )
 from spinney._docs import documented
 from spinney._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, Growth
+from spinney._proof import check_fitted
 from spinney._validation import draw_seed
 
 
@@ -228,12 +228,12 @@ class BaseTree(BaseModel):
 
     def get_depth(self) -> int:
         """Largest number of splits between the root and a leaf."""
-        check_is_fitted(self)
+        check_fitted(self)
         return self.tree_.max_depth
 
     def get_n_leaves(self) -> int:
         """Number of leaves."""
-        check_is_fitted(self)
+        check_fitted(self)
         return self.tree_.n_leaves
 
 

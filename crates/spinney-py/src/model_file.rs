@@ -7,8 +7,8 @@ use ndarray::{ArrayD, IxDyn};
 use numpy::{Element, PyArrayDyn, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
-use spinney::model_file::{Array, Extra, Kind, Values, inspect};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use spinney::model_file::{Array, Extra, Kind, Summary, Values, inspect, inspect_bytes as inspect_in_memory};
 use spinney::{ErrorKind, Model, ModelFile};
 
 use crate::boost::PyBoosted;
@@ -33,10 +33,30 @@ pub(crate) fn save_model(
     estimator: Option<Bound<'_, PyString>>,
     arrays: BTreeMap<String, Bound<'_, PyAny>>,
 ) -> PyResult<()> {
+    let file = file_of(&model, estimator, arrays)?;
+    Entry::to_the_end().run(py, |_| file.save(&path))
+}
+
+/// The bytes of the file that `save_model` writes.
+#[pyfunction]
+pub(crate) fn write_model<'py>(
+    py: Python<'py>,
+    model: Bound<'_, PyAny>,
+    estimator: Option<Bound<'_, PyString>>,
+    arrays: BTreeMap<String, Bound<'_, PyAny>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let file = file_of(&model, estimator, arrays)?;
+    output::model_bytes(py, || file.to_bytes())
+}
+
+fn file_of(
+    model: &Bound<'_, PyAny>,
+    estimator: Option<Bound<'_, PyString>>,
+    arrays: BTreeMap<String, Bound<'_, PyAny>>,
+) -> PyResult<ModelFile> {
     let arrays: PyResult<_> = arrays.into_iter().map(|(name, array)| Ok((name, array_of(&array)?))).collect();
     let estimator = estimator.map(|text| copied(text.to_str()?)).transpose()?;
-    let file = ModelFile { model: model_of(&model)?, extra: Extra { estimator, arrays: arrays? } };
-    Entry::to_the_end().run(py, |_| file.save(&path))
+    Ok(ModelFile { model: model_of(model)?, extra: Extra { estimator, arrays: arrays? } })
 }
 
 /// Reads what `save_model` wrote; every tree is proven before use, the rest is not looked into.
@@ -58,6 +78,18 @@ pub(crate) fn read_model<'py>(py: Python<'py>, bytes: PyReadonlyArray1<'py, u8>)
 #[pyfunction]
 pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let summary = Entry::to_the_end().run(py, |_| inspect(&path))?;
+    told(py, summary)
+}
+
+/// The same of a file that is in memory: a contiguous array of bytes.
+#[pyfunction]
+pub(crate) fn inspect_bytes<'py>(py: Python<'py>, bytes: PyReadonlyArray1<'py, u8>) -> PyResult<Bound<'py, PyDict>> {
+    let bytes = bytes.as_slice()?;
+    let summary = Entry::to_the_end().run(py, |_| inspect_in_memory(bytes))?;
+    told(py, summary)
+}
+
+fn told(py: Python<'_>, summary: Summary) -> PyResult<Bound<'_, PyDict>> {
     let kind = match summary.kind {
         Kind::Forest => "forest",
         Kind::Boosted => "boosted",

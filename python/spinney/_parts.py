@@ -1,0 +1,184 @@
+"""Forests grown in parts, on one machine or many: `fit(..., trees=range(a, b))`, and `merge`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from numbers import Integral
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from spinney import _digest, _kept_rows
+
+__all__ = ["merge"]
+
+# Of a forest that is a part: its first tree, one past its last, and the digest of the data.
+PART = "_part"
+# Parameters that may differ between parts: they change no tree.
+_FREE = {"n_jobs", "verbose"}
+
+
+def checked_range(forest: Any, trees: Any) -> tuple[int, int]:
+    """The trees that a fit is asked for, of a forest that can be grown in parts."""
+    n = int(forest.n_estimators)
+    if not isinstance(trees, range):
+        raise TypeError(f"trees is a {type(trees).__name__}, accepted: a range such as range(0, {n}), or None")
+    if trees.step != 1 or not 0 <= trees.start < trees.stop <= n:
+        raise ValueError(
+            f"trees is {trees}, accepted: a range of step 1 of at least one tree within range(0, {n}), as n_estimators "
+            f"is {n}"
+        )
+    if not isinstance(forest.random_state, Integral):
+        raise ValueError(
+            f"random_state is {forest.random_state!r}, accepted with trees: an integer, as all parts draw from one seed"
+        )
+    if forest.warm_start:
+        raise ValueError("trees cannot be chosen with warm_start=True: set warm_start=False")
+    return trees.start, trees.stop
+
+
+def prove(need: Any, part: Any, n_trees: int) -> None:
+    """Prove the attribute of a part; `need` raises where its first argument is false."""
+    is_triple = type(part) is tuple and len(part) == 3 and [type(value) for value in part] == [int, int, str]
+    need(is_triple and part[0] >= 0 and part[1] - part[0] == n_trees, PART, "does not fit the trees")
+    need(len(part[2]) == 32 and set(part[2]) <= set("0123456789abcdef"), PART, "has no digest")
+
+
+def merge(parts: Sequence[Any], X: Any = None, y: Any = None, sample_weight: Any = None, *, y_mask: Any = None) -> Any:
+    """Put a forest together whose parts were fitted apart, with `fit(X, y, trees=range(a, b))`.
+
+    Parameters
+    ----------
+    parts : sequence of fitted forests
+        Random forests, extra-trees or centroid forests of one class with the same parameters (but `n_jobs` and
+        `verbose`), fitted to the same data, whose trees are all of `range(n_estimators)`, each once. In any order.
+    X, y, sample_weight, y_mask : as given to `fit`, default=None
+        Needed where `oob_score` is set, for the out-of-bag scores; otherwise not looked at.
+
+    Returns
+    -------
+    forest : estimator of the same class
+        Byte for byte the forest that one fit of all trees gives, out-of-bag scores included. Trees are shared with the
+        parts, not copied.
+
+    Raises
+    ------
+    TypeError
+        For parts that are no list of forests.
+    ValueError
+        For no parts; forests that were not fitted with `trees`; parts of different classes, parameters or data (each
+        part has a digest of its data); trees that are missing or come twice; without X and y where `oob_score` is set,
+        or with others than those of the fit.
+    sklearn.exceptions.NotFittedError
+        For a part that is not fitted.
+
+    Notes
+    -----
+    O(number of trees), and the out-of-bag predictions where they are asked for. The digest does not depend on the
+    layout: parts fitted to dense, CSR and CSC arrays of the same numbers fit together.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import spinney
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = spinney.RandomForestClassifier(n_estimators=10, random_state=0)
+    >>> from sklearn.base import clone
+    >>> parts = [clone(forest).fit(X, y, trees=trees) for trees in (range(0, 4), range(4, 10))]
+    >>> merged = spinney.merge(parts)
+    >>> bool((merged.predict_proba(X) == forest.fit(X, y).predict_proba(X)).all())
+    True
+    """
+    twins = [part._twin() for part in _checked(parts)]
+    twins.sort(key=lambda part: getattr(part, PART)[:2])
+    first = twins[0]
+    _check_alike(twins)
+    _check_all_there([getattr(part, PART)[:2] for part in twins], int(first.n_estimators))
+    merged = first._twin()
+    merged._forest = type(first._forest).merge([part._forest for part in twins])
+    _kept_rows.merge(merged, twins)
+    delattr(merged, PART)
+    if merged.oob_score:
+        _set_oob(merged, getattr(first, PART)[2], X, y, sample_weight, y_mask)
+    return merged
+
+
+def _checked(parts: Any) -> list[Any]:
+    from spinney._bagging import BaseBagging
+
+    if isinstance(parts, BaseBagging) or not hasattr(parts, "__iter__"):
+        raise TypeError(f"parts is a {type(parts).__name__}, accepted: a list of fitted forests")
+    found = list(parts)
+    if not found:
+        raise ValueError("parts is empty, accepted: at least one fitted forest")
+    for place, part in enumerate(found):
+        if not isinstance(part, BaseBagging):
+            raise TypeError(f"parts[{place}] is a {type(part).__name__}, accepted: forests and centroid forests")
+        try:
+            check_is_fitted(part)
+        except NotFittedError as error:
+            raise NotFittedError(f"parts[{place}]: {error}") from None
+        if not hasattr(part, PART):
+            raise ValueError(
+                f"parts[{place}] was not fitted as a part, accepted: forests grown by fit(X, y, trees=range(a, b))"
+            )
+    return found
+
+
+def _check_alike(parts: list[Any]) -> None:
+    first = parts[0]
+    params = first.get_params(deep=False)
+    for part in parts[1:]:
+        if type(part) is not type(first):
+            raise ValueError(f"parts are a {type(first).__name__} and a {type(part).__name__}, accepted: of one class")
+        others = part.get_params(deep=False)
+        for name in sorted(params.keys() - _FREE):
+            if not _is_equal(params[name], others[name]):
+                raise ValueError(
+                    f"parts differ in the parameter {name}: {params[name]!r} and {others[name]!r}, accepted: the same "
+                    "parameters, but for n_jobs and verbose"
+                )
+        if getattr(part, PART)[2] != getattr(first, PART)[2]:
+            raise ValueError(
+                f"parts were fitted to different data: trees {_named(first)} have digest {getattr(first, PART)[2]}, "
+                f"trees {_named(part)} {getattr(part, PART)[2]}; accepted: the same X, y and weights"
+            )
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    """Whether parameters are equal: numbers and names by value, arrays and others by what they are made of."""
+    import pickle
+
+    try:
+        if a is b or bool(a == b):
+            return True
+    except (TypeError, ValueError):
+        pass  # arrays have no one truth
+    return pickle.dumps(a) == pickle.dumps(b)
+
+
+def _named(part: Any) -> str:
+    start, stop, _ = getattr(part, PART)
+    return f"{start} to {stop - 1}"
+
+
+def _check_all_there(ranges: list[tuple[int, int]], n: int) -> None:
+    for (_, stop), (start, _) in pairwise([(0, 0), *ranges, (n, n)]):
+        if start > stop:
+            raise ValueError(f"trees {stop} to {start - 1} are missing, accepted: all of range(0, {n})")
+        if start < stop:
+            raise ValueError(f"tree {start} is in two parts, accepted: each tree of range(0, {n}) once")
+
+
+def _set_oob(merged: Any, digest: str, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> None:
+    if X is None or y is None:
+        raise ValueError("X and y are needed, as the parts have oob_score set: merge(parts, X, y, sample_weight)")
+    checked = merged._twin()
+    X, target, weights = checked._check_fit(X, y, sample_weight, y_mask, None)
+    if _digest.of_data(X, target, weights) != digest:
+        raise ValueError("X, y and sample_weight are not the data that the parts were fitted to")
+    weights = checked._row_weights(target, weights)[0]
+    config = checked._forest_config(target, weights, (0, int(merged.n_estimators)))
+    merged._set_oob(X, target, weights, config)

@@ -1,0 +1,143 @@
+"""Predictions of single rows."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import spinney
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+RNG = np.random.default_rng(5)
+X = np.where(RNG.random((80, 6)) < 0.4, 0.0, RNG.normal(size=(80, 6)))
+CLASSES = np.array(["a", "b", "c"])[(X[:, :3].sum(axis=1) > 0).astype(int) + (X[:, 3] > 0)]
+LABELS = (X @ RNG.normal(size=(6, 4)) > 0.5).astype(np.int8)
+NUMBERS = X @ RNG.normal(size=(6, 3))
+SMALL = {"n_estimators": 5, "random_state": 0}
+MODELS = {
+    "tree": (spinney.DecisionTreeClassifier(random_state=0), CLASSES),
+    "classes": (spinney.RandomForestClassifier(**SMALL), CLASSES),
+    "outputs of classes": (spinney.ExtraTreesClassifier(**SMALL), np.stack([CLASSES, CLASSES[::-1]], axis=1)),
+    "labels": (spinney.RandomForestClassifier(**SMALL), LABELS),
+    "sparse labels": (spinney.RandomForestClassifier(**SMALL), sp.csr_matrix(LABELS)),
+    "number": (spinney.RandomForestRegressor(**SMALL), NUMBERS[:, 0]),
+    "numbers": (spinney.ExtraTreesRegressor(**SMALL), NUMBERS),
+    "sparse numbers": (spinney.RandomForestRegressor(**SMALL), sp.csr_matrix(np.abs(NUMBERS) * (NUMBERS > 1))),
+    "boosting": (spinney.GradientBoostingClassifier(**SMALL), LABELS),
+    "boosting of numbers": (spinney.GradientBoostingRegressor(**SMALL), NUMBERS),
+    "centroids": (spinney.CentroidForestClassifier(**SMALL), LABELS),
+    "compressed": (spinney.CompressedForestRegressor(random_state=0, max_test_nodes=9), NUMBERS[:, 0]),
+}
+
+
+def dense(found):
+    return found.toarray() if sp.issparse(found) else np.asarray(found)
+
+
+def assert_same(found, expected):
+    found, expected = dense(found), dense(expected)
+    assert np.array_equal(found.reshape(expected.shape), expected)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_are_predicted_as_by_the_model(name):
+    model = clone(MODELS[name][0]).fit(X, MODELS[name][1])
+    predictor = spinney.Predictor(model)
+    for i in range(0, 80, 9):
+        row = X[i]
+        forms = (row, row.astype(np.float32), row.tolist(), tuple(row), X[i : i + 1], sp.csr_matrix(X[i : i + 1]))
+        for form in forms:
+            assert_same(predictor.predict(form), model.predict(X[i : i + 1]))
+        if hasattr(model, "predict_proba"):
+            found, expected = predictor.predict_proba(row), model.predict_proba(X[i : i + 1])
+            parts = zip(found, expected, strict=True) if isinstance(expected, list) else [(found, expected)]
+            for one, many in parts:
+                assert_same(one, many)
+        if name in ("labels", "sparse labels", "boosting", "centroids"):
+            found, expected = predictor.predict_topk(row, k=2), model.predict_topk(X[i : i + 1], k=2)
+            assert_same(found[0], expected[0])
+            assert_same(found[1], expected[1])
+
+
+def test_missing_values_and_categories():
+    holes = X.copy()
+    holes[::3, 1] = np.nan
+    model = spinney.RandomForestClassifier(**SMALL).fit(holes, CLASSES)
+    predictor = spinney.Predictor(model)
+    assert [predictor.predict(row) for row in holes] == model.predict(holes).tolist()
+    frame = pd.DataFrame({"word": pd.Categorical(CLASSES), "x": X[:, 0]})
+    model = spinney.RandomForestClassifier(**SMALL).fit(frame, LABELS[:, 0])
+    predictor = spinney.Predictor(model)
+    assert [predictor.predict(frame.iloc[i : i + 1]) for i in range(20)] == model.predict(frame)[:20].tolist()
+
+
+def test_names_of_features():
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = spinney.RandomForestClassifier(**SMALL).fit(frame, CLASSES)
+    predictor = spinney.Predictor(model)
+    row = dict(zip("fedcba", X[3, ::-1], strict=True))
+    assert predictor.predict(row) == predictor.predict(X[3]) == model.predict(frame.iloc[3:4])[0]
+    assert predictor.predict(frame.iloc[3:4]) == predictor.predict(row)
+    with pytest.raises(ValueError, match="row has no 'a'"):
+        predictor.predict(dict.fromkeys("bcdef", 1.0))
+    with pytest.raises(ValueError, match="row has 'z'"):
+        predictor.predict(row | {"z": 1.0})
+    with pytest.raises(TypeError, match="names of columns"):
+        spinney.Predictor(spinney.RandomForestClassifier(**SMALL).fit(X, CLASSES)).predict(row)
+
+
+@pytest.mark.parametrize(
+    ("row", "error", "message"),
+    [
+        (X[0, :5], ValueError, r"shape \(5,\), accepted: \(6,\) or \(1, 6\)"),
+        (X[:2], ValueError, r"shape \(2, 6\)"),
+        (3.0, ValueError, r"shape \(\)"),
+        (["a"] * 6, TypeError, "no numbers"),
+        (np.array(["1"] * 6), ValueError, "dtype <U1"),
+        (np.full(6, np.inf), ValueError, "infinity"),
+        (sp.csr_matrix(X[:2]), ValueError, "one row"),
+        (sp.csr_matrix(X[:1, :5]), ValueError, "5 features"),
+        (None, ValueError, r"shape \(\)"),
+    ],
+)
+def test_what_is_no_row_is_refused(row, error, message):
+    predictor = spinney.Predictor(spinney.RandomForestClassifier(**SMALL).fit(X, CLASSES))
+    with pytest.raises(error, match=message):
+        predictor.predict(row)
+    assert predictor.predict(X[0]) in CLASSES
+
+
+def test_what_is_no_model_is_refused():
+    with pytest.raises(NotFittedError):
+        spinney.Predictor(spinney.RandomForestClassifier())
+    model = spinney.RandomForestRegressor(**SMALL).fit(X, NUMBERS)
+    for wrong in (make_pipeline(StandardScaler(), model), 3, spinney.RandomForestRegressor):
+        with pytest.raises(TypeError, match="accepted: fitted estimators of spinney"):
+            spinney.Predictor(wrong)
+    with pytest.raises(AttributeError, match="RandomForestRegressor has no predict_proba"):
+        spinney.Predictor(model).predict_proba(X[0])
+
+
+def test_threads_do_not_mix_their_rows_and_later_fits_change_nothing():
+    model = spinney.RandomForestRegressor(**SMALL).fit(X, NUMBERS[:, 0])
+    predictor = spinney.Predictor(model)
+    expected = model.predict(X)
+    model.fit(X, -NUMBERS[:, 0])
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(predictor.predict, np.tile(X, (20, 1))))
+    assert np.array_equal(found, np.tile(expected, 20))
+
+
+def test_copies_and_pickles_predict_the_same():
+    predictor = spinney.Predictor(spinney.GradientBoostingClassifier(**SMALL).fit(X, LABELS))
+    for other in (pickle.loads(pickle.dumps(predictor)), copy.deepcopy(predictor), copy.copy(predictor)):
+        assert np.array_equal(other.predict_proba(X[1]), predictor.predict_proba(X[1]))
+    assert repr(predictor).startswith("Predictor(GradientBoostingClassifier(")
