@@ -22,6 +22,8 @@ Modules
     What a fitted model says about its features.
 `spinney.datasets`
     Readers of data sets.
+`spinney.distribute`
+    Fits, predictions and cross-validation by the workers of an executor, on one machine or many.
 
 Model files: `save`, `load`, `dumps`, `loads` and `inspect_model`, for files that run no code when they are loaded.
 `merge` puts forests together that were grown in parts. `estimate_fit_memory`
@@ -31,7 +33,7 @@ says what a fit will take of memory.
 chunk by chunk.
 """
 
-from spinney import compression, datasets, inspection, metrics, model_selection, multilabel, projection
+from spinney import compression, datasets, distribute, inspection, metrics, model_selection, multilabel, projection
 from spinney._memory import estimate_fit_memory
 from spinney._model_file import dumps, inspect_model, load, loads, save
 from spinney._parts import merge
@@ -74,6 +76,7 @@ __all__ = [
     "build_info",
     "compression",
     "datasets",
+    "distribute",
     "dumps",
     "estimate_fit_memory",
     "inspect_model",

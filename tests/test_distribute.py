@@ -1,0 +1,241 @@
+"""Work by executors: the same bytes, lost tasks, deadlines."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import spinney
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from spinney import distribute
+
+RNG = np.random.default_rng(11)
+X = sp.csr_matrix(RNG.integers(0, 3, size=(60, 8)) * (RNG.random((60, 8)) < 0.5), dtype=np.float32)
+LABELS = sp.csr_matrix((X @ RNG.normal(size=(8, 5)) > 0.7).astype(np.int8))
+NUMBERS = X @ RNG.normal(size=(8, 2))
+MODELS = {
+    "forest": (spinney.RandomForestClassifier(9, random_state=0), LABELS),
+    "numbers": (spinney.ExtraTreesRegressor(9, random_state=1, bootstrap=True, oob_score=True), NUMBERS),
+    "centroids": (spinney.CentroidForestClassifier(9, random_state=2), LABELS),
+}
+SPAWN = multiprocessing.get_context("spawn")
+
+
+class InTurn(Executor):
+    """Runs tasks at once; of the first `n_lost` the result is an error of the worker."""
+
+    def __init__(self, n_lost=0, result=None):
+        self.n_lost, self.result, self.n_tasks = n_lost, result, 0
+
+    def submit(self, function, *arguments):
+        future = Future()
+        self.n_tasks += 1
+        try:
+            if self.n_tasks <= self.n_lost:
+                raise ConnectionError("the worker is gone")
+            future.set_result(self.result(function(*arguments)) if self.result else function(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
+class Never(Executor):
+    """Starts nothing."""
+
+    def __init__(self):
+        self.futures = []
+
+    def submit(self, function, *arguments):
+        self.futures.append(Future())
+        return self.futures[-1]
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("n_parts", [1, 2, 4, 50])
+@pytest.mark.parametrize("name", MODELS)
+def test_fits_are_byte_for_byte_those_of_one_machine(name, n_parts):
+    model, y = MODELS[name]
+    expected = spinney.dumps(clone(model).fit(X, y))
+    with ThreadPoolExecutor(3) as threads:
+        for executor in (threads, InTurn(), InTurn(n_lost=2)):
+            found = clone(model)
+            assert distribute.fit(found, X, y, executor, n_parts=n_parts) is found
+            assert spinney.dumps(found) == expected
+
+
+def test_processes_give_the_same_bytes():
+    model, y = MODELS["forest"]
+    weights = np.arange(60) % 4
+    names = np.array(list("abcde"))
+    expected = clone(model).fit(X, y, weights, label_names=names)
+    with ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
+        found = distribute.fit(clone(model), X, y, executor, sample_weight=weights, label_names=names, timeout=120)
+        assert spinney.dumps(found) == spinney.dumps(expected)
+        indices, scores = distribute.predict_topk(found, X, 2, executor)
+    assert np.array_equal(indices, expected.predict_topk(X, 2)[0])
+    assert np.array_equal(scores, expected.predict_topk(X, 2)[1])
+
+
+def test_dask_gives_the_same_bytes_when_a_worker_is_killed(tmp_path):
+    dask = pytest.importorskip("distributed", reason="Dask is not installed")
+    slow = spinney.RandomForestClassifier(300, random_state=0)
+    expected = spinney.dumps(clone(slow).fit(X, LABELS))
+    options = {"n_workers": 3, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with (
+        dask.LocalCluster(**options, local_directory=str(tmp_path)) as cluster,
+        dask.Client(cluster) as client,
+    ):
+        executor = client.get_executor()
+        marker = tmp_path / "killed"
+        model = KillsAWorker(marker=str(marker), **slow.get_params())
+        found = distribute.fit(model, X, LABELS, executor, n_parts=12, timeout=120)
+        assert marker.exists()
+    forest = clone(slow)
+    forest.__dict__ = {name: value for name, value in vars(found).items() if name != "marker"}
+    assert spinney.dumps(forest) == expected
+
+
+class KillsAWorker(spinney.RandomForestClassifier):
+    """A forest whose first part ends the process that grows it; `marker` is the file that says so."""
+
+    def __init__(self, *, marker="", n_estimators=100, random_state=None, **others):
+        super().__init__(n_estimators, random_state=random_state, **others)
+        self.marker = marker
+
+    @classmethod
+    def _get_param_names(cls):
+        return sorted([*spinney.RandomForestClassifier._get_param_names(), "marker"])
+
+    def fit(self, *args, **kwargs):
+        try:
+            os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return super().fit(*args, **kwargs)
+        return os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_topk_of_pipelines_and_of_blocks():
+    forest = spinney.RandomForestClassifier(5, random_state=0)
+    pipeline = make_pipeline(FunctionTransformer(accept_sparse=True), forest).fit(X, LABELS)
+    expected = spinney.topk(pipeline, X, 3)
+    for rows in (X, X.tocsc(), X.toarray()):
+        for n_parts in (1, 7, 100):
+            found = distribute.predict_topk(pipeline, rows, 3, InTurn(), n_parts=n_parts)
+            assert np.array_equal(found[0], expected[0])
+            assert np.array_equal(found[1], expected[1])
+    with pytest.raises(ValueError, match="k"):
+        distribute.predict_topk(pipeline, X, 6, InTurn())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        spinney.GradientBoostingRegressor(n_estimators=5, random_state=0),
+        spinney.CompressedForestRegressor(spinney.ExtraTreesRegressor(3, random_state=0), random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_settings_are_scored_as_by_cross_validate(model):
+    y = NUMBERS[:, 0]
+    key = "learning_rate" if hasattr(model, "learning_rate") else "max_test_nodes"
+    settings = [{key: value} for value in ((0.1, 0.5) if key == "learning_rate" else (3, 9))]
+    cv = KFold(3, shuffle=True, random_state=0)
+    found = distribute.cross_validate(model, X, y, InTurn(n_lost=1), settings=settings, cv=cv)
+    for i, setting in enumerate(settings):
+        expected = spinney.model_selection.cross_validate(clone(model).set_params(**setting), X, y, cv=cv)
+        assert np.array_equal(found["test_score"][i], expected["test_score"])
+    assert found["best_index"] == int(found["mean_test_score"].argmax())
+    assert found["settings"] == settings
+
+
+def test_folds_of_sparse_labels():
+    model = spinney.RandomForestClassifier(3, random_state=0)
+    found = distribute.cross_validate(model, X, LABELS, InTurn(), cv=2, scoring="f1_micro")
+    expected = spinney.model_selection.cross_validate(model, X, LABELS, cv=2, scoring="f1_micro")
+    assert np.array_equal(found["test_score"][0], expected["test_score"])
+
+
+def test_lost_tasks_run_again_and_not_for_ever():
+    model, y = MODELS["forest"]
+    executor = InTurn(n_lost=3)
+    distribute.fit(clone(model), X, y, executor, n_parts=2, max_retries=2)
+    assert executor.n_tasks == 5
+    unfitted = clone(model)
+    with pytest.raises(RuntimeError, match=r"trees 0 to 8 failed 2 times: ConnectionError\('the worker is gone'\)"):
+        distribute.fit(unfitted, X, y, InTurn(n_lost=9), n_parts=1, max_retries=1)
+    assert not hasattr(unfitted, "n_features_in_")
+
+
+def test_a_deadline_names_what_is_not_there_and_cancels_it():
+    model, y = MODELS["forest"]
+    executor = Never()
+    start = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"trees 0 to 0, trees 1 to 1, trees 2 to 2 and 6 more"):
+        distribute.fit(clone(model), X, y, executor, n_parts=9, timeout=0.05)
+    assert time.monotonic() - start < 30
+    assert all(future.cancelled() for future in executor.futures)
+
+
+def test_an_interrupt_cancels_what_has_not_started(monkeypatch):
+    model, y = MODELS["forest"]
+    executor = Never()
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(distribute, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        distribute.fit(clone(model), X, y, executor, n_parts=3)
+    assert len(executor.futures) == 3
+    assert all(future.cancelled() for future in executor.futures)
+
+
+class NoFutures:
+    def submit(self, function, *arguments):
+        return function(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("executor", "options", "error", "message"),
+    [
+        (3, {}, TypeError, "executor is a int"),
+        (NoFutures(), {}, TypeError, "accepted: concurrent.futures.Future"),
+        (InTurn(result=lambda _: None), {}, RuntimeError, "returned nothing for trees 0 to"),
+        (InTurn(), {"n_parts": 0}, ValueError, "n_parts is 0"),
+        (InTurn(), {"n_parts": 1.5}, TypeError, "n_parts is 1.5"),
+        (InTurn(), {"timeout": 0}, ValueError, "timeout is 0"),
+        (InTurn(), {"max_retries": -1}, ValueError, "max_retries is -1"),
+        (InTurn(), {"sample_weight": [1.0]}, ValueError, "sample_weight"),
+    ],
+)
+def test_bad_executors_and_options_are_named(executor, options, error, message):
+    model, y = MODELS["forest"]
+    model = clone(model)
+    with pytest.raises(error, match=message):
+        distribute.fit(model, X, y, executor, **options)
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_an_executor_that_was_shut_down_and_wrong_estimators():
+    model, y = MODELS["forest"]
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(RuntimeError, match="takes no more tasks, trees 0 to 8 among them"):
+        distribute.fit(clone(model), X, y, executor)
+    with pytest.raises(TypeError, match="estimator is a GradientBoostingRegressor"):
+        distribute.fit(spinney.GradientBoostingRegressor(), X, NUMBERS, InTurn())
+    with pytest.raises(ValueError, match="random_state is None"):
+        distribute.fit(spinney.RandomForestClassifier(), X, y, InTurn())
+    with pytest.raises(ValueError, match="settings is empty"):
+        distribute.cross_validate(model, X, y, InTurn(), settings=[])
+    with pytest.raises(TypeError, match="scoring is a dict"):
+        distribute.cross_validate(model, X, y, InTurn(), scoring={"a": "f1"})
