@@ -6,7 +6,9 @@ import pytest
 import real_data
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/sparse-labels.md", "docs/centroid-forests.md"])
+@pytest.mark.parametrize(
+    "path", ["README.md", "docs/sparse-labels.md", "docs/centroid-forests.md", "docs/many-machines.md"]
+)
 def test_examples_run(path: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (real_data.REPOSITORY / path).read_text(), re.DOTALL)
     assert blocks

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt
 
-from spinney import _digest, _kept_rows, _masks, _memory, _parts
+from spinney import _digest, _kept_rows, _masks, _memory, _parts, _updates
 from spinney._at_once import fitted_at_once
 from spinney._base import BaseClassifier, BaseEnsemble, BaseRegressor, csr_of, progress_bar
 from spinney._ranks import ranking_precision
@@ -82,6 +82,9 @@ class BaseBagging(BaseEnsemble):
             raise ValueError("max_samples is the size of bootstrap samples: set bootstrap=True, or max_samples=None")
         part = None if trees is None else _parts.checked_range(self, trees)
         grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
+        if grown is not None and (other := sorted({_parts.PART, _updates.GROWN} & self.__dict__.keys())):
+            what = "a part of a forest" if other[0] == _parts.PART else "a forest that was updated"
+            raise ValueError(f"warm_start=True does not continue {what}: set warm_start=False, or call update")
         before = dict(self.__dict__)
         X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
         digest = None if part is None else _digest.of_data(X, target, weights)
@@ -115,7 +118,8 @@ class BaseBagging(BaseEnsemble):
             leaves = self._forest.apply(X, n_threads)
             _kept_rows.keep(self, leaves, weights, _known_numbers(target) if target.kind == "numbers" else None)
         draws = (config["bootstrap"], config["max_samples"])
-        self.__dict__.pop(_parts.PART, None)
+        for name in (_parts.PART, _updates.GROWN):
+            self.__dict__.pop(name, None)
         if part is not None:
             setattr(self, _parts.PART, (*part, digest))
         if self.oob_score and part is None and (n_more > 0 or not hasattr(self, "oob_score_")):

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _categories, _kept_rows, _parts, _spinney
+from spinney import _categories, _kept_rows, _parts, _spinney, _updates
 from spinney._arrays import Tree
 from spinney._frames import CONTAINERS, OUTPUT
 from spinney._validation import CONTAINER, LabelFormat, label_classes
@@ -52,6 +52,7 @@ _OF_FORESTS = {
     "oob_prediction_": False,
     **dict.fromkeys(_kept_rows.ATTRIBUTES, False),
     _parts.PART: False,
+    _updates.GROWN: False,
 }
 # Fitted attributes of each kind, beside the engine's model: whether every fit sets them.
 _OF_KIND: dict[Kind, dict[str, bool]] = {
@@ -317,6 +318,8 @@ class _Proof:
         size = draws[1]
         positive = size is None or (type(size) in (int, float) and 0 < size < math.inf)
         self.need(positive, "_draws", "has a number of rows that is not positive")
+        if _updates.GROWN in self.state:
+            self.integer(_updates.GROWN, self.model.n_trees, 2**32 - 1)
         if _parts.PART in self.state:
             _parts.prove(self.need, self.state[_parts.PART], self.model.n_trees)
         if "oob_score_" in self.state:

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
-from spinney import _kept_rows, _label_weight, _output_scaling, _spinney
+from spinney import _kept_rows, _label_weight, _output_scaling, _spinney, _updates
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
@@ -167,6 +167,55 @@ class BaseForest(BaseBagging):
             if name in self.__dict__:
                 setattr(member, name, self.__dict__[name])
         return member
+
+    def update(self, X: Any, y: Any, sample_weight: Any = None, *, retire: int = 10) -> Any:
+        """Grow trees on new rows in place of the oldest trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New rows, of the features of the fit.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
+            Of the outputs of the fit; of classes those of the fit, which need not all be there.
+        sample_weight : array-like of shape (n_samples,), default=None
+        retire : int, default=10
+            Number of trees that are grown, and of the oldest ones that are dropped; from 1 to the number of trees.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `fit`; for other numbers of features or outputs, classes that the fit did not have, and `retire` out of
+            range. The forest is as it was after any failure.
+        sklearn.exceptions.NotFittedError
+
+        Notes
+        -----
+        After as many updates as drop all trees of the fit, the forest has seen the new rows alone. Until then it is a
+        mean over trees of different ages: it follows a drift with a lag of n_estimators / retire updates, and old rows
+        are not forgotten at once. It is not the forest that a fit on all rows together gives, and rare classes or
+        labels of old rows are lost with their trees. Trees are functions of their rows, the parameters, the seed of the
+        fit and the number of trees grown before. Out-of-bag scores and kept rows are dropped, as they are of other
+        rows.
+        Cost: that of a fit of `retire` trees.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import spinney
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = spinney.RandomForestClassifier(n_estimators=50, random_state=0).fit(X[::2], y[::2])
+        >>> len(forest.update(X[1::2], y[1::2], retire=25).estimators_)
+        50
+        """
+        check_fitted(self)
+        _updates.check(self, retire)
+        with fitted_at_once(self) as new:
+            _updates.update(new, X, y, sample_weight, int(retire))
+        return self
 
     @of_one_fit
     def prune_reduced_error(self, X_val: Any, y_val: Any, sample_weight: Any = None) -> Any:

@@ -1,0 +1,22 @@
+"""Examples that the demo runs and that are quick run here too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import real_data
+
+
+@pytest.mark.parametrize(
+    ("name", "promised"),
+    [("serve_rows.py", "715 rows of 30 named features"), ("fit_with_dask.py", "the bytes of one machine")],
+)
+def test_examples_end_well(name, promised):
+    if name == "fit_with_dask.py":
+        pytest.importorskip("distributed", reason="Dask is not installed")
+    command = [sys.executable, str(real_data.REPOSITORY / "examples" / name)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    assert promised in done.stdout

@@ -1,0 +1,97 @@
+"""Trees on new rows in place of the oldest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import spinney
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+RNG = np.random.default_rng(2)
+X = RNG.normal(size=(120, 4)).astype(np.float32)
+CLASSES = np.array(["a", "b", "c"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0)]
+LABELS = sp.csr_matrix((X @ RNG.normal(size=(4, 3)) > 0.3).astype(np.int8))
+NUMBERS = X @ RNG.normal(size=(4, 2))
+OLD, NEW = slice(0, 70), slice(70, 120)
+MODELS = {
+    "classes": (spinney.RandomForestClassifier(8, random_state=0), CLASSES),
+    "labels": (spinney.ExtraTreesClassifier(8, random_state=1), LABELS),
+    "numbers": (spinney.RandomForestRegressor(8, random_state=2), NUMBERS),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_new_trees_are_the_next_ones_of_a_fit_on_the_new_rows(name):
+    model, y = MODELS[name]
+    forest = clone(model).fit(X[OLD], y[OLD])
+    old = forest.predict_proba(X) if hasattr(forest, "predict_proba") else forest.predict(X)
+    members = [spinney.dumps(tree) for tree in forest.estimators_]
+    assert forest.update(X[NEW], y[NEW], retire=3) is forest
+    found = [spinney.dumps(tree) for tree in forest.estimators_]
+    assert found[:5] == members[3:]
+    # Trees 8 to 10 of a larger forest on the new rows.
+    larger = clone(model).set_params(n_estimators=14).fit(X[NEW], y[NEW])
+    expected = [spinney.dumps(tree) for tree in larger.estimators_]
+    assert found[5:] == expected[8:11]
+    forest.update(X[NEW], y[NEW], retire=3)
+    assert [spinney.dumps(tree) for tree in forest.estimators_][5:] == expected[11:14]
+    assert len(forest.estimators_) == forest.n_estimators == 8
+    again = spinney.loads(spinney.dumps(forest))
+    new = again.predict_proba(X) if hasattr(again, "predict_proba") else again.predict(X)
+    assert not np.array_equal(np.asarray(old), np.asarray(new))
+    assert spinney.dumps(again.update(X[OLD], y[OLD], retire=1)) == spinney.dumps(
+        forest.update(X[OLD], y[OLD], retire=1)
+    )
+
+
+def test_classes_that_the_new_rows_lack_stay():
+    forest = clone(MODELS["classes"][0]).fit(X[OLD], CLASSES[OLD])
+    kept = CLASSES != "b"
+    for rows in (X[kept], sp.csr_matrix(X[kept]), X[kept].tolist()):
+        again = spinney.loads(spinney.dumps(forest)).update(rows, CLASSES[kept], retire=8)
+        assert again.classes_.tolist() == ["a", "b", "c"]
+        assert (again.predict_proba(X)[:, 1] == 0).all()
+    again.update(X[kept], CLASSES[kept], np.ones(kept.sum()), retire=2)
+
+
+def test_attributes_of_other_rows_are_dropped_and_a_fit_starts_anew():
+    model = clone(MODELS["classes"][0]).set_params(oob_score=True, n_estimators=30, keep_rows=True)
+    forest = clone(model).fit(X, CLASSES)
+    expected = spinney.dumps(forest)
+    forest.update(X[NEW], CLASSES[NEW])
+    assert not any(hasattr(forest, name) for name in ("oob_score_", "oob_decision_function_", "_kept_leaves"))
+    with pytest.raises(ValueError, match="does not continue a forest that was updated"):
+        forest.set_params(warm_start=True).fit(X, CLASSES)
+    assert spinney.dumps(forest.set_params(warm_start=False).fit(X, CLASSES)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "y", "options", "message"),
+    [
+        (X[NEW], CLASSES[NEW], {"retire": 0}, "retire is 0"),
+        (X[NEW], CLASSES[NEW], {"retire": 9}, "from 1 to 8"),
+        (X[NEW], CLASSES[NEW], {"retire": 2.0}, r"retire is 2\.0"),
+        (X[NEW, :3], CLASSES[NEW], {"retire": 2}, "3 features"),
+        (X[NEW], np.array(["z"] * 50), {"retire": 2}, "y has the class 'z'"),
+        (X[NEW], CLASSES[OLD], {"retire": 2}, "inconsistent"),
+        (pd.DataFrame(X[NEW], columns=list("abcd")), CLASSES[NEW], {"retire": 2}, "other names of features"),
+    ],
+)
+def test_bad_rows_change_nothing(rows, y, options, message):
+    forest = clone(MODELS["classes"][0]).fit(X[OLD], CLASSES[OLD])
+    before = spinney.dumps(forest)
+    with pytest.raises(ValueError, match=message):
+        forest.update(rows, y, **options)
+    assert spinney.dumps(forest) == before
+
+
+def test_forests_that_cannot_be_updated():
+    with pytest.raises(NotFittedError):
+        spinney.RandomForestClassifier().update(X, CLASSES)
+    frame = pd.DataFrame({"x": X[:, 0], "word": pd.Categorical(CLASSES)})
+    forest = clone(MODELS["numbers"][0]).fit(frame, NUMBERS)
+    with pytest.raises(ValueError, match="does not support categorical features"):
+        forest.update(frame, NUMBERS, retire=1)
