@@ -193,5 +193,3 @@ def test_forests_of_weighted_labels_are_compressed():
     for params in ({"l1_norm": None, "max_steps": 20}, {"cv": 2, "max_steps": 20}):
         small = spinney.CompressedForestClassifier(forest, random_state=0, **params).fit(X, Y)
         assert structure(small.estimator_) == structure(forest.fit(X, Y))
-    with pytest.raises(TypeError, match="label_weight"):
-        spinney.CompressedForestClassifier(label_weight="balanced")

@@ -1,4 +1,4 @@
-"""How much each label counts where splits are searched, and in the losses of boosting: `label_weight`."""
+"""How much each label counts where splits are searched, in the losses of boosting and compression: `label_weight`."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def of_labels(model: Any, target: Target, weights: Float | None) -> Float | None
         return None
     given = model.label_weight
     if target.kind != "labels":
+        other = "class_weight" if hasattr(model, "class_weight") else "class_weight of the estimator, or sample_weight"
         raise ValueError(
-            f"label_weight is given, but y holds {target.kind}, accepted: None, or y of labels; see class_weight"
+            f"label_weight is given, but y holds {target.kind}, accepted: None, or y of labels; see {other}"
         )
     if target.mask is not None:
         raise ValueError("label_weight is given, but y has masked cells, accepted: label_weight=None with these")

@@ -207,6 +207,8 @@ class _CompressConfig(TypedDict):
     loss: str
     standardize: bool
     seed: int
+    # Of labels: how often each counts in all losses.
+    output_weights: list[float] | None
     # The path ends with the first step that keeps more.
     max_test_nodes: int | None
     # stagewise

@@ -18,7 +18,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _best, _categories, _constraints, _frames, _masks, _memory, _spinney, _validation
+from spinney import (
+    _best,
+    _categories,
+    _constraints,
+    _frames,
+    _label_weight,
+    _masks,
+    _memory,
+    _spinney,
+    _validation,
+)
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import (
@@ -174,6 +184,7 @@ class BaseCompressed(BaseEnsemble):
                 f"y has cells that are not known, but {given}, whose steps ask for all cells of a row; accepted with "
                 'them: method="path" with solver="stagewise"'
             )
+        of_labels = _label_weight.of_labels(self, target, weights)
         _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
         seed = draw_seed(self.random_state)
         folds = self._folds(X, target, weights) if self._cross_validates() else []
@@ -184,12 +195,12 @@ class BaseCompressed(BaseEnsemble):
         rows = self.estimator_._row_weights(target, weights)
         # How many steps there will be is not known.
         with progress_bar(None, self.verbose, type(self).__name__, unit="step") as progress:
-            self._path = self._whole_path(X, target, rows, seed, progress)
+            self._path = self._whole_path(X, target, rows, of_labels, seed, progress)
             self._set_path(self._path)
             if folds:
                 n_done = self._path.n_steps
                 in_all = None if progress is None else lambda n_more: progress(n_done + n_more)
-                self._cross_validate(X, target, rows, folds, seed, in_all)
+                self._cross_validate(X, target, rows, of_labels, folds, seed, in_all)
             else:
                 self.__dict__.pop("full_loss_", None)
         self._set_model(self._chosen())
@@ -236,7 +247,9 @@ class BaseCompressed(BaseEnsemble):
     def _budget(self) -> Budget:
         return Budget(self.max_test_nodes, self.max_bytes, self.max_loss_increase)
 
-    def _config(self, seed: int, max_steps: int | None, max_test_nodes: int | None) -> _CompressConfig:
+    def _config(
+        self, seed: int, of_labels: Float | None, max_steps: int | None, max_test_nodes: int | None
+    ) -> _CompressConfig:
         method = "grow" if self.method == "grow" else self.solver
         return {
             "method": method,
@@ -245,6 +258,7 @@ class BaseCompressed(BaseEnsemble):
             "seed": seed,
             "step_size": float(self.step_size),
             "step_outputs": as_size(self.step_outputs),
+            "output_weights": None if of_labels is None else of_labels.tolist(),
             "max_steps": max_steps,
             "max_test_nodes": max_test_nodes,
             "learning_rate": float(self.learning_rate),
@@ -367,12 +381,12 @@ class BaseCompressed(BaseEnsemble):
     # --- the path ----------------------------------------------------------------------------------------------------
 
     def _whole_path(
-        self, X: Matrix, target: Target, rows: RowWeights, seed: int, progress: Any
+        self, X: Matrix, target: Target, rows: RowWeights, of_labels: Float | None, seed: int, progress: Any
     ) -> _spinney.CompressionPath:
         weights, rule = rows
         rule = "balanced" if isinstance(rule, str) else rule  # of each tree's own rows, only while it grows
         by_row = _spinney.weights_by_row(target.engine, (weights, rule))
-        config = self._config(seed, as_size(self.max_steps), self._end_of_path())
+        config = self._config(seed, of_labels, as_size(self.max_steps), self._end_of_path())
         forest, y_mask = self.estimator_._forest, _masks.to_engine(target.mask)
         n_threads = self._n_threads()
         return _spinney.compress_forest(forest, X, target.engine, by_row, config, None, n_threads, progress, y_mask)
@@ -396,11 +410,18 @@ class BaseCompressed(BaseEnsemble):
         }
 
     def _cross_validate(
-        self, X: Matrix, target: Target, rows: RowWeights, folds: list[tuple[Any, Any]], seed: int, progress: Any
+        self,
+        X: Matrix,
+        target: Target,
+        rows: RowWeights,
+        of_labels: Float | None,
+        folds: list[tuple[Any, Any]],
+        seed: int,
+        progress: Any,
     ) -> None:
         n_points = len(self.path_["l1_norm"])
         # No fold need go further than the path that is to be cut.
-        config = self._config(seed, max(1, n_points - 1), None)
+        config = self._config(seed, of_labels, max(1, n_points - 1), None)
         grow = self._fold_config(target, folds, seed)
         threads = self._n_threads()
         _, losses, _, full = _spinney.cross_validate_compression(
@@ -744,6 +765,15 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
         As in `CompressedForestRegressor`; columns of 0 and 1 are not scaled.
     multi_label : {"auto", True, False}, default="auto"
         As in `RandomForestClassifier`; "auto" is what `estimator` says.
+    label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
+        How often each label counts in the loss: that which is minimised, that of the folds by which the path is cut,
+        and those of `path_` and `full_loss_` are means over labels by these weights. "balanced" and "propensity" as in
+        `RandomForestClassifier`, of all rows of the fit by `sample_weight`, one set of weights for all folds. An array
+        are finite numbers, none negative, one positive; their ratios alone count. A label of weight 2 is the label
+        twice, so that lengths, of `step_size`, `l1_norm` and for `step_outputs`, are those of coefficients times the
+        root of (weight / mean of the weights that are not zero). A label of weight zero is no label: it chooses
+        nothing, and its scores stay the constant of the path. Scores and probabilities are those of each label, and are
+        not weighted. For labels alone: where y holds classes, see `class_weight` of the estimator, or `sample_weight`.
 
     Attributes
     ----------
@@ -765,10 +795,9 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
 
     Notes
     -----
-    There is no `label_weight` here, and labels count alike in the loss. A node's coefficients of all labels come and go
-    together: `step_size` and `l1_norm` are lengths over all labels, in the one unit of their scores, and weights in the
-    loss alone would ask for other steps than the steepest ones of such a length. So frequent labels decide most about
-    the nodes that are kept. Weigh the labels of the forest before, and scores when they are ranked.
+    A node's coefficients of all labels come and go together, and without `label_weight` frequent labels decide most
+    about the nodes that are kept. That of `estimator` says which nodes there are to choose from, `label_weight` here
+    which of them stay; either may be given without the other.
 
     Examples
     --------
@@ -797,6 +826,7 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCompressed._parameter_constraints,
         "loss": [StrOptions({"squared_error", "log_loss"})],
+        **_label_weight.CONSTRAINTS,
         **BaseClassifier._parameter_constraints,
     }
     _default_estimator = ExtraTreesClassifier
@@ -820,6 +850,7 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
         learning_rate: float = 0.1,
         candidate_window: int | None = None,
         multi_label: str | bool = "auto",
+        label_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -840,6 +871,7 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
         self.learning_rate = learning_rate
         self.candidate_window = candidate_window
         self.multi_label = multi_label
+        self.label_weight = label_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

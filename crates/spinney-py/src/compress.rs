@@ -29,6 +29,7 @@ pub(crate) struct PyCompressConfig {
     seed: u64,
     max_test_nodes: Option<usize>,
     step_outputs: Option<usize>,
+    output_weights: Option<Vec<f64>>,
     step_size: f64,
     max_steps: Option<usize>,
     n_alphas: usize,
@@ -64,6 +65,7 @@ impl PyCompressConfig {
             .standardize(self.standardize)
             .max_test_nodes(self.max_test_nodes)
             .step_outputs(self.step_outputs)
+            .output_weights(self.output_weights)
             .seed(self.seed))
     }
 }

@@ -35,7 +35,7 @@ impl Nibbles {
     /// Half bytes of a file; `None` where what is left over is not zero.
     #[cfg(feature = "model-files")]
     pub(crate) fn of_bytes(bytes: Vec<u8>, len: usize) -> Option<Self> {
-        let is_zero = len % 2 == 0 || bytes.last().is_none_or(|last| last >> 4 == 0);
+        let is_zero = len.is_multiple_of(2) || bytes.last().is_none_or(|last| last >> 4 == 0);
         (bytes.len() == len.div_ceil(2) && is_zero).then_some(Nibbles { bytes, len })
     }
 

@@ -136,7 +136,8 @@ pub struct CentroidForestConfig {
     pub centroid_precision: CentroidPrecision,
     /// What each column of predictions counts for in clusters; `None` for all the same.
     pub output_weights: Option<Vec<f64>>,
-    /// Whether leaves refer to rows of y, which are then stored once for all trees.
+    /// Whether leaves refer to rows of y, which are then stored once for all trees. Trees of classes or labels whose
+    /// leaves have fewer different ones than rows list these in any case.
     pub store_rows: bool,
 }
 

@@ -201,8 +201,10 @@ impl TrainingSet<'_, '_> {
         };
         let grown = grow(&self.ground, &sample, control)?;
         let leaves = match &self.stored {
-            Some(stored) => self.leaf_rows(&grown.structure, &sample, stored)?,
-            None => {
+            Some(stored) if self.rows_are_fewer(&grown.structure)? => {
+                self.leaf_rows(&grown.structure, &sample, stored)?
+            }
+            Some(_) | None => {
                 let targets = TreeTargets { y: self.ground.y, criterion: criterion(self.outputs), monotonic: None };
                 let width = self.outputs.width();
                 fill::leaf_values(&grown.structure, &targets, &sample.units, width, &Workers::One, control)?
@@ -219,6 +221,24 @@ impl TrainingSet<'_, '_> {
             CentroidTree { starts, centroids, n_node_samples, weighted_n_node_samples, leaves, leaf_of, parents: None };
         tree.parents = Parents::new(&tree, self.outputs, self.ground.config.leaf_shrinkage)?;
         Ok(tree)
+    }
+
+    /// Whether leaves have fewer rows than cells that are not zero, of classes and labels: what takes less memory, and
+    /// less time to add up.
+    fn rows_are_fewer(&self, structure: &Structure) -> Result<bool> {
+        let TrainY::Slots(y) = self.ground.y else { return Ok(true) };
+        let n_rows = structure.leaf_samples.iter().map(ExactSizeIterator::len).sum::<usize>();
+        let mut last_leaf = try_filled(WHAT, 0, self.outputs.width())?;
+        let mut n_cells = 0;
+        for leaf in 0..structure.leaf_samples.len() {
+            for row in structure.leaf_rows(leaf) {
+                for &column in y.of(*row) {
+                    n_cells += usize::from(last_leaf[column as usize] != leaf + 1);
+                    last_leaf[column as usize] = leaf + 1;
+                }
+            }
+        }
+        Ok(n_rows < n_cells)
     }
 
     /// Units of all rows in the tree.

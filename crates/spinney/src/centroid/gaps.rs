@@ -34,8 +34,8 @@ impl GapLists {
             })
         };
         let (n, sum) = gaps().fold((0u64, 0u64), |(n, sum), gap| (n + 1, sum + u64::from(gap)));
-        if n > 0 {
-            let near = (sum / n).checked_ilog2().unwrap_or(0);
+        if let Some(mean) = sum.checked_div(n) {
+            let near = mean.checked_ilog2().unwrap_or(0);
             let n_bits = |r: u32| gaps().map(|gap| u64::from(gap >> r)).sum::<u64>() + n * u64::from(r);
             let r =
                 (near.saturating_sub(2)..=(near + 1).min(MOST_R)).min_by_key(|&r| n_bits(r)).expect("some are near");

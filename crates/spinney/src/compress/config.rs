@@ -1,6 +1,7 @@
 //! Parameters of compression, and what they mean.
 
 use crate::data::Outputs;
+use crate::data::output_scaling::{OutputFactors, OutputScaling};
 use crate::error::{Error, Result};
 use crate::setters::setters;
 
@@ -55,7 +56,7 @@ pub enum CompressLoss {
 /// assert!(!config.standardize);
 /// assert!(matches!(config.method, CompressMethod::Stagewise { max_steps: None, .. }));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CompressConfig {
     /// How coefficients are found.
@@ -70,6 +71,12 @@ pub struct CompressConfig {
     /// Stagewise: most scores that a step moves, those of largest gradient; `None` moves all. Of many labels, few of
     /// them make leaves that are mostly zero, and models of a fraction of the bytes.
     pub step_outputs: Option<usize>,
+    /// How often each label counts: finite numbers, none negative, one positive, whose ratios alone matter. All losses,
+    /// in training, of rows held out and of the forest before compression, are means over labels by these weights. A
+    /// label of weight 2 is the label twice: lengths, of steps and of norms, are those of coefficients times √(weight /
+    /// mean of the weights that are not zero). One of weight zero is no label; its scores stay at its constant. `None`
+    /// counts all alike. For labels alone.
+    pub output_weights: Option<Vec<f64>>,
     /// Seed of the candidates that [`CompressMethod::Grow`] draws.
     pub seed: u64,
 }
@@ -80,6 +87,7 @@ setters! { CompressConfig {
     standardize: bool,
     max_test_nodes: impl Into<Option<usize>>,
     step_outputs: impl Into<Option<usize>>,
+    output_weights: impl Into<Option<Vec<f64>>>,
     seed: u64,
 } }
 
@@ -91,11 +99,27 @@ impl CompressConfig {
 
     /// A method with raw indicators and the squared error.
     pub fn new(method: CompressMethod) -> Self {
-        let loss = CompressLoss::SquaredError;
-        CompressConfig { method, loss, standardize: false, max_test_nodes: None, step_outputs: None, seed: 0 }
+        CompressConfig {
+            method,
+            loss: CompressLoss::SquaredError,
+            standardize: false,
+            max_test_nodes: None,
+            step_outputs: None,
+            output_weights: None,
+            seed: 0,
+        }
+    }
+
+    /// The weights of labels, as other learners have them.
+    pub(crate) fn output_factors(&self) -> OutputFactors<'_> {
+        OutputFactors { scaling: &OutputScaling::Unscaled, weights: self.output_weights.as_deref() }
     }
 
     pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
+        if self.output_weights.is_some() && !matches!(outputs, Outputs::Labels { .. }) {
+            return Err(Error::invalid("output_weights", "given for numbers or classes", "none, or weights of labels"));
+        }
+        self.output_factors().check(outputs)?;
         let positive = |what: &'static str, v: f64| {
             if v > 0.0 && v.is_finite() { Ok(()) } else { Err(Error::invalid(what, v, "a finite number above 0")) }
         };

@@ -38,6 +38,9 @@
 //! | `model` | that forest, and what its scores mean |
 //! | `cross_validate` | paths of folds, each on a forest of its own |
 //!
+//! Labels may count differently ([`CompressConfig::output_weights`]): all that is above is then said of columns that are
+//! multiplied by the roots of their weights, y and scores alike.
+//!
 //! Rows go down every tree, also those that a bootstrapped tree has not drawn; rows of weight zero do not exist. Memory
 //! beside the forest: two numbers of 32 bits for each row and tree, some dozen bytes for each node, `width` float64
 //! for each row (twice for the logistic loss; none for stagewise steps on more than 16 labels) and, with up to 16 scores a

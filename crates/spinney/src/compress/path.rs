@@ -170,7 +170,7 @@ impl CompressionPath {
     }
 
     /// Mean loss on the training rows after each step: of numbers the squared error in their own units, of classes and labels
-    /// what is lowered; over rows and outputs.
+    /// what is lowered; over rows and outputs, labels by their weights.
     pub fn train_loss(&self) -> &[f64] {
         &self.records.train_loss
     }
@@ -191,7 +191,7 @@ impl CompressionPath {
     }
 
     /// Columns of scores: one for each number and label, one for two classes, else one for each class. Numbers are scaled
-    /// to unit variance while the path is found.
+    /// to unit variance while the path is found, labels by the roots of their weights.
     pub fn width(&self) -> usize {
         self.width
     }

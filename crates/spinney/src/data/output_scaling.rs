@@ -151,7 +151,15 @@ impl OutputFactors<'_> {
         Ok(self.shares(n_labels)?.filter(|shares| shares.iter().any(|&share| share != 1.0)))
     }
 
-    /// Weights over their mean.
+    /// Of labels, weights over the mean of those that are not zero, so that a label of weight zero is no label. `None`
+    /// where all count the same.
+    pub(crate) fn shares_of_labels_that_count(&self, outputs: &Outputs) -> Result<Option<Vec<f64>>> {
+        let (Outputs::Labels { .. }, Some(weights)) = (outputs, self.weights) else { return Ok(None) };
+        let n_counting = weights.iter().filter(|weight| **weight > 0.0).count();
+        Ok(self.shares(n_counting)?.filter(|shares| shares.iter().any(|&share| share != 1.0)))
+    }
+
+    /// Weights over their mean, where their number is `n_outputs`.
     fn shares(&self, n_outputs: usize) -> Result<Option<Vec<f64>>> {
         let Some(weights) = self.weights else { return Ok(None) };
         // Neither sums nor products overflow where the largest is one.

@@ -1,6 +1,7 @@
 //! ‖c_k‖² of every node, of many labels whose residuals are never written out.
 //!
-//! r_i = y_i − b − Σ β_k over the nodes k with coefficients that row i passes. y is sparse and the nodes are few, so what a
+//! r_i = y_i − b − Σ β_k over the nodes k with coefficients that row i passes, in units in which each label of y is 0 or the
+//! root of how often it counts. y is sparse and the nodes are few, so what a
 //! step asks for follows without rows × width numbers: ⟨r_i, u⟩ of all rows from the labels and the numbers ⟨β_k, u⟩, and
 //! c_j from the labels of the rows of j and the weights of j ∩ k. Both take, for each tree with such nodes, one pass over
 //! its rows: O(labels + rows × trees + nodes with coefficients × width), whatever the sizes of the nodes. Squares follow as
@@ -11,9 +12,9 @@ use super::scores::NodeScores;
 use super::squares::{NodeSquares, Products};
 use super::{Keeper, LossRows, Step, Verdict, WHAT, dot};
 use crate::compress::indicators::Indicators;
-use crate::compress::rows::{CommonRows, LabelRows};
+use crate::compress::rows::LabelRows;
 use crate::control::Control;
-use crate::error::{Result, try_filled, try_push, try_with_capacity};
+use crate::error::{Result, try_collected, try_filled, try_push, try_with_capacity};
 
 /// Rows with their labels, squares, and what residuals follow from.
 #[derive(Debug)]
@@ -52,10 +53,11 @@ impl Labels {
     /// ⟨r_i, u⟩ of all rows.
     fn products(&self, nodes: &Indicators, coefficients: &Coefficients, u: &[f64]) -> Result<Vec<f64>> {
         let rows = self.rows.rows();
-        let constant = dot(&rows.start, u);
+        let constant = dot(self.rows.centre(), u);
+        let of_on = try_collected(WHAT, rows.root.iter().zip(u).map(|(root, u)| root * u))?;
         let mut products = try_filled(WHAT, 0.0, rows.n_rows())?;
         for (i, product) in products.iter_mut().enumerate() {
-            *product = self.rows.on(i).iter().map(|&c| u[c as usize]).sum::<f64>() - constant;
+            *product = self.rows.on(i).iter().map(|&c| of_on[c as usize]).sum::<f64>() - constant;
         }
         // What begins and ends at each place of the order of a tree.
         let mut steps = try_filled(WHAT, 0.0, nodes.n_rows + 1)?;
@@ -79,12 +81,10 @@ impl Labels {
 
     /// All residuals, written out.
     fn residuals(&self, nodes: &Indicators, coefficients: &Coefficients) -> Result<Vec<f64>> {
-        let CommonRows { width, start, .. } = self.rows.rows();
-        let width = *width;
+        let width = self.rows.rows().width;
         let mut residuals = try_filled(WHAT, 0.0, self.rows.rows().n_rows() * width)?;
         for (i, r) in residuals.chunks_exact_mut(width).enumerate() {
-            r.iter_mut().zip(start).for_each(|(r, b)| *r = -b);
-            self.rows.on(i).iter().for_each(|&c| r[c as usize] += 1.0);
+            self.rows.residuals_at_start(i, r);
         }
         for &(node, slot) in self.moved.trees().flat_map(|(_, moved)| moved) {
             let beta = coefficients.at(slot);
@@ -108,7 +108,8 @@ impl Labels {
         for tree in 0..nodes.n_trees() {
             nodes.all_sums(tree, rows.width, add, |k, c| {
                 let w = scores.mass.weight[k];
-                squares[k] = c.iter().zip(&rows.start).map(|(c, b)| (c - w * b).powi(2)).sum();
+                let units = rows.root.iter().zip(labels.centre());
+                squares[k] = c.iter().zip(units).map(|(c, (root, b))| (root * c - w * b).powi(2)).sum();
                 pulse.after(rows.width)
             })?;
         }
@@ -169,7 +170,8 @@ impl Keeper for Labels {
             total += w;
             self.rows.on(i as usize).iter().for_each(|&column| c[column as usize] += w);
         }
-        c.iter_mut().zip(&rows.start).for_each(|(c, b)| *c -= total * b);
+        let units = rows.root.iter().zip(self.rows.centre());
+        c.iter_mut().zip(units).for_each(|(c, (root, b))| *c = root * *c - total * b);
         let mut before = try_filled(WHAT, 0.0, nodes.n_rows + 1)?;
         for (tree, moved) in self.moved.trees() {
             let (order, start, end) = nodes.ranges(tree);

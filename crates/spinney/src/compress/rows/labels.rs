@@ -1,34 +1,48 @@
 //! The squared error of many labels whose residuals are not written out: they follow from the labels and the coefficients.
 
 use super::on::OnColumns;
-use super::residuals::{ResidualRows, predicted_of_columns, reported_of_columns, start_of_columns};
-use super::{CommonRows, LossRows};
+use super::residuals::{ResidualRows, of_row_of_columns, predicted_of_columns, reported_of_columns, start_of_columns};
+use super::{CommonRows, LossRows, WHAT};
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Result, try_collected};
 
 /// Rows and their labels.
 #[derive(Debug)]
 pub(crate) struct LabelRows {
     rows: CommonRows,
     on: OnColumns,
+    /// What residuals are taken from at the start, in the units of the scores.
+    centre: Vec<f64>,
 }
 
 impl LabelRows {
     /// None of the rows is judged by its mistakes.
     pub(super) fn new(mut rows: CommonRows, on: OnColumns) -> Result<Self> {
-        start_of_columns(&mut rows, &on)?;
-        let squares = rows.start.iter().map(|b| b * b).sum::<f64>();
+        let centre = start_of_columns(&mut rows, &on)?;
+        let squares = centre.iter().map(|b| b * b).sum::<f64>();
+        // (√m − b)² − b² of a label that is on.
+        let more = try_collected(WHAT, rows.root.iter().zip(&centre).map(|(root, b)| root * root - 2.0 * root * b))?;
         for row in 0..rows.n_rows() {
-            let of_on = on.of(row).iter().map(|&c| 1.0 - 2.0 * rows.start[c as usize]).sum::<f64>();
+            let of_on = on.of(row).iter().map(|&c| more[c as usize]).sum::<f64>();
             let loss = (squares + of_on) / rows.report.n_outputs;
             rows.report.put(row, rows.weight[row], loss);
         }
-        Ok(LabelRows { rows, on })
+        Ok(LabelRows { rows, on, centre })
     }
 
     /// Labels of a row.
     pub(crate) fn on(&self, row: usize) -> &[u32] {
         self.on.of(row)
+    }
+
+    /// What residuals are taken from at the start, in the units of the scores.
+    pub(crate) fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    /// Writes the residuals of a row at its start.
+    pub(crate) fn residuals_at_start(&self, row: usize, out: &mut [f64]) {
+        of_row_of_columns(self.on.of(row), &self.rows.root, &self.centre, out);
     }
 
     /// Tells of a row by how much the sum of squares of its residuals has risen. Returns what that adds to its loss.
@@ -50,7 +64,7 @@ impl LossRows for LabelRows {
     }
 
     fn predicted(&self, row: usize, p: &[f64], out: &mut [f64]) {
-        predicted_of_columns(self.on.of(row), p, out);
+        predicted_of_columns(self.on.of(row), &self.rows.root, p, out);
     }
 
     fn reported(&self, row: usize, residuals: &[f64]) -> f64 {

@@ -9,13 +9,14 @@
 //! | [`LabelRows`] | the squared error of many labels, by stagewise steps | its labels: residuals follow from coefficients (`engine::labels`) |
 //! | [`OddsRows`] | a logistic loss | scores and their negative gradients, twice `width` numbers |
 //!
-//! Labels and classes stay sparse in all of them.
+//! Labels and classes stay sparse in all of them. Labels that count differently have units of their own (`units`).
 
 mod labels;
 mod odds;
 mod on;
 mod report;
 mod residuals;
+mod units;
 
 pub(crate) use labels::LabelRows;
 pub(crate) use odds::OddsRows;
@@ -34,6 +35,7 @@ use ndarray::ArrayView2;
 use odds::Odds;
 use on::OnColumns;
 use report::{Mistakes, Report};
+use units::Units;
 
 const WHAT: &str = "residuals";
 
@@ -51,11 +53,13 @@ pub(crate) struct CommonRows {
     pub(crate) scale: Vec<f64>,
     /// Constants, in those units.
     pub(crate) start: Vec<f64>,
+    /// Of each column, the root of how often its loss counts.
+    pub(crate) root: Vec<f64>,
     report: Report,
 }
 
 impl CommonRows {
-    fn new(y: &Targets<'_>, weight: Option<&[f64]>, held_out: Option<&[f64]>, loss: CompressLoss) -> Result<Self> {
+    fn new(config: &CompressConfig, y: &Targets<'_>, weight: Option<&[f64]>, held_out: Option<&[f64]>) -> Result<Self> {
         let n = y.n_samples();
         Weights::check(weight, n)?;
         check_held_out(held_out, n)?;
@@ -74,12 +78,18 @@ impl CommonRows {
         bring_near_one(&mut held, is_far);
         let outputs = y.outputs();
         let width = n_scores(&outputs);
+        let root = match config.output_factors().shares_of_labels_that_count(&outputs)? {
+            Some(shares) => try_collected(WHAT, shares.iter().map(|share| share.sqrt()))?,
+            None => try_filled(WHAT, 1.0, width)?,
+        };
+        let n_outputs = root.iter().map(|root| root * root).sum();
         Ok(CommonRows {
             width,
             total: weight.iter().sum(),
-            scale: try_filled(WHAT, 1.0, width)?,
+            scale: units::scales(&root)?,
             start: try_filled(WHAT, 0.0, width)?,
-            report: Report::new(held, width, Mistakes::of(&outputs, loss)?)?,
+            root,
+            report: Report::new(held, n_outputs, Mistakes::of(&outputs, config.loss)?)?,
             ids,
             weight,
         })
@@ -91,9 +101,14 @@ impl CommonRows {
             weight: try_copied(WHAT, &self.weight)?,
             scale: try_copied(WHAT, &self.scale)?,
             start: try_copied(WHAT, &self.start)?,
+            root: try_copied(WHAT, &self.root)?,
             report: self.report.try_clone()?,
             ..*self
         })
+    }
+
+    fn units(&self) -> Units<'_> {
+        Units { root: &self.root, scale: &self.scale }
     }
 
     pub(crate) fn n_rows(&self) -> usize {
@@ -237,7 +252,7 @@ impl FitRows {
         known: Option<&Known>,
         control: &Control,
     ) -> Result<Self> {
-        let rows = CommonRows::new(y, weight, held_out, config.loss)?;
+        let rows = CommonRows::new(config, y, weight, held_out)?;
         let columns = in_columns(y)?;
         let kept = match (TrainY::new(&columns)?, config.loss) {
             // Numbers have no other loss: `CompressConfig::check`.

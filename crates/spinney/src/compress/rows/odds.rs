@@ -2,6 +2,7 @@
 
 use super::on::OnColumns;
 use super::residuals::zeros;
+use super::units::{Unit, Units};
 use super::{CommonRows, Gradients, LossRows, WHAT};
 use crate::control::Control;
 use crate::data::Outputs;
@@ -33,25 +34,20 @@ impl Odds {
         }
     }
 
-    /// Number of outputs, of so many scores.
-    fn n_outputs(&self, width: usize) -> usize {
-        match self {
-            Odds::Labels => width,
-            Odds::Classes { starts } => starts.len() - 1,
-        }
-    }
-
-    /// The best constants, from the weight that is on in each column and that of all rows.
-    fn start(&self, on: &[f64], total: f64, start: &mut [f64], control: &Control) -> Result<()> {
+    /// The best constants of rows, from the weight that is on in each column; and over what losses are means.
+    fn start(&self, on: &[f64], rows: &mut CommonRows, control: &Control) -> Result<()> {
         match self {
             Odds::Labels => {
-                for (b, &on) in start.iter_mut().zip(on) {
-                    *b = LogLoss.start(&[-1.0, 1.0], &[(total - on).max(0.0), on], control)?;
+                for (column, &on) in on.iter().enumerate() {
+                    let off = (rows.total - on).max(0.0);
+                    let start = LogLoss.start(&[-1.0, 1.0], &[off, on], control)?;
+                    rows.start[column] = rows.units().of(column).of_path(start);
                 }
             }
             Odds::Classes { starts } => {
+                rows.report.n_outputs = (starts.len() - 1) as f64;
                 for part in parts(starts) {
-                    start[part.clone()].copy_from_slice(&softmax::start(&on[part])?);
+                    rows.start[part.clone()].copy_from_slice(&softmax::start(&on[part])?);
                 }
             }
         }
@@ -59,12 +55,17 @@ impl Odds {
     }
 
     /// Writes the negative gradients of a row; returns its loss.
-    fn gradients(&self, scores: &[f64], on: &[u32], out: &mut [f64]) -> f64 {
+    fn gradients(&self, scores: &[f64], on: &[u32], units: Units<'_>, out: &mut [f64]) -> f64 {
         match self {
             Odds::Labels => {
-                out.iter_mut().zip(scores).for_each(|(g, &f)| *g = LogLoss.negative_gradient(OFF, f));
-                on.iter().for_each(|&c| out[c as usize] = LogLoss.negative_gradient(ON, scores[c as usize]));
-                self.loss(scores, on)
+                for ((g, &f), unit) in out.iter_mut().zip(scores).zip(units.each()) {
+                    *g = unit.root * LogLoss.negative_gradient(OFF, unit.score(f));
+                }
+                for &c in on {
+                    let (c, unit) = (c as usize, units.of(c as usize));
+                    out[c] = unit.root * LogLoss.negative_gradient(ON, unit.score(scores[c]));
+                }
+                self.loss(scores, on, units)
             }
             Odds::Classes { starts } => {
                 let mut loss = 0.0;
@@ -77,12 +78,14 @@ impl Odds {
     }
 
     /// Loss of a row.
-    fn loss(&self, scores: &[f64], on: &[u32]) -> f64 {
+    fn loss(&self, scores: &[f64], on: &[u32], units: Units<'_>) -> f64 {
         match self {
             Odds::Labels => {
                 // ℓ(1, f) = ℓ(−1, f) − 2f.
-                let off: f64 = scores.iter().map(|&f| LogLoss.value(OFF, f)).sum();
-                off - on.iter().map(|&c| 2.0 * scores[c as usize]).sum::<f64>()
+                let of_units = scores.iter().zip(units.each());
+                let off: f64 = of_units.map(|(&f, unit)| unit.weight() * LogLoss.value(OFF, unit.score(f))).sum();
+                let of_on = |unit: Unit, f: f64| unit.weight() * 2.0 * unit.score(f);
+                off - on.iter().map(|&c| of_on(units.of(c as usize), scores[c as usize])).sum::<f64>()
             }
             Odds::Classes { starts } => {
                 let scores = parts(starts).map(|part| &scores[part]);
@@ -122,13 +125,12 @@ pub(crate) struct OddsRows {
 impl OddsRows {
     pub(super) fn new(mut rows: CommonRows, on: OnColumns, odds: Odds, control: &Control) -> Result<Self> {
         let width = rows.width;
-        rows.report.n_outputs = odds.n_outputs(width) as f64;
-        odds.start(&on.weights(&rows.weight, width)?, rows.total, &mut rows.start, control)?;
+        odds.start(&on.weights(&rows.weight, width)?, &mut rows, control)?;
         let (mut scores, mut gradients) = (zeros(&rows, control)?, zeros(&rows, control)?);
         let mut lowered = try_filled(WHAT, 0.0, rows.n_rows())?;
         for (row, (f, g)) in scores.chunks_exact_mut(width).zip(gradients.chunks_exact_mut(width)).enumerate() {
             f.copy_from_slice(&rows.start);
-            lowered[row] = odds.gradients(f, on.of(row), g);
+            lowered[row] = odds.gradients(f, on.of(row), rows.units(), g);
         }
         let mut this = OddsRows { rows, odds, scores, gradients, lowered, on };
         this.recount();
@@ -144,8 +146,10 @@ impl OddsRows {
     pub(crate) fn add_curvatures(&self, row: usize, weight: f64, sums: &mut [f64]) {
         match &self.odds {
             Odds::Labels => {
-                let scores = self.scores(row).iter();
-                sums.iter_mut().zip(scores).for_each(|(s, &f)| *s += weight * LogLoss.curvature(OFF, f));
+                let scores = self.scores(row).iter().zip(self.rows.units().each());
+                for (sum, (&f, unit)) in sums.iter_mut().zip(scores) {
+                    *sum += weight * unit.curvature(LogLoss.curvature(OFF, unit.score(f)));
+                }
             }
             Odds::Classes { .. } => {
                 let on = self.on.of(row);
@@ -165,9 +169,9 @@ impl LossRows for OddsRows {
     }
 
     fn predicted(&self, _: usize, p: &[f64], out: &mut [f64]) {
-        for (f, p) in out.iter_mut().zip(p) {
+        for ((f, p), unit) in out.iter_mut().zip(p).zip(self.rows.units().each()) {
             *f = match self.odds {
-                Odds::Labels => 0.5 * (p.max(LEAST) / (1.0 - p).max(LEAST)).ln(),
+                Odds::Labels => unit.of_path(0.5 * (p.max(LEAST) / (1.0 - p).max(LEAST)).ln()),
                 Odds::Classes { .. } => p.max(LEAST).ln(),
             };
         }
@@ -177,7 +181,7 @@ impl LossRows for OddsRows {
         let on = self.on.of(row);
         match &self.rows.report.mistakes {
             Some(mistakes) if !self.rows.is_training(row) => mistakes.share(|c| scores[c], on),
-            Some(_) | None => self.odds.loss(scores, on) / self.rows.report.n_outputs,
+            Some(_) | None => self.odds.loss(scores, on, self.rows.units()) / self.rows.report.n_outputs,
         }
     }
 
@@ -205,7 +209,7 @@ impl Gradients for OddsRows {
         let on = self.on.of(row);
         scores.iter_mut().zip(direction).for_each(|(f, u)| *f += amount * u);
         change.copy_from_slice(gradients);
-        let after = self.odds.gradients(scores, on, gradients);
+        let after = self.odds.gradients(scores, on, self.rows.units(), gradients);
         let before = std::mem::replace(&mut self.lowered[row], after);
         change.iter_mut().zip(&*gradients).for_each(|(c, g)| *c = g - *c);
         let reported = match &self.rows.report.mistakes {

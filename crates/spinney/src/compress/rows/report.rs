@@ -55,8 +55,8 @@ pub(super) struct Report {
     held: Vec<f64>,
     held_total: f64,
     pub(super) mistakes: Option<Mistakes>,
-    /// Divisor of the loss of a row: its outputs; where cells are not known, the mean number of known cells of a row of
-    /// its side.
+    /// Divisor of the loss of a row: its outputs, each as often as it counts; where cells are not known, the mean number
+    /// of known cells of a row of its side.
     pub(super) n_outputs: f64,
     n_held_outputs: f64,
     losses: Vec<f64>,
@@ -65,10 +65,9 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn new(held: Vec<f64>, n_outputs: usize, mistakes: Option<Mistakes>) -> Result<Self> {
+    pub(super) fn new(held: Vec<f64>, n_outputs: f64, mistakes: Option<Mistakes>) -> Result<Self> {
         let losses = try_filled(WHAT, 0.0, held.len())?;
-        let (held_total, n_outputs) = (held.iter().sum(), n_outputs as f64);
-        let n_held_outputs = n_outputs;
+        let (held_total, n_held_outputs) = (held.iter().sum(), n_outputs);
         Ok(Report { held, held_total, mistakes, n_outputs, n_held_outputs, losses, train_loss: 0.0, test_loss: 0.0 })
     }
 

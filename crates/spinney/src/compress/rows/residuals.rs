@@ -25,17 +25,22 @@ enum ResidualsOf {
     Columns(OnColumns),
 }
 
-/// Residuals of a row at its start: y − b of columns of 0 and 1.
-pub(super) fn of_row_of_columns(on: &[u32], start: &[f64], out: &mut [f64]) {
-    out.iter_mut().zip(start).for_each(|(r, b)| *r = -b);
-    on.iter().for_each(|&c| out[c as usize] += 1.0);
+/// Residuals of a row of columns of 0 and 1 at its start, in units of these roots.
+pub(super) fn of_row_of_columns(on: &[u32], root: &[f64], centre: &[f64], out: &mut [f64]) {
+    out.iter_mut().zip(centre).for_each(|(r, b)| *r = -b);
+    on.iter().for_each(|&c| out[c as usize] += root[c as usize]);
 }
 
-/// Constants of columns of 0 and 1: the share of weight that is on.
-pub(super) fn start_of_columns(rows: &mut CommonRows, on: &OnColumns) -> Result<()> {
-    let on = on.weights(&rows.weight, rows.width)?;
-    rows.start.iter_mut().zip(&on).for_each(|(b, on)| *b = on / rows.total);
-    Ok(())
+/// Sets the constants of columns of 0 and 1: the share of weight that is on. Returns what residuals are taken from at the
+/// start: the constants; zero for columns that count for nothing, whose residuals are zero.
+pub(super) fn start_of_columns(rows: &mut CommonRows, on: &OnColumns) -> Result<Vec<f64>> {
+    let mut centre = on.weights(&rows.weight, rows.width)?;
+    for ((centre, start), &root) in centre.iter_mut().zip(&mut rows.start).zip(&rows.root) {
+        let share = *centre / rows.total;
+        *centre = root * share;
+        *start = if root > 0.0 { *centre } else { share };
+    }
+    Ok(centre)
 }
 
 /// Loss of a row of columns of 0 and 1, as it is reported, from its residuals.
@@ -45,7 +50,8 @@ pub(super) fn reported_of_columns(rows: &CommonRows, row: usize, on: &[u32], res
             let score = |c: usize| f64::from(u8::from(on.contains(&(c as u32)))) - residuals[c];
             mistakes.share(score, on)
         }
-        Some(_) | None => mean_square(rows, row, residuals),
+        // Of columns, squares count as often as they do in the units of the scores.
+        Some(_) | None => residuals.iter().map(|r| r.powi(2)).sum::<f64>() / rows.report.n_outputs,
     }
 }
 
@@ -54,10 +60,10 @@ fn mean_square(rows: &CommonRows, row: usize, residuals: &[f64]) -> f64 {
     residuals.iter().zip(&rows.scale).map(|(r, s)| (r * s).powi(2)).sum::<f64>() / rows.report.n_outputs_of(row)
 }
 
-/// What predictions leave of columns of 0 and 1.
-pub(super) fn predicted_of_columns(on: &[u32], p: &[f64], out: &mut [f64]) {
-    for (c, (r, p)) in out.iter_mut().zip(p).enumerate() {
-        *r = f64::from(u8::from(on.contains(&(c as u32)))) - p;
+/// What predictions leave of columns of 0 and 1, in units of these roots.
+pub(super) fn predicted_of_columns(on: &[u32], root: &[f64], p: &[f64], out: &mut [f64]) {
+    for (c, ((r, p), root)) in out.iter_mut().zip(p).zip(root).enumerate() {
+        *r = root * (f64::from(u8::from(on.contains(&(c as u32)))) - p);
     }
 }
 
@@ -82,10 +88,10 @@ impl ResidualRows {
     }
 
     pub(super) fn of_columns(mut rows: CommonRows, on: OnColumns, control: &Control) -> Result<Self> {
-        start_of_columns(&mut rows, &on)?;
+        let centre = start_of_columns(&mut rows, &on)?;
         let mut residuals = zeros(&rows, control)?;
         for (i, values) in residuals.chunks_exact_mut(rows.width).enumerate() {
-            of_row_of_columns(on.of(i), &rows.start, values);
+            of_row_of_columns(on.of(i), &rows.root, &centre, values);
         }
         let mut this = ResidualRows { rows, residuals, of: ResidualsOf::Columns(on), unknown: Vec::new() };
         this.recount();
@@ -231,7 +237,7 @@ impl LossRows for ResidualRows {
                     out.iter_mut().zip(unknown).filter(|(_, unknown)| **unknown).for_each(|(out, _)| *out = 0.0);
                 }
             }
-            ResidualsOf::Columns(on) => predicted_of_columns(on.of(row), p, out),
+            ResidualsOf::Columns(on) => predicted_of_columns(on.of(row), &self.rows.root, p, out),
         }
     }
 

@@ -92,7 +92,7 @@ fn bad_requests_are_refused_by_name() {
     };
     named(path(CompressConfig::stagewise(0.0)), "step_size");
     named(path(CompressConfig::stagewise(f64::NAN)), "step_size");
-    named(path(CompressConfig { loss: CompressLoss::LogLoss, ..good }), "loss");
+    named(path(CompressConfig { loss: CompressLoss::LogLoss, ..good.clone() }), "loss");
     let lasso =
         |n_alphas, eps, tol, max_iter| CompressConfig::new(CompressMethod::Lasso { n_alphas, eps, tol, max_iter });
     named(path(lasso(0, 0.1, 0.1, 1)), "n_alphas");
@@ -105,6 +105,7 @@ fn bad_requests_are_refused_by_name() {
     named(path(grown(1.5, None)), "learning_rate");
     named(path(grown(0.5, Some(0))), "candidate_window");
     named(path(CompressConfig { standardize: true, ..grown(0.5, None) }), "standardize");
+    named(path(good.clone().output_weights(vec![1.0])), "output_weights");
 
     let other = array![[0u32], [1], [0], [1]];
     let other = Targets::Classes { codes: other.view(), n_classes: vec![2] };
@@ -143,7 +144,7 @@ fn budgets_end_paths_one_step_later() {
     let control = Control::default();
     let config = CompressConfig::stagewise(0.01);
     let whole = config.path(&forest, (&x, &p.y()), None, &control).unwrap();
-    let cut = CompressConfig { max_test_nodes: Some(5), ..config }.path(&forest, (&x, &p.y()), None, &control).unwrap();
+    let cut = config.max_test_nodes(5).path(&forest, (&x, &p.y()), None, &control).unwrap();
     let n = cut.n_test_nodes();
     assert_eq!(n, &whole.n_test_nodes()[..n.len()]);
     assert!(n[n.len() - 1] > 5 && n[n.len() - 2] <= 5);

@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, Axis};
 use proptest::prelude::*;
 
-use super::stagewise::{gradient, indicators, linear, problem};
+use super::stagewise::{Problem, gradient, indicators, linear, problem, weighted_problem};
 use crate::compress::{CompressConfig, CompressLoss, CompressMethod};
 use crate::control::Control;
 use crate::data::{Dataset, Matrix, Targets};
@@ -19,24 +19,39 @@ proptest! {
     fn every_point_of_the_path_is_optimal(seed in 0u64..10_000, n in 3usize..30, kind in 0u64..12, between in 0.0f64..1.0) {
         every_point_is_optimal(seed, n, kind, between)?;
     }
+
+    #[test]
+    fn every_point_of_the_path_of_labels_that_count_differently_is_optimal(
+        seed in 0u64..10_000,
+        n in 3usize..30,
+        kind in prop::sample::select(vec![2u64, 5, 8, 11]),
+    ) {
+        every_point_of_path_is_optimal(&weighted_problem(seed, n, kind), seed, kind, 0.5)?;
+    }
 }
 
 fn every_point_is_optimal(seed: u64, n: usize, kind: u64, between: f64) -> Result<(), TestCaseError> {
-    let p = problem(seed, n, kind);
+    every_point_of_path_is_optimal(&problem(seed, n, kind), seed, kind, between)
+}
+
+fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f64) -> Result<(), TestCaseError> {
     let forest = p.forest(seed);
     let x = Matrix::from(p.x.view());
     let method = CompressMethod::Lasso { n_alphas: 8, eps: 0.03, tol: 1e-6, max_iter: 20_000 };
     let loss =
         if kind % 6 >= 3 && !kind.is_multiple_of(3) { CompressLoss::LogLoss } else { CompressLoss::SquaredError };
-    let config = CompressConfig { loss, standardize: kind % 12 >= 6, ..CompressConfig::new(method) };
+    let config = CompressConfig { loss, standardize: kind % 12 >= 6, ..CompressConfig::new(method) }
+        .output_weights(p.label_weight.clone());
     let path =
         config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
 
     let (z, names) = indicators(&forest, &p.x);
     let w = Array1::from_vec(p.weight.clone());
     let total = w.sum();
+    // Coefficients and scores of the path are those of the model by these.
     let scale = Array1::from_vec(path.scale.clone());
-    let y = &p.columns() / &scale.view().insert_axis(Axis(0));
+    // Labels are multiplied by the roots of their weights where gradients are taken.
+    let y = if p.label_weight.is_some() { p.columns() } else { &p.columns() / &scale.view().insert_axis(Axis(0)) };
     let penalty: Vec<f64> = z
         .columns()
         .into_iter()
@@ -54,7 +69,7 @@ fn every_point_is_optimal(seed: u64, n: usize, kind: u64, between: f64) -> Resul
         .collect();
     let slopes = |f: &Array2<f64>| {
         let f = f / &scale.view().insert_axis(Axis(0));
-        let g = gradient(&config, &p, &y, &f, &w).0 * w.view().insert_axis(Axis(1));
+        let g = gradient(&config, p, &y, &f, &w).0 * w.view().insert_axis(Axis(1));
         (z.t().dot(&g) / total, g.sum_axis(Axis(0)) / total)
     };
     let (c, _) = slopes(&linear(&path, 0, &p.x));

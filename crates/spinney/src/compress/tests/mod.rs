@@ -2,6 +2,7 @@
 
 mod cross_validate;
 mod grow;
+mod label_weight;
 mod lasso;
 mod rows;
 mod stagewise;

@@ -20,6 +20,8 @@ pub(super) struct Problem {
     ptr: Vec<usize>,
     on: Vec<u32>,
     pub(super) weight: Vec<f64>,
+    /// How often each label counts.
+    pub(super) label_weight: Option<Vec<f64>>,
     kind: u64,
 }
 
@@ -45,10 +47,34 @@ pub(super) fn problem(seed: u64, n: usize, kind: u64) -> Problem {
     }
     let mut weight: Vec<f64> = (0..n).map(|_| [0.0, 1.0, 1.0, 2.0, 0.3][rng.below(5) as usize]).collect();
     weight[0] = 1.0;
-    Problem { x, numbers, codes, n_classes, ptr, on, weight, kind }
+    Problem { x, numbers, codes, n_classes, ptr, on, weight, label_weight: None, kind }
+}
+
+/// The same of labels that count differently, some for nothing; never all.
+pub(super) fn weighted_problem(seed: u64, n: usize, kind: u64) -> Problem {
+    let mut p = problem(seed, n, kind);
+    let mut rng = Stream::new(Key::from_seed(seed + 1));
+    let mut weights: Vec<f64> =
+        (0..p.y().outputs().width()).map(|_| [0.0, 1.0, 0.5, 3.0, 40.0][rng.below(5) as usize]).collect();
+    weights[0] = 2.0;
+    p.label_weight = Some(weights);
+    p
 }
 
 impl Problem {
+    /// The root of how often each column counts: of the weights over the mean of those that are not zero.
+    pub(super) fn roots(&self) -> Array1<f64> {
+        let Some(weights) = &self.label_weight else { return Array1::ones(self.columns().ncols()) };
+        let n = weights.iter().filter(|w| **w > 0.0).count() as f64;
+        let total: f64 = weights.iter().sum();
+        weights.iter().map(|w| (w * n / total).sqrt()).collect()
+    }
+
+    /// Scores of the model, from those of the path.
+    fn raw(&self, f: &Array2<f64>) -> Array2<f64> {
+        f / &self.roots().mapv(|root| if root > 0.0 { root } else { 1.0 }).insert_axis(Axis(0))
+    }
+
     pub(super) fn y(&self) -> Targets<'_> {
         match self.kind % 3 {
             0 => Targets::Real(self.numbers.view()),
@@ -120,7 +146,7 @@ fn logistic(f: f64) -> f64 {
     1.0 / (1.0 + (-2.0 * f).exp())
 }
 
-/// Negative gradients, and the loss of all rows.
+/// Negative gradients along the scores of the path, and the loss of all rows, labels counted by their weights.
 pub(super) fn gradient(
     config: &CompressConfig,
     p: &Problem,
@@ -138,16 +164,18 @@ pub(super) fn gradient(
             .collect(),
         _ => Vec::new(),
     };
+    let root = p.roots().insert_axis(Axis(0));
+    let f = &p.raw(f);
     if config.loss == CompressLoss::SquaredError {
-        let r = y - f;
+        let r = (y - f) * &root;
         let loss = (&r * &r * w.view().insert_axis(Axis(1))).sum() / 2.0;
         return (r, loss);
     }
     if starts.is_empty() {
-        let g = 2.0 * (y - &f.mapv(logistic));
+        let g = 2.0 * (y - &f.mapv(logistic)) * &root;
         let margins = (2.0 * y - 1.0) * f;
         let loss = margins.mapv(|m| if m > -300.0 { (-2.0 * m).exp().ln_1p() } else { -2.0 * m });
-        return (g, (loss * w.view().insert_axis(Axis(1))).sum());
+        return (g, (loss * w.view().insert_axis(Axis(1)) * &root * &root).sum());
     }
     let (mut g, mut loss) = (y.clone(), 0.0);
     for i in 0..y.nrows() {
@@ -300,12 +328,16 @@ pub(super) fn linear(path: &CompressionPath, step: usize, x: &Array2<f32>) -> Ar
 }
 
 fn differs_from_twin(seed: u64, n: usize, kind: u64, wide: bool, step_outputs: Option<usize>) -> Option<String> {
-    let p = problem(seed, n, kind);
+    path_differs_from_twin(&problem(seed, n, kind), seed, wide, step_outputs)
+}
+
+fn path_differs_from_twin(p: &Problem, seed: u64, wide: bool, step_outputs: Option<usize>) -> Option<String> {
     let forest = p.forest(seed);
-    let config = CompressConfig { step_outputs, ..config(kind, if wide { 0.2 } else { 0.02 }, 60) };
+    let output_weights = p.label_weight.clone();
+    let config = CompressConfig { step_outputs, output_weights, ..config(p.kind, if wide { 0.2 } else { 0.02 }, 60) };
     let data = Dataset::new(&p.x, p.y()).sample_weight(&p.weight[..]);
     let path = config.path(&forest, data, None, &Control::default()).unwrap();
-    differs(&config, &p, &forest, &path.start, &moves_of(&path), 60)
+    differs(&config, p, &forest, &path.start, &moves_of(&path), 60)
 }
 
 #[test]
@@ -325,6 +357,17 @@ proptest! {
         step_outputs in prop::option::of(1usize..4),
     ) {
         prop_assert_eq!(differs_from_twin(seed, n, kind, wide, step_outputs), None);
+    }
+
+    #[test]
+    fn steps_of_labels_that_count_differently_are_those_of_the_naive_twin(
+        seed in 0u64..10_000,
+        n in 1usize..40,
+        kind in prop::sample::select(vec![2u64, 5, 8, 11]),
+        wide in any::<bool>(),
+        step_outputs in prop::option::of(1usize..4),
+    ) {
+        prop_assert_eq!(path_differs_from_twin(&weighted_problem(seed, n, kind), seed, wide, step_outputs), None);
     }
 
     #[test]
