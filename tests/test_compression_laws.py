@@ -383,7 +383,7 @@ def test_each_fold_grows_a_forest_of_its_rows_alone(name, loss, outputs, params)
         of_rows = model.estimator_._row_weights(target, within)
         of_fold = _spinney.fit_forest(X, target.engine, of_rows, grown)
         by_row = _spinney.weights_by_row(target.engine, of_rows)
-        config = model._config(seed, None, None)
+        config = model._config(seed, None, None, None)
         path = _spinney.compress_forest(of_fold, X, target.engine, by_row, config, held)
         losses.append(path.test_loss())
     for step in range(min(map(len, losses))):
