@@ -7,7 +7,8 @@ import real_data
 
 
 @pytest.mark.parametrize(
-    "path", ["README.md", "docs/sparse-labels.md", "docs/centroid-forests.md", "docs/many-machines.md"]
+    "path",
+    ["README.md", "docs/sparse-labels.md", "docs/centroid-forests.md", "docs/many-machines.md", "docs/export.md"],
 )
 def test_examples_run(path: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (real_data.REPOSITORY / path).read_text(), re.DOTALL)

@@ -11,7 +11,10 @@ import re
 import pytest
 import spinney
 
-MODULES = ["spinney", *(f"spinney.{m.name}" for m in pkgutil.iter_modules(spinney.__path__) if m.name != "_spinney")]
+MODULES = [
+    "spinney",
+    *(m.name for m in pkgutil.walk_packages(spinney.__path__, "spinney.") if m.name != "spinney._spinney"),
+]
 PUBLIC = [getattr(spinney, name) for name in spinney.__all__ if inspect.isclass(getattr(spinney, name))]
 PUBLIC += [spinney.multilabel.TunedThresholds, spinney.multilabel.CalibratedLabels]
 # The classes that describe all their parameters themselves, one by one.

@@ -20,6 +20,8 @@ Modules
     Folds for labels, and cross-validation where y is sparse.
 `spinney.inspection`
     What a fitted model says about its features.
+`spinney.export`
+    Models for other programs: JSON, C, ONNX, treelite, scikit-learn.
 `spinney.datasets`
     Readers of data sets.
 `spinney.distribute`
@@ -33,7 +35,17 @@ says what a fit will take of memory.
 chunk by chunk.
 """
 
-from spinney import compression, datasets, distribute, inspection, metrics, model_selection, multilabel, projection
+from spinney import (
+    compression,
+    datasets,
+    distribute,
+    export,
+    inspection,
+    metrics,
+    model_selection,
+    multilabel,
+    projection,
+)
 from spinney._memory import estimate_fit_memory
 from spinney._model_file import dumps, inspect_model, load, loads, save
 from spinney._parts import merge
@@ -79,6 +91,7 @@ __all__ = [
     "distribute",
     "dumps",
     "estimate_fit_memory",
+    "export",
     "inspect_model",
     "inspection",
     "load",

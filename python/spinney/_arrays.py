@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from spinney import _spinney
+from spinney._sparse import csr_of
 from spinney._validation import Float, Matrix, as_float32, check_rows
 
 _ARRAYS = (
@@ -44,6 +45,11 @@ class Tree:
     value : float64 ndarray of shape (node_count, n_outputs, max_n_classes)
         Means of numbers, frequencies of classes; with `criterion="absolute_error"` medians in leaves, and the weighted
         mean of the leaves below in other nodes. O(node_count * n_outputs * max_n_classes) memory, made on demand.
+    leaf_values : csr_array of shape (node_count, n_columns)
+        What prediction adds for a row that reaches a leaf, to the bit, where it is not zero: a column for each number
+        and label, and for each class of each output, as in predictions. Splits have none. O(node_count + stored
+        values), however many outputs there are: it is what converters of models should read, and `value` for looking at
+        trees.
     missing_go_to_left : uint8 ndarray of shape (node_count,)
         1 where samples whose value is missing go to the left child: as learned where some training samples of the node
         had no value, else to the child of more weight (the left one of equal weights). 0 in leaves.
@@ -58,6 +64,7 @@ class Tree:
     missing_go_to_left: NDArray[np.uint8]
     weighted_n_node_samples: Float
     value: Float
+    leaf_values: sparse.csr_array
 
     def __init__(self, forest: _spinney.Forest) -> None:
         self._forest = forest
@@ -70,7 +77,10 @@ class Tree:
         self.n_classes = forest.n_classes
         self.max_n_classes = int(self.n_classes.max())
 
-    def __getattr__(self, name: str) -> NDArray[Any]:
+    def __getattr__(self, name: str) -> Any:
+        if name == "leaf_values":
+            self.leaf_values = self._leaf_values()
+            return self.leaf_values
         if name not in _ARRAYS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         array: NDArray[Any] = getattr(self._tree, name)()
@@ -79,6 +89,12 @@ class Tree:
         array.flags.writeable = False
         setattr(self, name, array)
         return array
+
+    def _leaf_values(self) -> sparse.csr_array:
+        found = csr_of(self._tree.leaf_values(), (self.node_count, self._forest.width))
+        for array in (found.data, found.indices, found.indptr):
+            array.flags.writeable = False
+        return found
 
     def categories_left(self, node: int) -> NDArray[np.int64]:
         """Codes of the categories that a split sends left, rising; all others and missing ones go right.

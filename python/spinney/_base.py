@@ -36,7 +36,7 @@ from spinney._at_once import of_one_fit
 from spinney._docs import documented
 from spinney._projection import Growth
 from spinney._proof import Kind, check_fitted
-from spinney._sparse import is_sparse, r2
+from spinney._sparse import csr_of, is_sparse, r2
 from spinney._validation import CONTAINER, Float, LabelFormat, Matrix, Number, RowWeights, Target, label_classes
 
 if TYPE_CHECKING:
@@ -501,18 +501,6 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
     def _is_sparse_numbers(self) -> bool:
         check_fitted(self)
         return hasattr(self, CONTAINER)
-
-
-def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> sparse.csr_array:
-    """The engine's offsets, columns and values as a matrix of canonical form."""
-    ptr, columns, values = arrays
-    narrow = len(values) < 2**31 and shape[1] < 2**31
-    kind: Any = np.int32 if narrow else np.int64
-    # Columns below 2**31 are the same bits in both types.
-    columns = columns.view(np.int32) if narrow else columns.astype(kind)
-    found = sparse.csr_array((values, columns, ptr.astype(kind)), shape=shape)
-    found.has_canonical_format = True
-    return found
 
 
 def _has_labels(estimator: Any) -> bool:

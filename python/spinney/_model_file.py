@@ -150,7 +150,8 @@ def save(model: Any, path: Any) -> None:
     `pickle`, `copy` and `joblib` hold the same bytes of the trees, which are proven in the same way, and the fitted
     attributes are proven too; but loading a pickle runs code that the file chooses, before any proof. skops does not,
     and proves as much: `skops.io.load(file, trusted=[...])` with the name of the estimator's class, such as
-    "spinney.forest.RandomForestClassifier", and of classifiers of labels "spinney._validation.LabelFormat".
+    "spinney.forest.RandomForestClassifier", and of classifiers of labels "spinney.multilabel.LabelFormat" and
+    "numpy.dtype".
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Matrices of scipy, as annotations of types see them, and scores of sparse numbers."""
+"""Matrices of scipy, as annotations of types and the engine see them, and scores of sparse numbers."""
 
 from __future__ import annotations
 
@@ -20,6 +20,18 @@ def is_sparse(matrix: Any) -> bool:
     As `issparse`, whose annotations know no more of a matrix afterwards than that it is one.
     """
     return bool(sparse.issparse(matrix))
+
+
+def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> sparse.csr_array:
+    """The engine's offsets, columns and values as a matrix of canonical form."""
+    ptr, columns, values = arrays
+    narrow = len(values) < 2**31 and shape[1] < 2**31
+    kind: Any = np.int32 if narrow else np.int64
+    # Columns below 2**31 are the same bits in both types.
+    columns = columns.view(np.int32) if narrow else columns.astype(kind)
+    found = sparse.csr_array((values, columns, ptr.astype(kind)), shape=shape)
+    found.has_canonical_format = True
+    return found
 
 
 def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_weight: Any = None) -> float:

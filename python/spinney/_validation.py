@@ -311,6 +311,10 @@ class LabelFormat:
         return self.container(labels).astype(self.dtype)
 
 
+# Pickles name it, and who loads a file of skops has to: by a name that is public.
+LabelFormat.__module__ = "spinney.multilabel"
+
+
 @dataclass(frozen=True)
 class Target:
     """y in the engine's form, and what its columns meant."""

@@ -30,9 +30,9 @@ from spinney._labels_around import LabelsAround, has, is_array, known_labels, n_
 from spinney._reliability_display import LabelReliabilityDisplay
 from spinney._thresholds import Objective, tuned
 from spinney._topk import topk
-from spinney._validation import Float, Target
+from spinney._validation import Float, LabelFormat, Target
 
-__all__ = ["CalibratedLabels", "LabelReliabilityDisplay", "TunedThresholds"]
+__all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
 
 
 class TunedThresholds(LabelsAround):

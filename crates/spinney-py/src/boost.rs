@@ -18,7 +18,7 @@ use crate::enter::{Caller, Entry};
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
 use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, contiguous_weights};
-use crate::names::{kind_of, n_classes, name_of_dtype};
+use crate::names::{kind_of, n_classes, name_of_dtype, name_of_link, name_of_term};
 use crate::output;
 
 /// Rough steps of one stage for each stored value of X that a level of its trees looks at.
@@ -395,6 +395,19 @@ impl PyBoosted {
     #[getter]
     fn has_log_link(&self) -> bool {
         self.0.link() == Link::Log
+    }
+
+    /// What scores mean.
+    #[getter]
+    fn link(&self) -> &'static str {
+        name_of_link(self.0.link())
+    }
+
+    /// How leaves are added to scores: "leaf", a number for each; "column", one number for one score, in turn; "rank_one",
+    /// one number times learning rate and step sizes.
+    #[getter]
+    fn term(&self) -> PyResult<&'static str> {
+        self.0.additive().map(|model| name_of_term(&model)).map_err(raise)
     }
 
     /// (width,): the constant scores that the first stage adds to.

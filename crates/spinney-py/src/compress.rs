@@ -16,7 +16,7 @@ use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
 use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, collected, contiguous_weights};
-use crate::names::{kind_of, n_classes};
+use crate::names::{kind_of, n_classes, name_of_link};
 use crate::output;
 
 /// Keys of the dictionary of compression's parameters; those of other methods are looked at by none.
@@ -313,6 +313,12 @@ impl PyCompressed {
     #[getter]
     fn has_log_odds(&self) -> bool {
         self.0.has_log_odds()
+    }
+
+    /// What scores mean.
+    #[getter]
+    fn link(&self) -> PyResult<&'static str> {
+        self.0.additive().map(|model| name_of_link(model.link())).map_err(raise)
     }
 
     #[getter]

@@ -1,7 +1,7 @@
 //! What the Python package calls the engine's values. Enums of the engine may grow: what is new has no name until it gets one
 //! here.
 
-use spinney::{Criterion, Outputs, StepDtype};
+use spinney::{Additive, Criterion, Link, Outputs, StepDtype, Term};
 
 const UNNAMED: &str = "without a name";
 
@@ -23,6 +23,30 @@ pub(crate) fn name_of_dtype(dtype: StepDtype) -> &'static str {
         StepDtype::Float64 => "float64",
         StepDtype::Float8 => "float8",
         _ => UNNAMED,
+    }
+}
+
+/// What scores mean.
+pub(crate) fn name_of_link(link: Link) -> &'static str {
+    match link {
+        Link::Identity => "identity",
+        Link::Log => "log",
+        Link::Margin => "margin",
+        Link::Share => "share",
+        Link::Logistic => "logistic",
+        Link::OneAgainstRest => "one_against_rest",
+        Link::Softmax => "softmax",
+        _ => UNNAMED,
+    }
+}
+
+/// How the leaves of a model's trees are added to scores: all its trees alike. A model without trees adds leaves.
+pub(crate) fn name_of_term(model: &Additive<'_>) -> &'static str {
+    match model.terms().next() {
+        None | Some(Term::Leaf) => "leaf",
+        Some(Term::Column(_)) => "column",
+        Some(Term::RankOne(_)) => "rank_one",
+        Some(_) => UNNAMED,
     }
 }
 

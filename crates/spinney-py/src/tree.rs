@@ -82,6 +82,12 @@ impl PyTree {
         Ok(output::array(py, Entry::to_the_end().run(py, |_| self.0.value())?))
     }
 
+    /// CSR (indptr, indices uint32, data float64), a row for each node: what leaves add to predictions.
+    fn leaf_values<'py>(&self, py: Python<'py>) -> PyResult<output::SparseArrays<'py>> {
+        let found = Entry::to_the_end().run(py, |_| self.0.leaf_values())?;
+        Ok((output::vector(py, found.ptr), output::vector(py, found.columns), output::vector(py, found.values)))
+    }
+
     /// Links and impurities of minimal cost-complexity pruning.
     fn cost_complexity_pruning_path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let path = self.entry().run(py, |control| self.0.cost_complexity_pruning_path(control))?;

@@ -167,4 +167,4 @@ pub use partition::decision::{Decision, Side, Test};
 pub use pool::has_room_for_a_thread;
 pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
 pub use split::Splitter;
-pub use tree::{LeafTable, MaxFeatures, Node, Precision, PruningPath, RuleStyle, Tree, TreeConfig};
+pub use tree::{LeafTable, LeafValues, MaxFeatures, Node, Precision, PruningPath, RuleStyle, Tree, TreeConfig};

@@ -13,6 +13,7 @@
 //! | `node` | a leaf, or a split with its decision, in 12 bytes |
 //! | `categories` | the sets of categories that splits send left |
 //! | `leaves` | the table of leaf values, dense or sparse, and its smaller forms |
+//! | `leaf_values` | the values of leaves as a sparse matrix |
 //! | `rows` | X as prediction reads it: blocks of dense rows, or sparse rows scattered one by one |
 //! | `traverse` | walking rows to their leaves |
 //! | `partial_dependence` | what is predicted on average when some features are given |
@@ -33,6 +34,7 @@ mod frontier;
 pub(crate) mod grow;
 pub(crate) mod grower;
 pub(crate) mod importance;
+mod leaf_values;
 pub(crate) mod leaves;
 mod masked_fill;
 mod median;
@@ -46,6 +48,7 @@ mod subtrees;
 pub(crate) mod traverse;
 
 pub use config::{MaxFeatures, TreeConfig};
+pub use leaf_values::LeafValues;
 pub use leaves::{LeafTable, Precision};
 pub use node::Node;
 pub use prune::PruningPath;

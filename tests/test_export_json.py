@@ -1,0 +1,274 @@
+"""Models as JSON: every digit is there, whoever reads it predicts the same, and nothing else is read."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import exports
+import numpy as np
+import pandas as pd
+import pytest
+import spinney
+from conftest import make, make_data
+from exports import CASES, columns_of, decisions_of, fitted, probes, scores_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from spinney.export import from_json, to_json
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_scores_are_those_of_the_engine_to_the_bit(case):
+    model, X = fitted(case)
+    read = from_json(to_json(model))
+    np.testing.assert_array_equal(read.predict_scores(X), scores_of(model, X))
+    if hasattr(model, "classes_"):
+        np.testing.assert_array_equal(read.predict(X), decisions_of(model, X))
+    else:
+        # exp of numpy and of the engine are within one unit in the last place each.
+        predicted = decisions_of(model, X)
+        np.testing.assert_allclose(read.predict(X), predicted, rtol=4 * 2**-52)
+        assert read.predict(X).shape == predicted.shape
+    assert hasattr(model, "predict_proba") == read._ensemble.has_probabilities
+    if hasattr(model, "predict_proba"):
+        proba = read.predict_proba(X)
+        assert isinstance(proba, list) == isinstance(model.predict_proba(X), list)
+        proba = np.hstack(proba) if isinstance(proba, list) else proba
+        # A few roundings of numbers up to 1.
+        np.testing.assert_allclose(proba, columns_of(model, X), rtol=0, atol=8 * 2**-53)
+    else:
+        with pytest.raises(AttributeError, match="no probabilities"):
+            read.predict_proba(X)
+
+
+def walk(tree, row):
+    """The leaf of a row, in plain Python on what the text says."""
+    node = 0
+    while tree["feature"][node] >= 0:
+        value = float(np.float32(row[tree["feature"][node]]))
+        if value != value:
+            goes_left = tree["missing_left"][node] == 1
+        elif str(node) in tree["categories"]:
+            goes_left = value in tree["categories"][str(node)]
+        else:
+            goes_left = value <= tree["threshold"][node]
+        node = tree["left" if goes_left else "right"][node]
+    return node
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "RandomForestClassifier-wide-missing",
+        "GradientBoostingClassifier-several-categories",
+        "GradientBoostingRegressor-several-missing-projected-False",
+        "GradientBoostingClassifier-labels-missing-single_target",
+        "CompressedForestRegressor-several-missing",
+    ],
+)
+def test_the_schema_in_twenty_lines_of_plain_python(case):
+    model, X = fitted(case)
+    content = json.loads(to_json(model))
+    for row, expected in zip(X[::9], scores_of(model, X)[::9], strict=True):
+        scores = content["start"] or [0.0] * content["n_scores"]
+        scores = list(scores)
+        for tree in content["trees"]:
+            leaf = walk(tree, row)
+            for cell in range(tree["leaf_ptr"][leaf], tree["leaf_ptr"][leaf + 1]):
+                value = tree["leaf_values"][cell]
+                if tree["factors"] is not None:
+                    scores = [score + value * factor for score, factor in zip(scores, tree["factors"], strict=True)]
+                else:
+                    column = tree["leaf_columns"][cell] if tree["column"] is None else tree["column"]
+                    scores[column] += value
+        assert [score / content["divisor"] for score in scores] == expected.tolist()
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.data())
+def test_any_forest_comes_back(data):
+    seed = data.draw(st.integers(0, 2**31))
+    outputs = data.draw(st.sampled_from(["single", "several", "labels", "two", "wide"]))
+    name = data.draw(st.sampled_from(["RandomForestClassifier", "ExtraTreesClassifier", "GradientBoostingClassifier"]))
+    model, X = any_model(name, outputs, seed, data.draw(st.booleans()), data.draw(st.integers(2, 40)))
+    read = from_json(to_json(model))
+    np.testing.assert_array_equal(read.predict_scores(X), scores_of(model, X))
+    np.testing.assert_array_equal(read.predict(X), decisions_of(model, X))
+
+
+def any_model(name, outputs, seed, has_categories, n):
+    """A small model of data with ties, neighbours, missing values and categories, and rows that try it."""
+    rng = np.random.default_rng(seed)
+    _, y = exports.make_y(name, outputs, n, seed % 1000)
+    if outputs == "two":
+        y[:2] = ["no", "yes"]
+    elif outputs == "several":
+        y[:3] = [[0, 0], [1, 1], [2, 0]][:n]
+    elif outputs == "single":
+        y[:2] = ["a", "b"]
+    levels = np.array([0.0, -0.0, 1.0, np.nextafter(np.float32(1), np.float32(2)), 1e-42, -3e38, 3e38, 0.1, np.nan])
+    X = rng.choice(levels, (n, 5)).astype(np.float32)
+    params = {"n_estimators": 3}
+    if has_categories:
+        X[:, 0] = rng.integers(0, 5, n)
+        params["categorical_features"] = [0]
+    model = make(name, **params).fit(X, y)
+    return model, probes(model, X, [0] if has_categories else [])
+
+
+@pytest.mark.parametrize("name", ["RandomForestRegressor", "GradientBoostingClassifier"])
+def test_rows_may_be_sparse_and_frames(name):
+    X, y = make_data(name)
+    model = make(name).fit(X, y)
+    read = from_json(to_json(model))
+    expected = read.predict(X)
+    for form in [sparse.csr_array(X), sparse.csc_matrix(X), pd.DataFrame(X), X.tolist(), X.astype(np.float32)]:
+        np.testing.assert_array_equal(read.predict(form), expected)
+
+
+def test_frames_hold_categories_by_value():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"where": pd.Categorical(rng.choice(list("abcdef"), 80)), "much": rng.normal(size=80)})
+    y = (frame["where"].isin(["a", "e"]) ^ (frame["much"] > 0)).to_numpy()
+    model = spinney.ExtraTreesClassifier(n_estimators=5, random_state=0).fit(frame, y)
+    read = from_json(to_json(model))
+    assert read.categories_[0].tolist() == list("abcdef")
+    assert read.categories_[1] is None
+    np.testing.assert_array_equal(read.predict_proba(frame), model.predict_proba(frame))
+    assert read.feature_names_in_.tolist() == ["where", "much"]
+    with pytest.raises(ValueError, match="is a category with values such as"):
+        read.predict(np.zeros((2, 2)))
+
+
+def test_names_and_classes_come_back():
+    X, y = make_data("RandomForestClassifier", outputs="labels")
+    frame = pd.DataFrame(y, columns=["x", "y", "z"])
+    read = from_json(to_json(spinney.RandomForestClassifier(n_estimators=2).fit(X, frame)))
+    assert read.target_names_in_.tolist() == ["x", "y", "z"]
+    assert "RandomForestClassifier of 2 trees" in repr(read)
+    for classes in [[1, 2, 5], [1.0, 2.0, 4.0], ["ä", "b", "c"], [False, True, True]]:
+        model = spinney.DecisionTreeClassifier().fit(np.arange(3).reshape(-1, 1), classes)
+        read = from_json(to_json(model))
+        assert read.classes_.tolist() == model.classes_.tolist()
+        assert read.predict([[0], [2]]).tolist() == [classes[0], classes[2]]
+
+
+def test_the_text_is_json_of_the_size_of_what_is_stored():
+    model, _ = fitted("RandomForestClassifier-wide-missing")
+    text = to_json(model)
+    content = json.loads(text, parse_constant=lambda name: pytest.fail(name))
+    assert (content["format"], content["version"]) == ("spinney.export", 1)
+    n_stored = sum(tree.leaf_values()[2].size for tree in map(model._forest.tree, range(5)))
+    assert sum(len(tree["leaf_values"]) for tree in content["trees"]) == n_stored
+
+
+def damaged(content, path, value):
+    content = copy.deepcopy(content)
+    *above, last = path
+    place = content
+    for step in above:
+        place = place[step]
+    place[last] = value
+    return json.dumps(content)
+
+
+DAMAGE = [
+    (["format"], "other", '"format" is not'),
+    (["version"], 2, '"version" is 2'),
+    (["version"], "1", '"version" is'),
+    (["kind"], "trees", '"kind"'),
+    (["link"], "cosine", '"link"'),
+    (["link"], ["log"], '"link"'),
+    (["n_features"], 0, '"n_features" is 0'),
+    (["n_features"], 1.5, '"n_features" is 1.5'),
+    (["n_features"], True, '"n_features" is True'),
+    (["n_features"], 1, "tests a feature that is not there|an item for each feature"),
+    (["n_scores"], 4, '"n_scores" does not fit'),
+    (["classes"], [], '"classes"'),
+    (["classes"], [[0, 1, 2], [0, 1, "x"]], "several kinds"),
+    (["classes"], [[0, 1, 2], []], "empty"),
+    (["classes"], [[0, 1, 2], [0, 10**30]], "beyond 64 bits"),
+    (["start"], [0.0], '"start"'),
+    (["start"], "none", '"start" is no list'),
+    (["divisor"], 0, '"divisor"'),
+    (["divisor"], None, '"divisor"'),
+    (["threshold"], "half", '"threshold"'),
+    (["categories"], [None], '"categories"'),
+    (["feature_names"], ["a"], '"feature_names"'),
+    (["trees"], {}, '"trees" is no list'),
+    (["trees", 0], [], "tree 0 is no object"),
+    (["trees", 0, "feature", 0], 99, "tests a feature that is not there"),
+    (["trees", 0, "feature", 0], 0.5, "no integers"),
+    (["trees", 0, "feature"], [], "different lengths"),
+    (["trees", 0, "left", 0], 0, "without one parent before them"),
+    (["trees", 0, "right", 0], 1, "without one parent before them"),
+    (["trees", 0, "right", 0], 10**6, "without one parent before them"),
+    (["trees", 0, "left", -1], 0, "leaves with children"),
+    (["trees", 0, "threshold", 0], 0.1, "no float32"),
+    (["trees", 0, "threshold", 0], 1e300, "no float32"),
+    (["trees", 0, "threshold", 0], "x", "no numbers"),
+    (["trees", 0, "threshold", 0], 10**400, "beyond float64"),
+    (["trees", 0, "leaf_ptr", 0], 1, '"leaf_ptr"'),
+    (["trees", 0, "leaf_ptr", -1], 10**6, '"leaf_ptr"'),
+    (["trees", 0, "leaf_ptr", 1], 1, '"leaf_ptr"|splits with values'),
+    (["trees", 0, "leaf_columns", 0], 5, '"leaf_columns"'),
+    (["trees", 0, "leaf_columns", 0], -1, '"leaf_columns"'),
+    (["trees", 0, "leaf_values", 0], None, "no numbers"),
+    (["trees", 0, "column"], 5, '"column"'),
+    (["trees", 0, "column"], True, '"column"'),
+    (["trees", 0, "factors"], [1.0], '"factors"'),
+    (["trees", 0, "categories"], None, '"categories" of tree 0'),
+    (["trees", 0, "categories"], {"99999": [0]}, '"categories" of tree 0 has no split'),
+    (["trees", 0, "categories"], {"x": [0]}, '"categories" of tree 0 has no split'),
+    (["trees", 0, "categories"], {"0": [3, 1]}, "do not rise"),
+    (["trees", 0, "categories"], {"0": [70000]}, "do not rise"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "message"), DAMAGE, ids=lambda part: str(part)[:40])
+def test_what_is_no_model_is_refused_with_the_fault(path, value, message):
+    model, _ = fitted("RandomForestClassifier-several-missing")
+    content = json.loads(to_json(model))
+    with pytest.raises(ValueError, match=message):
+        from_json(damaged(content, path, value))
+
+
+def test_what_is_no_text_of_a_model_is_refused():
+    with pytest.raises(TypeError, match="text is a dict"):
+        from_json({})
+    for text in ["", "{", "[]", "1", "{}", b"\xff", "[" * 100_000, '{"format": NaN}']:
+        with pytest.raises(ValueError, match="text is no"):
+            from_json(text)
+
+
+def test_any_missing_key_is_refused():
+    model, _ = fitted("GradientBoostingRegressor-several-missing-projected-False")
+    content = json.loads(to_json(model))
+    for key in set(content) - {"estimator", "feature_names", "output_names", "categories"}:
+        with pytest.raises(ValueError, match="text is no valid model"):
+            from_json(json.dumps({name: value for name, value in content.items() if name != key}))
+    tree = content["trees"][0]
+    for key in set(tree) - {"column", "factors"}:
+        less = {name: value for name, value in tree.items() if name != key}
+        with pytest.raises(ValueError, match="text is no valid model"):
+            from_json(json.dumps({**content, "trees": [less]}))
+
+
+def test_rows_that_do_not_fit_are_refused():
+    model, X = fitted("RandomForestClassifier-several-missing")
+    read = from_json(to_json(model))
+    with pytest.raises(ValueError, match="X has 3 features, expected 12"):
+        read.predict(X[:, :3])
+    with pytest.raises(ValueError, match="infinity"):
+        read.predict(np.full((1, 12), np.inf))
+
+
+def test_classes_that_json_has_not_are_refused():
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
+    try:
+        model = spinney.DecisionTreeClassifier().fit([[0], [1]], days)
+    except (TypeError, ValueError):
+        pytest.skip("there is no such model")
+    with pytest.raises(ValueError, match="to_json does not support classes_ of type"):
+        to_json(model)

@@ -1,0 +1,162 @@
+"""What no exporter takes, and what is said then; leaf values in public."""
+
+from __future__ import annotations
+
+import builtins
+
+import exports
+import numpy as np
+import pytest
+import sklearn.ensemble
+import spinney
+from conftest import ALL, make, make_data
+from exports import CASES, fitted
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from spinney import export
+from spinney.export import _columns, _ensemble
+from spinney.export._predictor import _add, _leaves_of
+from spinney.multilabel import TunedThresholds
+
+EXPORTERS = [export.to_json, export.to_c, export.to_onnx, export.to_treelite, export.to_sklearn]
+
+
+@pytest.fixture(params=EXPORTERS, ids=lambda exporter: exporter.__name__)
+def exporter(request):
+    return request.param
+
+
+def test_the_public_names():
+    assert {name for name in export.__all__ if name.startswith("to_")} == {one.__name__ for one in EXPORTERS}
+
+
+def test_models_that_are_not_fitted(exporter):
+    for name in [*ALL, "GradientBoostingClassifier", "CompressedForestRegressor", "CentroidForestClassifier"]:
+        with pytest.raises(NotFittedError):
+            exporter(make(name))
+
+
+def test_what_is_no_model_of_spinney(exporter):
+    X, y = make_data("RandomForestClassifier", outputs="labels")
+    tuned = TunedThresholds(spinney.RandomForestClassifier(n_estimators=3), cv=2).fit(X, y)
+    pipeline = make_pipeline(StandardScaler(), spinney.ExtraTreesClassifier(n_estimators=2)).fit(X, y)
+    theirs = sklearn.ensemble.RandomForestClassifier(n_estimators=2).fit(X, y)
+    for model, message in [
+        (None, "model is a NoneType"),
+        (theirs, "takes fitted trees, forests, boosted and compressed models of spinney"),
+        (spinney.RandomForestClassifier, "model is the class RandomForestClassifier"),
+        (tuned, "export its estimator_"),
+        (pipeline, "export the last step"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            exporter(model)
+
+
+def test_models_that_no_format_expresses(exporter):
+    X, y = make_data("RandomForestClassifier", outputs="labels")
+    centroid = make("CentroidForestClassifier").fit(sparse.csr_array(np.abs(X)), y)
+    with pytest.raises(
+        ValueError, match=rf"{exporter.__name__} does not support CentroidForestClassifier.*spinney.save"
+    ):
+        exporter(centroid)
+    X, y = make_data("GradientBoostingRegressor")
+    weak = make("GradientBoostingRegressor", estimator=Ridge(), output_strategy="joint").fit(X, y)
+    with pytest.raises(ValueError, match=r"does not support GradientBoostingRegressor with estimator=.*pickle it"):
+        exporter(weak)
+    X, y = make_data("GradientBoostingClassifier")
+    started = make("GradientBoostingClassifier", init=LogisticRegression()).fit(X, y)
+    with pytest.raises(ValueError, match=r"with init=.*LogisticRegression"):
+        exporter(started)
+
+
+@pytest.mark.parametrize(("function", "package"), [(export.to_onnx, "onnx"), (export.to_treelite, "treelite")])
+def test_the_extra_is_named_where_it_is_not_installed(function, package, monkeypatch):
+    find = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name.partition(".")[0] == package:
+            raise ImportError(name)
+        return find(name, *arguments, **options)
+
+    model, _ = fitted("DecisionTreeRegressor-single-missing")
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=f"needs the package {package}: pip install 'spinney\\[export\\]'"):
+        function(model)
+
+
+class OfAUser(spinney.ExtraTreesRegressor):
+    """A class derived from one of spinney's."""
+
+
+def test_classes_that_are_derived(exporter):
+    X, y = make_data("ExtraTreesRegressor")
+    model = OfAUser(n_estimators=2, random_state=0).fit(X, y)
+    ours = spinney.ExtraTreesRegressor(n_estimators=2, random_state=0).fit(X, y)
+    one, other = exporter(model), exporter(ours)
+    assert type(one) is type(other)
+    if isinstance(one, str):
+        assert one == other
+
+
+def test_models_stay_as_they_are(exporter):
+    X, y = make_data("RandomForestClassifier")
+    model = make("RandomForestClassifier").fit(X, y)
+    before, state = model.predict_proba(X), dict(model.__dict__)
+    exporter(model)
+    assert model.__dict__ == state
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_leaf_values_are_what_leaves_add(case):
+    model, X = fitted(case)
+    forest = model._forest
+    start = model.start_ if model._kind == "boosting" else 0.0
+    scores = np.zeros_like(exports.scores_of(model, X)) + start
+    for t in range(forest.n_trees):
+        tree = spinney._arrays.Tree(forest.only(t))
+        assert tree.leaf_values.shape == (tree.node_count, forest.width)
+        assert tree.leaf_values.has_canonical_format
+        assert (tree.leaf_values.data != 0).all()
+        assert not np.diff(tree.leaf_values.indptr)[tree.children_left >= 0].any()
+        added = tree.leaf_values[tree.apply(X)].toarray()
+        if model._kind == "boosting" and model._model.term == "rank_one":
+            scores += added * (model.learning_rate * model.step_sizes_[t])
+        elif model._kind == "boosting" and model._model.term == "column":
+            scores[:, [t % scores.shape[1]]] += added
+        else:
+            scores += added
+    np.testing.assert_array_equal(
+        scores / (1 if model._kind == "boosting" else forest.n_trees), exports.scores_of(model, X)
+    )
+
+
+def test_leaf_values_are_those_of_value():
+    model, _ = fitted("RandomForestClassifier-several-missing")
+    tree = model.estimators_[0].tree_
+    leaves = tree.children_left < 0
+    assert tree.leaf_values is tree.leaf_values
+    assert not tree.leaf_values.data.flags.writeable
+    # Outputs of three classes and of two.
+    dense = tree.leaf_values.toarray()[leaves]
+    np.testing.assert_array_equal(dense, np.hstack([tree.value[leaves, 0], tree.value[leaves, 1, :2]]))
+
+
+def test_a_tree_for_each_column_adds_the_same():
+    for case in [
+        "RandomForestClassifier-wide-missing",
+        "ExtraTreesRegressor-several-categories",
+        "RandomForestRegressor-sparse numbers-missing",
+    ]:
+        model, X = fitted(case)
+        ensemble = _ensemble.ensemble_of(model, "test")
+        for tree in ensemble.trees():
+            whole, parts = np.zeros((len(X), ensemble.n_scores)), np.zeros((len(X), ensemble.n_scores))
+            _add(tree, _leaves_of(tree, X), whole)
+            for one in _columns.by_column(tree):
+                _add(one, _leaves_of(one, X), parts)
+                assert (one.feature >= 0).sum() + 1 == (one.feature < 0).sum()
+            np.testing.assert_array_equal(parts, whole)

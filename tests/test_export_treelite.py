@@ -1,0 +1,115 @@
+"""Models as treelite's, run by GTIL, and compiled where tl2cgen is installed."""
+
+from __future__ import annotations
+
+import shutil
+
+import exports
+import numpy as np
+import pytest
+from conftest import make, make_data
+from exports import CASES, columns_of, fitted, scores_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from spinney.export import to_treelite
+from test_export_json import any_model
+
+treelite = pytest.importorskip("treelite")
+
+# Links that treelite has not.
+NOT_THERE = ("share", "one_against_rest")
+
+
+def rows(X):
+    """X as treelite is to be fed: float64 of float32."""
+    return np.ascontiguousarray(np.asarray(X, dtype=np.float32), dtype=np.float64)
+
+
+def as_columns(model, found, n_samples):
+    """Predictions of treelite, side by side."""
+    if model._kind != "numbers" and getattr(model, "_label_format", 1) is None and model.n_outputs_ > 1:
+        return np.hstack([found[:, output, :n] for output, n in enumerate(model.n_classes_)])
+    return found.reshape(n_samples, -1)
+
+
+def link(model):
+    return "identity" if model._kind in ("tree", "forest") else model._model.link
+
+
+def gtil(model, X):
+    # More threads wait for each other where processors are busy.
+    return treelite.gtil.predict(model, X, nthread=1)
+
+
+def check_same(model, X, run=gtil):
+    # Sums in another order, and a division before them.
+    tolerance = 2 * (model._forest.n_trees + 2) * 2.0**-53 * exports.sizes(model, X[:1]).max()
+    found = as_columns(model, run(to_treelite(model, raw_scores=True), rows(X)), len(X))
+    np.testing.assert_allclose(found, scores_of(model, X), rtol=0, atol=tolerance)
+    if link(model) in NOT_THERE:
+        with pytest.raises(ValueError, match=r"to_treelite does not support the predictions .*raw_scores=True"):
+            to_treelite(model)
+        return
+    found, expected = as_columns(model, run(to_treelite(model), rows(X)), len(X)), columns_of(model, X)
+    # Two classes of one score have the column of the second.
+    expected = expected[:, -1:] if found.shape != expected.shape else expected
+    # treelite computes the softmax in float32.
+    unit = 2.0**-23 if link(model) == "softmax" else 2.0**-52
+    # Numbers may be exponentials of scores.
+    rtol = 2 * tolerance + 4 * unit if link(model) == "log" else 0.0
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=2 * tolerance + 4 * unit)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_predictions_are_the_same_to_the_bound(case):
+    check_same(*fitted(case))
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.data())
+def test_any_forest(data):
+    outputs = data.draw(st.sampled_from(["single", "several", "labels", "two", "wide"]))
+    name = data.draw(st.sampled_from(["RandomForestClassifier", "GradientBoostingClassifier"]))
+    seed, has_categories = data.draw(st.integers(0, 2**31)), data.draw(st.booleans())
+    check_same(*any_model(name, outputs, seed, has_categories, data.draw(st.integers(2, 40))))
+
+
+def test_wide_labels_are_not_written_in_full():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6)).astype(np.float32)
+    Y = sparse.random_array((200, 5000), density=0.001, rng=rng, format="csr")
+    Y.data[:] = 1
+    model = make("RandomForestClassifier", n_estimators=3).fit(X, Y)
+    n_leaves = sum(model._forest.tree(t).n_leaves for t in range(3))
+    n_bytes = len(to_treelite(model).serialize_bytes())
+    assert n_bytes < n_leaves * 5000 * 8 / 2
+    check_same(model, X)
+
+
+def test_forests_without_any_label():
+    X, _ = make_data("RandomForestClassifier")
+    model = make("RandomForestClassifier").fit(X, sparse.csr_array((len(X), 9), dtype=np.int64))
+    check_same(model, X)
+
+
+@pytest.mark.parametrize(
+    "case", ["RandomForestRegressor-several-missing", "GradientBoostingClassifier-labels-missing-joint"]
+)
+def test_compiled(case, tmp_path):
+    tl2cgen = pytest.importorskip("tl2cgen")
+    if shutil.which("gcc") is None:
+        pytest.skip("no compiler")
+    model, X = fitted(case)
+
+    def run(theirs, X):
+        library = tmp_path / "model.so"
+        tl2cgen.export_lib(theirs, toolchain="gcc", libpath=library, params={})
+        return tl2cgen.Predictor(str(library)).predict(tl2cgen.DMatrix(X, dtype="float64"))
+
+    check_same(model, X, run)
+
+
+def test_raw_scores_is_yes_or_no():
+    with pytest.raises(TypeError, match="raw_scores is 1, accepted: True and False"):
+        to_treelite(fitted("DecisionTreeRegressor-single-missing")[0], raw_scores=1)
