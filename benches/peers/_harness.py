@@ -351,7 +351,7 @@ def environment() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0],
         "date": time.strftime("%Y-%m-%d"),
-        **{name: version(name) for name in ("xgboost", "lightgbm", "catboost") if find_spec(name)},
+        **{name: version(name) for name in ("xgboost", "lightgbm", "catboost", "shap") if find_spec(name)},
     }
 
 

@@ -36,6 +36,10 @@ __all__ = [
     "read_xmc",
     "refit_leaves",
     "save_model",
+    "shap_base_values",
+    "shap_interaction_values",
+    "shap_values",
+    "shap_values_sparse",
     "weights_by_row",
     "write_model",
     "write_xmc",
@@ -250,6 +254,29 @@ class _ModelSummary(TypedDict):
     estimator: str | None
 
 def build_info() -> dict[str, str | int]: ...
+def shap_values(
+    model: Forest | Boosted,
+    x: _Matrix,
+    background: _Matrix | None = None,
+    outputs: Sequence[int] | None = None,
+    n_threads: int = 1,
+) -> NDArray[np.float64]: ...
+def shap_values_sparse(
+    model: Forest | Boosted,
+    x: _Matrix,
+    background: _Matrix | None = None,
+    outputs: Sequence[int] | None = None,
+    n_threads: int = 1,
+) -> list[_SparseScores]: ...
+def shap_base_values(
+    model: Forest | Boosted,
+    background: _Matrix | None = None,
+    outputs: Sequence[int] | None = None,
+    n_threads: int = 1,
+) -> NDArray[np.float64]: ...
+def shap_interaction_values(
+    model: Forest | Boosted, x: _Matrix, output: int, n_threads: int = 1
+) -> NDArray[np.float64]: ...
 def fit_tree(
     x: _Matrix,
     y: _Targets,

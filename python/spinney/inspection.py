@@ -19,6 +19,9 @@ from spinney._base import BaseModel
 from spinney._boosting_fit import BaseBoosting
 from spinney._curve_display import BoostingCurveDisplay
 from spinney._path_display import CompressionPathDisplay
+from spinney._permutation import permutation_importance
+from spinney._readable import check_tests_features, check_trees, fitted
+from spinney._shap import Explanation, shap_interaction_values, shap_values
 from spinney._sparse import is_sparse
 from spinney._validation import Float
 from spinney.centroid import BaseCentroidForest
@@ -27,10 +30,14 @@ from spinney.tree import DecisionTreeRegressor
 __all__ = [
     "BoostingCurveDisplay",
     "CompressionPathDisplay",
+    "Explanation",
     "export_centroids",
     "export_rules",
     "feature_importances",
     "partial_dependence",
+    "permutation_importance",
+    "shap_interaction_values",
+    "shap_values",
     "similar_rows",
 ]
 
@@ -101,8 +108,8 @@ def feature_importances(
     >>> spinney.inspection.feature_importances(tree, kind="count")
     array([2, 1])
     """
-    model = _fitted(model)
-    _check_trees(model)
+    model = fitted(model)
+    check_trees(model)
     if not isinstance(kind, str) or kind not in ("gain", "count"):
         raise ValueError(f"kind is {kind!r}, accepted: 'gain' and 'count'")
     if kind == "count":
@@ -154,31 +161,6 @@ def _columns_of_y(outputs: Any, model: Any) -> list[int]:
             raise ValueError(f"outputs has {j!r}, accepted: {accepted}")
         found.append(int(j))
     return found
-
-
-def _fitted(model: Any) -> Any:
-    """The model with the attributes of one fit."""
-    if not isinstance(model, BaseModel):
-        what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
-        raise TypeError(f"model is {what}, accepted: a fitted estimator of spinney")
-    check_is_fitted(model)
-    return model._twin()
-
-
-def _check_trees(model: BaseModel) -> None:
-    _check_tests_features(model)
-    if isinstance(model, BaseBoosting) and model._weak is not None:
-        name = type(model).__name__
-        raise ValueError(f"model is a {name} that with estimator= has weak models that are no trees of its own")
-
-
-def _check_tests_features(model: Any) -> None:
-    if isinstance(model, BaseCentroidForest):
-        raise TypeError(
-            f"model is a {type(model).__name__}, whose nodes test no single feature, accepted: models whose nodes do; "
-            "see spinney.inspection.export_centroids, and permutation_importance and "
-            "partial_dependence(method='brute') of sklearn.inspection"
-        )
 
 
 def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bunch:
@@ -239,8 +221,8 @@ def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bun
     array([[ 0. ,  0.5,  1. ],
            [ 0. , -0.5, -1. ]])
     """
-    model = _fitted(model)
-    _check_trees(model)
+    model = fitted(model)
+    check_trees(model)
     if unknown := sorted(options.keys() - {"grid_resolution", "percentiles", "custom_values", "feature_names"}):
         raise ValueError(
             f"{unknown[0]} is given, accepted: grid_resolution, percentiles, custom_values and feature_names"
@@ -430,7 +412,7 @@ def export_rules(
     check_is_fitted(model)
     if isinstance(model, BaseBoosting) or not isinstance(model, BaseModel):
         raise TypeError(f"model is a {type(model).__name__}, accepted: a tree or forest of spinney")
-    _check_tests_features(model)
+    check_tests_features(model)
     model = model._twin()
     forest = model._forest
     number = _checked_tree(tree, forest.n_trees)

@@ -12,6 +12,7 @@
 //! | `names` | what Python calls the engine's values |
 //! | `projection` | output projections: families and matrices, and what a family draws |
 //! | `tree`, `forest`, `boost`, `centroid`, `compress` | frozen classes around the engine's models |
+//! | `shap` | Shapley values of any of them that is a sum of trees |
 //! | `model_file` | models with what an estimator adds, to files and back |
 //!
 //! One call: inputs become views, `enter` runs the engine on them, the result becomes numpy arrays or a frozen class.
@@ -30,6 +31,7 @@ mod model_file;
 mod names;
 mod output;
 mod projection;
+mod shap;
 mod tree;
 
 /// The engine of spinney. Private: the names here may change between any two versions.
@@ -52,6 +54,8 @@ mod _spinney {
     use crate::model_file::{inspect_bytes, inspect_model, load_model, read_model, save_model, write_model};
     #[pymodule_export]
     use crate::projection::{count_projections, draw_projection, py_johnson_lindenstrauss_dim};
+    #[pymodule_export]
+    use crate::shap::{shap_base_values, shap_interaction_values, shap_values, shap_values_sparse};
     #[pymodule_export]
     use crate::tree::PyTree;
 

@@ -24,7 +24,7 @@ pub struct SparseScores {
 
 impl SparseScores {
     /// Without rows.
-    fn empty() -> Result<Self> {
+    pub(super) fn empty() -> Result<Self> {
         let mut ptr = try_with_capacity(LISTED, 1)?;
         ptr.push(0);
         Ok(SparseScores { ptr, columns: Vec::new(), values: Vec::new() })

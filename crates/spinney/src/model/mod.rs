@@ -45,6 +45,7 @@
 //! | `touched` | sums of a sample where leaves touch few columns |
 //! | `paths` | leaves that samples reach, nodes that they pass |
 //! | `partial_dependence` | mean scores when some features are given |
+//! | `shap` | Shapley values: how features move a score away from the mean |
 //! | `importance` | which features reduced the impurity |
 //! | `step_sizes` | factors of directions, in eight bytes or in one |
 //! | `matrix` | results, row-major |
@@ -59,6 +60,7 @@ pub(crate) mod means;
 mod partial_dependence;
 mod paths;
 mod predict;
+mod shap;
 pub(crate) mod step_sizes;
 #[cfg(test)]
 mod tests;

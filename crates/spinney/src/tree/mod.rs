@@ -17,6 +17,7 @@
 //! | `rows` | X as prediction reads it: blocks of dense rows, or sparse rows scattered one by one |
 //! | `traverse` | walking rows to their leaves |
 //! | `partial_dependence` | what is predicted on average when some features are given |
+//! | `shap` | Shapley values: how features move what a tree tells away from its mean |
 //! | `importance` | which features reduced the impurity, of all or of chosen outputs |
 //! | `fill`, `masked_fill`, `median` | values of the leaves, from their samples |
 //! | `collapse` | the tree that is left when splits become leaves |
@@ -44,6 +45,7 @@ pub(crate) mod prune;
 pub(crate) mod reduced_error;
 pub(crate) mod rows;
 mod rules;
+pub(crate) mod shap;
 mod subtrees;
 pub(crate) mod traverse;
 

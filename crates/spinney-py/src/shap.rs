@@ -1,0 +1,123 @@
+//! Shapley values of any model that is a sum of trees.
+
+use numpy::{PyArray1, PyArray3};
+use pyo3::prelude::*;
+use spinney::Result;
+use spinney::model::Additive;
+
+use crate::boost::PyBoosted;
+use crate::enter::Entry;
+use crate::forest::PyForest;
+use crate::input::PyMatrix;
+use crate::output::{self, SparseArrays};
+
+/// A model whose scores are explained.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum PyAdditive<'py> {
+    Forest(Bound<'py, PyForest>),
+    Boosted(Bound<'py, PyBoosted>),
+}
+
+/// Rough steps for a node of a tree and a row.
+const STEPS_PER_NODE: usize = 8;
+
+impl PyAdditive<'_> {
+    /// Runs `work` on the model, for `n_samples` rows.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        n_samples: usize,
+        n_threads: usize,
+        work: impl FnOnce(&Additive<'_>, &spinney::Control) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        // What it takes cannot be told before trees are looked at: any long work looks for Ctrl-C.
+        let n_nodes = |model: &Additive<'_>| model.trees().iter().map(|tree| tree.n_nodes()).sum::<usize>();
+        let cost = |n_nodes: usize| n_nodes.saturating_mul(STEPS_PER_NODE).saturating_mul(n_samples);
+        match self {
+            PyAdditive::Forest(model) => {
+                let model = model.get().as_ref();
+                let cost = cost(n_nodes(&model.additive().map_err(crate::error::raise)?));
+                Entry { n_threads, cost, progress: None }.run(py, |control| work(&model.additive()?, control))
+            }
+            PyAdditive::Boosted(model) => {
+                let model = model.get().as_ref();
+                let cost = cost(n_nodes(&model.additive().map_err(crate::error::raise)?));
+                Entry { n_threads, cost, progress: None }.run(py, |control| work(&model.additive()?, control))
+            }
+        }
+    }
+}
+
+/// (n_samples, n_features, len(outputs)) float64: the Shapley values of scores, of all outputs or of some.
+#[pyfunction]
+#[pyo3(signature = (model, x, background=None, outputs=None, n_threads=1))]
+pub(crate) fn shap_values<'py>(
+    py: Python<'py>,
+    model: PyAdditive<'py>,
+    x: PyMatrix<'py>,
+    background: Option<PyMatrix<'py>>,
+    outputs: Option<Vec<usize>>,
+    n_threads: usize,
+) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    let (x, background) = (x.view()?, background.as_ref().map(PyMatrix::view).transpose()?);
+    let n_samples = x.n_samples().saturating_mul(background.as_ref().map_or(1, |b| b.n_samples()));
+    let values = model.run(py, n_samples, n_threads, |model, control| {
+        model.shap_values(&x, background, outputs.as_deref(), control)
+    })?;
+    Ok(output::array(py, values))
+}
+
+/// The same where they are not zero: of each output CSR of shape (n_samples, n_features), (indptr, indices uint32, data
+/// float64).
+#[pyfunction]
+#[pyo3(signature = (model, x, background=None, outputs=None, n_threads=1))]
+pub(crate) fn shap_values_sparse<'py>(
+    py: Python<'py>,
+    model: PyAdditive<'py>,
+    x: PyMatrix<'py>,
+    background: Option<PyMatrix<'py>>,
+    outputs: Option<Vec<usize>>,
+    n_threads: usize,
+) -> PyResult<Vec<SparseArrays<'py>>> {
+    let (x, background) = (x.view()?, background.as_ref().map(PyMatrix::view).transpose()?);
+    let n_samples = x.n_samples().saturating_mul(background.as_ref().map_or(1, |b| b.n_samples()));
+    let values = model.run(py, n_samples, n_threads, |model, control| {
+        model.shap_values_sparse(&x, background, outputs.as_deref(), control)
+    })?;
+    Ok(values.into_iter().map(|values| output::sparse(py, values)).collect())
+}
+
+/// What Shapley values are added to, a number for each output.
+#[pyfunction]
+#[pyo3(signature = (model, background=None, outputs=None, n_threads=1))]
+pub(crate) fn shap_base_values<'py>(
+    py: Python<'py>,
+    model: PyAdditive<'py>,
+    background: Option<PyMatrix<'py>>,
+    outputs: Option<Vec<usize>>,
+    n_threads: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let background = background.as_ref().map(PyMatrix::view).transpose()?;
+    let n_samples = background.as_ref().map_or(1, |b| b.n_samples());
+    let values = model.run(py, n_samples, n_threads, |model, control| {
+        model.shap_base_values(background, outputs.as_deref(), control)
+    })?;
+    Ok(output::vector(py, values))
+}
+
+/// (n_samples, n_features, n_features) float64: interaction values of one output.
+#[pyfunction]
+#[pyo3(signature = (model, x, output, n_threads=1))]
+pub(crate) fn shap_interaction_values<'py>(
+    py: Python<'py>,
+    model: PyAdditive<'py>,
+    x: PyMatrix<'py>,
+    output: usize,
+    n_threads: usize,
+) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    let x = x.view()?;
+    let n_samples = x.n_samples();
+    let values =
+        model.run(py, n_samples, n_threads, |model, control| model.shap_interaction_values(&x, output, control))?;
+    Ok(output::array(py, values))
+}

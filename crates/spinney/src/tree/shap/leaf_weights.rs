@@ -1,0 +1,171 @@
+//! Many outputs: the weight that each leaf has for each feature of its path, whatever the output; and interactions.
+
+use super::batch::Batch;
+use super::quadrature::Rule;
+use super::walk::{Stack, Visit};
+use super::{Eight, LANES, LeafColumns, WHAT};
+use crate::error::{Result, try_push, try_resize};
+
+/// Memory of a walk that asks for weights of leaves.
+#[derive(Debug, Default)]
+pub(crate) struct Weighing {
+    /// (1 − z_j) / f_j of rows that follow the splits on j, by depth of the last of them and node of the quadrature.
+    slopes: Vec<f64>,
+    m: usize,
+    /// Weight of the quadrature times Π f at the leaf.
+    products: Vec<Eight>,
+    /// Of features of the path: depth of the last split on each.
+    path: Vec<u32>,
+}
+
+impl Weighing {
+    pub(crate) fn prepare(&mut self, depth: usize, m: usize) -> Result<()> {
+        let len = (depth + 1).saturating_mul(m);
+        if self.slopes.len() < len {
+            try_resize(WHAT, &mut self.slopes, len, 0.0)?;
+        }
+        self.products.clear();
+        try_resize(WHAT, &mut self.products, m, Eight::default())?;
+        self.m = m;
+        Ok(())
+    }
+
+    /// Notes the slopes of a side.
+    #[inline(always)]
+    fn enter(&mut self, depth: usize, share: f64, rule: &Rule) {
+        for (slope, t) in self.slopes[depth * self.m..][..self.m].iter_mut().zip(&rule.t) {
+            *slope = (1.0 - share) / (share + (1.0 - share) * t);
+        }
+    }
+
+    /// At a leaf: its products, and the features of its path. The sum over the quadrature of − products / (1 − t): of rows
+    /// that do not follow the splits on a feature (o_j − z_j) / f_j is −1 / (1 − t), whatever the feature.
+    #[inline(always)]
+    fn weigh(&mut self, walk: &Stack, rule: &Rule) -> Result<Eight> {
+        let depth = walk.frames.len();
+        let mut astray = Eight::default();
+        let at_leaf = self.products.iter_mut().zip(walk.products_at(depth)).zip(&rule.weight).zip(&rule.rest);
+        for (((weighted, product), weight), rest) in at_leaf {
+            for lane in 0..LANES {
+                weighted.0[lane] = weight * product.0[lane];
+                astray.0[lane] -= weighted.0[lane] / rest;
+            }
+        }
+        self.path.clear();
+        for at in 0..depth {
+            if walk.follows(at).1 {
+                try_push(WHAT, &mut self.path, at as u32)?;
+            }
+        }
+        Ok(astray)
+    }
+
+    #[inline(always)]
+    fn slopes(&self, depth: usize) -> &[f64] {
+        &self.slopes[depth * self.m..][..self.m]
+    }
+}
+
+/// The lanes of `one` where `follows` is 1, else of `other`.
+#[inline(always)]
+fn choose(follows: Eight, one: Eight, other: Eight) -> Eight {
+    let mut chosen = other;
+    for lane in 0..LANES {
+        chosen.0[lane] = if follows.0[lane] != 0.0 { one.0[lane] } else { other.0[lane] };
+    }
+    chosen
+}
+
+/// Adds the Shapley values of a block of rows, for each feature tested and each of many outputs.
+#[derive(Debug)]
+pub(crate) struct LeafWeights<'a> {
+    pub(crate) weighing: &'a mut Weighing,
+    /// Leaves whose values are not yet among the sums: [`Batch::flush`] adds the last of them.
+    pub(crate) batch: &'a mut Batch,
+    pub(crate) leaves: LeafColumns<'a>,
+    /// Sums of the place of a feature and of output o are number place · `stride` + o.
+    pub(crate) found: &'a mut [Eight],
+    pub(crate) stride: usize,
+}
+
+impl Visit for LeafWeights<'_> {
+    const AT_LEAVES: bool = true;
+
+    #[inline(always)]
+    fn enter(&mut self, depth: usize, share: f64, rule: &Rule) {
+        self.weighing.enter(depth, share, rule);
+    }
+
+    #[inline(always)]
+    fn leaf(&mut self, walk: &Stack, rule: &Rule, leaf: u32) -> Result<()> {
+        if !self.batch.read(&self.leaves, leaf as usize, self.stride)? {
+            return Ok(());
+        }
+        let astray = self.weighing.weigh(walk, rule)?;
+        let Weighing { products, path, .. } = &*self.weighing;
+        for &depth in path {
+            let mut followed = Eight::default();
+            for (product, slope) in products.iter().zip(self.weighing.slopes(depth as usize)) {
+                for lane in 0..LANES {
+                    followed.0[lane] += product.0[lane] * slope;
+                }
+            }
+            let weight = choose(walk.follows(depth as usize).0, followed, astray);
+            self.batch.push(walk.frames[depth as usize].place, weight)?;
+        }
+        if self.batch.is_full() { self.batch.flush(self.found, self.stride) } else { Ok(()) }
+    }
+}
+
+/// Adds the interaction values of a block of rows, for each pair of features tested, of one output.
+///
+/// Those of i and j ≠ i have the same integral with two features left out, v (o_i − z_i) (o_j − z_j) ∫ Π_{k ≠ i, j} f_k dt, of
+/// which each of (i, j) and (j, i) has one half (K. Fujimoto et al. 2006, as Lundberg et al. 2020 write it).
+#[derive(Debug)]
+pub(crate) struct Interactions<'a> {
+    pub(crate) weighing: &'a mut Weighing,
+    /// The value of each leaf.
+    pub(crate) table: &'a [f64],
+    /// Of the values.
+    pub(crate) factor: f64,
+    /// Sums of places i and j < i are number i · `stride` + j; others are left alone.
+    pub(crate) found: &'a mut [Eight],
+    pub(crate) stride: usize,
+}
+
+impl Visit for Interactions<'_> {
+    const AT_LEAVES: bool = true;
+
+    #[inline(always)]
+    fn enter(&mut self, depth: usize, share: f64, rule: &Rule) {
+        self.weighing.enter(depth, share, rule);
+    }
+
+    #[inline(always)]
+    fn leaf(&mut self, walk: &Stack, rule: &Rule, leaf: u32) -> Result<()> {
+        let value = self.table[leaf as usize] * self.factor / 2.0;
+        self.weighing.weigh(walk, rule)?;
+        let Weighing { products, path, .. } = &*self.weighing;
+        for (n, &i) in path.iter().enumerate() {
+            let of_i = (walk.follows(i as usize).0, self.weighing.slopes(i as usize));
+            for &j in &path[..n] {
+                let of_j = (walk.follows(j as usize).0, self.weighing.slopes(j as usize));
+                let mut weight = Eight::default();
+                for (q, product) in products.iter().enumerate() {
+                    let astray = -1.0 / rule.rest[q];
+                    for lane in 0..LANES {
+                        let slope_i = if of_i.0.0[lane] != 0.0 { of_i.1[q] } else { astray };
+                        let slope_j = if of_j.0.0[lane] != 0.0 { of_j.1[q] } else { astray };
+                        weight.0[lane] += product.0[lane] * slope_i * slope_j;
+                    }
+                }
+                let (i, j) = (walk.frames[i as usize].place as usize, walk.frames[j as usize].place as usize);
+                let sum = &mut self.found[i.max(j) * self.stride + i.min(j)];
+                for lane in 0..LANES {
+                    sum.0[lane] += weight.0[lane] * value;
+                }
+            }
+        }
+        Ok(())
+    }
+}

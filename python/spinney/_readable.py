@@ -1,0 +1,38 @@
+"""Models that can be read: fitted, of spinney, with trees whose nodes test features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._base import BaseModel
+from spinney._boosting_fit import BaseBoosting
+from spinney.centroid import BaseCentroidForest
+
+__all__ = ["check_tests_features", "check_trees", "fitted"]
+
+
+def fitted(model: Any) -> Any:
+    """The model with the attributes of one fit."""
+    if not isinstance(model, BaseModel):
+        what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
+        raise TypeError(f"model is {what}, accepted: a fitted estimator of spinney")
+    check_is_fitted(model)
+    return model._twin()
+
+
+def check_trees(model: BaseModel) -> None:
+    check_tests_features(model)
+    if isinstance(model, BaseBoosting) and model._weak is not None:
+        name = type(model).__name__
+        raise ValueError(f"model is a {name} that with estimator= has weak models that are no trees of its own")
+
+
+def check_tests_features(model: Any) -> None:
+    if isinstance(model, BaseCentroidForest):
+        raise TypeError(
+            f"model is a {type(model).__name__}, whose nodes test no single feature, accepted: models whose nodes do; "
+            "see spinney.inspection.export_centroids, and permutation_importance and "
+            "partial_dependence(method='brute') of sklearn.inspection"
+        )

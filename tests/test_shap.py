@@ -1,0 +1,379 @@
+"""Shapley values: by their definition, by their axioms, and by shap where it is installed."""
+
+from __future__ import annotations
+
+import math
+import sys
+import types
+from itertools import combinations
+
+import numpy as np
+import pytest
+import spinney
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from spinney.inspection import shap_interaction_values, shap_values
+
+# Importing shap, where it is installed, warns of what its own requirements will no longer have.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::PendingDeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+# Sums over some thousand terms of the size of the scores, each rounded.
+CLOSE = {"rtol": 1e-9, "atol": 1e-11}
+
+
+def scores(model, X):
+    """What Shapley values add up to, (n_samples, n_scores)."""
+    if isinstance(model, spinney.GradientBoostingRegressor):
+        found = model.predict(X) if model.loss not in ("poisson", "gamma", "tweedie") else np.log(model.predict(X))
+    elif type(model).__name__ in (*BOOSTING, *COMPRESSED) and hasattr(model, "decision_function"):
+        found = model.decision_function(X)
+    else:
+        found = model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+    if isinstance(found, list):
+        found = np.column_stack(found)
+    found = found.toarray() if sparse.issparse(found) else found
+    return np.asarray(found).reshape(len(found), -1)
+
+
+def sums(found):
+    """Base values and values of all features, (n_samples, n_scores)."""
+    if sparse.issparse(found.values):
+        return (found.base_values + found.values.sum(axis=1))[:, np.newaxis]
+    if isinstance(found.values, list):
+        return found.base_values + np.column_stack([part.sum(axis=1) for part in found.values])
+    added = found.base_values + found.values.sum(axis=1)
+    return added.reshape(len(added), -1)
+
+
+def told(tree, value, row, known):
+    """What a tree tells of a row of which some features are known, node by node."""
+
+    def mean(node):
+        left, right = tree.children_left[node], tree.children_right[node]
+        if left < 0:
+            return value[node]
+        feature = int(tree.feature[node])
+        if feature in known:
+            x = row[feature]
+            if np.isnan(x):
+                goes_left = bool(tree.missing_go_to_left[node])
+            elif np.isnan(tree.threshold[node]):
+                goes_left = int(x) in tree.categories_left(node)
+            else:
+                goes_left = np.float32(x) <= tree.threshold[node]
+            return mean(left if goes_left else right)
+        weight = tree.weighted_n_node_samples
+        share = weight[left] / (weight[left] + weight[right])
+        return share * mean(left) + (1 - share) * mean(right)
+
+    return mean(0)
+
+
+def by_definition(worth, p):
+    """Shapley values of a game, whose players are features."""
+    found = []
+    for j in range(p):
+        others = [k for k in range(p) if k != j]
+        value = 0.0
+        for size in range(p):
+            orders = math.factorial(size) * math.factorial(p - size - 1) / math.factorial(p)
+            for known in combinations(others, size):
+                value = value + orders * (worth({*known, j}) - worth(set(known)))
+        found.append(value)
+    return np.array(found)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), p=st.integers(1, 4), depth=st.integers(1, 6), gaps=st.booleans(), sets=st.booleans())
+def test_values_of_a_tree_are_those_of_the_definition(seed, p, depth, gaps, sets):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (40, p)).astype(float)
+    y = rng.normal(size=40) + X @ rng.normal(size=p)
+    if gaps:
+        X[rng.random(X.shape) < 0.2] = np.nan
+    weights = rng.integers(0, 3, 40).astype(float)
+    weights[0] = 1
+    params = {"categorical_features": [0]} if sets else {}
+    model = spinney.DecisionTreeRegressor(max_depth=depth, random_state=0, **params).fit(X, y, sample_weight=weights)
+    value = model.tree_.value[:, 0, 0]
+    found = shap_values(model, X[:4])
+    assert found.values.shape == (4, p)
+    for row, values in zip(X[:4], found.values, strict=True):
+        expected = by_definition(lambda known, row=row: told(model.tree_, value, row, known), p)
+        np.testing.assert_allclose(values, expected, **CLOSE)
+    background = X[4:9]
+    against = shap_values(model, X[:4], background=background)
+    for row, values in zip(X[:4], against.values, strict=True):
+
+        def worth(known, row=row):
+            mixed = background.copy()
+            mixed[:, list(known)] = row[list(known)]
+            return model.predict(mixed).mean()
+
+        np.testing.assert_allclose(values, by_definition(worth, p), **CLOSE)
+    np.testing.assert_allclose(sums(against)[:, 0], model.predict(X[:4]), **CLOSE)
+
+
+def every_model():
+    for name in (*ALL, *BOOSTING, *COMPRESSED):
+        kinds = ["single", "several"] if name.endswith("Regressor") else ["single", "several", "labels"]
+        for outputs in kinds:
+            yield pytest.param(name, outputs, id=f"{name}-{outputs}")
+
+
+@pytest.mark.parametrize(("name", "outputs"), list(every_model()))
+def test_values_add_up_in_every_model_and_layout(name, outputs):
+    X, y = make_data(name, outputs=outputs)
+    model = make(name).fit(X, y)
+    few = X[:11]
+    expected = scores(model, few)
+    found = shap_values(model, few)
+    np.testing.assert_allclose(sums(found), expected, **CLOSE)
+    several = expected.shape[1] > 1
+    assert np.ndim(found.values) == (3 if several else 2)
+    against = shap_values(model, few, background=X[20:25])
+    np.testing.assert_allclose(sums(against), expected, **CLOSE)
+    base = scores(model, X[20:25]).mean(axis=0)
+    np.testing.assert_allclose(np.reshape(against.base_values[0], -1), base, **CLOSE)
+    for game, values in ((None, found.values), (X[20:25], against.values)):
+        for form in (sparse.csr_array, sparse.csc_matrix):
+            parts = shap_values(model, form(few), background=None if game is None else form(game))
+            np.testing.assert_allclose(sums(parts), expected, **CLOSE)
+            for o, part in enumerate(parts.values if several else [parts.values]):
+                assert part.has_canonical_format
+                np.testing.assert_array_equal(part.toarray(), values[:, :, o] if several else values)
+    for n_jobs in (1, 3):
+        if "n_jobs" in model.get_params():
+            again = shap_values(model.set_params(n_jobs=n_jobs), np.asfortranarray(few))
+            np.testing.assert_array_equal(again.values, found.values)
+
+
+@pytest.mark.parametrize("strategy", ["joint", "single_target", "projected"])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_boosting_of_every_strategy_adds_up(strategy, loss):
+    X, y = make_data("Regressor", outputs="several")
+    y = np.abs(y) if loss == "poisson" else y
+    params = {"output_strategy": strategy, "loss": loss}
+    if strategy == "projected":
+        params["relabel_leaves"] = False
+    model = spinney.GradientBoostingRegressor(n_estimators=6, random_state=0, **params).fit(X, y)
+    found = shap_values(model, X)
+    np.testing.assert_allclose(sums(found), scores(model, X), **CLOSE)
+    # Path-dependent means: those of a row of which nothing is known.
+    mean = spinney.inspection.partial_dependence(model, X, [0], grid_resolution=2)
+    assert mean["average"].shape[0] == found.base_values.shape[1]
+
+
+def test_features_that_no_tree_tests_have_no_value():
+    X, y = make_data("RandomForestRegressor")
+    X[:, 3] = 1.0
+    model = make("RandomForestRegressor").fit(X, y)
+    assert (shap_values(model, X).values[:, 3] == 0).all()
+    assert shap_values(model, sparse.csr_array(X)).values[:, [3]].nnz == 0
+    assert (shap_interaction_values(model, X[:5])[:, 3] == 0).all()
+
+
+def test_features_that_do_the_same_have_the_same_value():
+    X = np.array([[a, b, c] for a in (0.0, 1) for b in (0.0, 1) for c in (0.0, 1)])
+    # Whichever of the first two is tested first, both decide alike.
+    model = spinney.DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
+    values = shap_values(model, X[[0, 7]]).values
+    np.testing.assert_allclose(values[:, 0], values[:, 1], **CLOSE)
+    assert (values[:, 2] == 0).all()
+    values = shap_values(model, X[[0, 7]], background=X).values
+    np.testing.assert_allclose(values[:, 0], values[:, 1], **CLOSE)
+
+
+def test_values_of_a_forest_are_the_means_of_its_trees():
+    X, y = make_data("ExtraTreesRegressor", outputs="several")
+    model = make("ExtraTreesRegressor").fit(X, y)
+    for background in (None, X[:3]):
+        members = [shap_values(member, X, background=background) for member in model]
+        found = shap_values(model, X, background=background)
+        np.testing.assert_allclose(found.values, np.mean([m.values for m in members], axis=0), **CLOSE)
+        np.testing.assert_allclose(found.base_values, np.mean([m.base_values for m in members], axis=0), **CLOSE)
+
+
+def test_interactions_are_symmetric_and_sum_to_the_values():
+    X, y = make_data("RandomForestClassifier", outputs="labels")
+    model = make("RandomForestClassifier").fit(X, y)
+    for output in (0, "y2"):
+        found = shap_interaction_values(model, X[:9], output)
+        np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
+        np.testing.assert_allclose(found.sum(axis=2), shap_values(model, X[:9], output).values, **CLOSE)
+        np.testing.assert_array_equal(shap_interaction_values(model, sparse.csr_array(X[:9]), output), found)
+
+
+def test_values_add_up_three_hundred_splits_deep():
+    # A feature for each row: whatever a node tests parts one row from all others.
+    p = 300
+    X = np.vstack([np.eye(p), np.zeros(p)])
+    y = np.random.default_rng(0).random(p + 1)
+    model = spinney.DecisionTreeRegressor(random_state=0).fit(X, y)
+    assert model.get_depth() == p
+    rng = np.random.default_rng(0)
+    X = np.vstack([X, rng.integers(0, 2, (100, p))])
+    for background in (None, X[:5]):
+        found = shap_values(model, X, background=background)
+        np.testing.assert_allclose(sums(found)[:, 0], model.predict(X), rtol=0, atol=1e-9)
+        # What any feature changes, in whatever order, is between the least and the greatest value.
+        assert np.abs(found.values).max() <= 1
+
+
+def test_chosen_outputs_are_those_of_all():
+    X, y = make_data("RandomForestRegressor", outputs="several")
+    y = np.hstack([y, y**2, -y])
+    model = make("RandomForestRegressor").fit(X, y)
+    found = shap_values(model, X)
+    assert found.values.shape == (len(X), X.shape[1], 9)
+    assert list(found.output_names) == [f"y{j}" for j in range(9)]
+    for outputs in ([4], [8, 0], ["y3", 1, np.int64(2), 5, 7], []):
+        some = shap_values(model, X, outputs)
+        numbers = [int(str(of).removeprefix("y")) for of in outputs]
+        np.testing.assert_allclose(some.values, found.values[:, :, numbers], **CLOSE)
+        np.testing.assert_array_equal(some.base_values, found.base_values[:, numbers])
+        parts = shap_values(model, sparse.csr_array(X), outputs)
+        assert isinstance(parts.values, list)
+        assert len(parts.values) == len(outputs)
+    one = shap_values(model, X, 3)
+    assert (one.values.shape, one.base_values.shape, one.output_names) == (X.shape, (len(X),), None)
+    np.testing.assert_array_equal(one.values, shap_values(model, X, "y3").values)
+
+
+def test_names_are_those_of_the_fit():
+    pd = pytest.importorskip("pandas")
+    X, y = make_data("RandomForestClassifier")
+    X = pd.DataFrame(X, columns=[f"word {j}" for j in range(X.shape[1])])
+    model = make("RandomForestClassifier").fit(X, y)
+    found = shap_values(model, X)
+    assert list(found.feature_names) == list(X.columns)
+    assert list(found.output_names) == ["a", "b", "c"]
+    np.testing.assert_array_equal(found.data, X.to_numpy())
+    np.testing.assert_allclose(shap_values(model, X, "b").values, found.values[:, :, 1], **CLOSE)
+    pairs = make("RandomForestClassifier").fit(X, pd.DataFrame({"size": y, "shape": y}))
+    assert list(shap_values(pairs, X).output_names)[:2] == ["size=a", "size=b"]
+    two = make("GradientBoostingClassifier").fit(X, np.where(y == "a", "yes", "no"))
+    np.testing.assert_allclose(sums(shap_values(two, X, "yes"))[:, 0], two.decision_function(X), **CLOSE)
+
+
+def test_bad_input_is_named_and_nothing_is_lost():
+    X, y = make_data("RandomForestRegressor", outputs="several")
+    model = make("RandomForestRegressor").fit(X, y)
+    before = dict(model.__dict__)
+
+    def refused(error, message, *args, **options):
+        with pytest.raises(error, match=message):
+            shap_values(model, *args, **options)
+
+    refused(ValueError, "X has 5 features, but RandomForestRegressor is expecting 12", X[:, :5])
+    refused(ValueError, "background does not fit.* 5 features", X, background=X[:, :5])
+    refused(ValueError, "background does not fit.* 0 sample", X, background=X[:0])
+    refused(ValueError, "background does not fit.*infinity", X, background=np.full((2, 12), np.inf))
+    refused(ValueError, "background does not fit.*2D", X, background=3)
+    refused(ValueError, r"outputs has 3, accepted: columns of scores, each an integer from 0 to 2 or a name", X, [3])
+    refused(ValueError, "outputs has -1, accepted", X, -1)
+    refused(ValueError, "outputs has True, accepted", X, [True])
+    refused(ValueError, "outputs has 'y9', accepted", X, "y9")
+    refused(ValueError, "outputs has 'y1' twice", X, [1, "y1"])
+    refused(TypeError, "outputs is 1.5, accepted", X, 1.5)
+    with pytest.raises(ValueError, match="output is None, but the model has 3 scores"):
+        shap_interaction_values(model, X)
+    with pytest.raises(TypeError, match=r"output is \[0, 1\], accepted"):
+        shap_interaction_values(model, X, [0, 1])
+    assert model.__dict__.keys() == before.keys()
+    assert all(model.__dict__[key] is before[key] for key in before)
+    with pytest.raises(TypeError, match="model is a list, accepted: a fitted estimator of spinney"):
+        shap_values([model], X)
+
+
+@pytest.mark.parametrize("name", CENTROIDS)
+def test_models_whose_nodes_test_no_feature_are_refused(name):
+    X, y = make_data(name)
+    model = make(name).fit(np.abs(X), y)
+    for explain in (shap_values, shap_interaction_values):
+        with pytest.raises(TypeError, match="whose nodes test no single feature, accepted: models whose nodes do"):
+            explain(model, X)
+
+
+def test_weak_models_that_are_no_trees_are_refused():
+    from sklearn.linear_model import Ridge
+
+    X, y = make_data("GradientBoostingRegressor")
+    model = spinney.GradientBoostingRegressor(n_estimators=2, estimator=Ridge()).fit(X, y)
+    with pytest.raises(ValueError, match="weak models that are no trees"):
+        shap_values(model, X)
+
+
+def test_values_are_of_the_type_of_shap_where_it_is_installed(monkeypatch):
+    class Theirs:
+        def __init__(self, values, **parts):
+            self.values, self.parts = values, parts
+
+    module = types.ModuleType("shap")
+    module.Explanation = Theirs
+    monkeypatch.setitem(sys.modules, "shap", module)
+    X, y = make_data("RandomForestRegressor")
+    model = make("RandomForestRegressor").fit(X, y)
+    found = shap_values(model, X)
+    assert isinstance(found, Theirs)
+    assert found.parts.keys() == {"base_values", "data", "feature_names", "output_names"}
+    assert found.parts["base_values"].flags.writeable
+    # It has no sparse values.
+    assert isinstance(shap_values(model, sparse.csr_array(X)), spinney.inspection.Explanation)
+    monkeypatch.setitem(sys.modules, "shap", None)
+    assert isinstance(shap_values(model, X), spinney.inspection.Explanation)
+
+
+# shap brings numba and llvmlite along, 200 MB: it is no requirement of tests, which compare with the definition above.
+def as_shap_takes_it(model):
+    members = list(getattr(model, "estimators_", [model]))
+    return {
+        "trees": [
+            {
+                "children_left": tree.children_left,
+                "children_right": tree.children_right,
+                "children_default": tree.children_right,
+                "features": tree.feature,
+                "thresholds": tree.threshold,
+                "values": tree.value[:, :, -1] / len(members),
+                "node_sample_weight": tree.weighted_n_node_samples.copy(),
+            }
+            for tree in (member.tree_ for member in members)
+        ]
+    }
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("outputs", ["single", "several"])
+def test_values_are_those_of_shap(outputs):
+    shap = pytest.importorskip("shap", reason="shap is not installed: it brings numba along")
+    X, y = make_data("RandomForestRegressor", outputs=outputs)
+    X = X.astype(np.float32).astype(np.float64)
+    model = make("RandomForestRegressor", max_depth=6).fit(X, y)
+    for background, game in ((None, "tree_path_dependent"), (X[:7], "interventional")):
+        explainer = shap.TreeExplainer(as_shap_takes_it(model), background, feature_perturbation=game)
+        expected = np.asarray(explainer.shap_values(X, check_additivity=False))
+        found = shap_values(model, X, background=background)
+        # shap sums in another order; against a background it does so in float32.
+        atol = 1e-9 if background is None else 1e-5
+        np.testing.assert_allclose(found.values, expected.reshape(found.values.shape), rtol=1e-5, atol=atol)
+    assert isinstance(found, shap.Explanation)
+    assert shap.Explanation(found).values.shape == found.values.shape
+    if outputs == "single":
+        explainer = shap.TreeExplainer(as_shap_takes_it(model), feature_perturbation="tree_path_dependent")
+        expected = explainer.shap_interaction_values(X[:9])
+        np.testing.assert_allclose(shap_interaction_values(model, X[:9]), expected, rtol=1e-7, atol=1e-9)
+
+
+def test_values_that_memory_cannot_hold_are_an_error_that_says_what_to_do():
+    X = sparse.csr_array(([1.0, 2.0, 3.0], ([0, 1, 2], [5, 5, 5])), shape=(4, 2**22))
+    model = spinney.DecisionTreeRegressor(random_state=0).fit(X, np.arange(4.0))
+    # 2**44 numbers for a row: more than addresses.
+    with pytest.raises(MemoryError, match="Shapley values; explain fewer rows at a time, or some outputs"):
+        shap_interaction_values(model, X)
+    assert shap_values(model, X).values.shape == X.shape
