@@ -12,10 +12,9 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from spinney import _frames, _spinney
-from spinney._base import csr_of
 from spinney._boosting_fit import BaseBoosting
 from spinney._readable import check_trees, fitted
-from spinney._sparse import is_sparse
+from spinney._sparse import csr_of, is_sparse
 from spinney._validation import Float, Matrix
 from spinney.compression import BaseCompressed
 

@@ -142,7 +142,7 @@ fn of_output(values: &Array3<f64>, row: usize, output: usize) -> ArrayView1<'_, 
 
 /// A forest some of whose nodes have no training weight.
 fn without_some_weights(mut forest: Forest, seed: u64) -> Forest {
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         for tree in &mut forest.trees {
             let mut lighter = Tree::clone(tree);
             let nodes = lighter.weighted_n_node_samples.iter_mut().enumerate();
