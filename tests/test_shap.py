@@ -360,8 +360,8 @@ def test_values_are_those_of_shap(outputs):
         expected = np.asarray(explainer.shap_values(X, check_additivity=False))
         found = shap_values(model, X, background=background)
         # shap sums in another order; against a background it does so in float32.
-        atol = 1e-9 if background is None else 1e-5
-        np.testing.assert_allclose(found.values, expected.reshape(found.values.shape), rtol=1e-5, atol=atol)
+        close = 1e-9 if background is None else 1e-5
+        np.testing.assert_allclose(found.values, expected.reshape(found.values.shape), rtol=close, atol=close)
     assert isinstance(found, shap.Explanation)
     assert shap.Explanation(found).values.shape == found.values.shape
     if outputs == "single":
