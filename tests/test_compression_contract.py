@@ -108,6 +108,7 @@ def test_kinds(name):
 def test_both_have_the_same_parameters():
     classifier, regressor = (getattr(spinney, name)().get_params() for name in COMPRESSED)
     assert classifier.pop("multi_label") == "auto"  # numbers are no labels
+    assert classifier.pop("label_weight") is None
     assert classifier == regressor
     assert classifier["estimator"] is None
 

@@ -209,7 +209,7 @@ class NoFutures:
     [
         (3, {}, TypeError, "executor is a int"),
         (NoFutures(), {}, TypeError, "accepted: concurrent.futures.Future"),
-        (InTurn(result=lambda _: None), {}, RuntimeError, "returned nothing for trees 0 to"),
+        (InTurn(result=lambda _: None), {}, RuntimeError, "returned nothing for trees"),
         (InTurn(), {"n_parts": 0}, ValueError, "n_parts is 0"),
         (InTurn(), {"n_parts": 1.5}, TypeError, "n_parts is 1.5"),
         (InTurn(), {"timeout": 0}, ValueError, "timeout is 0"),
