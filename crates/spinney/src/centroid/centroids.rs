@@ -81,11 +81,12 @@ impl Centroids {
 
     /// Appends a node without a centroid.
     pub(super) fn push_empty(&mut self) -> Result<()> {
-        self.push(&[], Length::AsItIs)
+        self.push(&mut Vec::new(), Length::AsItIs)
     }
 
-    /// Appends the centroid of the next node: `entries`, features rising, brought to length one or as they are.
-    pub(super) fn push(&mut self, entries: &[(u32, f64)], length: Length) -> Result<()> {
+    /// Appends the centroid of the next node: `entries`, features rising, brought to length one or as they are. Leaves
+    /// those that are stored, with what is stored.
+    pub(super) fn push(&mut self, entries: &mut Vec<(u32, f64)>, length: Length) -> Result<()> {
         let largest = entries.iter().map(|(_, weight)| weight.abs()).fold(0.0, f64::max);
         let of_largest = self.codes.of_largest();
         let scale = match (of_largest, length) {
@@ -96,11 +97,13 @@ impl Centroids {
                 largest * entries.iter().map(|(_, weight)| (weight / largest).powi(2)).sum::<f64>().sqrt()
             }
         };
-        let codes = &self.codes;
-        let stored = |weight: f64| codes.stored(weight / scale);
-        self.features.push(entries.iter().filter(|entry| stored(entry.1) != 0.0).map(|entry| entry.0))?;
+        entries.retain_mut(|(_, weight)| {
+            *weight = self.codes.stored(*weight / scale);
+            *weight != 0.0
+        });
+        self.features.push(entries.iter().map(|entry| entry.0))?;
         if let Some(of_largest) = of_largest {
-            let squares: f64 = entries.iter().map(|entry| stored(entry.1).powi(2)).sum();
+            let squares: f64 = entries.iter().map(|entry| entry.1.powi(2)).sum();
             let factor = match length {
                 _ if squares == 0.0 => 0.0,
                 Length::One => 1.0 / squares.sqrt(),
@@ -108,14 +111,8 @@ impl Centroids {
             };
             try_push(WHAT, &mut self.factors, factor as f32)?;
         }
-        let mut n = self.n_stored();
-        for (_, weight) in entries {
-            if self.codes.stored(weight / scale) != 0.0 {
-                self.codes.push(weight / scale)?;
-                n += 1;
-            }
-        }
-        self.push_end(n)
+        entries.iter().try_for_each(|&(_, stored)| self.codes.push(stored))?;
+        self.push_end(self.n_stored() + entries.len())
     }
 
     /// Appends the centroid of node `node` of others, of the same type.
@@ -189,7 +186,7 @@ impl RowSum {
     }
 
     /// The entries of the sum that `keep` has, features rising. Forgets the sum.
-    pub(super) fn take(&mut self, keep: &Keep<'_>) -> Result<&[(u32, f64)]> {
+    pub(super) fn take(&mut self, keep: &Keep<'_>) -> Result<&mut Vec<(u32, f64)>> {
         self.entries.clear();
         for feature in self.touched.drain(..) {
             let sum = std::mem::take(&mut self.sums[feature as usize]);
@@ -199,7 +196,7 @@ impl RowSum {
             }
         }
         keep.apply(&mut self.entries);
-        Ok(&self.entries)
+        Ok(&mut self.entries)
     }
 }
 

@@ -29,6 +29,18 @@ pub(crate) struct Nibbles {
 /// The levels of half bytes: a tenth of the largest in seven steps of one ratio, 10^(-k/7).
 const LEVELS: [f32; 8] = [1.0, 0.719_685_7, 0.517_947_5, 0.372_759_37, 0.268_269_57, 0.193_069_77, 0.138_949_54, 0.1];
 
+/// Half way from each level to the next, the last to zero: smaller shares are of later levels.
+const BOUNDS: [f64; 8] = {
+    let mut bounds = [0.0; 8];
+    let mut k = 0;
+    while k < 8 {
+        let next = if k < 7 { LEVELS[k + 1] as f64 } else { 0.0 };
+        bounds[k] = (LEVELS[k] as f64 + next) / 2.0;
+        k += 1;
+    }
+    bounds
+};
+
 const SIGN: u8 = 8;
 
 impl Nibbles {
@@ -41,11 +53,7 @@ impl Nibbles {
 
     /// The half byte of a share of the largest weight: that of the nearest level, if zero is not nearer.
     fn code(share: f64) -> Option<u8> {
-        let is_below = |k: usize| {
-            let next = LEVELS.get(k + 1).copied().unwrap_or(0.0);
-            share.abs() < (f64::from(LEVELS[k]) + f64::from(next)) / 2.0
-        };
-        let level = (0..LEVELS.len()).take_while(|&k| is_below(k)).count();
+        let level = BOUNDS.iter().filter(|&&bound| share.abs() < bound).count();
         let sign = if share < 0.0 { SIGN } else { 0 };
         (level < LEVELS.len()).then_some(sign | level as u8)
     }
@@ -122,12 +130,12 @@ impl Codes {
         }
     }
 
-    /// Appends a weight that is stored.
-    pub(super) fn push(&mut self, weight: f64) -> Result<()> {
+    /// Appends a weight as it is stored.
+    pub(super) fn push(&mut self, stored: f64) -> Result<()> {
         match self {
-            Codes::Nibble(codes) => Nibbles::code(weight).map_or(Ok(()), |code| codes.push(code)),
-            Codes::Byte(codes) => try_push(WHAT, codes, (weight * f64::from(i8::MAX)).round_ties_even() as i8),
-            Codes::Half(codes) => try_push(WHAT, codes, Half::nearest(weight.clamp(-Half::LARGEST, Half::LARGEST))),
+            Codes::Nibble(codes) => Nibbles::code(stored).map_or(Ok(()), |code| codes.push(code)),
+            Codes::Byte(codes) => try_push(WHAT, codes, stored as i8),
+            Codes::Half(codes) => try_push(WHAT, codes, Half::nearest(stored)),
         }
     }
 
