@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral
@@ -149,8 +150,6 @@ def _check_alike(parts: list[Any]) -> None:
 
 def _is_equal(a: Any, b: Any) -> bool:
     """Whether parameters are equal: numbers and names by value, arrays and others by what they are made of."""
-    import pickle
-
     try:
         if a is b or bool(a == b):
             return True

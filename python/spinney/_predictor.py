@@ -157,13 +157,11 @@ class Predictor:
     def _call(self, name: str, row: Any, **options: Any) -> Any:
         method = self._methods.get(name)
         if method is None:
-            bound = getattr(self._model, name, None)
-            if bound is None:
+            if not hasattr(self._model, name):
                 raise AttributeError(f"{type(self._model).__name__} has no {name}")
-            # Past the wrapper: nothing of this twin changes.
-            method = getattr(type(self._model), name, bound)
-            method = getattr(method, "__wrapped__", None) or type(self._model).__dict__.get(name) or method
-            self._methods[name] = method
+            method = getattr(type(self._model), name)
+            # Past the wrapper that makes a twin: nothing of this one changes.
+            method = self._methods[name] = getattr(method, "__wrapped__", method)
         return method(self._model, self._checked(row), **options)
 
     def _checked(self, row: Any) -> Any:

@@ -2,8 +2,8 @@
 
 use numpy::{PyArray1, PyArray3};
 use pyo3::prelude::*;
-use spinney::Result;
 use spinney::model::Additive;
+use spinney::{Matrix, Result};
 
 use crate::boost::PyBoosted;
 use crate::enter::Entry;
@@ -48,6 +48,16 @@ impl PyAdditive<'_> {
     }
 }
 
+/// The rows, those of the background, and how many pairs of them there are.
+fn views<'a>(
+    x: &'a PyMatrix<'_>,
+    background: Option<&'a PyMatrix<'_>>,
+) -> PyResult<(Matrix<'a>, Option<Matrix<'a>>, usize)> {
+    let (x, background) = (x.view()?, background.map(PyMatrix::view).transpose()?);
+    let n_pairs = x.n_samples().saturating_mul(background.as_ref().map_or(1, |b| b.n_samples()));
+    Ok((x, background, n_pairs))
+}
+
 /// (n_samples, n_features, len(outputs)) float64: the Shapley values of scores, of all outputs or of some.
 #[pyfunction]
 #[pyo3(signature = (model, x, background=None, outputs=None, n_threads=1))]
@@ -59,8 +69,7 @@ pub(crate) fn shap_values<'py>(
     outputs: Option<Vec<usize>>,
     n_threads: usize,
 ) -> PyResult<Bound<'py, PyArray3<f64>>> {
-    let (x, background) = (x.view()?, background.as_ref().map(PyMatrix::view).transpose()?);
-    let n_samples = x.n_samples().saturating_mul(background.as_ref().map_or(1, |b| b.n_samples()));
+    let (x, background, n_samples) = views(&x, background.as_ref())?;
     let values = model.run(py, n_samples, n_threads, |model, control| {
         model.shap_values(&x, background, outputs.as_deref(), control)
     })?;
@@ -79,8 +88,7 @@ pub(crate) fn shap_values_sparse<'py>(
     outputs: Option<Vec<usize>>,
     n_threads: usize,
 ) -> PyResult<Vec<SparseArrays<'py>>> {
-    let (x, background) = (x.view()?, background.as_ref().map(PyMatrix::view).transpose()?);
-    let n_samples = x.n_samples().saturating_mul(background.as_ref().map_or(1, |b| b.n_samples()));
+    let (x, background, n_samples) = views(&x, background.as_ref())?;
     let values = model.run(py, n_samples, n_threads, |model, control| {
         model.shap_values_sparse(&x, background, outputs.as_deref(), control)
     })?;

@@ -2,7 +2,7 @@
 
 Each exporter reads the same description of a model, `score = (start + sum of what the leaves add) / divisor` and a
 link, and writes it in another form; its docstring says how near the predictions are, and why. The page docs/export.md
-has a table of what each form bears, and recipes for MLflow and skops.
+has a table of what each format supports, and recipes for MLflow and skops.
 
 | function | what it makes |
 |---|---|

@@ -26,9 +26,9 @@ def to_onnx(model: Any, *, ml_opset: int = 3) -> Any:
     ----------
     model : fitted tree, forest, boosted or compressed model of spinney
     ml_opset : {3, 5}, default=3
-        Version of the operators for trees. 3 has `TreeEnsembleRegressor`, whose leaves bear any number of scores, as
+        Version of the operators for trees. 3 has `TreeEnsembleRegressor`, whose leaves hold any number of scores, as
         sparse as they are stored, and whose result is float32: what most runtimes have. 5 has `TreeEnsemble`, whose
-        result is float64 and whose leaves bear one score each: a tree is written once for each score that it adds to,
+        result is float64 and whose leaves hold one score each: a tree is written once for each score that it adds to,
         of the branches that lead to such leaves alone. onnxruntime runs it from 1.21 on.
 
     Returns

@@ -2,7 +2,8 @@
 //!
 //! A list is kept as the gaps between its numbers. A gap g takes g >> r zeros, a one, and its last r bits, where r is the
 //! best for the list: some two bits more than the binary logarithm of the mean gap. Source: R. F. Rice, *Some practical
-//! universal noiseless coding techniques*, 1979. Lists are read from their start, and a few nanoseconds a number.
+//! universal noiseless coding techniques*, 1979. Lists are read from their start; a number
+//! takes a few nanoseconds.
 
 use crate::error::{ErrorKind, Result, try_extend, try_push};
 

@@ -19,7 +19,7 @@ use crate::centroid::{
 };
 use crate::criterion::Criterion;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_with_capacity};
 use crate::tree::LeafTable;
 use crate::tree::leaves::Half;
 
@@ -95,7 +95,7 @@ impl CentroidForest {
         ];
         let features = || trees().flat_map(|tree| tree.centroids.features.bytes());
         tensors.push(bytes("centroid_features", Dtype::U8, features().count(), features().map(|byte| [*byte]))?);
-        tensors.push(self.weights()?);
+        tensors.push(self.weights(precision)?);
         if precision != CentroidPrecision::Half {
             let factors = || trees().flat_map(|tree| &tree.centroids.factors);
             let n_nodes = trees().map(CentroidTree::n_nodes).sum();
@@ -118,26 +118,26 @@ impl CentroidForest {
     }
 
     /// The weights of all centroids, in the order of the trees.
-    fn weights(&self) -> Result<Tensor> {
-        let codes = || self.trees.iter().map(|tree| &tree.centroids.codes);
-        let nibbles = || {
-            let of_trees =
-                codes().filter_map(|codes| if let Codes::Nibble(codes) = codes { Some(codes) } else { None });
-            of_trees.flat_map(|codes| &codes.bytes).map(|byte| [*byte])
-        };
-        let whole = || {
-            let of_trees = codes().filter_map(|codes| if let Codes::Byte(codes) = codes { Some(codes) } else { None });
-            of_trees.flatten().map(|code| [(i16::from(*code) + ABOVE) as u8])
-        };
-        let halves = || {
-            let of_trees = codes().filter_map(|codes| if let Codes::Half(codes) = codes { Some(codes) } else { None });
-            of_trees.flatten().map(|weight| weight.bits().to_le_bytes())
-        };
-        match self.trees[0].centroids.codes.precision() {
-            CentroidPrecision::Nibble => bytes("centroid_weights", Dtype::U8, nibbles().count(), nibbles()),
-            CentroidPrecision::Byte => bytes("centroid_weights", Dtype::U8, whole().count(), whole()),
-            CentroidPrecision::Half => bytes("centroid_weights", Dtype::F16, halves().count(), halves()),
+    fn weights(&self, precision: CentroidPrecision) -> Result<Tensor> {
+        let mut stored: Vec<u8> = Vec::new();
+        for tree in &self.trees {
+            match &tree.centroids.codes {
+                Codes::Nibble(codes) => try_extend(WHAT, &mut stored, codes.bytes.iter().copied())?,
+                Codes::Byte(codes) => {
+                    try_extend(WHAT, &mut stored, codes.iter().map(|code| (i16::from(*code) + ABOVE) as u8))?;
+                }
+                Codes::Half(codes) => {
+                    for weight in codes {
+                        try_extend(WHAT, &mut stored, weight.bits().to_le_bytes())?;
+                    }
+                }
+            }
         }
+        let dtype = match precision {
+            CentroidPrecision::Nibble | CentroidPrecision::Byte => Dtype::U8,
+            CentroidPrecision::Half => Dtype::F16,
+        };
+        Ok(Tensor::new("centroid_weights", dtype, stored))
     }
 
     /// Tensors of leaves, and of their parents.
