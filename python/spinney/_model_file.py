@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from spinney import _spinney
+from spinney import _pipeline_files, _spinney
 from spinney._callbacks import CALLBACKS
 from spinney._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names, most_values
 from spinney._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
@@ -97,6 +98,21 @@ def _is_of_spinney(model: Any) -> bool:
     return (_classes() | _classes_around()).get(type(model).__name__) is type(model)
 
 
+def _trusted() -> list[str]:
+    """The types of spinney that a pipeline may name."""
+    return _pipeline_files.trusted_types([*_classes().values(), *_classes_around().values()])
+
+
+def _pipeline_of(data: Any) -> Any:
+    """The pipeline of an archive."""
+    pipeline = _pipeline_files.loads(data, _trusted())
+    for i, (name, step) in enumerate(pipeline.steps):
+        # Other estimators of spinney prove their state when they are made; these leave it to the file.
+        if _classes_around().get(type(step).__name__) is type(step):
+            pipeline.steps[i] = (name, loads(dumps(step)))
+    return pipeline
+
+
 def save(model: Any, path: Any) -> None:
     """Write a fitted estimator to a file that runs no code when it is loaded.
 
@@ -105,10 +121,11 @@ def save(model: Any, path: Any) -> None:
 
     Parameters
     ----------
-    model : fitted estimator of spinney
+    model : fitted estimator of spinney, or Pipeline of scikit-learn
         A tree, forest, centroid forest, boosted or compressed model. What a pickle leaves out is left out here: of
         compressed models the path and the forest before compression. `TunedThresholds` and `CalibratedLabels` around
-        one of them are saved with it, their thresholds and functions as arrays.
+        one of them are saved with it, their thresholds and functions as arrays. A fitted pipeline is written in the
+        format of skops; see the notes.
     path : str, os.PathLike or binary file object
         The file, or an object whose method `write` takes the bytes of all of it at once. A file of that name is
         written beside the old one, if there is one, and takes its name when it is whole: after a
@@ -121,9 +138,12 @@ def save(model: Any, path: Any) -> None:
     Raises
     ------
     TypeError
-        For anything but an estimator of spinney; for a parameter or an attribute that is no plain value, such as a
-        function or an estimator of another library (`estimator` of boosting, what `TunedThresholds` or
-        `CalibratedLabels` hold, pipelines among them). The message names it. Pickle such models.
+        For anything but an estimator of spinney or a pipeline; for a parameter or an attribute that is no plain value,
+        such as a function or an estimator of another library (`estimator` of boosting, what `TunedThresholds` or
+        `CalibratedLabels` hold, pipelines among them). The message names it. Pickle such models. For a pipeline with
+        types of other libraries than scikit-learn, NumPy, SciPy and spinney, functions such as lambdas among them.
+    ImportError
+        For a pipeline, where skops is not installed.
     ValueError
         When a parameter has been set to what `fit` would not accept; when two features have the same name; when
         parameters and attributes make more than 4 million lists or a million objects of JSON (the entries of a dict
@@ -144,8 +164,10 @@ def save(model: Any, path: Any) -> None:
     -----
     O(size of the model); memory is that of the file.
 
-    A pipeline holds transformers of other libraries, and is refused: `skops.io.dump` writes a whole pipeline to a file
-    that runs no code either, and a file of its last step is all that spinney has made of it.
+    A pipeline holds transformers of scikit-learn, which spinney's own format does not know. skops (the extra
+    `spinney[skops]`) writes it to a zip archive, whose loading runs no code that the file chooses either: types that
+    neither skops nor spinney trusts are refused by `save` as by `load`. What is inside is bound to the version of
+    scikit-learn, as pickles are. The bytes of the same pipeline may differ from one time to the next.
 
     `pickle`, `copy` and `joblib` hold the same bytes of the trees, which are proven in the same way, and the fitted
     attributes are proven too; but loading a pickle runs code that the file chooses, before any proof. skops does not,
@@ -169,6 +191,13 @@ def save(model: Any, path: Any) -> None:
     (True, 10)
     """
     write = None if isinstance(path, str | PathLike) else _method_of(path, "write")
+    if isinstance(model, Pipeline):
+        data = _pipeline_files.dumps(model, _trusted())
+        if write is None:
+            _spinney.write_file(os.fsdecode(path), data)
+        else:
+            write(data)
+        return
     parts = _checked_parts(model)
     if write is None:
         _spinney.save_model(os.fsdecode(path), *parts)
@@ -181,16 +210,17 @@ def dumps(model: Any) -> bytes:
 
     Parameters
     ----------
-    model : fitted estimator of spinney
+    model : fitted estimator of spinney, or Pipeline of scikit-learn
+        As `save` takes it.
 
     Returns
     -------
     bytes
-        The same bytes whenever the model is the same.
+        The same bytes whenever the model is the same, but for pipelines.
 
     Raises
     ------
-    TypeError, ValueError, sklearn.exceptions.NotFittedError, MemoryError
+    TypeError, ValueError, ImportError, sklearn.exceptions.NotFittedError, MemoryError
         As `save`.
 
     See Also
@@ -206,6 +236,8 @@ def dumps(model: Any) -> bytes:
     >>> bool((spinney.loads(spinney.dumps(tree)).predict(X) == tree.predict(X)).all())
     True
     """
+    if isinstance(model, Pipeline):
+        return _pipeline_files.dumps(model, _trusted())
     return _spinney.write_model(*_checked_parts(model))
 
 
@@ -228,6 +260,8 @@ def loads(data: Any) -> Any:
         For anything but bytes.
     ValueError
         For bytes that are no model, or not a valid one, or of a newer version: with the proof that failed.
+    ImportError
+        For the bytes of a pipeline, where skops is not installed.
     MemoryError
 
     See Also
@@ -242,6 +276,8 @@ def loads(data: Any) -> Any:
         raise TypeError(f"data is {_article(data)}, accepted: bytes, such as spinney.dumps gives") from error
     with _faults_of("data"):
         _refuse_pickle(buffer[:2].tobytes())
+        if _pipeline_files.is_start_of(buffer[:4].tobytes()):
+            return _pipeline_of(buffer)
         return _estimator_of(_spinney.inspect_bytes(buffer), lambda: _spinney.read_model(buffer))
 
 
@@ -279,7 +315,7 @@ def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
     """The engine's model, and the text and arrays of the estimator."""
     name = type(model).__name__
     if not _is_of_spinney(model):
-        raise TypeError(f"model is {_article(model)}, accepted: fitted estimators of spinney{_if_pipeline(model)}")
+        raise TypeError(f"model is {_article(model)}, accepted: fitted estimators of spinney and pipelines")
     check_is_fitted(model)
     model._validate_params()
     encoder = Encoder(_nested)
@@ -293,20 +329,14 @@ def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
     return engine, text, encoder.arrays
 
 
-def _if_pipeline(model: Any) -> str:
-    from sklearn.pipeline import Pipeline
-
-    if not isinstance(model, Pipeline):
-        return ""
-    return "; skops.io.dump writes whole pipelines, and model[-1] is the last step of this one"
-
-
 def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
-    """Read a fitted estimator that `save` wrote.
+    """Read a fitted estimator, or a pipeline, that `save` wrote.
 
     No code of the file is run, and no class is looked up but those of spinney's estimators. Everything is proven before
     use: each tree, as the engine does it; the parameters, as `fit` would; and that the fitted attributes agree with the
-    trees. On any file it ends with an estimator that predicts, or with one of the errors below.
+    trees. On any file it ends with an estimator that predicts, or with one of the errors below. In a pipeline this
+    holds for the steps of spinney: classes of scikit-learn, NumPy and SciPy that skops trusts are made as the file
+    says.
 
     Parameters
     ----------
@@ -325,8 +355,11 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
     ------
     ValueError
         For a file that is no model, or not a valid one, or of a newer version: with the file and the proof that failed.
+        For a pipeline with types that neither skops nor spinney trusts, with their names.
     TypeError
         For a path that is none, such as the bytes of a model, which `loads` takes.
+    ImportError
+        For a pipeline, where skops is not installed.
     OSError
         What the system says: `FileNotFoundError` and so on.
     MemoryError
@@ -363,7 +396,10 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
         except ValueError:
             # A regular file: what is none is refused before.
             with open(name, "rb") as file:
-                _refuse_pickle(file.read(2))
+                start = file.read(len(_pipeline_files.START))
+                _refuse_pickle(start[:2])
+                if _pipeline_files.is_start_of(start):
+                    return _pipeline_of(start + file.read())
             raise
         read_parts = _mapped if mmap_mode == "r" else _spinney.load_model
         return _estimator_of(summary, lambda: read_parts(name))
@@ -424,6 +460,12 @@ def inspect_model(path: Path) -> _ModelSummary:
     try:
         return _spinney.inspect_model(name)
     except ValueError as error:
+        with open(name, "rb") as file:
+            if _pipeline_files.is_start_of(file.read(len(_pipeline_files.START))):
+                raise ValueError(
+                    f"{name}: it is a zip archive, as pipelines are saved, accepted: files of a single estimator; "
+                    "spinney.load reads pipelines, skops.io.visualize shows what is inside"
+                ) from error
         raise ValueError(f"{name}: {error}") from error
 
 

@@ -41,6 +41,7 @@ __all__ = [
     "shap_values",
     "shap_values_sparse",
     "weights_by_row",
+    "write_file",
     "write_model",
     "write_xmc",
 ]
@@ -376,6 +377,7 @@ def write_model(
     estimator: str | None,
     arrays: dict[str, NDArray[Any]],
 ) -> bytes: ...
+def write_file(path: str, bytes: bytes) -> None: ...
 def load_model(
     path: str,
 ) -> tuple[Forest | Boosted | CentroidForest | Compressed, str | None, dict[str, NDArray[Any]]]: ...

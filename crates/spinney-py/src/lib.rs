@@ -51,7 +51,9 @@ mod _spinney {
     #[pymodule_export]
     use crate::label_files::{read_mulan, read_svmlight, read_xmc, write_xmc};
     #[pymodule_export]
-    use crate::model_file::{inspect_bytes, inspect_model, load_model, read_model, save_model, write_model};
+    use crate::model_file::{
+        inspect_bytes, inspect_model, load_model, read_model, save_model, write_file, write_model,
+    };
     #[pymodule_export]
     use crate::projection::{count_projections, draw_projection, py_johnson_lindenstrauss_dim};
     #[pymodule_export]

@@ -8,7 +8,9 @@ use numpy::{Element, PyArrayDyn, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
-use spinney::model_file::{Array, Extra, Kind, Summary, Values, inspect, inspect_bytes as inspect_in_memory};
+use spinney::model_file::{
+    Array, Extra, Kind, Summary, Values, inspect, inspect_bytes as inspect_in_memory, write_bytes,
+};
 use spinney::{ErrorKind, Model, ModelFile};
 
 use crate::boost::PyBoosted;
@@ -47,6 +49,12 @@ pub(crate) fn write_model<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let file = file_of(&model, estimator, arrays)?;
     output::model_bytes(py, || file.to_bytes())
+}
+
+/// Writes other bytes with the promises of `save_model`.
+#[pyfunction]
+pub(crate) fn write_file(py: Python<'_>, path: PathBuf, bytes: &[u8]) -> PyResult<()> {
+    Entry::to_the_end().run(py, |_| write_bytes(&path, bytes))
 }
 
 fn file_of(

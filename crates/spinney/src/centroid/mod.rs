@@ -181,6 +181,10 @@ impl CentroidForest {
             if (part.routing, part.leaf_shrinkage) != (first.routing, first.leaf_shrinkage) {
                 return Err(Error::invalid(WHAT, "of other rules", "the same routing and leaf shrinkage"));
             }
+            let precision = |forest: &CentroidForest| forest.trees.first().map(|tree| tree.centroids.codes.precision());
+            if precision(part) != precision(first) {
+                return Err(Error::invalid(WHAT, "centroids of different precisions", "the same centroid precision"));
+            }
             trees.extend(part.trees.iter().cloned());
         }
         share_rows(&mut trees)?;

@@ -136,6 +136,16 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     fs::metadata(path).map(|_| end)
 }
 
+/// Puts a file of these bytes at `path` as [`ModelFile::save`](super::ModelFile::save) does with a model: whoever opens it
+/// sees the old file or the whole new one. For files that hold a model beside other things, such as a pipeline.
+///
+/// # Errors
+///
+/// [`ErrorKind::File`] with what the system says; the old file is as it was.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    write(path, std::iter::once(bytes))
+}
+
 /// Puts a file of these parts at `path`: whoever opens it sees the old file or the whole new one, also after a crash. Of a
 /// symbolic link the file that it leads to is written, and the link stays. The new file has the mode and, where the system
 /// allows it, the owner of the old one.

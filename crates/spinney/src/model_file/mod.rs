@@ -121,6 +121,7 @@ mod scores;
 mod validate;
 mod write;
 
+pub use disk::write_bytes;
 pub use extra::{Array, Extra, Values};
 pub use inspect::{Kind, Summary, TensorSummary, inspect, inspect_bytes};
 pub use model::{Model, ModelFile};

@@ -145,6 +145,11 @@ proptest! {
         prop_assert_eq!(&merged, &fit(&config, &data));
         let other = config.clone().normalize(!config.normalize);
         prop_assert!(CentroidForest::merge(&[&merged, &fit(&other, &data)]).is_err());
+        for precision in [CentroidPrecision::Nibble, CentroidPrecision::Byte, CentroidPrecision::Half] {
+            let other = fit(&config.clone().centroid_precision(precision), &data);
+            let is_same = precision == config.centroid_precision;
+            prop_assert_eq!(CentroidForest::merge(&[&merged, &other]).is_ok(), is_same);
+        }
     }
 
     #[test]

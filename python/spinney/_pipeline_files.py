@@ -1,0 +1,93 @@
+"""Pipelines around an estimator of spinney as bytes, in the format of skops."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._calibration import Maps, Sigmoids
+from spinney._validation import LabelFormat
+
+# How files of skops start, which are archives.
+START = b"PK\x03\x04"
+
+_EXTRA = "install skops, or spinney[skops]"
+
+
+def is_start_of(start: bytes) -> bool:
+    """Whether bytes that start like this can be a pipeline: no header of a model file is as long."""
+    return start == START
+
+
+def trusted_types(estimators: list[type]) -> list[str]:
+    """What spinney's estimators name in a file of skops, beside what skops trusts by itself."""
+    parts = [Maps, Sigmoids, LabelFormat, np.dtype]
+    formats = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix]
+    return [name for cls in (*estimators, *parts, *formats) for name in _names(cls)]
+
+
+def _names(cls: type) -> set[str]:
+    """The name under which skops writes a type, and that under which it is public."""
+    return {f"{cls.__module__}.{cls.__name__}", f"{cls.__module__.split('._')[0]}.{cls.__name__}"}
+
+
+def dumps(pipeline: Pipeline, trusted: list[str]) -> bytes:
+    """The bytes of a fitted pipeline, which `loads` accepts with the same `trusted` types."""
+    io = _skops("writes")
+    check_is_fitted(pipeline)
+    try:
+        data: bytes = io.dumps(pipeline)
+    except Exception as error:
+        # skops raises what its parts do, such as a TypeError of a lambda or an error of the JSON library.
+        message = f"model is a Pipeline that skops cannot write: {error}; pickle it, or save its last step, model[-1]"
+        raise TypeError(message) from error
+    if refused := _unknown(io, data, trusted):
+        raise TypeError(
+            f"model is a Pipeline with {', '.join(refused)}, accepted: types of scikit-learn, NumPy, SciPy and "
+            "spinney; skops.io.dump and skops.io.load(file, trusted=[...]) write and read pipelines with types that "
+            "you trust"
+        )
+    return data
+
+
+def loads(data: Any, trusted: list[str]) -> Any:
+    """The pipeline whose bytes these are. ValueError for anything else."""
+    io = _skops("reads")
+    data = bytes(data)
+    try:
+        refused = _unknown(io, data, trusted)
+    except Exception as error:
+        # Archives that are cut short or changed: errors of zipfile, json, and of skops's own look-ups.
+        raise ValueError(f"not a valid pipeline: {type(error).__name__}: {error}") from error
+    if refused:
+        raise ValueError(
+            f"it is a file of skops with the types {', '.join(refused)}, accepted: types of scikit-learn, NumPy, SciPy "
+            "and spinney; if you trust these types, skops.io.load(file, trusted=[...]) reads it"
+        )
+    try:
+        pipeline = io.loads(data, trusted=trusted)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ValueError(f"not a valid pipeline: {type(error).__name__}: {error}") from error
+    if not isinstance(pipeline, Pipeline):
+        raise ValueError(f"it is a file of skops with a {type(pipeline).__name__}, accepted: pipelines")
+    return pipeline
+
+
+def _unknown(io: ModuleType, data: bytes, trusted: list[str]) -> list[str]:
+    return sorted(set(io.get_untrusted_types(data=data)) - set(trusted))
+
+
+def _skops(does: str) -> ModuleType:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError(f"skops {does} pipelines: {_EXTRA}; spinney's own files hold its estimators") from error
+    module: ModuleType = skops.io
+    return module
