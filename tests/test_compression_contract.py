@@ -14,6 +14,7 @@ import pytest
 import sklearn.tree
 import spinney
 from conftest import COMPRESSED, make, make_data, model_bytes
+from estimator_checks import with_estimator_checks
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import make_multilabel_classification
@@ -24,7 +25,6 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from spinney.compression import compact_leaves
 from spinney.inspection import CompressionPathDisplay
 
@@ -65,24 +65,26 @@ def forest_of(name, **params):
     return make(name.replace("CompressedForest", "ExtraTrees"), **params)
 
 
+# Steps that are not too small for the few samples of the checks, which are quick then.
+FAST = {"random_state": None, "step_size": 0.05}
+
+
 def variations():
     for name in COMPRESSED:
-        # Steps that are not too small for the few rows of the checks, which are quick then.
-        fast = {"random_state": None, "step_size": 0.05}
-        for params in METHODS.values():
-            yield make(name, **fast | params)
-        yield make(name, **fast, l1_norm=5.0)
-        yield make(name, **fast, l1_norm=None)
-        yield make(name, **fast, max_test_nodes=40, n_jobs=2)
-        yield make(name, **fast, estimator=forest_of(name, bootstrap=True, n_estimators=8))
-        yield make(name, **fast, estimator=getattr(spinney, name.replace("CompressedForest", "DecisionTree"))())
+        yield make(name, **FAST, l1_norm=5.0)
+        yield make(name, **FAST, l1_norm=None)
+        yield make(name, **FAST, max_test_nodes=40, n_jobs=2)
+        yield make(name, **FAST, estimator=forest_of(name, bootstrap=True, n_estimators=8))
+        yield make(name, **FAST, estimator=getattr(spinney, name.replace("CompressedForest", "DecisionTree"))())
     yield make(CLASSIFIER, step_size=0.05, loss="log_loss")
     yield make(CLASSIFIER, step_size=0.05, estimator=forest_of(CLASSIFIER, class_weight="balanced"))
 
 
 # Classes of the checks are of few rows.
 @pytest.mark.filterwarnings("ignore:The least populated class in y has only")
-@parametrize_with_checks(list(variations()))
+@with_estimator_checks(
+    [make(name, **FAST | params) for name in COMPRESSED for params in METHODS.values()], variations()
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -700,7 +702,7 @@ def test_steps_on_few_labels_make_sparse_leaves():
 # Forests of a few trees take seconds; but for that, these are the defaults, ten folds above all.
 # The checks fit classes of a few rows: folds are fewer there, with a warning.
 @pytest.mark.filterwarnings("ignore:cv is .* folds", "ignore:The least populated class")
-@parametrize_with_checks(
+@with_estimator_checks(
     [
         spinney.CompressedForestClassifier(spinney.ExtraTreesClassifier(3)),
         spinney.CompressedForestRegressor(spinney.ExtraTreesRegressor(3)),

@@ -17,6 +17,7 @@ import sklearn.ensemble
 import sklearn.tree
 import spinney
 from conftest import ALL, CENTROIDS, CLASSIFIERS, FORESTS, REGRESSORS, TREES, make, make_data, model_bytes
+from estimator_checks import with_estimator_checks
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
@@ -26,13 +27,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from spinney.projection import RademacherProjection
 
 
 def variations():
     for name in ALL:
-        yield make(name, random_state=None)
         yield make(name, max_leaf_nodes=60)
         yield make(name, ccp_alpha=1e-4)
         yield make(name, max_depth=12, max_features=0.7)
@@ -44,7 +43,6 @@ def variations():
             yield make(name, criterion="entropy")
             yield make(name, class_weight="balanced")
     for name in CENTROIDS:
-        yield make(name, random_state=None)
         yield make(name, n_children=3, max_leaf_samples=5, refine=False, soft_routing=False, smoothing=0)
         yield make(name, bootstrap=True, n_jobs=2)
         yield make(name, warm_start=True)
@@ -75,9 +73,10 @@ def expected_failures(estimator):
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 # Checks that fit twice give a warm start nothing to do.
 @pytest.mark.filterwarnings("ignore:Warm-start fitting without increasing")
-@parametrize_with_checks(
+@with_estimator_checks(
+    [make(name, random_state=None) for name in ALL + CENTROIDS],
     [*variations(), *(make(name, bootstrap=True, oob_score=True) for name in FORESTS + CENTROIDS)],
-    expected_failed_checks=expected_failures,
+    expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

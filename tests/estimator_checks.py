@@ -1,0 +1,61 @@
+"""scikit-learn's checks of estimators, as many for each as can tell its settings apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+# Checks whose outcome depends on what a model computes, and so on its parameters. All others look at validation, at
+# attributes and at layouts of arrays, which are the same code for all settings of an estimator.
+OF_VALUES = {
+    "check_class_weight_classifiers",
+    "check_classifiers_classes",
+    "check_classifiers_one_label",
+    "check_classifiers_one_label_sample_weights",
+    "check_classifiers_train",
+    "check_decision_proba_consistency",
+    "check_dict_unchanged",
+    "check_dont_overwrite_parameters",
+    "check_estimators_dtypes",
+    "check_estimators_pickle",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_fit_score_takes_y",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_regressors_int",
+    "check_regressors_train",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+}
+
+
+def with_estimator_checks(
+    defaults: Iterable[Any],
+    variations: Iterable[Any] = (),
+    expected_failures: Callable[[Any], dict[str, str]] = lambda _: {},
+) -> Any:
+    """Parametrizes a test over `estimator` and `check`: all checks of `defaults`, those of values of `variations`."""
+
+    def checks(estimators: Iterable[Any], only: set[str] | None) -> Iterable[Any]:
+        for estimator in estimators:
+            failures = expected_failures(estimator)
+            for case in estimator_checks_generator(estimator, expected_failed_checks=failures, mark="xfail"):
+                _, check = case.values if hasattr(case, "values") else case
+                if only is None or (check.func.__name__ in only and not check.keywords):
+                    yield case
+
+    cases = [*checks(defaults, None), *checks(variations, OF_VALUES)]
+    return pytest.mark.parametrize(("estimator", "check"), cases, ids=name_of)
+
+
+def name_of(value: Any) -> str:
+    """An id that is the same in every run: an estimator's text, a check's name with its options."""
+    if hasattr(value, "get_params"):
+        return "".join(str(value).split())
+    options = ",".join(f"{name}={option}" for name, option in value.keywords.items())
+    return value.func.__name__ + (f"({options})" if options else "")
