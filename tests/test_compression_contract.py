@@ -580,21 +580,25 @@ def test_the_end_of_the_path_within_a_budget(name, method):
 
 def test_the_smallest_model_within_a_loss(name, method):
     X, y = data(name, n=120)
-    model = make(name, max_loss_increase=0.5, **method).fit(X, y)
+    model = make(name, **method).fit(X, y)
+    # Half the way from the best of the path to the constant.
+    losses = model.path_["test_loss_mean"] / model.full_loss_ - 1
+    increase = round((losses.min() + losses[0]) / 2, 6)
+    model = make(name, max_loss_increase=increase, **method).fit(X, y)
     loss, sizes = model.path_["test_loss_mean"], model.path_["n_test_nodes"]
-    within = loss <= 1.5 * model.full_loss_
+    within = loss <= (1 + increase) * model.full_loss_
     assert within[model.step_]
     assert model.n_test_nodes_ == sizes[within].min()
     assert not within[sizes < model.n_test_nodes_].any()
     least = loss.min() / model.full_loss_ - 1
     with pytest.raises(ValueError, match=r"max_loss_increase is .*the least cross-validated loss of the path is"):
         make(name, max_loss_increase=max(-1, least - 0.01), **method).fit(X, y)
-    with pytest.raises(ValueError, match=f"within max_loss_increase=0.5 has {model.n_test_nodes_} test nodes"):
-        make(name, max_loss_increase=0.5, max_test_nodes=model.n_test_nodes_ - 1, **method).fit(X, y)
+    with pytest.raises(ValueError, match=f"within max_loss_increase={increase} has {model.n_test_nodes_} test nodes"):
+        make(name, max_loss_increase=increase, max_test_nodes=model.n_test_nodes_ - 1, **method).fit(X, y)
     n_bytes = len(model_bytes(model))
-    with pytest.raises(ValueError, match=f"within max_loss_increase=0.5 takes {n_bytes} bytes"):
-        make(name, max_loss_increase=0.5, max_bytes=n_bytes - 1, **method).fit(X, y)
-    same = make(name, max_loss_increase=0.5, max_bytes=n_bytes, max_test_nodes=model.n_test_nodes_, **method)
+    with pytest.raises(ValueError, match=f"within max_loss_increase={increase} takes {n_bytes} bytes"):
+        make(name, max_loss_increase=increase, max_bytes=n_bytes - 1, **method).fit(X, y)
+    same = make(name, max_loss_increase=increase, max_bytes=n_bytes, max_test_nodes=model.n_test_nodes_, **method)
     assert model_bytes(same.fit(X, y)) == model_bytes(model)
 
 
