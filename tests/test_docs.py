@@ -1,33 +1,64 @@
-"""What the documents promise runs."""
+"""What the documents promise runs, and their links lead somewhere."""
 
 import re
+from pathlib import Path
 
 import pytest
 import real_data
 
+ROOT = real_data.REPOSITORY
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benches/*.md"), *ROOT.glob("benches/*/*.md")]
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "README.md",
-        "docs/sparse-labels.md",
-        "docs/centroid-forests.md",
-        "docs/explanations.md",
-        "docs/export.md",
-        "docs/many-machines.md",
-    ],
-)
-def test_examples_run(path: str) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (real_data.REPOSITORY / path).read_text(), re.DOTALL)
-    assert blocks
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+# Blocks marked `py` are parts of programs, which need data or packages that a reader has to bring.
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
+def test_examples_run(page: Path) -> None:
     # A reader goes from top to bottom: what one block has made, the next ones know.
     known: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, path, "exec"), known)
+    for block in blocks(page):
+        exec(compile(block, name(page), "exec"), known)
 
 
-def test_every_benchmark_that_the_readme_names_exists() -> None:
-    named = re.findall(r"`(benches/peers/\w+\.py)`", (real_data.REPOSITORY / "README.md").read_text())
+def test_pages_with_examples_are_found() -> None:
+    found = {name(page) for page in PAGES if blocks(page)}
+    assert {"README.md", "docs/boosting.md", "docs/export.md", "docs/sparse-labels.md"} <= found
+
+
+def anchors(page: Path) -> set[str]:
+    """What headings are linked by, as the usual renderers of Markdown make it."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"\w+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def test_scripts_that_pages_name_exist() -> None:
+    named = {
+        path for page in PAGES for path in re.findall(r"`((?:benches|examples|tests)/[\w/]+\.py)", page.read_text())
+    }
     assert named
-    for path in named:
-        assert (real_data.REPOSITORY / path).is_file(), path
+    assert [path for path in sorted(named) if not (ROOT / path).is_file()] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
