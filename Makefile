@@ -2,7 +2,15 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
+# Windows names both otherwise.
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+INTERPRETER := $(BIN)/python$(if $(filter Windows_NT,$(OS)),.exe)
+# The first in which the command line keeps symbols that pyproject.toml would strip.
+MATURIN := maturin>=1.16,<2
+# The profile of the build that is tested: `dev` has debug assertions and checks of overflow.
+PROFILE ?= release
+# The dependency group that has what tests need.
+TEST_GROUP ?= test
 SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 	$(shell find crates python -name '*.rs' -o -name Cargo.toml -o -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
@@ -10,32 +18,39 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 
 .PHONY: help
 help:  ## Say what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(BIN)/python:
+# pip 25.1 is the first that knows dependency groups.
+$(INTERPRETER):
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(INTERPRETER) -m pip install --quiet --upgrade 'pip>=25.1'
 
-# Stamps: the wheel built from the sources and installed; the tools of one target installed.
-$(VENV)/built: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2'
+# Stamps: the wheel built from the sources and installed; the tools of one dependency group installed.
+$(VENV)/built: $(INTERPRETER) $(SOURCES)
+	$(BIN)/python -m pip install --quiet '$(MATURIN)'
 	rm -rf $(VENV)/wheels
-	$(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(VENV)/wheels
+	$(BIN)/maturin build --profile $(PROFILE) --strip false --quiet --interpreter $(INTERPRETER) --out $(VENV)/wheels
 	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(VENV)/wheels/*.whl
 	$(BIN)/python -m pip install --quiet spinney --find-links $(VENV)/wheels
 	touch $@
 
-$(VENV)/extra-%: $(BIN)/python pyproject.toml $(VENV)/built
-	$(BIN)/python -m pip install --quiet "$$(ls $(VENV)/wheels/*.whl)[$*]"
+$(VENV)/group-%: $(INTERPRETER) pyproject.toml $(VENV)/built
+	$(BIN)/python -m pip install --quiet --group $*
 	touch $@
 
 .PHONY: demo
-demo: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the examples
+demo: $(VENV)/built $(VENV)/group-demo  ## Build spinney and run the examples
 	@set -e; for example in examples/*.py; do echo "== $$example"; $(BIN)/python $$example; done
 
 .PHONY: test
-test: $(VENV)/built $(VENV)/extra-test  ## Build spinney and run all tests, Rust and Python
+test: test-rust test-python  ## Build spinney and run all tests, Rust and Python
+
+.PHONY: test-rust
+test-rust:  ## Run the tests of the crates
 	cargo test --workspace
+
+.PHONY: test-python
+test-python: $(VENV)/built $(VENV)/group-$(TEST_GROUP)  ## Build spinney and run the Python tests
 	$(BIN)/python -m pytest -m 'not alone' --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m alone
 
@@ -47,7 +62,7 @@ stress:  ## Run the property tests of the crate ten times, each with other draws
 	@set -e; for run in $$(seq $(STRESS_RUNS)); do echo "== $$run"; cargo test --quiet --package spinney --lib; done
 
 .PHONY: lint
-lint: $(VENV)/built $(VENV)/extra-lint $(VENV)/extra-test  ## Check formatting, lints, documentation and types
+lint: $(VENV)/built $(VENV)/group-lint $(VENV)/group-test  ## Check formatting, lints, documentation and types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
@@ -99,6 +114,38 @@ package:  ## Pack the crate and run its tests from the package
 	dir=$$(mktemp -d) && tar -xzf target/packed/package/spinney-*.crate -C "$$dir" && \
 		{ CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --manifest-path "$$dir"/spinney-*/Cargo.toml --target-dir target/packed; code=$$?; rm -rf "$$dir"; exit $$code; }
 
+# What `pip install` downloads. On Linux zig's linker takes the C library of manylinux_2_28 (RHEL 8, Debian 10, Ubuntu
+# 18.10 and later), so that no container is needed. WHEEL_FLAGS are for other targets.
+LINUX := $(filter Linux,$(shell uname -s))
+WHEEL_FLAGS ?= $(if $(LINUX),--zig --compatibility manylinux_2_28)
+WHEELS := target/dist
+
+.PHONY: wheel
+wheel: $(INTERPRETER)  ## Build the wheel that is published, its debug symbols apart (Linux)
+	$(BIN)/python -m pip install --quiet '$(MATURIN)' ziglang wheel
+	rm -rf $(WHEELS)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --strip $(if $(LINUX),false,true) \
+		--interpreter $(INTERPRETER) $(WHEEL_FLAGS) --out $(WHEELS)
+	$(if $(LINUX),$(BIN)/python tools/split_symbols.py $(WHEELS)/symbols $(WHEELS)/*.whl)
+
+# With no network: every crate is in the package's lock and in cargo's own store, once `cargo fetch` has been run.
+.PHONY: sdist
+sdist: $(INTERPRETER)  ## Pack the source distribution and build a wheel from it in a virtual environment of its own, offline
+	$(BIN)/python -m pip install --quiet '$(MATURIN)'
+	rm -rf target/sdist
+	$(BIN)/maturin sdist --out target/sdist
+	cargo fetch --quiet --locked
+	$(PYTHON) -m venv target/sdist/venv
+	target/sdist/venv/bin/python -m pip install --quiet --upgrade pip '$(MATURIN)'
+	CARGO_NET_OFFLINE=true target/sdist/venv/bin/python -m pip wheel --quiet --no-deps --no-index --no-build-isolation \
+		--wheel-dir target/sdist target/sdist/spinney-*.tar.gz
+
+.PHONY: deny
+deny:  ## Check licences, advisories and sources of all crates that are built on
+	@cargo deny --version >/dev/null 2>&1 || { echo 'make deny needs: cargo install --locked cargo-deny'; exit 1; }
+	cargo deny check
+	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check
+
 # The release that the public interface is compared with: a tag or any other revision.
 BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 
@@ -110,7 +157,7 @@ semver:  ## Compare the crate's interface with the last release, or with BASELIN
 	cargo semver-checks check-release --package spinney --baseline-rev $(BASELINE)
 
 .PHONY: bench
-bench: $(VENV)/built $(VENV)/extra-demo  ## Build spinney and run the benchmarks
+bench: $(VENV)/built $(VENV)/group-demo  ## Build spinney and run the benchmarks
 	$(BIN)/python benches/peers/run_all.py --quick
 
 .PHONY: clean
