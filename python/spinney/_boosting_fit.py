@@ -248,15 +248,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             _boosting_checks.check_masked(self, target)
         if grown is None:
             self._seed = draw_seed(self.random_state)
-        self._set_outputs(target)
-        self.max_features_ = n_drawn_features(self.max_features, self._n_features_of_tree())
-        shared = {name: getattr(self, name) for name in _SHARED}
-        shared["output_strategy"] = self._strategy(self._n_columns(target))
-        shared["loss"] = _boosting_checks.name_of(self.loss)
-        shared |= self._loss_parameter()
-        if shared["loss"] == CUSTOM:
-            shared["loss_class"] = type(self.loss).__qualname__
-        shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
+        shared = self._describe(target)
         n_grown = 0
         if grown is not None:
             n_grown = grown.n_stages
@@ -344,6 +336,19 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         self._model = model
         self.n_estimators_ = model.n_stages
         self._watch(watched)
+
+    def _describe(self, target: Target) -> dict[str, Any]:
+        """Sets what a fit knows of its outputs and features; returns what all stages share."""
+        self._set_outputs(target)
+        self.max_features_ = n_drawn_features(self.max_features, self._n_features_of_tree())
+        shared = {name: getattr(self, name) for name in _SHARED}
+        shared["output_strategy"] = self._strategy(self._n_columns(target))
+        shared["loss"] = _boosting_checks.name_of(self.loss)
+        shared |= self._loss_parameter()
+        if shared["loss"] == CUSTOM:
+            shared["loss_class"] = type(self.loss).__qualname__
+        shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
+        return shared
 
     def _watch(self, watched: list[EvalSet]) -> None:
         """Measures the stages on the sets; what was measured at a fit before is gone."""

@@ -22,6 +22,7 @@ __all__ = [
     "cross_validate_compression",
     "draw_projection",
     "fit_boosting",
+    "fit_boosting_part",
     "fit_boosting_with",
     "fit_centroid_forest",
     "fit_forest",
@@ -321,6 +322,14 @@ def fit_boosting(
     wants_models: bool = False,
     y_mask: _Mask | None = None,
     y_mask_val: _Mask | None = None,
+) -> Boosted: ...
+def fit_boosting_part(
+    x: _Matrix,
+    y: _Targets,
+    sample_weight: NDArray[np.float64] | None,
+    config: _BoostConfig,
+    all_reduce: Callable[[NDArray[Any], str], object],
+    n_threads: int = 1,
 ) -> Boosted: ...
 def refit_leaves(
     model: Boosted,

@@ -8,6 +8,9 @@ those of one machine, byte for byte, whatever the number of workers and the orde
 Data are sent with each task, so once to each worker where there are as many tasks as workers; by Dask, once to each
 worker in any case. Tasks that are lost with their worker run again. There is no code for clusters here: workers are
 started, found and watched by the executor.
+
+`fit_part` is for samples that do not fit one machine: each worker has some of them and calls it, and all get the
+boosting model of one machine with all samples. It needs no executor, but an all-reduce, such as MPI's.
 """
 
 from __future__ import annotations
@@ -26,10 +29,11 @@ from sklearn.model_selection import check_cv
 
 from spinney import _parts, model_selection
 from spinney._bagging import BaseBagging
+from spinney._samples_apart import fit_part
 from spinney._sparse import is_sparse
 from spinney._topk import topk
 
-__all__ = ["cross_validate", "fit", "predict_topk"]
+__all__ = ["cross_validate", "fit", "fit_part", "predict_topk"]
 
 # Errors of data and parameters: the same again on any worker.
 _LASTING = (ValueError, TypeError, NotImplementedError, AttributeError)

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use spinney::{Error, ErrorKind};
 
@@ -70,6 +70,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
             PyOSError::new_err((*code, message, path.clone().into_os_string()))
         }
         ErrorKind::File { kind, .. } => io::Error::new(*kind, message).into(),
+        ErrorKind::Workers { .. } => PyRuntimeError::new_err(message),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(message),
         // Shapes, values, formats, limits and broken models are all about what was passed.
         _ => PyValueError::new_err(message),

@@ -12,6 +12,7 @@
 //! | `names` | what Python calls the engine's values |
 //! | `projection` | output projections: families and matrices, and what a family draws |
 //! | `tree`, `forest`, `boost`, `centroid`, `compress` | frozen classes around the engine's models |
+//! | `part` | boosting with samples on several workers |
 //! | `shap` | Shapley values of any of them that is a sum of trees |
 //! | `model_file` | models with what an estimator adds, to files and back |
 //!
@@ -30,6 +31,7 @@ mod loss;
 mod model_file;
 mod names;
 mod output;
+mod part;
 mod projection;
 mod shap;
 mod tree;
@@ -54,6 +56,8 @@ mod _spinney {
     use crate::model_file::{
         inspect_bytes, inspect_model, load_model, read_model, save_model, write_file, write_model,
     };
+    #[pymodule_export]
+    use crate::part::fit_boosting_part;
     #[pymodule_export]
     use crate::projection::{count_projections, draw_projection, py_johnson_lindenstrauss_dim};
     #[pymodule_export]

@@ -53,6 +53,11 @@ pub enum ErrorKind {
         /// Threads asked for.
         n_threads: usize,
     },
+    /// Workers of a fit have lost each other: their numbers could not be reduced.
+    Workers {
+        /// What went wrong.
+        why: String,
+    },
     /// The stop flag was raised while the work was under way.
     Interrupted,
     /// The system failed to read or write a file; a file that was to be written is as it was before.
@@ -157,6 +162,7 @@ impl fmt::Display for Error {
                     "cannot start {n_threads} threads: allow fewer, or leave more memory or threads to the process"
                 )
             }
+            ErrorKind::Workers { why } => write!(f, "the workers of the fit have lost each other: {why}"),
             ErrorKind::Interrupted => write!(f, "interrupted"),
             ErrorKind::File { path, message, .. } => write!(f, "{}: {message}", path.display()),
             ErrorKind::Line { line, got, expected } => write!(f, "line {line}: {got}, expected {expected}"),

@@ -62,7 +62,7 @@
 //! | unit | the power of two of which all weights of a fit are whole multiples |
 //! | grid, spacing | the multiples of a power of two, the spacing, that floats are rounded to so that their sums are exact |
 //! | fixed point | numbers as whole numbers: times a power of two, without their fractions |
-//! | worker | one of those that each have some of the rows of a fit; today there is one |
+//! | worker | one of those that each have some of the rows of a fit; mostly there is one |
 //! | cell | a value other than zero that a column of sparse X stores, in bins |
 //! | frame | the centre and the grid of targets that a node and its descendants share |
 //! | lottery | the order in which the features of a node count as drawn |
@@ -156,6 +156,7 @@ pub use data::{
     SparseTargets, SparseView, Targets, targets::Outputs,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind};
 pub use model::{Additive, DecisionPath, Direction, SparseScores, StagedScores, StepDtype, Term, TopK, TreeWeighting};

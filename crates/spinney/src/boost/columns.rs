@@ -10,7 +10,8 @@ use super::leaf_search::{LeafDerivatives, LeafLine, LeafModel, Next, Search};
 use super::state::{Data, Leaves};
 use super::tile::Tile;
 use crate::control::Control;
-use crate::error::{Result, try_copied, try_filled, try_push, try_with_capacity};
+use crate::error::{Result, try_copied, try_extend, try_filled, try_push, try_with_capacity};
+use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
 use crate::loss::off_sums::{Grids, IN_A_SUM, LANES, of_column};
 use crate::loss::vector::vectorised;
@@ -110,6 +111,9 @@ impl<'c, T: Float> StageColumns<'c, T> {
     /// Steps of all columns along `values`, one for each leaf; or along mean negative gradients, which are written to
     /// `table`, a row for each leaf.
     pub(crate) fn steps(&self, values: Option<&[f64]>, table: &mut [f64]) -> Result<Vec<f64>> {
+        if !self.data.weights.workers().has_all_rows() {
+            return self.steps_of_all(values, table);
+        }
         let (width, n_threads) = (self.data.width, self.control.n_threads());
         let mut steps = try_filled("the steps of a stage", 0.0, width)?;
         let size = self.block_size();
@@ -138,6 +142,64 @@ impl<'c, T: Float> StageColumns<'c, T> {
             let Some(start) = blocks[0].first().map(|line| line.column) else { continue };
             for (leaf, row) in table.chunks_exact_mut(width).enumerate() {
                 row[start..].iter_mut().zip(blocks.iter().flatten()).for_each(|(to, line)| *to = line.directions[leaf]);
+            }
+        }
+        Ok(steps)
+    }
+
+    /// The same where other workers have rows as well: all searches of some columns ask for their sums together. These are
+    /// exact, so that it does not matter how they are made.
+    fn steps_of_all(&self, values: Option<&[f64]>, table: &mut [f64]) -> Result<Vec<f64>> {
+        let (workers, width, n_leaves) = (self.data.weights.workers(), self.data.width, self.leaves.len());
+        let of_leaves = |n: usize| try_filled("the leaves of a stage", 0.0, n);
+        let mut steps = try_filled("the steps of a stage", 0.0, width)?;
+        let mut found = LeafDerivatives { gradients: of_leaves(n_leaves)?, curvatures: of_leaves(n_leaves)? };
+        let mut model = LeafModel::with_leaves(n_leaves)?;
+        let n = self.rows.len();
+        let mut scores = try_filled("columns of scores", 0.0, n * COLUMNS.min(width))?;
+        for first in (0..width).step_by(COLUMNS) {
+            let columns = first..(first + COLUMNS).min(width);
+            let mut lines = try_with_capacity("the leaves of a stage", columns.len())?;
+            let mut on = try_with_capacity("the leaves of a stage", columns.len() * n_leaves)?;
+            for (at, column) in columns.enumerate() {
+                let line = self.line(column, values.is_none())?;
+                on.extend_from_slice(&line.on);
+                lines.push(line);
+                let cells = self.rows.iter().map(|&row| self.scores[row as usize * width + column]);
+                scores[at * n..][..n].iter_mut().zip(cells).for_each(|(to, score)| *to = score);
+            }
+            workers.sum(&mut on)?;
+            lines.iter_mut().zip(on.chunks_exact(n_leaves)).for_each(|(line, on)| line.on.copy_from_slice(on));
+            loop {
+                self.control.check()?;
+                let mut sums = Vec::new();
+                for (at, line) in lines.iter().enumerate() {
+                    if let Next::At(point) = line.next {
+                        let directions = values.unwrap_or(&line.directions);
+                        self.sum_column(&scores[at * n..][..n], point, directions, &mut found);
+                        try_extend("sums of gradients", &mut sums, found.gradients.iter().copied())?;
+                        try_extend("sums of gradients", &mut sums, found.curvatures.iter().copied())?;
+                    }
+                }
+                if sums.is_empty() {
+                    break;
+                }
+                workers.sum(&mut sums)?;
+                let open = lines.iter_mut().filter(|line| matches!(line.next, Next::At(_)));
+                for (line, sums) in open.zip(sums.chunks_exact(2 * n_leaves)) {
+                    found.gradients.copy_from_slice(&sums[..n_leaves]);
+                    found.curvatures.copy_from_slice(&sums[n_leaves..]);
+                    self.go_on(line, values, &mut found, &mut model);
+                }
+            }
+            for line in &lines {
+                if let Next::Done(step) = line.next {
+                    steps[line.column] = step;
+                }
+                if values.is_none() {
+                    let of_column = table[line.column..].iter_mut().step_by(width);
+                    of_column.zip(&line.directions).for_each(|(to, g)| *to = *g);
+                }
             }
         }
         Ok(steps)
@@ -188,7 +250,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
                 for (at, line) in lines.iter_mut().enumerate() {
                     if matches!(line.next, Next::At(_)) {
                         scratch.tile.take_column(at, &mut scratch.sums);
-                        self.go_on(line, values, scratch);
+                        self.go_on(line, values, &mut scratch.sums, &mut scratch.model);
                     }
                 }
             }
@@ -202,7 +264,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
                 while let Next::At(point) = line.next {
                     self.control.check()?;
                     self.sum_column(scores, point, values.unwrap_or(&line.directions), &mut scratch.sums);
-                    self.go_on(line, values, scratch);
+                    self.go_on(line, values, &mut scratch.sums, &mut scratch.model);
                 }
             }
         }
@@ -213,8 +275,13 @@ impl<'c, T: Float> StageColumns<'c, T> {
     }
 
     /// Takes the sums that a search has asked for, of cells as if all were off.
-    fn go_on(&self, line: &mut ColumnSearch, values: Option<&[f64]>, scratch: &mut Scratch) {
-        let sums = &mut scratch.sums;
+    fn go_on(
+        &self,
+        line: &mut ColumnSearch,
+        values: Option<&[f64]>,
+        sums: &mut LeafDerivatives,
+        model: &mut LeafModel,
+    ) {
         sums.gradients.iter_mut().zip(&line.on).for_each(|(gradient, on)| *gradient = 2.0 * on - *gradient);
         if line.search.is_none() {
             let means = sums.gradients.iter().zip(&self.leaves.weights);
@@ -223,7 +290,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
         let directions = values.unwrap_or(&line.directions);
         let of_leaves = LeafLine { directions, weights: &self.leaves.weights, on: &line.on };
         let search = line.search.get_or_insert_with(|| Search::new(of_leaves, sums));
-        line.next = search.next(of_leaves, &mut scratch.model, sums);
+        line.next = search.next(of_leaves, model, sums);
     }
 
     /// Positions where column j is on.

@@ -9,11 +9,13 @@ use super::model::Boosted;
 use super::observer::{StageObserver, Unobserved};
 use super::problem::Problem;
 use super::stages::Fitting;
+use super::workers;
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
 use crate::data::{Dataset, Matrix, Outputs, Targets};
 use crate::error::{Error, Result, try_copied};
+use crate::exact::reduce::{Reduce, Workers};
 use crate::loss::column::LeafRule;
 use crate::loss::known_cells::KnownCells;
 use crate::rounds::Observer;
@@ -125,7 +127,7 @@ impl BoostConfig {
             return Err(Error::invalid("monotonic_cst", "given", accepted));
         }
         let config = BoostConfig { n_iter_no_change: None, ..self.clone() };
-        config.with_fitting(Some(model), &data, None, control, |fitting| {
+        config.with_fitting(&Workers::One, Some(model), &data, None, control, |fitting| {
             if fitting.has_float32_scores() { fitting.refit::<f32>(model) } else { fitting.refit::<f64>(model) }
         })
     }
@@ -138,7 +140,7 @@ impl BoostConfig {
         observer: &mut dyn StageObserver,
         control: &Control,
     ) -> Result<Boosted> {
-        self.with_fitting(model, data, validation, control, |fitting| {
+        self.with_fitting(&Workers::One, model, data, validation, control, |fitting| {
             if fitting.has_float32_scores() {
                 fitting.fit::<f32>(model, observer)
             } else {
@@ -148,8 +150,9 @@ impl BoostConfig {
     }
 
     /// Proves all that a fit is given, and hands it on.
-    fn with_fitting(
+    pub(super) fn with_fitting(
         &self,
+        workers: &Workers,
         model: Option<&Boosted>,
         data: &Dataset<'_>,
         validation: Option<&Dataset<'_>>,
@@ -166,7 +169,11 @@ impl BoostConfig {
         let data = &data.with_restored(restored.as_ref());
         let validation = validation.as_ref().map(|held| held.with_restored(restored_validation.as_ref()));
         let validation = validation.as_ref();
-        data.check_but_margins(&Names::TRAINING)?;
+        if workers.has_all_rows() {
+            data.check_but_margins(&Names::TRAINING)?;
+        } else {
+            data.check_of_worker(&Names::TRAINING)?;
+        }
         let outputs = data.outputs();
         if let Some(validation) = validation {
             validation.check_against(data, &Names::VALIDATION)?;
@@ -187,7 +194,8 @@ impl BoostConfig {
         if let Some(model) = model {
             problem.check_model(self, model, data.x())?;
         }
-        let (x, y, sample_weight) = (data.x().view(), data.y().view(), data.weight_by_row()?);
+        let (x, y, sample_weight) = (data.x().view(), data.y().view(), data.weight_of_worker()?);
+        let sample_weight = workers::weights_of_all(workers, sample_weight, data.n_samples())?;
         let margins = data.margins(problem.width, &Names::TRAINING)?;
         let of_held = validation.map(|held| held.margins(problem.width, &Names::VALIDATION)).transpose()?.flatten();
         if let (Some(_), Some(_), None) = (&margins, validation, &of_held) {
@@ -211,7 +219,7 @@ impl BoostConfig {
         });
         let categories = data.categories()?;
         let training = Training { x: &x, y: &y, categories, sample_weight: sample_weight.as_deref(), margins };
-        fit(&Fitting::new(config, problem, training, validation.as_ref(), control)?)
+        fit(&Fitting::new(config, problem, training, validation.as_ref(), workers, control)?)
     }
 }
 

@@ -17,6 +17,7 @@ use crate::control::Control;
 use crate::data::slots::Slots;
 use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
 use crate::exact::Grid;
+use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
 use crate::loss::newton::Regularization;
 use crate::loss::vector::{dot, vectorised};
@@ -67,7 +68,9 @@ impl<'a> LowRank<'a> {
                 y.of(row as u32).iter().for_each(|&j| on[j as usize] += units);
             }
         }
-        let weight = weight as f64;
+        let workers = data.weights.workers();
+        workers.sum(&mut on)?;
+        let weight = workers.sum_of(weight)? as f64;
         let of_label = |(&on, &c): (&u64, &f64)| on as f64 * (1.0 - c) * (1.0 - c) + (weight - on as f64) * c * c;
         let shares = data.shares;
         let square = on.iter().zip(start).map(of_label).enumerate().map(|(j, square)| share(shares, j) * square).sum();
@@ -76,11 +79,11 @@ impl<'a> LowRank<'a> {
     }
 
     /// Half the mean square of the residuals, of all rows, and, where rows are followed, of those that are not `in_bag`.
-    pub(crate) fn losses<T: Float>(&self, data: &Data<'_, T>, in_bag: Option<&[bool]>) -> Losses {
+    pub(crate) fn losses<T: Float>(&self, data: &Data<'_, T>, in_bag: Option<&[bool]>) -> Result<Losses> {
         let of_all = 0.5 * self.square.max(0.0) / self.weight / self.start.len() as f64;
         let of_rows = self.of_rows.as_deref();
-        let out_of_bag = of_rows.and_then(|squares| data.out_of_bag_loss(|row| 0.5 * squares[row].max(0.0), in_bag));
-        Losses { all: of_all, out_of_bag }
+        let of_row = |squares: &[f64]| data.out_of_bag_loss(|row| 0.5 * squares[row].max(0.0), in_bag);
+        Ok(Losses { all: of_all, out_of_bag: of_rows.map(of_row).transpose()?.flatten() })
     }
 
     /// Follows the squares of rows, from before the first stage.
@@ -152,6 +155,7 @@ impl<'a> LowRank<'a> {
                     counts[j as usize] += units;
                 }
             }
+            data.weights.workers().sum_sparse(&mut counts, &mut touched)?;
             for j in touched.drain(..) {
                 products[j as usize] += g * std::mem::take(&mut counts[j as usize]) as f64;
             }
@@ -165,13 +169,14 @@ impl<'a> LowRank<'a> {
             // Rounded so that the sum over rows is exact.
             let bound = largest(values) * largest(&term.values);
             let grid = Grid::for_sums(bound, total);
-            let mut overlap = 0.0;
+            let mut own = 0.0;
             for (leaf, &g) in values.iter().enumerate() {
                 for &row in leaves.rows(leaf) {
                     let other = term.values[term.leaf_of[row as usize] as usize];
-                    overlap += data.weights.units(row as usize) as f64 * grid.round(g * other);
+                    own += data.weights.units(row as usize) as f64 * grid.round(g * other);
                 }
             }
+            let overlap = data.weights.workers().sum_of(own)?;
             products.iter_mut().zip(&term.direction).for_each(|(sum, v)| *sum -= v * overlap);
         }
         Ok(products)
@@ -193,7 +198,8 @@ impl<'a> LowRank<'a> {
         let mut steps = try_with_capacity("the steps of a stage", products.len())?;
         steps.extend(products.iter().map(|&product| regularization.step(product, square)));
         let n_rows: usize = (0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum();
-        self.products = (n_rows == self.rows.len()).then_some(products);
+        let [n_rows, n_all] = data.weights.workers().sums_of([n_rows as u64, self.rows.len() as u64])?;
+        self.products = (n_rows == n_all).then_some(products);
         Ok(steps)
     }
 
@@ -337,7 +343,7 @@ mod tests {
                     *r -= values[leaf_of[i] as usize] * direction[j];
                 }
                 let square: f64 = r.indexed_iter().map(|((i, j), r)| weights[i] * share(j) * r * r).sum();
-                let losses = low_rank.losses(&data, Some(&drawn));
+                let losses = low_rank.losses(&data, Some(&drawn)).unwrap();
                 prop_assert!(close(losses.all, 0.5 * square / weights.iter().sum::<f64>() / d as f64));
                 let outside = |i: usize| if drawn[i] { 0.0 } else { weights[i] };
                 let square: f64 = r.indexed_iter().map(|((i, j), r)| outside(i) * share(j) * r * r).sum();

@@ -49,6 +49,7 @@
 //! | `fit`, `stages`, `booster` | the call, the loop over stages with one stage in four steps, the scores that it changes |
 //! | `weak` | the same with the caller's weak models |
 //! | `model`, `predict` | the fitted model, and its readings by [`crate::model`] |
+//! | `workers` | samples on several machines |
 //! | `compact` | smaller leaves |
 //!
 //! # One stage
@@ -90,8 +91,11 @@ mod state;
 mod steps;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_workers;
 mod tile;
 mod weak;
+mod workers;
 
 pub(crate) use crate::model::step_sizes;
 pub use crate::model::{StagedScores, StepDtype};

@@ -23,7 +23,7 @@ use super::state::{Data, Leaves, leaf_derivatives};
 use super::steps::LeafValues;
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
-use crate::exact::weighted_sum;
+use crate::exact::{weighted_sum, weighted_sum_of_all};
 use crate::loss::LineProblem;
 use crate::loss::column::ColumnLoss;
 use crate::loss::float::Float;
@@ -149,7 +149,8 @@ impl<T: Float> Stage<'_, T> {
             }
             Ok(())
         })?;
-        let found = pool::map(self.control.n_threads(), doubts.len(), |i| {
+        let n_threads = self.data.weights.workers().n_threads(self.control.n_threads());
+        let found = pool::map(n_threads, doubts.len(), |i| {
             let Doubt { leaf, line, sums } = &doubts[i];
             let columns = loss.columns_of(*line);
             let of_leaf = totals(sums, 0..columns.len(), self.leaves.weights[*leaf]);
@@ -170,7 +171,8 @@ impl<T: Float> Stage<'_, T> {
             of_leaves[leaf * 3 * width..][..3 * width].copy_from_slice(sums);
             Ok(())
         })?;
-        let found = pool::map(self.control.n_threads(), self.n_lines(), |line| {
+        let n_threads = self.data.weights.workers().n_threads(self.control.n_threads());
+        let found = pool::map(n_threads, self.n_lines(), |line| {
             self.control.check()?;
             let columns = loss.columns_of(line);
             let k = columns.len();
@@ -238,7 +240,7 @@ impl<T: Float> Stage<'_, T> {
         };
         let changes = try_collected(WHAT, rows.iter().map(of_row))?;
         let weights = try_collected(WHAT, rows.iter().map(|&row| self.data.weights.units(row as usize) as f64))?;
-        Ok(weighted_sum(&weights, &changes))
+        weighted_sum_of_all(&weights, &changes, self.data.weights.workers())
     }
 
     fn table_one_by_one(&self, losses: ColumnLosses<'_>, fit: LeafFit) -> Result<Vec<f64>> {

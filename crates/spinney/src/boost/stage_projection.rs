@@ -5,10 +5,11 @@ use std::fmt::Debug;
 use super::config::{BoostConfig, OutputStrategy};
 use super::projector::Projector;
 use crate::control::Control;
+use crate::data::Weights;
 use crate::data::train_y::TrainY;
 use crate::error::{Error, Result};
 use crate::forest::bootstrap::tree_key;
-use crate::projection::{MatrixSource, PROJECTION, ProjectionMatrix, RandomFamily, principal};
+use crate::projection::{MatrixSource, PROJECTION, ProjectionMatrix, RandomFamily, principal_of};
 
 /// What a projection asks to be told before it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +29,7 @@ pub(crate) struct Statistics<'s> {
 #[derive(Debug)]
 pub(crate) struct TargetRows<'s> {
     pub(crate) y: TrainY<'s>,
-    pub(crate) n_samples: usize,
-    pub(crate) sample_weight: Option<&'s [f64]>,
+    pub(crate) weights: &'s Weights,
     /// Of positive weight, rising.
     pub(crate) rows: &'s [u32],
 }
@@ -137,9 +137,7 @@ impl StageProjection for Principal {
         let (width, q) = (self.width, self.q);
         let matrix = match (self.drawn.take(), &statistics.targets) {
             (Some(matrix), _) => matrix,
-            (None, Some(TargetRows { y, n_samples, sample_weight, rows })) => {
-                principal(y, width, q, *sample_weight, *n_samples, rows, control)?
-            }
+            (None, Some(TargetRows { y, weights, rows })) => principal_of(y, width, q, weights, rows, control)?,
             (None, None) => return Err(Error::invalid("output_projection", "Pca, without y", "Pca with y")),
         };
         let projector = Projector::new(&matrix, control);

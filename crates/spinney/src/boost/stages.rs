@@ -29,8 +29,8 @@ use crate::data::{Matrix, Outputs, SparseTargets, Targets, Weights};
 use crate::error::{
     Error, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_results, try_with_capacity,
 };
-use crate::exact::exact_mean;
-use crate::exact::reduce::Reduce;
+use crate::exact::exact_means_of_all;
+use crate::exact::reduce::{Reduce, Workers};
 use crate::forest::bootstrap::{Urn, tree_key};
 use crate::forest::config::Sampling;
 use crate::loss::column::LeafRule;
@@ -52,7 +52,6 @@ pub(super) struct Fitting<'f> {
     problem: Problem<'f>,
     x: &'f Matrix<'f>,
     y: &'f Targets<'f>,
-    sample_weight: Option<&'f [f64]>,
     margins: Option<ArrayView2<'f, f64>>,
     validation: Option<&'f Validation<'f>>,
     control: &'f Control,
@@ -109,16 +108,22 @@ impl<'f> Fitting<'f> {
         problem: Problem<'f>,
         training: Training<'f>,
         validation: Option<&'f Validation<'f>>,
+        workers: &Workers,
         control: &'f Control,
     ) -> Result<Self> {
         let Training { x, y, categories, sample_weight, margins } = training;
         let n = x.n_samples();
         let n_rows = sample_weight.map_or(n, |w| w.iter().filter(|&&w| w > 0.0).count());
-        let sampling = config.sampling(n_rows);
-        let urn = Urn::new(x, Some(y), sample_weight, sampling)?;
+        let sampling = config.sampling(workers.sum_of(n_rows as u64)? as usize);
+        let urn = Urn::of_one_of(workers, x, y, sample_weight, sampling)?;
         urn.check(sampling)?;
         let tree = TreeConfig { criterion: Criterion::OF_GRADIENTS, output_projection: None, ..config.tree.clone() };
-        let weights = Weights::of_rows(sample_weight, n)?;
+        let weights = Weights::of_rows_of(workers, sample_weight, n)?;
+        if !workers.has_all_rows() && !weights.exact {
+            let accepted = "multiples of 1/64, or of one larger power of two, with a total below 2^31 of them, where \
+                            workers have the samples";
+            return Err(Error::invalid("sample_weight", "not of this kind", accepted));
+        }
         let n_of_tree = config.n_features_of_tree(x.n_features())?;
         let width = problem.width;
         let monotonic = match (&tree.monotonic_cst, problem.combine) {
@@ -134,11 +139,11 @@ impl<'f> Fitting<'f> {
             problem,
             x,
             y,
-            sample_weight,
             margins,
             validation,
             control,
-            grower: Grower::binned(
+            grower: Grower::binned_of(
+                workers,
                 &tree,
                 x,
                 n_of_tree,
@@ -212,7 +217,7 @@ impl<'f> Fitting<'f> {
             let drawn = counts.map(|counts| drawn(&self.rows, &counts)).transpose()?;
             let rows = drawn.as_deref().unwrap_or(&self.rows);
             if stage == 0 && drawn.is_some() {
-                let in_bag = in_bag(rows, &self.rows, self.x.n_samples())?;
+                let in_bag = self.in_bag(rows)?;
                 let losses = boosters.iter_mut().map(|booster| booster.out_of_bag_loss(in_bag.as_deref(), control));
                 grown.oob_losses.extend(self.mean_of_known(try_results("the losses of scores", losses)?.into_iter()));
             }
@@ -337,7 +342,6 @@ impl<'f> Fitting<'f> {
                 return Err(Error::invalid("output_projection", "Pca", accepted));
             }
             (Needs::Targets, [y]) => {
-                let (n_samples, sample_weight, rows) = (self.x.n_samples(), self.sample_weight, &*self.rows);
                 let mut y = match (factors, y) {
                     (Some(_), Targets::Labels(labels)) => {
                         TrainY::SparseReal(SparseNumbers::new(SparseTargets::of_labels(labels)?))
@@ -347,7 +351,7 @@ impl<'f> Fitting<'f> {
                 if let Some(factors) = factors {
                     y = y.times(try_copied("the factors of outputs", factors)?);
                 }
-                statistics.targets = Some(TargetRows { y, n_samples, sample_weight, rows });
+                statistics.targets = Some(TargetRows { y, weights: &self.weights, rows: &self.rows });
             }
             (Needs::Nothing | Needs::Targets, _) => {}
         }
@@ -370,7 +374,7 @@ impl<'f> Fitting<'f> {
         let mut slots: Vec<Option<Stage>> = try_collected(STAGES, boosters.iter().map(|_| None))?;
         let jobs = boosters.iter_mut().zip(&mut slots).enumerate();
         pool::for_each(
-            control.n_threads(),
+            self.weights.workers().n_threads(control.n_threads()),
             jobs,
             || Ok(Vec::new()),
             |targets, (j, (booster, slot))| {
@@ -400,7 +404,7 @@ impl<'f> Fitting<'f> {
         let (n, mu) = (self.x.n_samples(), self.config.learning_rate);
 
         // The sweep before has left the targets (1 in the words of `boost`). 2. A tree on them.
-        let in_bag = in_bag(rows, &self.rows, n)?;
+        let in_bag = self.in_bag(rows)?;
         let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { self.weights.units(row) } else { 0 };
         let curved = booster.train.curvatures(self.config.leaf_fit(), rows)?;
         let ratios = curved.as_ref().map(|curved| curved.ratios(targets)).transpose()?;
@@ -411,8 +415,8 @@ impl<'f> Fitting<'f> {
         if curved.is_some() {
             // A least weight of leaves is one of second derivatives, as many as such rows have.
             let workers = self.weights.workers();
-            let total = workers.sum_of(rows.iter().map(|&row| units(row as usize)).sum());
-            sample.of_a_sample = MOST_UNITS * of_a_sample(rows, total, self.weights.exact, workers);
+            let total = workers.sum_of(rows.iter().map(|&row| units(row as usize)).sum())?;
+            sample.of_a_sample = MOST_UNITS * of_a_sample(rows, total, self.weights.exact, workers)?;
         }
         let growth = key.child(GROWTH);
         let drawn = self.grower.of_drawn(&self.tree, self.n_of_tree, key.child(FEATURES), control)?;
@@ -423,8 +427,8 @@ impl<'f> Fitting<'f> {
         let leaves = Leaves::of_tree(&structure, &self.weights)?;
 
         // 3. Its leaves: mean targets, or mean negative gradients of all scores; and a step ρ for each score.
-        let mean = |leaf| exact_mean(leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize))));
-        let means = || try_collected(LEAVES, (0..leaves.len()).map(mean));
+        let of_leaf = |leaf| leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize)));
+        let means = || exact_means_of_all(leaves.len(), of_leaf, self.weights.workers());
         let (mut values, mut steps) = booster.train.fit_leaves(means, &leaves, self.config.leaf_fit(), control)?;
         if let Some(monotonic) = monotonic {
             let width = booster.train.data.width;
@@ -451,6 +455,13 @@ impl<'f> Fitting<'f> {
             validation_loss = booster.advance_validation(update_of(leaf_of), control)?;
         }
         Ok(Stage { tree, steps, losses, validation_loss })
+    }
+
+    /// Which rows these are; `None` when they are all that exist, of any worker.
+    fn in_bag(&self, rows: &[u32]) -> Result<Option<Vec<bool>>> {
+        let workers = self.weights.workers();
+        let [n_rows, n_all] = workers.sums_of([rows.len() as u64, self.rows.len() as u64])?;
+        if n_rows == n_all { Ok(None) } else { in_bag(rows, self.x.n_samples()).map(Some) }
     }
 
     /// Brings the scores to where they were after `stage` of `model`, and returns the validation loss there, if there are
@@ -626,14 +637,11 @@ fn contributions<T: Float>(values: &LeafValues, steps: &[f64], mu: f64) -> Resul
     }
 }
 
-/// Which of `n_samples` rows these are; `None` when they are `all` that exist.
-pub(super) fn in_bag(rows: &[u32], all: &[u32], n_samples: usize) -> Result<Option<Vec<bool>>> {
-    if rows.len() == all.len() {
-        return Ok(None);
-    }
+/// Which of `n_samples` rows these are.
+pub(super) fn in_bag(rows: &[u32], n_samples: usize) -> Result<Vec<bool>> {
     let mut inside = try_filled("the rows of a stage", false, n_samples)?;
     rows.iter().for_each(|&row| inside[row as usize] = true);
-    Ok(Some(inside))
+    Ok(inside)
 }
 
 /// Those of `rows` that are drawn.

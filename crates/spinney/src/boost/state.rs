@@ -56,13 +56,13 @@ impl<'a, T: Float> Data<'a, T> {
         let (n_samples, y, of_row) = (y.n_samples(), TrainY::new(y)?, loss.rows(shares));
         let mut data = Data { n_samples, y, loss, of_row, weights, width, shares, cells_per_known: 1.0 };
         if loss.skips_unknown() {
-            data.cells_per_known = data.cells_per_known_in(|_| true).unwrap_or(1.0);
+            data.cells_per_known = data.cells_per_known_in(|_| true)?.unwrap_or(1.0);
         }
         Ok(data)
     }
 
     /// Of these rows, the cells of y for each that is known, by weight; `None` where none is.
-    fn cells_per_known_in(&self, is_inside: impl Fn(usize) -> bool) -> Option<f64> {
+    fn cells_per_known_in(&self, is_inside: impl Fn(usize) -> bool) -> Result<Option<f64>> {
         // Cells of a row, and those that are known: NaN is not.
         let of_row = |row: usize| match &self.y {
             TrainY::Real(y) if self.loss.skips_unknown() => {
@@ -76,32 +76,32 @@ impl<'a, T: Float> Data<'a, T> {
             sums[0] += units * cells as i128;
             sums[1] += units * known as i128;
         }
-        self.weights.workers().sum(&mut sums);
+        self.weights.workers().sum(&mut sums)?;
         let [cells, known] = sums;
-        (known > 0).then(|| cells as f64 / known as f64)
+        Ok((known > 0).then(|| cells as f64 / known as f64))
     }
 
     /// The losses of rows as means.
-    fn mean_losses(&self, losses: &[f64], in_bag: Option<&[bool]>) -> Losses {
-        Losses {
-            all: self.mean_loss_in(|row| losses[row], |_| true) * self.cells_per_known,
-            out_of_bag: self.out_of_bag_loss(|row| losses[row], in_bag),
-        }
+    fn mean_losses(&self, losses: &[f64], in_bag: Option<&[bool]>) -> Result<Losses> {
+        Ok(Losses {
+            all: self.mean_loss_in(|row| losses[row], |_| true)? * self.cells_per_known,
+            out_of_bag: self.out_of_bag_loss(|row| losses[row], in_bag)?,
+        })
     }
 
     /// The mean of the losses of the rows that are not `in_bag`; `None` where y is known in none.
-    pub(crate) fn out_of_bag_loss(&self, loss: impl Fn(usize) -> f64, in_bag: Option<&[bool]>) -> Option<f64> {
-        let in_bag = in_bag?;
+    pub(crate) fn out_of_bag_loss(&self, loss: impl Fn(usize) -> f64, in_bag: Option<&[bool]>) -> Result<Option<f64>> {
+        let Some(in_bag) = in_bag else { return Ok(None) };
         let is_outside = |row: usize| !in_bag[row];
         let cells_per_known = self.cells_per_known_in(is_outside)?;
-        Some(self.mean_loss_in(loss, is_outside) * cells_per_known)
+        cells_per_known.map(|ratio| Ok(self.mean_loss_in(loss, is_outside)? * ratio)).transpose()
     }
 
     /// Weighted mean over these rows, divided by the number of scores of a row.
-    fn mean_loss_in(&self, loss: impl Fn(usize) -> f64, is_inside: impl Fn(usize) -> bool) -> f64 {
+    fn mean_loss_in(&self, loss: impl Fn(usize) -> f64, is_inside: impl Fn(usize) -> bool) -> Result<f64> {
         let is_there = |row: &usize| self.weights.units(*row) > 0 && is_inside(*row);
         let weighted = (0..self.n_samples).filter(is_there).map(|row| (loss(row), self.weights.units(row)));
-        exact_mean_of_all(weighted, self.weights.workers()) / self.width as f64
+        Ok(exact_mean_of_all(weighted, self.weights.workers())? / self.width as f64)
     }
 
     /// Those of `rows` of which some cell is known; `None` where all are so.
@@ -186,7 +186,7 @@ impl<T: Float> HeldScores<T> {
         if projector.is_some() {
             self.bounds = found;
         }
-        Ok(data.mean_losses(&losses, in_bag))
+        data.mean_losses(&losses, in_bag)
     }
 }
 
@@ -262,7 +262,7 @@ impl<'a, T: Float> Scored<'a, T> {
                 if let Some(projector) = projector {
                     low_rank.project(projector, targets, control)?;
                 }
-                Ok(low_rank.losses(&self.data, in_bag))
+                low_rank.losses(&self.data, in_bag)
             }
         }
     }
@@ -292,7 +292,7 @@ fn sweep<T: Float>(
     let mut losses = try_filled("the losses of rows", 0.0, data.n_samples)?;
     let (known, blocks) = (data.of_row.bounds(), data.of_row.in_blocks());
     let direction = update.map_or_else(|| Ok(Vec::new()), Update::direction)?;
-    let n_chunks = data.n_samples.div_ceil(n_rows);
+    let n_chunks = data.n_samples.div_ceil(n_rows).max(1);
     let zero = T::from_f64(0.0);
     let mut largest = match known {
         Some(_) => Vec::new(),
@@ -367,7 +367,7 @@ fn sweep<T: Float>(
         None => {
             let (first, rest) = largest.split_at_mut(width);
             rest.chunks_exact(width).for_each(|chunk| take_largest(first, chunk));
-            data.weights.workers().max(first);
+            data.weights.workers().max(first)?;
             try_copied("the bounds of gradients", first)?
         }
     };
@@ -426,7 +426,7 @@ impl<'s> Leaves<'s> {
         let mut leaves = Leaves { order, ranges, weights: Vec::new() };
         let total = |leaf| leaves.rows(leaf).iter().map(|&row| weights.units(row as usize)).sum::<u64>() as f64;
         let mut totals = try_collected(LEAVES, (0..leaves.ranges.len()).map(total))?;
-        weights.workers().sum(&mut totals);
+        weights.workers().sum(&mut totals)?;
         leaves.weights = totals;
         Ok(leaves)
     }
@@ -489,7 +489,7 @@ pub(crate) fn sum_by_leaf<S>(
         for (i, (&(leaf, _), sums)) in chunks.iter().zip(sums.chunks_exact(n_sums)).enumerate() {
             of_leaf.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
             if next_leaf(batch * at_once + i) != Some(leaf) {
-                workers.sum(&mut of_leaf);
+                workers.sum(&mut of_leaf)?;
                 visit(leaf, &of_leaf)?;
                 of_leaf.fill(0.0);
             }

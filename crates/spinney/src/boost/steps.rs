@@ -149,7 +149,7 @@ impl<T: Float> Scored<'_, T> {
                 found[row as usize] = loss.curvature(y, score);
             }
         }
-        let largest = data.weights.workers().max_of(found.iter().copied().fold(0.0, f64::max));
+        let largest = data.weights.workers().max_of(found.iter().copied().fold(0.0, f64::max))?;
         if !(largest > 0.0 && largest.is_finite()) {
             return Ok(None);
         }

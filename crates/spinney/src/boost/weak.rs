@@ -178,6 +178,7 @@ impl Fitting<'_> {
         // Rows are drawn by their places: what is in them is not known here.
         let places = try_filled("the places of rows", 0.0f32, n)?;
         let places = ArrayView2::from_shape((n, 1), &places).expect("a place for each row");
+        let weights = Weights::of_rows(sample_weight, n)?;
         let mut all: Vec<u32> = try_with_capacity("the places of rows", n)?;
         all.extend((0..n as u32).filter(|&row| data.weights.units(row as usize) > 0));
         let sampling = self.config.sampling(all.len());
@@ -199,12 +200,12 @@ impl Fitting<'_> {
             let rows = of_stage.as_deref().unwrap_or(&all);
             let mut statistics = Statistics::default();
             if projection.needs(stage) == Needs::Targets {
-                statistics.targets = Some(TargetRows { y: TrainY::new(y)?, n_samples: n, sample_weight, rows: &all });
+                statistics.targets = Some(TargetRows { y: TrainY::new(y)?, weights: &weights, rows: &all });
             }
             let projector = projection.draw(stage, &statistics, self.control)?;
             let q = projector.n_targets();
             let mut targets = try_filled("the targets of a stage", 0.0, n * q)?;
-            let in_bag = in_bag(rows, &all, n)?;
+            let in_bag = if rows.len() == all.len() { None } else { Some(in_bag(rows, n)?) };
             let before = train.sweep(None, Some(&projector), &mut targets, in_bag.as_deref(), self.control)?;
             if stage == 0 {
                 model.oob_losses.extend(before.out_of_bag);

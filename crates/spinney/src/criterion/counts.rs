@@ -280,9 +280,9 @@ impl<U: Units, Y: Occupancy<U>> NodeCriterion for Gini<U, Y> {
             });
         }
         let Gini { workers, total, present, n_cells, .. } = self;
-        workers.sum_sparse(total, present);
-        *n_cells = workers.sum_of(*n_cells as u64) as usize;
-        let (n, weight) = (workers.sum_of(rows.len() as u32), workers.sum_of(weight));
+        workers.sum_sparse(total, present)?;
+        *n_cells = workers.sum_of(*n_cells as u64)? as usize;
+        let (n, weight) = (workers.sum_of(rows.len() as u32)?, workers.sum_of(weight)?);
         Ok(self.summarize(n, weight))
     }
 

@@ -135,9 +135,9 @@ impl<U: Units> NodeCriterion for Entropy<'_, U> {
                 *total += w;
             }
         }
-        self.workers.sum_sparse(&mut self.total, &mut self.present);
-        let n = self.workers.sum_of(rows.len() as u32);
-        self.weight = self.workers.sum_of(self.weight);
+        self.workers.sum_sparse(&mut self.total, &mut self.present)?;
+        let n = self.workers.sum_of(rows.len() as u32)?;
+        self.weight = self.workers.sum_of(self.weight)?;
         self.present.sort_unstable();
         let pure = self.present.iter().all(|&slot| self.total[slot as usize] == self.weight);
         self.node_entropy = if pure { 0.0 } else { self.side(self.weight, |slot| self.total[slot]) };

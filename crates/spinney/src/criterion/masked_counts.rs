@@ -216,10 +216,10 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
             listed.iter().for_each(|&output| self.more[output as usize] += more);
             self.y.of(row).iter().for_each(|&slot| self.counts[slot as usize] += w);
         }
-        self.workers.sum(&mut self.counts);
-        self.workers.sum(&mut self.more);
+        self.workers.sum(&mut self.counts)?;
+        self.workers.sum(&mut self.more)?;
         let mut sums = [weight, mostly, cells];
-        self.workers.sum(&mut sums);
+        self.workers.sum(&mut sums)?;
         let [weight, mostly, cells] = sums;
         (self.weight, self.mostly) = (weight, mostly);
         self.cells_of_a_sample.get_or_insert(cells / weight);
@@ -244,7 +244,7 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
         }
         self.more.fill(0.0);
         let impurity = if pure { 0.0 } else { ((whole - self.base) * S::SCALE / self.n_cells()).max(0.0) };
-        Ok(NodeStats { n: self.workers.sum_of(rows.len() as u32), weight, impurity, pure })
+        Ok(NodeStats { n: self.workers.sum_of(rows.len() as u32)?, weight, impurity, pure })
     }
 
     fn reset(&mut self) -> MovedWeights {

@@ -89,9 +89,9 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
             }
         }
         for (low, high) in self.low.iter_mut().zip(&mut self.high) {
-            (*low, *high) = self.workers.range((*low, *high));
+            (*low, *high) = self.workers.range((*low, *high))?;
         }
-        Ok(self.workers.sum_of(cells))
+        Ok(self.workers.sum_of(cells)?)
     }
 
     /// Puts the rows, the node's, on a grid and sums them; returns the sum of squares around the means of outputs, in units
@@ -126,8 +126,8 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
             }
         }
         self.moved.totals(&sums, &mut self.total);
-        self.workers.sum(&mut self.total);
-        let squares = self.workers.sum_of(squares) as f64;
+        self.workers.sum(&mut self.total)?;
+        let squares = self.workers.sum_of(squares)? as f64;
         self.grid = PowerOfTwo::new(-fixed.exponent());
         self.base = terms(&self.total);
         let square_unit = PowerOfTwo::new(2 * (for_squares.exponent() - fixed.exponent()));
@@ -170,8 +170,8 @@ impl<U: Units> NodeCriterion for MaskedVariance<'_, U> {
     type Moved = f64;
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
-        let n = self.workers.sum_of(rows.len() as u32);
-        self.weight = self.workers.sum_of(rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum());
+        let n = self.workers.sum_of(rows.len() as u32)?;
+        self.weight = self.workers.sum_of(rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum())?;
         let weight = self.weight;
         let cells = self.find_ranges(rows)?;
         self.cells_of_a_sample.get_or_insert(cells / weight);

@@ -78,9 +78,9 @@ fn phi(t: f64) -> f64 {
 }
 
 /// Brings numbers of all workers, none of them negative, below one.
-fn below_one<'n>(own: impl Iterator<Item = &'n f64>, workers: &Workers) -> FixedPoint {
+fn below_one<'n>(own: impl Iterator<Item = &'n f64>, workers: &Workers) -> Result<FixedPoint> {
     let largest = own.fold(f64::MIN_POSITIVE, |most, &number| most.max(number));
-    FixedPoint::with_bits(workers.max_of(largest), 0)
+    Ok(FixedPoint::with_bits(workers.max_of(largest)?, 0))
 }
 
 #[derive(Debug)]
@@ -128,8 +128,8 @@ impl<'a, U: Units> Poisson<'a, U> {
     }
 
     /// Rounds the targets of these rows, those of the root.
-    fn round(&mut self, rows: &[u32]) -> FixedPoint {
-        let size = below_one(rows.iter().flat_map(|&row| self.y.of(row)), &self.workers);
+    fn round(&mut self, rows: &[u32]) -> Result<FixedPoint> {
+        let size = below_one(rows.iter().flat_map(|&row| self.y.of(row)), &self.workers)?;
         let q = self.y.n_outputs;
         for &row in rows {
             let w = self.weights[row as usize].to_f64() as i128;
@@ -138,26 +138,27 @@ impl<'a, U: Units> Poisson<'a, U> {
                 *out = w * self.whole.up(size.up(y)) as i128;
             }
         }
-        size
+        Ok(size)
     }
 
     /// Whether all samples of the node have the same targets.
-    fn are_equal(&self, rows: &[u32]) -> bool {
+    fn are_equal(&self, rows: &[u32]) -> Result<bool> {
         if self.workers.has_all_rows() {
-            return rows.windows(2).all(|pair| self.y.of(pair[0]) == self.y.of(pair[1]));
+            return Ok(rows.windows(2).all(|pair| self.y.of(pair[0]) == self.y.of(pair[1])));
         }
-        let is_one = |output: usize| {
+        // Every worker asks for all outputs.
+        let mut are_equal = true;
+        for output in 0..self.y.n_outputs {
             let targets = rows.iter().map(|&row| self.y.of(row)[output]);
             let own = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
-            let (low, high) = self.workers.range(own);
-            low == high
-        };
-        // Every worker asks for all outputs.
-        (0..self.y.n_outputs).filter(|&output| !is_one(output)).count() == 0
+            let (low, high) = self.workers.range(own)?;
+            are_equal &= low == high;
+        }
+        Ok(are_equal)
     }
 
     /// Deviance of these rows, the node's, in units of `size`: weight times that of each.
-    fn deviance(&mut self, rows: &[u32], size: FixedPoint) -> f64 {
+    fn deviance(&mut self, rows: &[u32], size: FixedPoint) -> Result<f64> {
         self.deviances.clear();
         let deviance = |&row: &u32| {
             let outputs = self.y.of(row).iter().zip(&self.means).filter(|(_, mean)| **mean > 0.0);
@@ -165,11 +166,12 @@ impl<'a, U: Units> Poisson<'a, U> {
         };
         // There is room for all rows.
         self.deviances.extend(rows.iter().map(deviance));
-        let largest = below_one(self.deviances.iter(), &self.workers);
+        let largest = below_one(self.deviances.iter(), &self.workers)?;
         let rounded = rows.iter().zip(&self.deviances).map(|(&row, &deviance)| {
             self.weights[row as usize].to_f64() as i128 * self.whole.up(largest.up(deviance)) as i128
         });
-        largest.down(self.whole.down(self.workers.sum_of(rounded.sum::<i128>()) as f64))
+        let sum = self.workers.sum_of(rounded.sum::<i128>())?;
+        Ok(largest.down(self.whole.down(sum as f64)))
     }
 }
 
@@ -181,7 +183,7 @@ impl<U: Units> NodeCriterion for Poisson<'_, U> {
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         let size = match self.size {
             Some(size) => size,
-            None => self.round(rows),
+            None => self.round(rows)?,
         };
         self.size = Some(size);
         let q = self.y.n_outputs;
@@ -192,14 +194,14 @@ impl<U: Units> NodeCriterion for Poisson<'_, U> {
             let sample = &self.rounded[row as usize * q..][..q];
             self.total.iter_mut().zip(sample).for_each(|(total, y)| *total += y);
         }
-        self.workers.sum(&mut self.total);
-        let n = self.workers.sum_of(rows.len() as u32);
-        self.weight = self.workers.sum_of(self.weight);
+        self.workers.sum(&mut self.total)?;
+        let n = self.workers.sum_of(rows.len() as u32)?;
+        self.weight = self.workers.sum_of(self.weight)?;
         for (mean, &total) in self.means.iter_mut().zip(&self.total) {
             *mean = self.whole.down(total as f64) / self.weight;
         }
-        let pure = self.total.iter().all(|&total| total == 0) || self.are_equal(rows);
-        let deviance = if pure { 0.0 } else { self.deviance(rows, size) };
+        let pure = self.total.iter().all(|&total| total == 0) || self.are_equal(rows)?;
+        let deviance = if pure { 0.0 } else { self.deviance(rows, size)? };
         let impurity = size.down(deviance / self.weight / q as f64);
         Ok(NodeStats { n, weight: self.weight, impurity, pure })
     }

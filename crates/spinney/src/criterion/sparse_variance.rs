@@ -144,7 +144,7 @@ impl<'a, U: Units> SparseVariance<'a, U> {
                 largest = self.y.searched(row).fold(largest, |largest, (_, y)| largest.max(y.abs()));
             }
         }
-        let (largest, weight) = (self.workers.max_of(largest), self.workers.sum_of(weight));
+        let (largest, weight) = (self.workers.max_of(largest)?, self.workers.sum_of(weight)?);
         let of_outputs = (exponent_above(self.y.n_outputs() as f64) + 1) / 2;
         let grid = match largest {
             0.0 => FixedPoint::ONE,
@@ -200,9 +200,9 @@ impl<'a, U: Units> SparseVariance<'a, U> {
             range.fill(0.0);
             numbers(row).for_each(|(j, y)| (range[j as usize], range[width + j as usize]) = (-y, y));
         }
-        self.workers.max(&mut range);
+        self.workers.max(&mut range)?;
         let is_one = |j: usize| -range[j] == range[width + j];
-        Ok(self.workers.max_of(u32::from(!of_own)) == 0 && (0..width).all(is_one))
+        Ok(self.workers.max_of(u32::from(!of_own))? == 0 && (0..width).all(is_one))
     }
 
     /// Adds up the entries of all workers, whose own are there.
@@ -212,8 +212,8 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         }
         let mut totals = try_collected(WHAT, self.of_outputs.iter().map(|of| of.total))?;
         let mut counts = try_collected(WHAT, self.of_outputs.iter().map(|of| of.n))?;
-        self.workers.sum(&mut totals);
-        self.workers.sum(&mut counts);
+        self.workers.sum(&mut totals)?;
+        self.workers.sum(&mut counts)?;
         self.present.clear();
         for (output, (of, (total, n))) in (0u32..).zip(self.of_outputs.iter_mut().zip(totals.into_iter().zip(counts))) {
             (of.total, of.n) = (total, n);
@@ -221,8 +221,8 @@ impl<'a, U: Units> SparseVariance<'a, U> {
                 self.present.push(output);
             }
         }
-        self.n_entries = self.workers.sum_of(self.n_entries as u64) as usize;
-        self.own_squares = self.workers.sum_of(self.own_squares);
+        self.n_entries = self.workers.sum_of(self.n_entries as u64)? as usize;
+        self.own_squares = self.workers.sum_of(self.own_squares)?;
         Ok(())
     }
 
@@ -233,7 +233,7 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         let mean_square = self.squares as f64 / (w * w);
         let longest =
             rows.iter().map(|&row| self.squares_of_rows[row as usize] as f64 / self.weights[row as usize].to_f64());
-        let longest = self.workers.max_of(longest.fold(0.0, f64::max));
+        let longest = self.workers.max_of(longest.fold(0.0, f64::max))?;
         // |e − r| is at most |e| + |r|; an entry that was rounded with its weight is off by less than a spacing.
         self.reach = (longest.sqrt() + mean_square.sqrt() + self.most_in_a_row as f64 + 1.0).powi(2) * (1.0 + 1e-9);
         let pure = self.are_equal(rows)?;
@@ -273,7 +273,7 @@ impl<U: Units> NodeCriterion for SparseVariance<'_, U> {
         }
         (self.n_entries, self.own_squares) = (n_entries, own_squares);
         self.sum_over_workers()?;
-        (self.n, self.weight) = (self.workers.sum_of(rows.len() as u32), self.workers.sum_of(weight));
+        (self.n, self.weight) = (self.workers.sum_of(rows.len() as u32)?, self.workers.sum_of(weight)?);
         self.summarize(rows)
     }
 

@@ -219,10 +219,14 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         self.frame_of[row as usize]
     }
 
-    /// The frame of a node, of which a worker may have no row.
-    fn frame_of_node(&self, rows: &[u32]) -> Frame {
-        let own = rows.first().map_or(0, |&row| self.frame_of(row));
-        self.frames[self.workers.max_of(own) as usize]
+    /// Names the frame of a node, of which a worker may have no row.
+    pub(crate) fn number_of_frame(&self, rows: &[u32]) -> Result<u32> {
+        self.workers.max_of(rows.first().map_or(0, |&row| self.frame_of(row)))
+    }
+
+    /// The same frame.
+    fn frame_of_node(&self, rows: &[u32]) -> Result<Frame> {
+        Ok(self.frames[self.number_of_frame(rows)? as usize])
     }
 
     /// Samples of all rows, each in its own frame.
@@ -236,11 +240,11 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
     }
 
     /// The weight of all samples, if it is one; `rows` are those of this worker.
-    pub(crate) fn common_weight(&self, rows: &[u32]) -> Option<f64> {
+    pub(crate) fn common_weight(&self, rows: &[u32]) -> Result<Option<f64>> {
         let weights = rows.iter().map(|&row| self.weights[row as usize].to_f64());
         let own = weights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), w| (low.min(w), high.max(w)));
-        let (low, high) = self.workers.range(own);
-        (low == high).then_some(low)
+        let (low, high) = self.workers.range(own)?;
+        Ok((low == high).then_some(low))
     }
 
     pub(crate) fn workers(&self) -> &Workers {
@@ -295,9 +299,9 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         let weight = self.node.weight;
         self.find_range(rows)?;
         let mut reach = 0f64;
+        self.workers.ranges(&mut self.low[..q], &mut self.high[..q])?;
         for j in 0..q {
-            let (low, high) = self.workers.range((self.low[j], self.high[j]));
-            (self.low[j], self.high[j]) = (low, high);
+            let (low, high) = (self.low[j], self.high[j]);
             self.center[j] = if low == high { low } else { low / 2.0 + high / 2.0 };
             reach = reach.max(high - self.center[j]).max(self.center[j] - low);
         }
@@ -359,8 +363,9 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             }
         }
         self.moved.totals(&sums, &mut self.node.total);
-        self.workers.sum(&mut self.node.total);
-        (self.node.weight, self.node.squares) = (self.workers.sum_of(M::weight(&sums)), self.workers.sum_of(squares));
+        self.workers.sum(&mut self.node.total)?;
+        self.node.weight = self.workers.sum_of(M::weight(&sums))?;
+        self.node.squares = self.workers.sum_of(squares)?;
         Ok(())
     }
 
@@ -413,7 +418,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
                 largest = (largest.0.max(from_mean), largest.1.max(square / sample[0]));
             }
         }
-        let largest = (self.workers.max_of(largest.0), self.workers.max_of(largest.1));
+        let largest = (self.workers.max_of(largest.0)?, self.workers.max_of(largest.1)?);
         // What rounding may have taken: half a spacing of each output, and bits of the larger terms of a difference.
         let outputs = self.moved.n_outputs() as f64;
         let lost = 1e-9 * (largest.1 + mean_square) + 4.0 * outputs;
@@ -444,14 +449,14 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
     type Moved = M::Local;
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
-        self.n_samples = self.workers.sum_of(rows.len() as u32);
+        self.n_samples = self.workers.sum_of(rows.len() as u32)?;
         if self.frames.is_empty() {
             // The root: without sums its variance is zero, which calls for a frame.
             let weight = rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum();
-            self.node.weight = self.workers.sum_of(weight);
+            self.node.weight = self.workers.sum_of(weight)?;
             return self.summarize(rows);
         }
-        self.frame = self.frame_of_node(rows);
+        self.frame = self.frame_of_node(rows)?;
         self.sum(rows)?;
         self.inherited.set(&self.node)?;
         if self.n_samples > 1 {
@@ -462,7 +467,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
 
     fn hand_over(&self, rows: &[u32]) -> Result<Option<Box<dyn Any + Send>>> {
         const WHAT: &str = "the rounded targets of a subtree";
-        let (q, frame) = (self.moved.n_outputs(), self.frame_of_node(rows));
+        let (q, frame) = (self.moved.n_outputs(), self.frame_of_node(rows)?);
         let center = try_copied(WHAT, &self.centers[frame.number as usize * q..][..q])?;
         let mut rounded = try_with_capacity(WHAT, rows.len() * (q + 1))?;
         rows.iter().for_each(|&row| rounded.extend_from_slice(&self.rounded[row as usize * (q + 1)..][..q + 1]));
@@ -494,7 +499,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
 
     fn enter_rest(&mut self, whole: &Memory, rows: &[u32]) -> Result<NodeStats> {
         self.n_samples = whole.n_samples - self.n_samples;
-        self.frame = self.frame_of_node(rows);
+        self.frame = self.frame_of_node(rows)?;
         let (sums, part) = (&whole.sums, &self.inherited);
         self.node.weight = sums.weight - part.weight;
         self.node.squares = sums.squares - part.squares;

@@ -41,7 +41,7 @@ pub(crate) struct Bins {
 }
 
 impl Bins {
-    fn new(of_features: Vec<Vec<Bin>>, zero: Vec<u16>) -> Result<Self> {
+    pub(super) fn new(of_features: Vec<Vec<Bin>>, zero: Vec<u16>) -> Result<Self> {
         let mut start = try_with_capacity(WHAT, of_features.len() + 1)?;
         let mut bins = try_with_capacity(WHAT, of_features.iter().map(Vec::len).sum())?;
         start.push(0);
@@ -162,18 +162,23 @@ pub(crate) fn bin_sparse(
 }
 
 /// Most bins of a feature: categories are told apart however many they are.
-fn most_bins(max_bins: usize, categories: Option<&[bool]>, feature: usize) -> usize {
+pub(super) fn most_bins(max_bins: usize, categories: Option<&[bool]>, feature: usize) -> usize {
     let is_category = categories.is_some_and(|categories| categories[feature]);
     if is_category { MOST_CATEGORIES as usize } else { max_bins }
 }
 
 /// The bin of a value; of one outside all bins, the nearest above or the last; zero where there is none.
-fn code_of(bins: &[Bin], value: f32) -> u16 {
+pub(super) fn code_of(bins: &[Bin], value: f32) -> u16 {
     bins.partition_point(|bin| bin.high < value).min(bins.len().saturating_sub(1)) as u16
 }
 
 /// Distinct values in rising order with the units of each, from sorted entries and zeros that are not among them.
-fn find_runs(entries: &[Entry], units: impl Fn(usize) -> u64, n_zeros: u64, runs: &mut Vec<(f32, u64)>) -> Result<()> {
+pub(super) fn find_runs(
+    entries: &[Entry],
+    units: impl Fn(usize) -> u64,
+    n_zeros: u64,
+    runs: &mut Vec<(f32, u64)>,
+) -> Result<()> {
     runs.clear();
     for run in entries.chunk_by(|a, b| a.key() == b.key()) {
         try_push(WHAT, runs, (run[0].value(), run.iter().map(|e| units(e.row() as usize)).sum()))?;
@@ -188,7 +193,7 @@ fn find_runs(entries: &[Entry], units: impl Fn(usize) -> u64, n_zeros: u64, runs
 
 /// Bins of about equal weight. Each takes values until the next one would carry it further beyond an equal share of what
 /// is left than it lacks without; so a heavy value is alone, and those after it share the rest.
-fn find_bins(runs: &[(f32, u64)], max_bins: usize) -> Result<Vec<Bin>> {
+pub(super) fn find_bins(runs: &[(f32, u64)], max_bins: usize) -> Result<Vec<Bin>> {
     debug_assert!((1..=MOST_CATEGORIES as usize).contains(&max_bins));
     let mut bins = try_with_capacity(WHAT, runs.len().min(max_bins))?;
     // Units are below 2⁵², so that products with a number of bins fit 64 bits.

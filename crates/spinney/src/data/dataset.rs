@@ -194,6 +194,11 @@ impl<'a> Dataset<'a> {
         self.weights.by_row(&self.y)
     }
 
+    /// The same of a worker, whose samples may all weigh nothing.
+    pub(crate) fn weight_of_worker(&self) -> Result<Option<Cow<'a, [f64]>>> {
+        self.weights.by_row_of_worker(&self.y)
+    }
+
     /// The scores to start from, of `width` columns; errors speak of them by `names`.
     pub(crate) fn margins(&self, width: usize, names: &Names) -> Result<Option<ArrayView2<'_, f64>>> {
         let Some(margins) = &self.base_margin else { return Ok(None) };
@@ -227,8 +232,22 @@ impl<'a> Dataset<'a> {
         self.check_values()
     }
 
+    /// The same of a worker, whose samples may all weigh nothing.
+    pub(crate) fn check_of_worker(&self, names: &Names) -> Result<()> {
+        if self.n_features() == 0 {
+            return Err(Error::invalid(names.x, "0 columns wide", "at least one feature"));
+        }
+        self.check_unweighted()?;
+        Weights::check_numbers(self.weights.sample_weight, self.n_samples())
+    }
+
     /// Proves what there is: a model of no features takes samples without any.
     pub(crate) fn check_values(&self) -> Result<()> {
+        self.check_unweighted()?;
+        Weights::check(self.weights.sample_weight, self.n_samples())
+    }
+
+    fn check_unweighted(&self) -> Result<()> {
         self.x.check()?;
         self.schema.check(&self.x)?;
         self.y.check(self.n_samples())?;
@@ -238,7 +257,7 @@ impl<'a> Dataset<'a> {
         {
             return Err(Error::invalid("class_weight", "balanced", "none where cells of y are masked"));
         }
-        Weights::check(self.weights.sample_weight, self.n_samples())
+        Ok(())
     }
 
     /// The same for samples that are kept apart from those of the fit `to`: as many features, the same outputs.

@@ -21,6 +21,7 @@ mod subset;
 pub(crate) mod targets;
 pub(crate) mod train_y;
 pub(crate) mod weights;
+pub(crate) mod worker_bins;
 
 pub(crate) use bins::Bins;
 pub(crate) use codes::Codes;

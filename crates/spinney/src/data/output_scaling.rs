@@ -10,6 +10,7 @@ use super::train_y::TrainY;
 use crate::control::Control;
 use crate::error::{Error, Result, try_collected, try_filled, try_push, try_results};
 use crate::exact::exact_deviation_of_all;
+use crate::exact::reduce::Reduce;
 
 /// By what the search of splits divides the outputs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -200,13 +201,13 @@ impl Scales<'_, '_> {
     fn push(&mut self, known: impl Iterator<Item = (f64, u64)> + Clone) -> Result<()> {
         let scale = match self.of.scaling {
             OutputScaling::Unscaled => 1.0,
-            OutputScaling::Variance => match exact_deviation_of_all(known.clone(), self.weights.workers()) {
+            OutputScaling::Variance => match exact_deviation_of_all(known.clone(), self.weights.workers())? {
                 0.0 => 1.0,
                 deviation => deviation.max(LEAST_DEVIATION),
             },
             OutputScaling::By(scales) => scales[self.found.len()],
         };
-        let largest = known.map(|(y, _)| y.abs()).fold(0.0, f64::max);
+        let largest = self.weights.workers().max_of(known.map(|(y, _)| y.abs()).fold(0.0, f64::max))?;
         try_push("the factors of outputs", &mut self.found, (scale, largest))
     }
 }

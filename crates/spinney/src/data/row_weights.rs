@@ -33,6 +33,12 @@ impl<'a> RowWeights<'a> {
     /// weights of numbers.
     pub fn by_row(self, y: &Targets<'_>) -> Result<Option<Cow<'a, [f64]>>> {
         Weights::check(self.sample_weight, y.n_samples())?;
+        self.by_row_of_worker(y)
+    }
+
+    /// The same of a worker, whose rows may all weigh nothing.
+    pub(crate) fn by_row_of_worker(self, y: &Targets<'_>) -> Result<Option<Cow<'a, [f64]>>> {
+        Weights::check_numbers(self.sample_weight, y.n_samples())?;
         let by_class = match self.class_weight {
             ClassWeight::Equal => None,
             ClassWeight::Rows(rows) => Some(Cow::Borrowed(rows)),

@@ -60,21 +60,25 @@ impl Weights {
         draws: usize,
     ) -> Result<Self> {
         let Some(w) = weights else {
-            let exact = (workers.sum_of(draws as u64) as f64) < EXACT_TOTAL;
+            let exact = (workers.sum_of(draws as u64)? as f64) < EXACT_TOTAL;
             return Ok(Weights { units: None, unit: 1.0, sum_unit: 1.0, exact, workers: workers.clone() });
         };
-        Weights::check(Some(w), n_samples)?;
-        let largest = workers.max_of(w.iter().copied().fold(0.0, f64::max));
+        Weights::check_numbers(Some(w), n_samples)?;
+        let largest = workers.max_of(w.iter().copied().fold(0.0, f64::max))?;
+        if largest == 0.0 {
+            return Err(without_any());
+        }
         // Rows of weight zero do not count: a model does not change when they are not there at all.
         let draws = draws.max(w.iter().filter(|&&w| w > 0.0).count());
-        let draws = workers.sum_of(draws as u64) as f64;
+        let draws = workers.sum_of(draws as u64)? as f64;
         // The largest power of two of which all weights are multiples.
-        let common = w.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).min().unwrap_or(0);
-        let common = -workers.max_of(-f64::from(common)) as i32;
+        let common = w.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).min();
+        // A worker without any has a say in nothing.
+        let common = -workers.max_of(common.map_or(f64::NEG_INFINITY, |common| -f64::from(common)))? as i32;
         let multiples = |exponent: i32| -> Result<Self> {
             let (scale, unit) = (PowerOfTwo::new(-exponent), PowerOfTwo::new(exponent).value());
             let units = try_collected(WHAT, w.iter().map(|&w| scale.times(w) as u64))?;
-            Ok(Weights::of_units(units, unit, true, workers))
+            Weights::of_units(units, unit, true, workers)
         };
         let fit = |exponent: i32| PowerOfTwo::new(-exponent).times(largest) * draws < EXACT_TOTAL;
         if let Some(bits) = (0..=MAX_FRACTION_BITS).find(|&bits| fit(-bits) && -bits <= common) {
@@ -89,33 +93,41 @@ impl Weights {
         let exponent = ((ROUNDED_TOTAL / draws).log2().floor() as i32 - exponent_above(largest)).min(MOST_BITS);
         let to_units = |&w: &f64| if w == 0.0 { 0 } else { (PowerOfTwo::new(exponent).times(w).round() as u64).max(1) };
         let units = try_collected(WHAT, w.iter().map(to_units))?;
-        Ok(Weights::of_units(units, PowerOfTwo::new(-exponent).value(), false, workers))
+        Weights::of_units(units, PowerOfTwo::new(-exponent).value(), false, workers)
     }
 
-    fn of_units(units: Vec<u64>, unit: f64, exact: bool, workers: &Workers) -> Self {
-        let largest = workers.max_of(units.iter().copied().max().unwrap_or(0)) as f64;
+    fn of_units(units: Vec<u64>, unit: f64, exact: bool, workers: &Workers) -> Result<Self> {
+        let largest = workers.max_of(units.iter().copied().max().unwrap_or(0))? as f64;
         let sum_unit = if (1.0 / FAR..=FAR).contains(&unit) { unit } else { 2f64.powi(-exponent_above(largest)) };
         let unit = unit.min(LARGEST_UNIT);
-        Weights { units: Some(units), unit, sum_unit, exact, workers: workers.clone() }
+        Ok(Weights { units: Some(units), unit, sum_unit, exact, workers: workers.clone() })
     }
 
     /// Of rows that are there once each, those of weight zero not at all.
     pub(crate) fn of_rows(weights: Option<&[f64]>, n_samples: usize) -> Result<Self> {
+        Weights::of_rows_of(&Workers::One, weights, n_samples)
+    }
+
+    /// The same of the rows of one of some workers.
+    pub(crate) fn of_rows_of(workers: &Workers, weights: Option<&[f64]>, n_samples: usize) -> Result<Self> {
         let n_positive = weights.map_or(n_samples, |w| w.iter().filter(|&&w| w > 0.0).count());
-        Weights::new(weights, n_samples, n_positive)
+        Weights::of_one_of(workers, weights, n_samples, n_positive)
     }
 
     /// Refuses a wrong number of weights, those that are negative or not finite, and none that is positive.
     pub(crate) fn check(weights: Option<&[f64]>, n_samples: usize) -> Result<()> {
+        Weights::check_numbers(weights, n_samples)?;
+        if weights.is_some_and(|w| w.iter().all(|&w| w == 0.0)) { Err(without_any()) } else { Ok(()) }
+    }
+
+    /// The same, but for a worker that has none that is positive.
+    pub(crate) fn check_numbers(weights: Option<&[f64]>, n_samples: usize) -> Result<()> {
         let Some(w) = weights else { return Ok(()) };
         if w.len() != n_samples {
             return Err(Error::shape("sample_weight", n_samples, w.len()));
         }
         if let Some(bad) = w.iter().find(|w| !w.is_finite() || **w < 0.0) {
             return Err(Error::invalid("sample_weight", bad, "finite numbers, none negative"));
-        }
-        if w.iter().all(|&w| w == 0.0) {
-            return Err(Error::invalid("sample_weight", "zero for every sample", "at least one positive weight"));
         }
         Ok(())
     }
@@ -132,6 +144,10 @@ impl Weights {
     pub(crate) fn in_sums(&self, units: u64) -> f64 {
         units as f64 * self.sum_unit
     }
+}
+
+fn without_any() -> Error {
+    Error::invalid("sample_weight", "zero for every sample", "at least one positive weight")
 }
 
 /// 2^e of a normal number.

@@ -2,6 +2,7 @@
 
 use super::reduce::{Reduce, Workers};
 use super::{FixedPoint, Grid};
+use crate::error::Result;
 
 /// Bits of a deviation: weighted sums of its squares have 2 · 36 + 52 of 127.
 const BITS: i32 = 36;
@@ -9,12 +10,15 @@ const BITS: i32 = 36;
 /// Weighted standard deviation of values of positive weight, the same for every order: deviations from the middle of
 /// the range are rounded to 36 bits, and the squares around their mean are whole numbers. Zero of no values, and of
 /// equal ones exactly. Two rows of the range's ends are in it, so that it has ten bits at least, whatever the weights.
-pub(crate) fn exact_deviation_of_all(values: impl Iterator<Item = (f64, u64)> + Clone, workers: &Workers) -> f64 {
+pub(crate) fn exact_deviation_of_all(
+    values: impl Iterator<Item = (f64, u64)> + Clone,
+    workers: &Workers,
+) -> Result<f64> {
     let (low, high) =
         values.clone().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (y, _)| (low.min(y), high.max(y)));
-    let (low, high) = workers.range((low, high));
+    let (low, high) = workers.range((low, high))?;
     if low >= high {
-        return 0.0;
+        return Ok(0.0);
     }
     let center = low / 2.0 + high / 2.0;
     let reach = (high - center).max(center - low);
@@ -27,13 +31,13 @@ pub(crate) fn exact_deviation_of_all(values: impl Iterator<Item = (f64, u64)> + 
         squares += units * z * z;
     }
     let mut sums = [total, sum, squares];
-    workers.sum(&mut sums);
+    workers.sum(&mut sums)?;
     let [total, sum, squares] = sums;
     // Around the mean rounded down, which is whole; what that is off counts once for each unit.
     let (mean, rest) = (sum.div_euclid(total), sum.rem_euclid(total));
     let around = squares - 2 * mean * sum + mean * mean * total;
     let variance = around as f64 / total as f64 - (rest as f64 / total as f64).powi(2);
-    fixed.down(variance.max(0.0).sqrt()).min(reach)
+    Ok(fixed.down(variance.max(0.0).sqrt()).min(reach))
 }
 
 #[cfg(test)]
@@ -43,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn alone(values: &[(f64, u64)]) -> f64 {
-        exact_deviation_of_all(values.iter().copied(), &Workers::One)
+        exact_deviation_of_all(values.iter().copied(), &Workers::One).unwrap()
     }
 
     proptest! {
@@ -61,7 +65,7 @@ mod tests {
             let found = alone(&all);
             let repeated: Vec<_> = all.iter().rev().flat_map(|&(y, w)| (0..w).map(move |_| (y, 1))).collect();
             prop_assert_eq!(found.to_bits(), alone(&repeated).to_bits());
-            for by_worker in by_two(|i, workers| exact_deviation_of_all(split(i).into_iter(), workers)) {
+            for by_worker in by_two(|i, workers| exact_deviation_of_all(split(i).into_iter(), workers).unwrap()) {
                 prop_assert_eq!(found.to_bits(), by_worker.to_bits());
             }
             let total: f64 = values.iter().map(|v| v.1 as f64).sum();

@@ -2,11 +2,11 @@
 
 use std::ops::{Add, Sub};
 
-use super::reduce::Summand;
+use super::reduce::Largest;
 use super::{PowerOfTwo, exponent_above};
 
 /// A float whose numbers are rounded to a grid before they are added up in float64.
-pub(crate) trait GridFloat: Summand + Add<Output = Self> + Sub<Output = Self> {
+pub(crate) trait GridFloat: Largest + Add<Output = Self> + Sub<Output = Self> {
     /// Bits of the significand behind its first.
     const FRACTION_BITS: i32;
     /// Bits of a rounded number below its bound, at most: the addition that rounds takes one.

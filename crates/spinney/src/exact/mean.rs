@@ -2,31 +2,78 @@
 
 use super::FixedPoint;
 use super::reduce::{Reduce, Workers};
+use crate::error::{Result, try_collected};
 
 /// Weighted mean of values of positive weight, the same for every order: deviations from the middle of the range are
 /// summed as 61-bit integers in 128 bits.
 pub(crate) fn exact_mean(values: impl Iterator<Item = (f64, u64)> + Clone) -> f64 {
-    exact_mean_of_all(values, &Workers::One)
+    let range = range_of(values.clone());
+    let sums = around(range).map(|frame| frame.sums(values));
+    mean_of(range, sums)
 }
 
 /// The same over the values of all workers.
-pub(crate) fn exact_mean_of_all(values: impl Iterator<Item = (f64, u64)> + Clone, workers: &Workers) -> f64 {
-    let (low, high) =
-        values.clone().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (y, _)| (low.min(y), high.max(y)));
-    let (low, high) = workers.range((low, high));
-    if low == high {
-        return low;
+pub(crate) fn exact_mean_of_all(values: impl Iterator<Item = (f64, u64)> + Clone, workers: &Workers) -> Result<f64> {
+    let range = workers.range(range_of(values.clone()))?;
+    let mut sums = around(range).map(|frame| frame.sums(values));
+    if let Some(sums) = &mut sums {
+        workers.sum(sums)?;
     }
+    Ok(mean_of(range, sums))
+}
+
+/// The same of many sets of values, those of set i by `values(i)`: with two questions to the workers.
+pub(crate) fn exact_means_of_all<I: Iterator<Item = (f64, u64)> + Clone>(
+    n_sets: usize,
+    values: impl Fn(usize) -> I,
+    workers: &Workers,
+) -> Result<Vec<f64>> {
+    const WHAT: &str = "the means of sets";
+    if workers.has_all_rows() {
+        return try_collected(WHAT, (0..n_sets).map(|set| exact_mean(values(set))));
+    }
+    let ranges = try_collected(WHAT, (0..n_sets).map(|set| range_of(values(set))))?;
+    let mut low = try_collected(WHAT, ranges.iter().map(|range| range.0))?;
+    let mut high = try_collected(WHAT, ranges.iter().map(|range| range.1))?;
+    workers.ranges(&mut low, &mut high)?;
+    let range = |set: usize| (low[set], high[set]);
+    let of_set = |set: usize| around(range(set)).map_or([0; 2], |frame| frame.sums(values(set)));
+    let mut sums = try_collected(WHAT, (0..n_sets).map(of_set))?;
+    workers.sum(sums.as_flattened_mut())?;
+    let sums_of = |set: usize| around(range(set)).map(|_| sums[set]);
+    try_collected(WHAT, (0..n_sets).map(|set| mean_of(range(set), sums_of(set))))
+}
+
+/// The least and the largest of some values.
+fn range_of(values: impl Iterator<Item = (f64, u64)>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (y, _)| (low.min(y), high.max(y)))
+}
+
+/// How values of a range are summed.
+struct Frame {
+    center: f64,
+    fixed: FixedPoint,
+}
+
+/// `None` where all values are equal, or there are none.
+fn around((low, high): (f64, f64)) -> Option<Frame> {
     let center = low / 2.0 + high / 2.0;
-    let fixed = FixedPoint::with_bits((high - center).max(center - low), 61);
-    let (mut sum, mut total) = (0i128, 0i128);
-    for (y, units) in values {
-        sum += i128::from(units) * i128::from(fixed.up(y - center) as i64);
-        total += i128::from(units);
+    (low < high).then(|| Frame { center, fixed: FixedPoint::with_bits((high - center).max(center - low), 61) })
+}
+
+impl Frame {
+    /// Σ w (y − center), fixed, and Σ w.
+    fn sums(&self, values: impl Iterator<Item = (f64, u64)>) -> [i128; 2] {
+        values.fold([0; 2], |[sum, total], (y, units)| {
+            let fixed = i128::from(self.fixed.up(y - self.center) as i64);
+            [sum + i128::from(units) * fixed, total + i128::from(units)]
+        })
     }
-    let mut sums = [sum, total];
-    workers.sum(&mut sums);
-    let [sum, total] = sums;
+}
+
+/// From the sums over all values.
+fn mean_of((low, high): (f64, f64), sums: Option<[i128; 2]>) -> f64 {
+    let Some((Frame { center, fixed }, [sum, total])) = around((low, high)).zip(sums) else { return low };
     let deviation = fixed.down(sum as f64 / total as f64);
     (center + deviation).clamp(low, high)
 }

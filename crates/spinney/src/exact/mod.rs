@@ -11,12 +11,14 @@
 //! | `fixed_point` | numbers as whole numbers, and back |
 //! | `sums` | weighted sums in float64 |
 //! | `mean`, `deviation` | the weighted mean and standard deviation |
+//! | `merge` | sorted lists of several workers as one |
 //! | `reduce` | where rows of several workers are added or compared |
 
 mod deviation;
 mod fixed_point;
 mod grid;
 mod mean;
+pub(crate) mod merge;
 mod power;
 pub(crate) mod reduce;
 mod sums;
@@ -24,6 +26,6 @@ mod sums;
 pub(crate) use deviation::exact_deviation_of_all;
 pub(crate) use fixed_point::FixedPoint;
 pub(crate) use grid::{Grid, GridFloat};
-pub(crate) use mean::{exact_mean, exact_mean_of_all};
+pub(crate) use mean::{exact_mean, exact_mean_of_all, exact_means_of_all};
 pub(crate) use power::{PowerOfTwo, exponent_above, lowest_bit};
-pub(crate) use sums::{bits_left, weighted_sum};
+pub(crate) use sums::{bits_left, weighted_sum, weighted_sum_of_all};

@@ -2,60 +2,266 @@
 //!
 //! Each worker has some of the rows and runs the whole algorithm on them; where a decision depends on all rows, it asks
 //! [`Workers`] for the sums or the largest numbers over the rows of all. As all sums are exact, every worker has the same bits
-//! after it, those of one worker with all rows. Today there is one worker, which compiles to nothing; tests have two.
+//! after it, those of one worker with all rows. One worker compiles to nothing; several reduce buffers of float64 and int64
+//! by an [`AllReduce`] of the caller.
 //!
 //! A fit knows its workers by the [`crate::data::Weights`] of its rows. What they are asked for:
 //!
 //! | where | what |
 //! |---|---|
 //! | `data::weights` | the unit, totals, and which weights are exact |
+//! | `data::bins`, `forest::bootstrap` | distinct values and their weights, the ranks of rows (`exact::merge`) |
 //! | `criterion` | statistics of a node: counts, sums, ranges that choose frames, the number of samples |
-//! | `split::histogram` | sums and counts of bins |
+//! | `split` | the number of samples of children, sums and counts of bins, the cells of sparse X |
 //! | `tree::fill` | values of leaves, where all cells of y are known |
 //! | `projection::pca` | means and ranges of targets, products with their covariance |
 //! | `loss::working` | starts of losses: counts of labels and classes, means |
-//! | `boost::state` | weights of leaves, bounds and sums of gradients, the training loss |
+//! | `boost` | weights and sums of leaves, bounds of gradients, products of low rank, the training loss |
 //!
-//! Searches that look at rows one by one, of cuts between entries and of steps along rows, have nothing to add up and see
-//! one worker's rows alone.
+//! Every worker makes the same calls in the same order: none depends on its rows alone, and none is made on the threads of a
+//! pool. Searches that look at rows one by one, of cuts between entries and of steps along rows, have nothing to add up and
+//! see one worker's rows alone.
 
+use std::error::Error as StdError;
+use std::fmt::Debug;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::AddAssign;
-#[cfg(test)]
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use crate::error::{Result, try_filled, try_push};
+use crate::error::{Error, ErrorKind, Result, try_collected, try_extend, try_filled, try_push};
+
+/// Numbers that are reduced over all workers, in place.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReduceBuffer<'b> {
+    /// Floats; none is NaN.
+    Float64(&'b mut [f64]),
+    /// Whole numbers. Sums wrap around where they leave 64 bits.
+    Int64(&'b mut [i64]),
+}
+
+/// How the numbers of all workers become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReduceOp {
+    /// Their sum. Those of floats are exact, so that the order of adding cannot be seen.
+    Sum,
+    /// The largest of them.
+    Max,
+}
+
+/// Puts the sums, or the largest, of the numbers of all workers in place of those of each: what MPI and others call
+/// all-reduce.
+///
+/// Every worker of a fit calls it as often, with the same operation and as many numbers, from the thread that runs the fit,
+/// and waits for the others. All must find the same bits. A lost worker is noticed here alone: an implementation has a
+/// deadline, and an error that names who is missing.
+pub trait AllReduce: Debug + Send + Sync {
+    /// Reduces the buffer in place, number by number.
+    ///
+    /// # Errors
+    /// Whatever goes wrong. The fit ends with [`crate::ErrorKind::Workers`], of which it is the source, and nothing more is
+    /// sent.
+    fn all_reduce(&self, buffer: ReduceBuffer<'_>, op: ReduceOp) -> Result<(), Box<dyn StdError + Send + Sync>>;
+}
 
 /// What is reduced: whole numbers, and floats that are on a grid, so that their sums are exact.
-pub(crate) trait Summand: Copy + AddAssign + PartialOrd + Send + 'static {}
+pub(crate) trait Summand: Copy + AddAssign + PartialOrd + Send + 'static {
+    /// The sums over many workers, place by place.
+    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()>;
+}
 
-impl Summand for u32 {}
-impl Summand for u64 {}
-impl Summand for f32 {}
-impl Summand for i64 {}
-impl Summand for i128 {}
-impl Summand for f64 {}
+/// What is compared.
+pub(crate) trait Largest: Summand {
+    /// The largest over many workers, place by place.
+    fn max_over(many: &Many, own: &mut [Self]) -> Result<()>;
+}
+
+/// Numbers that are reduced at once, at most: 128 MiB.
+const AT_ONCE: usize = 1 << 24;
+
+/// What memory for buffers is for.
+const BUFFER: &str = "numbers of all workers";
+
+/// A worker of many.
+#[derive(Debug)]
+pub(crate) struct Many {
+    reduce: Arc<dyn AllReduce>,
+    /// Whether the workers have lost each other: then nothing more is sent.
+    is_lost: AtomicBool,
+    place: OnceLock<(usize, usize)>,
+}
+
+impl Many {
+    fn reduced(&self, buffer: ReduceBuffer<'_>, op: ReduceOp) -> Result<()> {
+        if self.is_lost.load(Ordering::Relaxed) {
+            return Err(lost("an earlier sum failed"));
+        }
+        self.reduce.all_reduce(buffer, op).map_err(|source| {
+            self.is_lost.store(true, Ordering::Relaxed);
+            let error = lost(&source.to_string());
+            error.caused_by(Lost(source))
+        })
+    }
+
+    fn floats(&self, own: &mut [f64], op: ReduceOp) -> Result<()> {
+        own.chunks_mut(AT_ONCE).try_for_each(|own| self.reduced(ReduceBuffer::Float64(own), op))
+    }
+
+    fn integers(&self, own: &mut [i64], op: ReduceOp) -> Result<()> {
+        own.chunks_mut(AT_ONCE).try_for_each(|own| self.reduced(ReduceBuffer::Int64(own), op))
+    }
+
+    /// The same of numbers that are sent as `N` whole numbers each.
+    fn converted<T: Copy, const N: usize>(
+        &self,
+        own: &mut [T],
+        op: ReduceOp,
+        to: impl Fn(T) -> Result<[i64; N]>,
+        from: impl Fn([i64; N]) -> Result<T>,
+    ) -> Result<()> {
+        for own in own.chunks_mut(AT_ONCE / N) {
+            let mut sent: Vec<i64> = try_filled(BUFFER, 0, own.len() * N)?;
+            for (to_send, own) in sent.as_chunks_mut::<N>().0.iter_mut().zip(&*own) {
+                *to_send = to(*own)?;
+            }
+            self.integers(&mut sent, op)?;
+            for (own, found) in own.iter_mut().zip(sent.as_chunks::<N>().0) {
+                *own = from(*found)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lost(why: &str) -> Error {
+    ErrorKind::Workers { why: why.to_owned() }.into()
+}
+
+/// What the caller's reduce ended with.
+#[derive(Debug)]
+struct Lost(Box<dyn StdError + Send + Sync>);
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl StdError for Lost {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.0)
+    }
+}
+
+impl Summand for f64 {
+    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
+        many.floats(own, ReduceOp::Sum)
+    }
+}
+
+impl Largest for f64 {
+    fn max_over(many: &Many, own: &mut [Self]) -> Result<()> {
+        many.floats(own, ReduceOp::Max)
+    }
+}
+
+impl Summand for i64 {
+    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
+        many.integers(own, ReduceOp::Sum)
+    }
+}
+
+/// Through float64, which has room for the bits of their sums.
+fn floats_over(many: &Many, own: &mut [f32], op: ReduceOp) -> Result<()> {
+    for own in own.chunks_mut(AT_ONCE) {
+        let mut sent = try_collected(BUFFER, own.iter().map(|&x| f64::from(x)))?;
+        many.floats(&mut sent, op)?;
+        own.iter_mut().zip(sent).for_each(|(own, found)| *own = found as f32);
+    }
+    Ok(())
+}
+
+impl Summand for f32 {
+    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
+        floats_over(many, own, ReduceOp::Sum)
+    }
+}
+
+impl Largest for f32 {
+    fn max_over(many: &Many, own: &mut [Self]) -> Result<()> {
+        floats_over(many, own, ReduceOp::Max)
+    }
+}
+
+fn too_many<E>(_: E) -> Error {
+    ErrorKind::TooMany { what: "samples of all workers", limit: u32::MAX as usize }.into()
+}
+
+impl Summand for u32 {
+    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
+        many.converted(own, ReduceOp::Sum, |x| Ok([x.into()]), |[x]| u32::try_from(x).map_err(too_many))
+    }
+}
+
+impl Largest for u32 {
+    fn max_over(many: &Many, own: &mut [Self]) -> Result<()> {
+        many.converted(own, ReduceOp::Max, |x| Ok([x.into()]), |[x]| u32::try_from(x).map_err(too_many))
+    }
+}
+
+impl Summand for u64 {
+    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
+        let to = |x| Ok([i64::try_from(x).map_err(too_many)?]);
+        many.converted(own, ReduceOp::Sum, to, |[x]| u64::try_from(x).map_err(too_many))
+    }
+}
+
+impl Largest for u64 {
+    fn max_over(many: &Many, own: &mut [Self]) -> Result<()> {
+        let to = |x| Ok([i64::try_from(x).map_err(too_many)?]);
+        many.converted(own, ReduceOp::Max, to, |[x]| u64::try_from(x).map_err(too_many))
+    }
+}
+
+/// As four limbs of 32 bits, of which the last has the sign: sums of limbs of 2³¹ workers fit 64 bits, and are put together
+/// after.
+impl Summand for i128 {
+    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
+        const BITS: u32 = 32;
+        let limb = |x: i128, i: u32| i64::from((x >> (i * BITS)) as u32);
+        let to = |x: i128| Ok([limb(x, 0), limb(x, 1), limb(x, 2), (x >> (3 * BITS)) as i64]);
+        let from = |limbs: [i64; 4]| {
+            let sum = |sum: i128, limb: &i64| (sum << BITS).wrapping_add(i128::from(*limb));
+            Ok(limbs.iter().rev().fold(0, sum))
+        };
+        many.converted(own, ReduceOp::Sum, to, from)
+    }
+}
 
 /// Puts numbers of all workers in place of those of each. Every worker calls the same methods in the same order, with as
-/// many numbers.
+/// many numbers. They fail where workers have lost each other.
 pub(crate) trait Reduce: Sync {
     /// Whether this worker has all rows, so that its own decide.
     fn has_all_rows(&self) -> bool;
 
     /// Sums over all workers, place by place.
-    fn sum<T: Summand>(&self, own: &mut [T]);
+    fn sum<T: Summand>(&self, own: &mut [T]) -> Result<()>;
 
     /// The largest over all workers, place by place. None is NaN.
-    fn max<T: Summand>(&self, own: &mut [T]);
+    fn max<T: Largest>(&self, own: &mut [T]) -> Result<()>;
 
     /// As [`Reduce::sum`] for counts that are mostly zero. `places` are those of the others: of this worker before, of any
     /// worker after. There is room for all in it.
     #[inline(always)]
-    fn sum_sparse<T: Summand + Default>(&self, own: &mut [T], places: &mut Vec<u32>) {
+    fn sum_sparse<T: Summand + Default>(&self, own: &mut [T], places: &mut Vec<u32>) -> Result<()> {
         if !self.has_all_rows() {
-            self.sum(own);
+            self.sum(own)?;
             places.clear();
             places.extend((0u32..).zip(&*own).filter(|(_, count)| **count > T::default()).map(|(place, _)| place));
         }
+        Ok(())
     }
 
     /// The places below `width` that any worker has, rising; those of this worker before.
@@ -66,7 +272,7 @@ pub(crate) trait Reduce: Sync {
         const WHAT: &str = "the places of all workers";
         let mut is_there = try_filled(WHAT, 0u32, width)?;
         places.iter().for_each(|&place| is_there[place as usize] = 1);
-        self.max(&mut is_there);
+        self.max(&mut is_there)?;
         places.clear();
         let there = (0u32..).zip(is_there).filter(|(_, is_there)| *is_there > 0);
         there.map(|(place, _)| place).try_for_each(|place| try_push(WHAT, places, place))
@@ -74,26 +280,47 @@ pub(crate) trait Reduce: Sync {
 
     /// The sum of one number.
     #[inline(always)]
-    fn sum_of<T: Summand>(&self, own: T) -> T {
+    fn sum_of<T: Summand>(&self, own: T) -> Result<T> {
         let mut all = [own];
-        self.sum(&mut all);
-        all[0]
+        self.sum(&mut all)?;
+        Ok(all[0])
+    }
+
+    /// The sums of some numbers.
+    #[inline(always)]
+    fn sums_of<T: Summand, const N: usize>(&self, mut own: [T; N]) -> Result<[T; N]> {
+        self.sum(&mut own)?;
+        Ok(own)
     }
 
     /// The largest of one number.
     #[inline(always)]
-    fn max_of<T: Summand>(&self, own: T) -> T {
+    fn max_of<T: Largest>(&self, own: T) -> Result<T> {
         let mut all = [own];
-        self.max(&mut all);
-        all[0]
+        self.max(&mut all)?;
+        Ok(all[0])
     }
 
     /// The least and the largest of numbers of which these are a worker's own.
     #[inline(always)]
-    fn range(&self, (low, high): (f64, f64)) -> (f64, f64) {
+    fn range(&self, (low, high): (f64, f64)) -> Result<(f64, f64)> {
         let mut range = [-low, high];
-        self.max(&mut range);
-        (-range[0], range[1])
+        self.max(&mut range)?;
+        Ok((-range[0], range[1]))
+    }
+
+    /// The same of many numbers.
+    #[inline(always)]
+    fn ranges(&self, low: &mut [f64], high: &mut [f64]) -> Result<()> {
+        if self.has_all_rows() {
+            return Ok(());
+        }
+        let mut both = try_collected(BUFFER, low.iter().map(|low| -low))?;
+        try_extend(BUFFER, &mut both, high.iter().copied())?;
+        self.max(&mut both)?;
+        low.iter_mut().zip(&both).for_each(|(low, found)| *low = -found);
+        high.iter_mut().zip(&both[low.len()..]).for_each(|(high, found)| *high = *found);
+        Ok(())
     }
 }
 
@@ -103,8 +330,66 @@ pub(crate) enum Workers {
     /// One, which has all rows.
     #[default]
     One,
+    Many(Arc<Many>),
     #[cfg(test)]
     Two(Arc<tests::OneOfTwo>),
+}
+
+impl Workers {
+    /// Those whose numbers the caller reduces.
+    pub(crate) fn many(reduce: Arc<dyn AllReduce>) -> Self {
+        Workers::Many(Arc::new(Many { reduce, is_lost: AtomicBool::new(false), place: OnceLock::new() }))
+    }
+
+    /// Threads for work in which workers are asked: one where there are several, as each asks in the order of the others.
+    pub(crate) fn n_threads(&self, n_threads: usize) -> usize {
+        if self.has_all_rows() { n_threads } else { 1 }
+    }
+
+    /// The place of this worker among all, and their number.
+    ///
+    /// Nobody tells a worker which one it is. Each draws a number, and has the place after those of larger ones; all draw
+    /// anew where two have the same. Nothing in a model depends on it.
+    pub(crate) fn place(&self) -> Result<(usize, usize)> {
+        const MOST_DRAWS: usize = 64;
+        let Workers::Many(many) = self else { return Ok((0, 1)) };
+        if let Some(place) = many.place.get() {
+            return Ok(*place);
+        }
+        for draw in 0..MOST_DRAWS {
+            // Seeded by the system, anew in each thread.
+            let own = 1 + (RandomState::new().hash_one(draw) >> 2);
+            let (mut place, mut n_workers, mut are_apart) = (None, 0, true);
+            loop {
+                let largest = self.max_of(if place.is_none() { own } else { 0 })?;
+                if largest == 0 {
+                    break;
+                }
+                let is_own = place.is_none() && own == largest;
+                if is_own {
+                    place = Some(n_workers);
+                }
+                are_apart &= self.sum_of(u32::from(is_own))? == 1;
+                n_workers += 1;
+            }
+            if let (Some(place), true) = (place, are_apart) {
+                return Ok(*many.place.get_or_init(|| (place, n_workers)));
+            }
+        }
+        Err(lost("workers do not find their places: all_reduce gives them different numbers"))
+    }
+
+    /// The outcome of what each worker does on its own, where all have one; else the error of this worker, or one that
+    /// another has failed.
+    pub(crate) fn agree<T>(&self, own: Result<T>) -> Result<T> {
+        if self.has_all_rows() {
+            return own;
+        }
+        if self.max_of(u32::from(own.is_err()))? == 0 {
+            return own;
+        }
+        own.and_then(|_| Err(Error::invalid("data", "refused on another worker", "data that each worker accepts")))
+    }
 }
 
 impl Reduce for Workers {
@@ -112,24 +397,27 @@ impl Reduce for Workers {
     fn has_all_rows(&self) -> bool {
         match self {
             Workers::One => true,
+            Workers::Many(_) => false,
             #[cfg(test)]
             Workers::Two(_) => false,
         }
     }
 
     #[inline(always)]
-    fn sum<T: Summand>(&self, own: &mut [T]) {
+    fn sum<T: Summand>(&self, own: &mut [T]) -> Result<()> {
         match self {
-            Workers::One => _ = own,
+            Workers::One => Ok(()),
+            Workers::Many(many) => T::sum_over(many, own),
             #[cfg(test)]
             Workers::Two(two) => two.sum(own),
         }
     }
 
     #[inline(always)]
-    fn max<T: Summand>(&self, own: &mut [T]) {
+    fn max<T: Largest>(&self, own: &mut [T]) -> Result<()> {
         match self {
-            Workers::One => _ = own,
+            Workers::One => Ok(()),
+            Workers::Many(many) => T::max_over(many, own),
             #[cfg(test)]
             Workers::Two(two) => two.max(own),
         }
@@ -173,14 +461,16 @@ pub(crate) mod tests {
             false
         }
 
-        fn sum<T: Summand>(&self, own: &mut [T]) {
+        fn sum<T: Summand>(&self, own: &mut [T]) -> Result<()> {
             let others = self.exchanged(own);
             own.iter_mut().zip(others).for_each(|(own, other)| *own += other);
+            Ok(())
         }
 
-        fn max<T: Summand>(&self, own: &mut [T]) {
+        fn max<T: Largest>(&self, own: &mut [T]) -> Result<()> {
             let others = self.exchanged(own);
             own.iter_mut().zip(others).filter(|(own, other)| other > &**own).for_each(|(own, other)| *own = other);
+            Ok(())
         }
     }
 
@@ -200,7 +490,7 @@ pub(crate) mod tests {
         ) {
             let one = exact_mean(values.iter().map(|v| (v.0, v.1)));
             let of_worker = |i: usize| values.iter().filter(move |v| v.2 == (i == 0)).map(|v| (v.0, v.1));
-            for found in by_two(|i, workers| exact_mean_of_all(of_worker(i), workers)) {
+            for found in by_two(|i, workers| exact_mean_of_all(of_worker(i), workers).unwrap()) {
                 prop_assert_eq!(found.to_bits(), one.to_bits());
             }
         }

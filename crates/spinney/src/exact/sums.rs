@@ -1,6 +1,8 @@
 //! Weighted sums in float64 whose order cannot be seen.
 
+use super::reduce::{Reduce, Workers};
 use super::{Grid, exponent_above, lowest_bit};
+use crate::error::Result;
 
 /// Weights are counted in 64ths, as [`crate::data::weights`] keeps them; in finer units where they are finer. Not in coarser
 /// ones: four rows of weight 1 must be rounded as two of weight 2.
@@ -14,6 +16,10 @@ const ROUNDED_BITS: i32 = 30;
 pub(crate) fn bits_left(weights: &[f64]) -> i32 {
     let unit = weights.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).fold(UNIT, i32::min);
     let total: f64 = weights.iter().sum();
+    bits_of_total(total, unit)
+}
+
+fn bits_of_total(total: f64, unit: i32) -> i32 {
     let bits = if total == 0.0 { 52 } else { 52 - (exponent_above(total) - unit) };
     if bits >= FEWEST_BITS { bits } else { ROUNDED_BITS }
 }
@@ -29,14 +35,46 @@ pub(crate) fn weighted_sum(weights: &[f64], terms: &[f64]) -> f64 {
     if !bound.is_finite() || there().any(|(_, x)| x.is_nan()) {
         return there().map(|(w, x)| w * x).sum();
     }
-    let (coarse, fine) = Grid::pair(bound, bits_left(weights));
+    let [high, low] = sums_of_parts(there(), bound, bits_left(weights));
+    high + low
+}
+
+/// The sums of the two parts of finite terms of at most this size.
+fn sums_of_parts(terms: impl Iterator<Item = (f64, f64)>, bound: f64, bits: i32) -> [f64; 2] {
+    let (coarse, fine) = Grid::pair(bound, bits);
     let (mut high, mut low) = (0.0, 0.0);
-    for (w, x) in there() {
+    for (w, x) in terms {
         let rounded = coarse.round(x);
         high += w * rounded;
         low += w * fine.round(x - rounded);
     }
-    high + low
+    [high, low]
+}
+
+/// The same over the terms of all workers, whose weights are multiples of 1/64.
+pub(crate) fn weighted_sum_of_all(weights: &[f64], terms: &[f64], workers: &Workers) -> Result<f64> {
+    if workers.has_all_rows() {
+        return Ok(weighted_sum(weights, terms));
+    }
+    let there = || weights.iter().zip(terms).filter(|(w, _)| **w > 0.0).map(|(&w, &x)| (w, x));
+    let any = |is_such: fn(f64) -> bool| f64::from(u8::from(there().any(|(_, x)| is_such(x))));
+    let finite = there().filter(|(_, x)| x.is_finite()).fold(0.0, |bound: f64, (_, x)| bound.max(x.abs()));
+    let mut found = [finite, any(f64::is_nan), any(|x| x == f64::INFINITY), any(|x| x == f64::NEG_INFINITY)];
+    workers.max(&mut found)?;
+    let [bound, is_nan, is_above, is_below] = found;
+    let total = workers.sum_of(weights.iter().sum::<f64>())?;
+    if is_nan > 0.0 || is_above > 0.0 && is_below > 0.0 {
+        return Ok(f64::NAN);
+    }
+    if is_above > 0.0 || is_below > 0.0 {
+        return Ok(if is_above > 0.0 { f64::INFINITY } else { f64::NEG_INFINITY });
+    }
+    if bound == 0.0 {
+        return Ok(0.0);
+    }
+    let mut parts = sums_of_parts(there(), bound, bits_of_total(total, UNIT));
+    workers.sum(&mut parts)?;
+    Ok(parts[0] + parts[1])
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::ops::AddAssign;
 
 use crate::data::{Matrix, SparseView, Targets};
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::exact::merge::merge;
+use crate::exact::reduce::{Reduce, Workers};
 use crate::forest::config::Sampling;
 use crate::rng::{Key, Stream};
 
@@ -29,6 +31,8 @@ pub(crate) struct Urn {
     rows: Vec<u32>,
     /// `ends[i - 1]..ends[i]` are the copies of `rows[i]`; `None` when each row has one.
     ends: Option<Vec<u64>>,
+    /// Where other workers have rows as well: the places of these among all, rising, and the number of all.
+    among: Option<(Vec<u64>, u64)>,
 }
 
 impl Urn {
@@ -44,7 +48,7 @@ impl Urn {
         let mut rows = try_with_capacity("the rows that trees draw", x.n_samples())?;
         rows.extend((0..x.n_samples() as u32).filter(|&row| weight(row) > 0.0));
         if sampling == Sampling::All {
-            return Ok(Urn { rows, ends: None });
+            return Ok(Urn { rows, ends: None, among: None });
         }
         let keys = row_keys(x)?;
         rows.sort_unstable_by_key(|&row| (keys[row as usize], row));
@@ -58,7 +62,7 @@ impl Urn {
             }
         }
         if let Sampling::WithoutReplacement(_) = sampling {
-            return Ok(Urn { rows, ends: None });
+            return Ok(Urn { rows, ends: None, among: None });
         }
         let total: f64 = rows.iter().map(|&row| weight(row)).sum();
         let are_counts = rows.iter().all(|&row| weight(row).fract() == 0.0) && total <= MOST_COPIES * rows.len() as f64;
@@ -72,7 +76,77 @@ impl Urn {
             }));
             ends = Some(copies);
         }
-        Ok(Urn { rows, ends })
+        Ok(Urn { rows, ends, among: None })
+    }
+
+    /// The same of the rows of one of some workers, of which all are taken, or some once: each worker draws those of all.
+    pub(crate) fn of_one_of(
+        workers: &Workers,
+        x: &Matrix<'_>,
+        y: &Targets<'_>,
+        sample_weight: Option<&[f64]>,
+        sampling: Sampling,
+    ) -> Result<Self> {
+        const WHAT: &str = "the rows that trees draw";
+        let mut urn = Urn::new(x, Some(y), sample_weight, sampling)?;
+        if workers.has_all_rows() {
+            return Ok(urn);
+        }
+        let n_rows = workers.sum_of(urn.rows.len() as u64)?;
+        let mut places = Vec::new();
+        if sampling != Sampling::All {
+            let keys = row_keys(x)?;
+            let weight = |row: u32| sample_weight.map_or(1.0, |w| w[row as usize]).to_bits();
+            let of_row = |&row: &u32| [keys[row as usize], target_key(y, row as usize), weight(row)];
+            let mut items = try_collected(WHAT, urn.rows.iter().map(of_row))?;
+            let mut order = try_collected(WHAT, 0..urn.rows.len())?;
+            // Rows are in this order but for those that are equal in X, where it is theirs as well.
+            order.sort_by_key(|&at| items[at]);
+            items.sort_unstable();
+            urn.rows = try_collected(WHAT, order.iter().map(|&at| urn.rows[at]))?;
+            places = try_filled(WHAT, 0, urn.rows.len())?;
+            let mut next = 0;
+            merge(&items, workers, |_, own| {
+                if let Some(own) = own {
+                    places[own] = next;
+                }
+                next += 1;
+                Ok(())
+            })?;
+        }
+        urn.among = Some((places, n_rows));
+        Ok(urn)
+    }
+
+    /// Rows of positive weight of all workers.
+    fn n_of_all(&self) -> usize {
+        self.among.as_ref().map_or(self.rows.len(), |(_, n_rows)| *n_rows as usize)
+    }
+
+    /// Floyd's algorithm: after each turn, the places drawn are a uniform subset of those up to the last. Each is drawn once.
+    fn draw_places(&self, m: usize, mut stream: Stream, n_samples: usize) -> Result<Vec<u32>> {
+        const WHAT: &str = "the rows that a tree draws";
+        let n = self.n_of_all();
+        debug_assert!(m <= n);
+        let mut counts = try_filled(WHAT, 0u32, n_samples)?;
+        let Some((places, _)) = &self.among else {
+            for last in n - m..n {
+                let drawn = self.rows[stream.below(last as u64 + 1) as usize] as usize;
+                let drawn = if counts[drawn] == 0 { drawn } else { self.rows[last] as usize };
+                counts[drawn] = 1;
+            }
+            return Ok(counts);
+        };
+        let mut is_drawn = try_filled(WHAT, 0u64, n.div_ceil(64))?;
+        for last in n - m..n {
+            let place = stream.below(last as u64 + 1) as usize;
+            let place = if is_drawn[place / 64] >> (place % 64) & 1 == 0 { place } else { last };
+            is_drawn[place / 64] |= 1 << (place % 64);
+        }
+        for (&row, &place) in self.rows.iter().zip(places) {
+            counts[row as usize] = (is_drawn[place as usize / 64] >> (place % 64) & 1) as u32;
+        }
+        Ok(counts)
     }
 
     /// Rows of positive weight.
@@ -116,7 +190,7 @@ impl Urn {
     pub(crate) fn check(&self, sampling: Sampling) -> Result<()> {
         const WHAT: &str = "sampling";
         match sampling {
-            Sampling::WithoutReplacement(m) if m == 0 || m > self.rows.len() => {
+            Sampling::WithoutReplacement(m) if m == 0 || m > self.n_of_all() => {
                 Err(Error::invalid(WHAT, format!("{m} rows"), "from 1 to the number of samples of positive weight"))
             }
             Sampling::Bootstrap(Some(0)) => Err(Error::invalid(WHAT, "0 draws", "at least 1")),
@@ -136,23 +210,16 @@ impl Urn {
 
     /// How often the tree draws each of `n_samples` rows; `None` when it takes all as they are.
     pub(crate) fn draw(&self, sampling: Sampling, n_samples: usize, tree: Key) -> Result<Option<Vec<u32>>> {
-        if sampling == Sampling::All || self.rows.is_empty() {
+        if sampling == Sampling::All || self.n_of_all() == 0 {
             return Ok(None);
         }
         let mut stream = Stream::new(tree.child(SAMPLING));
-        let mut counts = try_filled("the rows that a tree draws", 0u32, n_samples)?;
         if let Sampling::WithoutReplacement(m) = sampling {
-            debug_assert!(m <= self.rows.len());
-            // Floyd's algorithm: after each turn, the rows drawn are a uniform subset of rows[..=last].
-            for last in self.rows.len() - m..self.rows.len() {
-                let drawn = self.rows[stream.below(last as u64 + 1) as usize] as usize;
-                let drawn = if counts[drawn] == 0 { drawn } else { self.rows[last] as usize };
-                counts[drawn] = 1;
-            }
-        } else {
-            for _ in 0..self.n_draws(sampling) {
-                counts[self.row(stream.below(self.n_copies()))].add_assign(1);
-            }
+            return self.draw_places(m, stream, n_samples).map(Some);
+        }
+        let mut counts = try_filled("the rows that a tree draws", 0u32, n_samples)?;
+        for _ in 0..self.n_draws(sampling) {
+            counts[self.row(stream.below(self.n_copies()))].add_assign(1);
         }
         Ok(Some(counts))
     }
@@ -294,7 +361,7 @@ mod tests {
 
     /// Draws among `rows` in their order.
     fn draw(sampling: Sampling, rows: &[u32], n_samples: usize, tree: Key) -> Option<Vec<u32>> {
-        Urn { rows: rows.to_vec(), ends: None }.draw(sampling, n_samples, tree).unwrap()
+        Urn { rows: rows.to_vec(), ends: None, among: None }.draw(sampling, n_samples, tree).unwrap()
     }
 
     /// Greatest plausible χ²: mean plus six standard deviations.

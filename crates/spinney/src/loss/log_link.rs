@@ -54,10 +54,10 @@ pub(crate) fn start(y: &[f64], weights: &[f64]) -> f64 {
 }
 
 /// The same of a column of numbers.
-fn start_of(column: &NumberColumn<'_>) -> f64 {
+fn start_of(column: &NumberColumn<'_>) -> Result<f64> {
     let workers = column.weights.workers();
-    let total = workers.sum_of(column.values().map(|(_, units)| units).sum::<u64>());
-    log_of_mean(exact_mean_of_all(column.values(), workers), column.weights.in_sums(total))
+    let total = workers.sum_of(column.values().map(|(_, units)| units).sum::<u64>())?;
+    Ok(log_of_mean(exact_mean_of_all(column.values(), workers)?, column.weights.in_sums(total)))
 }
 
 /// A loss whose scores are logarithms: all that learners ask of it follows.
@@ -73,7 +73,7 @@ impl<L: Deviance> ColumnLoss for L {
     }
 
     fn start_of(&self, column: &NumberColumn<'_>, _: &Control) -> Result<f64> {
-        Ok(start_of(column))
+        start_of(column)
     }
 
     /// Halved until the loss does not rise. No score moves by more than [`LARGEST_STEP`] at first: where scores are far from

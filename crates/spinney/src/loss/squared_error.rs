@@ -58,7 +58,7 @@ impl ColumnLoss for SquaredError {
     }
 
     fn start_of(&self, column: &NumberColumn<'_>, _: &Control) -> Result<f64> {
-        Ok(exact_mean_of_all(column.values(), column.weights.workers()))
+        exact_mean_of_all(column.values(), column.weights.workers())
     }
 
     fn rows_in_float32(&self) -> Option<Box<dyn RowLoss<f32>>> {

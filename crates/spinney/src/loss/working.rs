@@ -207,11 +207,11 @@ impl<'l> WorkingLoss<'l> {
         }
         let mut on = try_filled(WHAT, 0u64, width)?;
         rows.iter().for_each(|&row| RowTargets::new(y, row).each_on(|j| on[j] += units(row)));
-        weights.workers().sum(&mut on);
+        weights.workers().sum(&mut on)?;
         match self {
             WorkingLoss::Columns(losses) => {
                 let loss = losses.first();
-                let total: u64 = weights.workers().sum_of(rows.iter().map(|&row| units(row)).sum());
+                let total: u64 = weights.workers().sum_of(rows.iter().map(|&row| units(row)).sum())?;
                 let labels = [loss.domain().off(), 1.0];
                 let start = |&on: &u64| loss.start(&labels, &[of_units(total - on), of_units(on)], control);
                 try_results(WHAT, on.iter().map(start))

@@ -359,7 +359,19 @@ pub(crate) fn principal(
     control: &Control,
 ) -> Result<ProjectionMatrix> {
     let weights = Weights::new(weights, n_samples, rows.len())?;
-    pca::directions(y, n_outputs, &weights, rows, q, control)
+    principal_of(y, n_outputs, q, &weights, rows, control)
+}
+
+/// The same, of rows of which other workers may have some: `weights` know them.
+pub(crate) fn principal_of(
+    y: &TrainY<'_>,
+    n_outputs: usize,
+    q: usize,
+    weights: &Weights,
+    rows: &[u32],
+    control: &Control,
+) -> Result<ProjectionMatrix> {
+    pca::directions(y, n_outputs, weights, rows, q, control)
 }
 
 /// Number of dimensions in which, by the lemma of Johnson and Lindenstrauss, `n_samples` points have an image with all

@@ -96,7 +96,7 @@ impl<'a> Covariance<'a> {
     ) -> Result<Self> {
         let mut pulse = control.pulse();
         let workers = weights.workers();
-        let total_weight = workers.sum_of(rows.iter().map(|&row| weights.units(row as usize)).sum::<u64>()) as f64;
+        let total_weight = workers.sum_of(rows.iter().map(|&row| weights.units(row as usize)).sum::<u64>())? as f64;
         let mut mean = try_filled(WHAT, 0.0, n_outputs)?;
         let mut below_one = FixedPoint::ONE;
         // At least any contribution of a row of weight 1, for vectors of norm 1.
@@ -108,9 +108,9 @@ impl<'a> Covariance<'a> {
                     pulse.after(1 + y.of(row).len())?;
                     y.of(row).iter().for_each(|&slot| counts[slot as usize] += weights.units(row as usize));
                 }
-                workers.sum(&mut counts);
+                workers.sum(&mut counts)?;
                 mean.iter_mut().zip(counts).for_each(|(mean, count)| *mean = count as f64 / total_weight);
-                let most = workers.max_of(rows.iter().map(|&row| y.of(row).len() as u64).max().unwrap_or(0));
+                let most = workers.max_of(rows.iter().map(|&row| y.of(row).len() as u64).max().unwrap_or(0))?;
                 (most as f64).sqrt() + mean.iter().map(|m| m * m).sum::<f64>().sqrt()
             }
             TrainY::Real(y) => {
@@ -118,7 +118,7 @@ impl<'a> Covariance<'a> {
                     pulse.after(rows.len())?;
                     let factor = y.factors()[j];
                     let own = rows.iter().map(|&row| (y.of(row)[j] * factor, weights.units(row as usize)));
-                    *mean = exact_mean_of_all(own, workers);
+                    *mean = exact_mean_of_all(own, workers)?;
                 }
                 let deviations = |row: u32| y.searched(row).zip(&mean).map(|(y, mean)| y - mean);
                 let mut reach = 0.0f64;
@@ -126,7 +126,7 @@ impl<'a> Covariance<'a> {
                     pulse.after(n_outputs)?;
                     reach = deviations(row).fold(reach, |m, z| m.max(z.abs()));
                 }
-                let reach = workers.max_of(reach);
+                let reach = workers.max_of(reach)?;
                 if reach > 0.0 {
                     below_one = FixedPoint::with_bits(reach, 0);
                 }
@@ -136,7 +136,7 @@ impl<'a> Covariance<'a> {
                     pulse.after(n_outputs)?;
                     largest = f64::max(largest, square(row));
                 }
-                workers.max_of(largest)
+                workers.max_of(largest)?
             }
         };
         // The margin covers the rounding of norms and products.
@@ -158,7 +158,7 @@ impl<'a> Covariance<'a> {
         }
         // Sums of integers are the same in any parts.
         let n_threads = self.control.n_threads();
-        let n_rows = self.rows.len().div_ceil(n_threads.min(self.rows.len().div_ceil(ROWS_PER_THREAD)));
+        let n_rows = self.rows.len().div_ceil(n_threads.min(self.rows.len().div_ceil(ROWS_PER_THREAD)).max(1)).max(1);
         let parts: Vec<&[u32]> = self.rows.chunks(n_rows).collect();
         let mut sums =
             Sums { by_output: self.control.try_filled(WHAT, 0, scaled.len())?, of_rows: try_filled(WHAT, 0, stride)? };
@@ -166,8 +166,8 @@ impl<'a> Covariance<'a> {
             add(&mut sums.by_output, &part.by_output);
             add(&mut sums.of_rows, &part.of_rows);
         }
-        self.weights.workers().sum(&mut sums.by_output);
-        self.weights.workers().sum(&mut sums.of_rows);
+        self.weights.workers().sum(&mut sums.by_output)?;
+        self.weights.workers().sum(&mut sums.of_rows)?;
         let scales = try_collected(WHAT, factors.iter().map(|(_, inverse)| inverse * self.per_whole))?;
         let mut values = self.control.try_filled(WHAT, 0.0, self.n_outputs.saturating_mul(l))?;
         let mut pulse = self.control.pulse();

@@ -116,7 +116,9 @@ impl<'a> SearchData<'a> {
         store: S,
         criterion: C,
     ) -> Result<Box<dyn SplitSearch + 'a>> {
-        Ok(Box::new(NodeSearch::new(store, criterion, self.rules, self.control.clone())?))
+        let mut search = NodeSearch::new(store, criterion, self.rules, self.control.clone())?;
+        search.set_workers(self.workers);
+        Ok(Box::new(search))
     }
 }
 

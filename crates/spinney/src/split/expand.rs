@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::criterion::{NodeCriterion, NodeStats};
 use crate::data::Category;
 use crate::error::{Result, try_copied, try_push, try_with_capacity};
+use crate::exact::reduce::{Reduce, Workers};
 use crate::partition::Span;
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Decision;
@@ -75,6 +76,7 @@ pub(crate) struct NodeSearch<S: Store<C>, C: NodeCriterion> {
     pub(super) criterion: C,
     rules: Rules,
     control: Control,
+    workers: Workers,
     lottery: Lottery,
     picked: Vec<u32>,
     categories: Categories<C::Sum>,
@@ -117,10 +119,16 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
             criterion,
             rules,
             control,
+            workers: Workers::One,
             picked: try_with_capacity("a column of X", n_picked as usize)?,
             waiting: Vec::new(),
             free: Vec::new(),
         })
+    }
+
+    /// Tells which workers have the samples, before the search begins.
+    pub(crate) fn set_workers(&mut self, workers: &Workers) {
+        self.workers = workers.clone();
     }
 
     fn enter(&mut self, span: &Span) -> Result<NodeStats> {
@@ -256,7 +264,9 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
 
     fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]> {
         let mid = self.store.split_samples(&parent.span, split.feature, split.cut.parting(&self.subsets));
-        let mut children = parent.children(mid);
+        // The one place where a span tells how many samples a node has: everything else asks its statistics.
+        let n_left = self.workers.sum_of(mid - parent.span.samples.start)?;
+        let mut children = parent.children(mid, n_left);
         let (smaller, larger) = by_size(&children);
         let whole = self.take(parent);
         let mut part = None;

@@ -140,10 +140,9 @@ impl Task {
         Task { span, depth, key, stats, split, place: None, limits, limits_below: [limits; 2] }
     }
 
-    /// Left and right child, not entered yet, where the samples of the right one start at `mid`.
-    fn children(&self, mid: u32) -> [Task; 2] {
-        // The one place where a span tells how many samples a node has: everything else asks its statistics.
-        let n_left = mid - self.span.samples.start;
+    /// Left and right child, not entered yet, where the samples of the right one start at `mid`; the left one has `n_left`,
+    /// of which other workers may have some.
+    fn children(&self, mid: u32, n_left: u32) -> [Task; 2] {
         let child = |samples, n, key, limits| {
             let not_entered = NodeStats { n, weight: 0.0, impurity: 0.0, pure: true };
             let span = Span { samples, entries: 0..0 };

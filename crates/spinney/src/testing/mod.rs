@@ -3,3 +3,4 @@
 pub(crate) mod grown;
 pub(crate) mod models;
 pub(crate) mod naive;
+pub(crate) mod workers;

@@ -91,8 +91,8 @@ fn fill_counts(
                 counts[slot as usize] += w;
             }
         }
-        let total = workers.sum_of(total);
-        workers.sum_sparse(&mut counts, &mut touched);
+        let total = workers.sum_of(total)?;
+        workers.sum_sparse(&mut counts, &mut touched)?;
         touched.sort_unstable();
         cells.extend(touched.drain(..).map(|slot| (slot, std::mem::take(&mut counts[slot as usize]))));
         table.push_counts(&cells, total)?;
@@ -134,16 +134,17 @@ fn fill_means(
     workers: &Workers,
 ) -> Result<()> {
     let n_leaves = structure.leaf_samples.len();
-    let fill = |leaf: usize, means: &mut [f64]| {
+    let fill = |leaf: usize, means: &mut [f64]| -> Result<()> {
         let rows = structure.leaf_rows(leaf);
         for (output, mean) in means.iter_mut().enumerate() {
-            *mean = exact_mean_of_all(rows.iter().map(|&row| (y.of(row)[output], units(row))), workers);
+            *mean = exact_mean_of_all(rows.iter().map(|&row| (y.of(row)[output], units(row))), workers)?;
         }
+        Ok(())
     };
     let Some(monotonic) = monotonic else {
         let mut means = try_filled("the means of a leaf", 0.0, y.n_outputs)?;
         return (0..n_leaves).try_for_each(|leaf| {
-            fill(leaf, &mut means);
+            fill(leaf, &mut means)?;
             table.push_means(&means)
         });
     };
@@ -151,8 +152,8 @@ fn fill_means(
     let mut means = try_filled("the means of leaves", 0.0, n_leaves * y.n_outputs)?;
     let mut weights = try_with_capacity("the weights of leaves", n_leaves)?;
     for (leaf, means) in means.chunks_exact_mut(y.n_outputs).enumerate() {
-        fill(leaf, means);
-        weights.push(workers.sum_of(structure.leaf_rows(leaf).iter().map(|&row| units(row)).sum::<u64>()) as f64);
+        fill(leaf, means)?;
+        weights.push(workers.sum_of(structure.leaf_rows(leaf).iter().map(|&row| units(row)).sum::<u64>())? as f64);
     }
     monotonic.order_leaves(structure, &weights, &mut means, y.n_outputs)?;
     means.chunks_exact(y.n_outputs).try_for_each(|means| table.push_means(means))
@@ -190,7 +191,7 @@ fn fill_sparse_means(
             rest = others;
             let zeros = own - of_output.iter().map(|entry| entry.2).sum::<u64>();
             let cells = of_output.iter().map(|entry| (entry.1, entry.2)).chain((zeros > 0).then_some((0.0, zeros)));
-            try_push(WHAT, &mut means, (output, exact_mean_of_all(cells, workers)))?;
+            try_push(WHAT, &mut means, (output, exact_mean_of_all(cells, workers)?))?;
         }
         table.push_rounded(means.iter().copied().filter(|(_, mean)| *mean != 0.0))?;
     }

@@ -8,6 +8,7 @@ use crate::data::Category;
 use crate::data::bins::{MOST_BINS, bin_dense, bin_sparse};
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
+use crate::data::worker_bins::{bin_dense_of, bin_sparse_of};
 use crate::data::{Bins, DenseColumns, FeatureSubset, Matrix, SparseColumns, SparseView};
 use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
@@ -51,8 +52,8 @@ impl<'a> Sample<'a> {
         y: &TrainY<'_>,
         workers: &'a Workers,
     ) -> Result<Self> {
-        let total = workers.sum_of((0..n_samples).map(&units).sum());
-        let largest = workers.max_of((0..n_samples).map(&units).max().unwrap_or(0));
+        let total = workers.sum_of((0..n_samples).map(&units).sum())?;
+        let largest = workers.max_of((0..n_samples).map(&units).max().unwrap_or(0))?;
         let units = if fits_narrow(y, total) {
             let mut narrow = try_filled("the weights of a tree", 0u32, n_samples)?;
             narrow.iter_mut().enumerate().for_each(|(row, u)| *u = units(row) as u32);
@@ -62,15 +63,15 @@ impl<'a> Sample<'a> {
             wide.iter_mut().enumerate().for_each(|(row, u)| *u = units(row));
             RowUnits::Wide(wide)
         };
-        let of_a_sample = of_a_sample(rows, total, exact, workers);
+        let of_a_sample = of_a_sample(rows, total, exact, workers)?;
         Ok(Sample { rows, units, exact, of_a_sample, total, largest, workers })
     }
 }
 
 /// What counts as a sample where leaves have a least weight: a unit, or where weights are rounded the mean of `rows`, whose
 /// total over all workers is known.
-pub(crate) fn of_a_sample(rows: &[u32], total: u64, exact: bool, workers: &Workers) -> f64 {
-    if exact { 1.0 } else { total as f64 / workers.sum_of(rows.len() as u64) as f64 }
+pub(crate) fn of_a_sample(rows: &[u32], total: u64, exact: bool, workers: &Workers) -> Result<f64> {
+    Ok(if exact { 1.0 } else { total as f64 / workers.sum_of(rows.len() as u64)? as f64 })
 }
 
 /// What splits are searched with, or leaves are filled from.
@@ -143,7 +144,26 @@ impl<'a> Grower<'a> {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
+    #[cfg(any(test, feature = "bench-internals"))]
     pub(crate) fn binned(
+        config: &TreeConfig,
+        x: &'a Matrix<'_>,
+        n_of_tree: usize,
+        max_bins: Option<usize>,
+        categories: Option<Vec<bool>>,
+        units: impl Fn(usize) -> u64 + Sync,
+        control: &Control,
+    ) -> Result<Self> {
+        Grower::binned_of(&Workers::One, config, x, n_of_tree, max_bins, categories, units, control)
+    }
+
+    /// The same where workers have the rows, and have all searched by histograms: bins are those of all rows.
+    ///
+    /// # Errors
+    /// As [`Grower::binned`]; [`crate::ErrorKind::Invalid`] without bins, and for categories, where there are several workers.
+    #[expect(clippy::too_many_arguments, reason = "those of `binned`")]
+    pub(crate) fn binned_of(
+        workers: &Workers,
         config: &TreeConfig,
         x: &'a Matrix<'_>,
         n_of_tree: usize,
@@ -155,6 +175,12 @@ impl<'a> Grower<'a> {
         let n_features = x.n_features();
         let n_drawn = config.max_features.resolve(n_of_tree)?;
         let carry = config.carries_columns(x, n_drawn, n_of_tree);
+        if !workers.has_all_rows() && max_bins.is_none() {
+            return Err(Error::invalid("max_bins", "none", "2 to 255 where workers have the samples"));
+        }
+        if !workers.has_all_rows() && categories.is_some() {
+            return Err(Error::invalid("categories", "given", "none where workers have the samples"));
+        }
         let Some(max_bins) = max_bins else {
             return Ok(Grower::arranged(x, carry, control)?.with_categories(categories));
         };
@@ -164,8 +190,13 @@ impl<'a> Grower<'a> {
         if config.splitter != Splitter::Best {
             return Err(Error::invalid("max_bins", max_bins, "none with random thresholds"));
         }
+        let has_all_rows = workers.has_all_rows();
         let by_column;
         let by_column = match x {
+            Matrix::Dense(x) if !has_all_rows => {
+                let (bins, codes) = bin_dense_of(workers, &DenseColumns::new(x.view())?, max_bins, units, control)?;
+                return Ok(Grower::coded(TrainX::Binned(codes, Spare::default()), bins, n_features, None));
+            }
             Matrix::Dense(x) => {
                 let (bins, codes) =
                     bin_dense(&DenseColumns::new(x.view())?, max_bins, categories.as_deref(), units, control)?;
@@ -178,6 +209,11 @@ impl<'a> Grower<'a> {
                 &by_column
             }
         };
+        if !has_all_rows {
+            let (bins, codes, cells) = bin_sparse_of(workers, by_column, max_bins, units, control)?;
+            let cells = SparseCells::of_all(codes, |feature| Ok(&cells[feature]), control)?;
+            return Ok(Grower::coded(TrainX::SparseBinned(cells, Spare::default()), bins, n_features, None));
+        }
         let (bins, codes) = bin_sparse(by_column, max_bins, categories.as_deref(), units, control)?;
         let x = if n_drawn == n_of_tree {
             match SparseCells::try_new(codes, config.min_samples_leaf, control)? {

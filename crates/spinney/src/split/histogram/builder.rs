@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::fill::{BinnedColumn, BinnedSums, GROUP, Samples, count, fill_any};
+use super::fill::{BinnedColumn, BinnedSums, GROUP, Samples, count, fill_any, sum_over};
 use super::spare::WHAT;
 use crate::control::Control;
 use crate::criterion::Units;
@@ -10,6 +10,7 @@ use crate::criterion::variance::Variance;
 use crate::data::Codes;
 use crate::data::codes::CodeColumn;
 use crate::error::{Result, try_extend, try_filled, try_push, try_with_capacity};
+use crate::exact::reduce::Reduce;
 use crate::pool;
 use crate::split::Rules;
 
@@ -31,12 +32,16 @@ pub(super) enum Counting {
 }
 
 impl Counting {
-    pub(super) fn of<U: Units, M: BinnedSums>(criterion: &Variance<'_, U, M>, rows: &[u32], rules: &Rules) -> Self {
-        match criterion.common_weight(rows) {
+    pub(super) fn of<U: Units, M: BinnedSums>(
+        criterion: &Variance<'_, U, M>,
+        rows: &[u32],
+        rules: &Rules,
+    ) -> Result<Self> {
+        Ok(match criterion.common_weight(rows)? {
             _ if rules.constraints.leaf_sizes.min_samples <= 1 => Counting::Not,
             Some(weight) => Counting::ByWeight(weight),
             None => Counting::InBins,
-        }
+        })
     }
 }
 
@@ -190,7 +195,8 @@ impl Builder<'_> {
             let pairs = table.as_chunks::<2>().0;
             if rows.len() == pairs.len() {
                 gathered = pairs;
-            } else if self.gathered_of != *node {
+                // A worker's rows of a node may all be those of one child, in another frame.
+            } else if self.gathered_of != *node || !criterion.workers().has_all_rows() {
                 self.gathered.clear();
                 try_extend("the samples of a node", &mut self.gathered, rows.iter().map(|&row| pairs[row as usize]))?;
                 self.gathered_of = node.clone();
@@ -221,9 +227,7 @@ impl Builder<'_> {
                 Ok(())
             },
         )?;
-        let workers = criterion.workers();
-        columns.iter_mut().for_each(|column| column.sum_over(workers, self.len));
-        wide_columns.iter_mut().for_each(|column| column.sum_over(workers, self.len));
-        Ok(())
+        sum_over(&mut columns, criterion.workers(), self.len)?;
+        sum_over(&mut wide_columns, criterion.workers(), self.len)
     }
 }

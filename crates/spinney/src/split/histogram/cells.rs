@@ -6,7 +6,7 @@
 
 use crate::control::Control;
 use crate::data::SparseView;
-use crate::error::{Result, try_filled, try_grow, try_push, try_with_capacity};
+use crate::error::{ErrorKind, Result, try_filled, try_grow, try_push, try_with_capacity};
 
 /// Histograms are worth it where cells have at least so many entries on average.
 const ENTRIES_PER_CELL: usize = 4;
@@ -28,6 +28,8 @@ pub(crate) struct SparseCells {
     row_start: Vec<usize>,
     /// Cells of the rows' entries, row after row, rising in a row.
     of_rows: Vec<u32>,
+    /// Whether the cells are those of all workers.
+    of_all: bool,
 }
 
 impl SparseCells {
@@ -57,9 +59,29 @@ impl SparseCells {
         cells.with_rows(codes, control).map(Ok)
     }
 
+    /// The same where other workers have entries as well: `values_of` tells the codes of a feature that any has, but for
+    /// zero, rising and NaN last. There may be more cells than are worth it, and columns of few entries.
+    pub(crate) fn of_all<V: AsRef<[f32]>>(
+        codes: SparseView<'static>,
+        values_of: impl Fn(usize) -> Result<V>,
+        control: &Control,
+    ) -> Result<Self> {
+        Cells::of_all(&codes, values_of, control)?.with_rows(codes, control)
+    }
+
+    /// Cells of a feature, if it has any.
+    pub(super) fn cells(&self, feature: u32) -> Option<std::ops::Range<usize>> {
+        let column = self.features.binary_search(&feature).ok()?;
+        Some(self.start[column] as usize..self.start[column + 1] as usize)
+    }
+
     /// Some features alone, rising, which are numbered anew: two walks through their stored entries.
     pub(crate) fn narrowed(&self, features: &[u32], least_entries: usize, control: &Control) -> Result<Self> {
         let codes = self.by_column.narrowed(features, control)?;
+        if self.of_all {
+            let values_of = |at: usize| Ok(self.cells(features[at]).map_or(&[][..], |cells| self.values(cells)));
+            return SparseCells::of_all(codes, values_of, control);
+        }
         Cells::new(&codes, least_entries, control)?.with_rows(codes, control)
     }
 
@@ -106,6 +128,7 @@ struct Cells {
     column_of: Vec<u32>,
     row_start: Vec<usize>,
     n_entries: usize,
+    of_all: bool,
 }
 
 impl Cells {
@@ -137,12 +160,44 @@ impl Cells {
         for row in 0..n_rows {
             row_start[row + 1] += row_start[row];
         }
-        Ok(Cells { features, start, values, column_of, row_start, n_entries })
+        Ok(Cells { features, start, values, column_of, row_start, n_entries, of_all: false })
+    }
+
+    /// As [`SparseCells::of_all`].
+    fn of_all<V: AsRef<[f32]>>(
+        codes: &SparseView<'_>,
+        values_of: impl Fn(usize) -> Result<V>,
+        control: &Control,
+    ) -> Result<Self> {
+        let (mut features, mut values, mut column_of) = (Vec::new(), Vec::new(), Vec::new());
+        let mut start = vec![0];
+        let mut row_start = try_filled(WHAT, 0usize, codes.n_minor() + 1)?;
+        let mut n_entries = 0;
+        for feature in 0..codes.n_major() {
+            control.check()?;
+            let of_feature = values_of(feature)?;
+            if of_feature.as_ref().is_empty() {
+                continue;
+            }
+            for &value in of_feature.as_ref() {
+                try_push(WHAT, &mut values, value)?;
+                try_push(WHAT, &mut column_of, features.len() as u32)?;
+            }
+            let (rows, _) = codes.slice(feature);
+            rows.iter().for_each(|&row| row_start[row as usize + 1] += 1);
+            n_entries += rows.len();
+            try_push(WHAT, &mut features, feature as u32)?;
+            let end = u32::try_from(values.len());
+            let limit = u32::MAX as usize;
+            try_push(WHAT, &mut start, end.map_err(|_| ErrorKind::TooMany { what: "bins of sparse X", limit })?)?;
+        }
+        (0..codes.n_minor()).for_each(|row| row_start[row + 1] += row_start[row]);
+        Ok(Cells { features, start, values, column_of, row_start, n_entries, of_all: true })
     }
 
     /// With the cells of the rows' entries; `codes` are those that the cells were made of.
     fn with_rows(self, codes: SparseView<'static>, control: &Control) -> Result<SparseCells> {
-        let Cells { features, start, values, column_of, row_start, n_entries } = self;
+        let Cells { features, start, values, column_of, row_start, n_entries, of_all } = self;
         let n_rows = codes.n_minor();
         let mut next = try_with_capacity(WHAT, n_rows)?;
         next.extend_from_slice(&row_start[..n_rows]);
@@ -162,7 +217,7 @@ impl Cells {
                 *next += 1;
             }
         }
-        Ok(SparseCells { by_column: codes, features, start, values, column_of, row_start, of_rows })
+        Ok(SparseCells { by_column: codes, features, start, values, column_of, row_start, of_rows, of_all })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::criterion::variance::{Many, MovedSums, One};
 use crate::data::codes::Code;
+use crate::error::{Result, try_extend};
 use crate::exact::reduce::{Reduce, Workers};
 
 /// The samples of a node.
@@ -27,16 +28,52 @@ pub(crate) struct BinnedColumn<'a, C = u8> {
 }
 
 impl<C> BinnedColumn<'_, C> {
-    /// The bins of all workers in place of those of one, whose samples have `len` items.
-    pub(super) fn sum_over(&mut self, workers: &Workers, len: usize) {
-        if workers.has_all_rows() {
-            return;
-        }
-        // Those without samples hold anything.
+    /// Those without samples hold anything.
+    fn clear_empty_bins(&mut self, len: usize) {
         self.sums.chunks_exact_mut(len).filter(|bin| bin[0] == 0.0).for_each(|bin| bin.fill(0.0));
-        workers.sum(self.sums);
-        workers.sum(self.counts);
     }
+}
+
+/// Sums that are sent together, at most, but for those of one feature.
+const SENT_AT_ONCE: usize = 1 << 22;
+
+/// The bins of all workers in place of those of one, whose samples have `len` items.
+pub(super) fn sum_over<C>(columns: &mut [BinnedColumn<'_, C>], workers: &Workers, len: usize) -> Result<()> {
+    const WHAT: &str = "the sums of all workers";
+    if workers.has_all_rows() {
+        return Ok(());
+    }
+    columns.iter_mut().for_each(|column| column.clear_empty_bins(len));
+    let (mut sums, mut counts) = (Vec::new(), Vec::new());
+    let mut rest = columns;
+    while !rest.is_empty() {
+        let mut n_sums = 0;
+        let is_beyond = |column: &BinnedColumn<'_, C>| {
+            n_sums += column.sums.len();
+            n_sums > SENT_AT_ONCE
+        };
+        let n = rest.iter().position(is_beyond).unwrap_or(rest.len()).max(1);
+        let (batch, others) = rest.split_at_mut(n);
+        rest = others;
+        sums.clear();
+        counts.clear();
+        for column in &*batch {
+            try_extend(WHAT, &mut sums, column.sums.iter().copied())?;
+            try_extend(WHAT, &mut counts, column.counts.iter().copied())?;
+        }
+        workers.sum(&mut sums)?;
+        workers.sum(&mut counts)?;
+        let (mut sums, mut counts) = (&sums[..], &counts[..]);
+        for column in batch {
+            let (of_column, after) = sums.split_at(column.sums.len());
+            column.sums.copy_from_slice(of_column);
+            sums = after;
+            let (of_column, after) = counts.split_at(column.counts.len());
+            column.counts.copy_from_slice(of_column);
+            counts = after;
+        }
+    }
+    Ok(())
 }
 
 /// Features that are filled together.

@@ -39,6 +39,7 @@ use crate::data::Category;
 use crate::data::Codes;
 use crate::data::codes::{Code, CodeColumn};
 use crate::error::{Result, try_grow, try_reserve, try_with_capacity};
+use crate::exact::reduce::Reduce;
 use crate::partition::decision::{Decision, Side};
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
@@ -60,7 +61,8 @@ pub(crate) struct Histograms<'a> {
     n: u32,
     samples: Permutation,
     control: Control,
-    constants: KnownConstants,
+    /// Where this worker has all rows: places of samples tell nodes apart there alone.
+    constants: Option<KnownConstants>,
     builder: Builder<'a>,
     unused: Unused<'a>,
     /// Histograms of waiting nodes; without any there are none of all features.
@@ -78,10 +80,12 @@ impl<'a> Histograms<'a> {
         rules: &Rules,
         control: Control,
     ) -> Result<Self> {
-        let counting = Counting::of(criterion, rows, rules);
+        let counting = Counting::of(criterion, rows, rules)?;
         let share = FEW_SHARE + FEW_SHARE_OF_OUTPUT * (criterion.sample_len() - 2) as f64;
         let few_samples = share.min(MOST_FEW_SHARE) * x.n_bins() as f64 / x.n_features() as f64;
-        let few_samples = FEW_SAMPLES.max(few_samples as u32);
+        // Sorted samples are those of one worker.
+        let has_all_rows = criterion.workers().has_all_rows();
+        let few_samples = if has_all_rows { FEW_SAMPLES.max(few_samples as u32) } else { 0 };
         let builder = Builder {
             x,
             len: criterion.sample_len(),
@@ -96,7 +100,7 @@ impl<'a> Histograms<'a> {
             x,
             n: rows.len() as u32,
             samples: Permutation::one_way(rows, &control)?,
-            constants: KnownConstants::new(rules.n_features)?,
+            constants: has_all_rows.then(|| KnownConstants::new(rules.n_features)).transpose()?,
             control,
             builder,
             unused: Unused::new(shared),
@@ -113,12 +117,17 @@ impl<'a> Histograms<'a> {
         self
     }
 
-    fn frame<U: Units, M: BinnedSums>(&self, criterion: &Variance<'_, U, M>, span: &Span) -> u32 {
-        criterion.frame_of(self.samples.rows(span.samples.clone())[0])
+    fn frame<U: Units, M: BinnedSums>(&self, criterion: &Variance<'_, U, M>, span: &Span) -> Result<u32> {
+        criterion.number_of_frame(self.samples.rows(span.samples.clone()))
     }
 
     fn is_small(&self, span: &Span) -> bool {
         span.n_samples() < self.few_samples
+    }
+
+    /// Whether a feature is known to be constant in a node.
+    fn is_constant(&self, feature: u32, node: &Range<u32>) -> bool {
+        self.constants.as_ref().is_some_and(|constants| constants.contains(feature, node))
     }
 
     /// A histogram in which nothing is filled.
@@ -182,7 +191,8 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         if self.n_places == 0 || self.is_small(span) {
             return Ok(None);
         }
-        self.empty(self.frame(criterion, span)).map(Some)
+        let frame = self.frame(criterion, span)?;
+        self.empty(frame).map(Some)
     }
 
     /// Of the features that the search of the larger child draws. What the smaller one lacks is filled.
@@ -194,7 +204,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         (smaller, part): (&Span, &mut Option<Histogram>),
         larger: &Span,
     ) -> Result<Option<Histogram>> {
-        let frames = [smaller, larger].map(|span| self.frame(criterion, span));
+        let frames = [self.frame(criterion, smaller)?, self.frame(criterion, larger)?];
         if frames != [whole.frame; 2] || self.is_small(larger) {
             self.unused.give_back(whole)?;
             return Ok(None);
@@ -205,7 +215,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         };
         let drawn = (0..lottery.n_examined()).filter_map(|position| lottery.feature(position));
         let is_wanted =
-            |feature: &u32| whole.is_filled[*feature as usize] && !self.constants.contains(*feature, &larger.samples);
+            |feature: &u32| whole.is_filled[*feature as usize] && !self.is_constant(*feature, &larger.samples);
         let mut wanted: Vec<u32> = try_with_capacity(WHAT, lottery.n_examined() as usize)?;
         wanted.extend(drawn.filter(is_wanted));
         let rows = self.samples.rows(smaller.samples.clone());
@@ -251,7 +261,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
             drawn.clear();
             try_grow(WHAT, &mut drawn, (end - next) as usize)?;
             drawn.extend((next..end).filter_map(|position| lottery.feature(position)));
-            drawn.retain(|&feature| !self.constants.contains(feature, node));
+            drawn.retain(|&feature| !self.is_constant(feature, node));
             next = end;
             if !is_small {
                 match &mut histogram {
@@ -284,8 +294,8 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
                 };
                 if varies {
                     found = true;
-                } else {
-                    self.constants.insert(feature, node);
+                } else if let Some(constants) = &mut self.constants {
+                    constants.insert(feature, node);
                 }
             }
         }

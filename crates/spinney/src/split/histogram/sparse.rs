@@ -65,7 +65,8 @@ impl<'a> SparseHistograms<'a> {
         rules: &Rules,
         control: Control,
     ) -> Result<Self> {
-        debug_assert!(rules.n_drawn as usize == rules.n_features);
+        let has_all_rows = criterion.workers().has_all_rows();
+        debug_assert!(rules.n_drawn as usize == rules.n_features || !has_all_rows);
         let few_samples = x.n_cells() as f64 / (CELLS_PER_ENTRY * x.per_row().max(1.0));
         let histograms = SparseHistograms {
             x,
@@ -73,11 +74,12 @@ impl<'a> SparseHistograms<'a> {
             len: criterion.sample_len(),
             samples: Permutation::new(rows, x.by_column.n_minor(), &control)?,
             goes_right: BitSet::new(x.by_column.n_minor())?,
-            counting: Counting::of(criterion, rows, rules),
+            counting: Counting::of(criterion, rows, rules)?,
             control,
             unused: Unused::new(shared),
             n_places: 0,
-            few_samples: FEW_SAMPLES.max(few_samples as u32),
+            // Sorted samples are those of one worker.
+            few_samples: if has_all_rows { FEW_SAMPLES.max(few_samples as u32) } else { 0 },
             found: Vec::new(),
             entries: Vec::new(),
         };
@@ -103,8 +105,8 @@ impl<'a> SparseHistograms<'a> {
         span.n_samples() < self.few_samples
     }
 
-    fn frame<U: Units, M: BinnedSums>(&self, criterion: &Variance<'_, U, M>, span: &Span) -> u32 {
-        criterion.frame_of(self.samples.rows(span.samples.clone())[0])
+    fn frame<U: Units, M: BinnedSums>(&self, criterion: &Variance<'_, U, M>, span: &Span) -> Result<u32> {
+        criterion.number_of_frame(self.samples.rows(span.samples.clone()))
     }
 
     /// Adds the rows of a node, or takes them away.
@@ -143,6 +145,33 @@ impl<'a> SparseHistograms<'a> {
     }
 }
 
+impl SparseHistograms<'_> {
+    /// The features that a node draws, as the searches of entries draw them: until one varies.
+    fn search_drawn<U: Units, M: BinnedSums>(
+        &self,
+        scan: &mut Scan<'_, Variance<'_, U, M>>,
+        histogram: &Histogram,
+    ) -> Result<()> {
+        let (lottery, mut found) = (scan.lottery, false);
+        for next in 0..lottery.n_positions() {
+            if next >= lottery.n_examined() && found || scan.is_over() {
+                break;
+            }
+            let Some((feature, cells)) =
+                lottery.feature(next).and_then(|feature| Some((feature, self.x.cells(feature)?)))
+            else {
+                continue;
+            };
+            let values = self.x.values(cells.clone());
+            if scan.has_several(histogram, cells.clone()) {
+                found = true;
+                scan.best_cell(feature, values, histogram, cells, self.counting);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms<'_> {
     type Sums = Histogram;
 
@@ -174,10 +203,10 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         histogram.counts.clear();
         try_reserve(WHAT, &mut histogram.counts, n_counts)?;
         histogram.counts.resize(n_counts, 0);
-        histogram.frame = self.frame(criterion, span);
+        histogram.frame = self.frame(criterion, span)?;
         self.move_rows::<_, _, true>(criterion, &mut histogram, span);
-        criterion.workers().sum(&mut histogram.sums);
-        criterion.workers().sum(&mut histogram.counts);
+        criterion.workers().sum(&mut histogram.sums)?;
+        criterion.workers().sum(&mut histogram.counts)?;
         Ok(Some(histogram))
     }
 
@@ -189,7 +218,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         (smaller, part): (&Span, &mut Option<Histogram>),
         larger: &Span,
     ) -> Result<Option<Histogram>> {
-        let frames = [smaller, larger].map(|span| self.frame(criterion, span));
+        let frames = [self.frame(criterion, smaller)?, self.frame(criterion, larger)?];
         if frames != [whole.frame; 2] || self.is_small(larger) {
             self.unused.give_back(whole)?;
             return Ok(None);
@@ -224,6 +253,9 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         histogram: Option<&mut Histogram>,
     ) -> Result<()> {
         let x = self.x;
+        if let (Some(histogram), true) = (&histogram, (scan.rules.n_drawn as usize) < scan.rules.n_features) {
+            return self.search_drawn(scan, histogram);
+        }
         if let Some(histogram) = histogram {
             for (i, (feature, cells)) in x.columns().enumerate() {
                 if i.is_multiple_of(PULSE) && self.control.is_stopped() {
@@ -262,6 +294,14 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
 }
 
 impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
+    /// Whether a column of these cells varies in the node: what they lack of it are zeros.
+    fn has_several(&self, histogram: &Histogram, cells: Range<usize>) -> bool {
+        let len = self.criterion.sample_len();
+        let weights = || cells.clone().map(|cell| histogram.sums[cell * len]).filter(|weight| *weight != 0.0);
+        let has_zeros = weights().sum::<f64>() < self.weight;
+        weights().count() + usize::from(has_zeros) > 1
+    }
+
     /// Offers every cut of a column: its cells have rising `values`, of which the last may be missing, and what they lack
     /// of the node are zeros.
     fn best_cell(

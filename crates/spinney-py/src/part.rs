@@ -1,0 +1,89 @@
+//! Boosting with samples on several workers, whose numbers a Python function reduces.
+
+use std::error::Error as StdError;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use spinney::{AllReduce, Dataset, ReduceBuffer, ReduceOp};
+
+use crate::boost::PyBoosted;
+use crate::config::PyBoostConfig;
+use crate::enter::Entry;
+use crate::input::{PyMatrix, PyTargets, contiguous_weights};
+
+/// Grows the stages of a boosting model of trees on the samples of several workers, each of which calls this with its own.
+///
+/// `all_reduce` is called with a one-dimensional float64 or int64 array and "sum" or "max", and puts the sums or the largest
+/// over all workers in place of what is there. It runs on the calling thread, as everything does that asks for it; what it
+/// raises, Ctrl-C among it, ends the fit.
+#[pyfunction]
+#[pyo3(signature = (x, y, sample_weight, config, all_reduce, n_threads=1))]
+pub(crate) fn fit_boosting_part<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    config: PyBoostConfig,
+    all_reduce: Py<PyAny>,
+    n_threads: usize,
+) -> PyResult<PyBoosted> {
+    let schema = config.schema();
+    let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
+    let w = contiguous_weights(sample_weight.as_ref())?;
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).schema(schema);
+    let raised = Arc::default();
+    let reduce = Arc::new(PyReduce { all_reduce, raised: Arc::clone(&raised) });
+    // Without a cost the work stays on this thread, whose signals are looked at before each call.
+    let entry = Entry { n_threads, cost: 0, progress: None };
+    let grown = entry.run(py, |control| {
+        loss.stops(control);
+        config.fit_part(&data, reduce, control)
+    });
+    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) => Err(error),
+        None => loss.unless_raised(grown).map(PyBoosted::from),
+    }
+}
+
+/// A Python function that reduces.
+#[derive(Debug)]
+struct PyReduce {
+    all_reduce: Py<PyAny>,
+    /// What it raised: the engine is told in words, and Python gets this.
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl PyReduce {
+    fn reduced<T: Element + Copy>(&self, own: &mut [T], op: &str) -> PyResult<()> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            let array = PyArray1::from_slice(py, own);
+            self.all_reduce.call1(py, (&array, op))?;
+            let found = array.try_readonly().map_err(|_| PyValueError::new_err("all_reduce keeps its buffer"))?;
+            own.copy_from_slice(found.as_slice()?);
+            Ok(())
+        })
+    }
+}
+
+impl AllReduce for PyReduce {
+    fn all_reduce(&self, buffer: ReduceBuffer<'_>, op: ReduceOp) -> Result<(), Box<dyn StdError + Send + Sync>> {
+        let op = match op {
+            ReduceOp::Sum => "sum",
+            ReduceOp::Max => "max",
+            _ => return Err("unknown reduction".into()),
+        };
+        let reduced = match buffer {
+            ReduceBuffer::Float64(own) => self.reduced(own, op),
+            ReduceBuffer::Int64(own) => self.reduced(own, op),
+            _ => return Err("unknown numbers".into()),
+        };
+        reduced.map_err(|error| {
+            let message = error.to_string();
+            self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            message.into()
+        })
+    }
+}

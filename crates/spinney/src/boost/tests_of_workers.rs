@@ -1,0 +1,191 @@
+//! Fits of several workers against that of one with all samples.
+
+use std::sync::Arc;
+
+use ndarray::{Array2, Axis};
+use proptest::prelude::*;
+
+use super::*;
+use crate::control::Control;
+use crate::data::{Dataset, LabelView, Matrix, SparseView, Targets};
+use crate::error::{ErrorKind, Result};
+use crate::loss::LossKind;
+use crate::projection::{NProjections, Projection};
+use crate::rng::{Key, Stream};
+use crate::testing::workers::on_reduces;
+use crate::tree::config::MaxFeatures;
+
+/// Samples, of all workers or of one.
+#[derive(Clone, Debug)]
+struct Samples {
+    x: Array2<f32>,
+    numbers: Array2<f64>,
+    weights: Option<Vec<f64>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Numbers,
+    Labels,
+    Classes(u32),
+}
+
+impl Samples {
+    /// Few distinct values, so that ties are common; some far away or missing.
+    fn drawn(seed: u64, n: usize, p: usize, d: usize) -> Self {
+        let mut stream = Stream::new(Key::from_seed(seed));
+        let mut below = |n: u64| stream.below(n);
+        let x = Array2::from_shape_fn((n, p), |(_, j)| match below(12) {
+            0 => f32::NAN,
+            1 => 1e30,
+            2 => -0.0,
+            value if j == 1 => value as f32 + below(1000) as f32 / 7.0,
+            value => {
+                if value < 8 {
+                    0.0
+                } else {
+                    value as f32 - 9.0
+                }
+            }
+        });
+        let numbers = Array2::from_shape_fn((n, d), |(i, j)| {
+            let value = x[[i, j % p]];
+            let value = if value.is_finite() && value.abs() < 1e9 { f64::from(value) } else { -1.0 };
+            value + below(5) as f64 / 3.0
+        });
+        let weights =
+            (seed % 3 > 0).then(|| (0..n).map(|i| if i == 0 { 1.0 } else { below(4) as f64 / 2.0 }).collect());
+        Samples { x, numbers, weights }
+    }
+
+    fn of(&self, worker: usize, cut: &[usize]) -> Self {
+        let rows: Vec<usize> = (0..self.x.nrows()).filter(|&row| cut[row] == worker).collect();
+        let weights = self.weights.as_ref().map(|weights| rows.iter().map(|&row| weights[row]).collect());
+        Samples { x: self.x.select(Axis(0), &rows), numbers: self.numbers.select(Axis(0), &rows), weights }
+    }
+
+    fn fit(&self, kind: Kind, is_sparse: bool, fit: impl FnOnce(&Dataset<'_>) -> Result<Boosted>) -> Result<Boosted> {
+        let (n, p) = self.x.dim();
+        let (mut ptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in self.x.rows() {
+            for (j, &value) in row.iter().enumerate().filter(|(j, v)| **v != 0.0 || j % 2 == 0) {
+                indices.push(j as u32);
+                values.push(value);
+            }
+            ptr.push(indices.len());
+        }
+        let x = match is_sparse {
+            true => Matrix::Csr(SparseView::try_new(ptr, indices, values, p).unwrap()),
+            false => Matrix::Dense(self.x.view()),
+        };
+        let (mut ptr, mut labels) = (vec![0], Vec::new());
+        for row in self.numbers.rows() {
+            labels.extend((0u32..).zip(row).filter(|(_, y)| **y > 0.5).map(|(j, _)| j));
+            ptr.push(labels.len());
+        }
+        let n_classes = if let Kind::Classes(n_classes) = kind { n_classes } else { 2 };
+        let codes =
+            self.numbers.select(Axis(1), &[0]).mapv(|y| (y.rem_euclid(f64::from(n_classes))) as u32 % n_classes);
+        let y = match kind {
+            Kind::Numbers => Targets::Real(self.numbers.view()),
+            Kind::Labels => Targets::Labels(LabelView::try_new(ptr, labels, self.numbers.ncols()).unwrap()),
+            Kind::Classes(n_classes) => Targets::classes(codes.view(), vec![n_classes]),
+        };
+        assert_eq!(y.n_samples(), n);
+        fit(&Dataset::new(x, y).sample_weight(self.weights.as_deref()))
+    }
+}
+
+/// Configurations of all that is summed.
+fn config(choice: u64, kind: Kind) -> BoostConfig {
+    let mut stream = Stream::new(Key::from_seed(choice).child(7));
+    let mut below = |n: u64| stream.below(n);
+    let loss = if kind == Kind::Numbers || below(3) == 0 { LossKind::SquaredError } else { LossKind::LogLoss };
+    let projected = |projection, q, relabel| OutputStrategy::Projected {
+        projection,
+        n_projections: NProjections::Count(q),
+        relabel,
+    };
+    let strategy = match below(7) {
+        0 => OutputStrategy::SingleTarget,
+        1 => OutputStrategy::Joint,
+        2 => projected(Projection::Gaussian, 1, false),
+        3 => projected(Projection::Rademacher { sparsity: crate::projection::Sparsity::Factor(1.0) }, 2, true),
+        4 => projected(Projection::Subsample { replacement: below(2) == 0 }, 1, true),
+        5 => projected(Projection::Pca, 1, below(2) == 0),
+        _ => projected(Projection::Gaussian, 1, true),
+    };
+    let is_softmax = matches!(kind, Kind::Classes(n) if n > 2) && loss.name() == "log_loss";
+    let is_line = below(3) == 0 && !is_softmax;
+    let mut config = BoostConfig::new(loss)
+        .strategy(strategy)
+        .n_estimators(3)
+        .learning_rate(0.7)
+        .seed(choice)
+        .max_bins([2, 4, 255][below(3) as usize])
+        .subsample([1.0, 0.6][below(2) as usize])
+        .leaf_estimation(if is_line { LeafEstimation::LineSearch } else { LeafEstimation::Newton })
+        .min_weight_leaf([0.0, 2.0][below(2) as usize])
+        .min_samples_leaf([1, 2, 3][below(3) as usize])
+        .max_leaf_nodes([None, Some(5)][below(2) as usize]);
+    if below(2) == 0 {
+        config = config.max_features(MaxFeatures::Count(2));
+    }
+    if below(4) == 0 {
+        config = config.max_features_by_tree(MaxFeatures::Count(3));
+    }
+    config
+}
+
+/// Of one machine, and of all workers.
+fn fits(config: &BoostConfig, kind: Kind, is_sparse: bool, samples: &Samples, n_workers: usize, cut: &[usize]) {
+    let control = Control::default();
+    let whole = samples.fit(kind, is_sparse, |data| config.fit(data, &control));
+    let (parts, _) = on_reduces(n_workers, usize::MAX, |worker, reduce| {
+        let fit =
+            |data: &Dataset<'_>| config.fit_part(data, Arc::clone(&reduce), &Control::with_threads(1 + worker % 2));
+        samples.of(worker, cut).fit(kind, is_sparse, fit)
+    });
+    for part in parts {
+        match (&whole, part) {
+            (Ok(whole), Ok(part)) => assert_eq!(&part.to_bytes().unwrap(), &whole.to_bytes().unwrap(), "{config:?}"),
+            (whole, part) => panic!("{config:?}: {:?}, {:?}", whole.as_ref().err(), part.err()),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn workers_fit_the_model_of_one_with_all_samples(
+        seed in 0u64..1_000_000, n in 1usize..60, workers in prop::sample::select(vec![1usize, 2, 3, 7]), is_sparse in any::<bool>(),
+        kind in prop::sample::select(vec![Kind::Numbers, Kind::Labels, Kind::Classes(2), Kind::Classes(3)]),
+        places in prop::collection::vec(0usize..7, 60), empty in 0usize..3,
+    ) {
+        let samples = Samples::drawn(seed, n, 5, 3);
+        // Some workers may be without samples.
+        let most = workers.saturating_sub(empty).max(1);
+        let cut: Vec<usize> = places.iter().map(|place| place % most).collect();
+        fits(&config(seed, kind), kind, is_sparse, &samples, workers, &cut);
+    }
+
+    #[test]
+    fn workers_that_lose_each_other_end_with_an_error(
+        seed in 0u64..1_000_000, is_sparse in any::<bool>(), share in 0.0f64..1.0,
+        kind in prop::sample::select(vec![Kind::Numbers, Kind::Labels, Kind::Classes(3)]),
+    ) {
+        let samples = Samples::drawn(seed, 30, 4, 3);
+        let cut: Vec<usize> = (0..30).map(|row| row % 2).collect();
+        let config = config(seed, kind);
+        let run = |fails_at: usize| {
+            on_reduces(3, fails_at, |worker, reduce| {
+                let fit = |data: &Dataset<'_>| config.fit_part(data, Arc::clone(&reduce), &Control::default());
+                samples.of(worker, &cut).fit(kind, is_sparse, fit)
+            })
+        };
+        let (_, calls) = run(usize::MAX);
+        for part in run((share * calls.len() as f64) as usize).0 {
+            let error = part.unwrap_err();
+            prop_assert!(matches!(error.kind(), ErrorKind::Workers { .. }), "{error}");
+        }
+    }
+}

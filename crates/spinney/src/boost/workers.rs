@@ -1,0 +1,199 @@
+//! Fits to samples that several workers have.
+//!
+//! Each worker runs the whole fit on its samples, and asks for sums and largest numbers over those of all: see
+//! [`crate::exact::reduce`]. What has no such sums is refused.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use ndarray::Array2;
+
+use super::config::{BoostConfig, LeafEstimation};
+use super::model::Boosted;
+use super::observer::{StageObserver, Unobserved};
+use crate::control::Control;
+use crate::data::dataset::Names;
+use crate::data::targets::n_scores;
+use crate::data::{ClassWeight, Dataset, LabelView, Matrix, Outputs, SparseView, Targets};
+use crate::error::{Error, Result, try_filled};
+use crate::exact::reduce::{AllReduce, Reduce, Workers};
+use crate::loss::LossKind;
+use crate::loss::line_search::LineSearch;
+
+const WHAT: &str = "the samples of a worker";
+
+impl BoostConfig {
+    /// Fits one model to the samples of several workers: each calls this with its own samples and the same parameters, and
+    /// each gets the same model.
+    ///
+    /// It is that of one worker with the samples of all, byte for byte, whatever the number of workers and the cut of the
+    /// samples, as long as sums are exact: up to 2²⁶ samples (67 million, by weight in units of the least) for numbers, and
+    /// 2³⁰ for labels and classes. With more, sums are rounded: all workers still have one model, of which the last bits may
+    /// depend on the cut. Workers may be without samples.
+    ///
+    /// Trees are searched by histograms ([`BoostConfig::max_bins`]), on dense or sparse X, with the squared error, or the log
+    /// loss of labels and classes. Refused are: other losses, whose leaves or steps look at samples one by one;
+    /// [`LineSearch::Brent`], and line searches for three and more classes; early stopping; categories, monotonic constraints,
+    /// masked y, margins and balanced class weights; and weights that are not multiples of 1/64, or of one larger power of
+    /// two.
+    ///
+    /// Sent for a stage, in bytes: for each node that is searched its histogram, 8 × (bins of the features drawn) × (1 +
+    /// targets of the tree), of the smaller child alone where that of its parent is at hand; for each leaf 8 to 24 × scores;
+    /// and some hundred for each node. Before the first stage: 16 for each distinct value of each feature on each worker, and
+    /// with [`BoostConfig::subsample`] 24 for each sample. Everything is at hand on each worker at once: scores of its own
+    /// samples, and a histogram for each node that waits.
+    ///
+    /// # Errors
+    /// As [`BoostConfig::fit`], on every worker where any has one; [`crate::ErrorKind::Invalid`] for what is refused, and
+    /// where workers have other parameters, features or outputs; [`crate::ErrorKind::Workers`] when `reduce` fails. A worker
+    /// that fails in the middle for a reason of its own, such as memory or `control`, sends nothing more: the others learn of
+    /// it by `reduce`, whose deadline ends their wait.
+    pub fn fit_part<'d>(
+        &self,
+        data: impl Into<Dataset<'d>>,
+        reduce: Arc<dyn AllReduce>,
+        control: &Control,
+    ) -> Result<Boosted> {
+        self.fit_part_observed(data, reduce, &mut Unobserved, control)
+    }
+
+    /// The same with an observer that is told of every stage: where workers lose each other, the last report has the model so
+    /// far. The observers of all workers end the fit after the same stage, or none does.
+    ///
+    /// # Errors
+    /// As [`BoostConfig::fit_part`].
+    pub fn fit_part_observed<'d>(
+        &self,
+        data: impl Into<Dataset<'d>>,
+        reduce: Arc<dyn AllReduce>,
+        observer: &mut dyn StageObserver,
+        control: &Control,
+    ) -> Result<Boosted> {
+        let (workers, data) = (Workers::many(reduce), data.into());
+        workers.agree(self.check_of_worker(&data))?;
+        self.check_is_same(&workers, &data)?;
+        let stand_in = if data.n_samples() == 0 { Some(StandIn::of(&data)?) } else { None };
+        let data = stand_in.as_ref().map_or_else(|| data.view(), StandIn::data);
+        self.with_fitting(&workers, None, &data, None, control, |fitting| {
+            if fitting.has_float32_scores() {
+                fitting.fit::<f32>(None, observer)
+            } else {
+                fitting.fit::<f64>(None, observer)
+            }
+        })
+    }
+
+    /// Refuses what one worker with all samples would, and what has no sums over samples.
+    fn check_of_worker(&self, data: &Dataset<'_>) -> Result<()> {
+        let refuse = |what, got: &str, accepted| Err(Error::invalid(what, got, accepted));
+        data.check_of_worker(&Names::TRAINING)?;
+        let outputs = data.outputs();
+        self.check(&outputs, n_scores(&outputs))?;
+        self.tree.check_constraints(data, false)?;
+        if data.has_mask() {
+            return refuse("y_mask", "given", "none where workers have the samples");
+        }
+        if data.margins(n_scores(&outputs), &Names::TRAINING)?.is_some() {
+            return refuse("base_margin", "given", "none where workers have the samples");
+        }
+        if let ClassWeight::Balanced | ClassWeight::BalancedSubsample = data.row_weights().class_weight {
+            return refuse("class_weight", "balanced", "weights of classes where workers have the samples");
+        }
+        if data.categories()?.is_some() {
+            return refuse("categories", "given", "none where workers have the samples");
+        }
+        if self.tree.monotonic_cst.is_some() {
+            return refuse("monotonic_cst", "given", "none where workers have the samples");
+        }
+        if self.n_iter_no_change.is_some() {
+            return refuse("n_iter_no_change", "given", "none where workers have the samples");
+        }
+        if self.max_bins.is_none() {
+            return refuse("max_bins", "none", "2 to 255 where workers have the samples");
+        }
+        if !matches!(self.loss, LossKind::SquaredError | LossKind::LogLoss) {
+            let accepted = "SquaredError or LogLoss where workers have the samples";
+            return refuse("loss", self.loss.name(), accepted);
+        }
+        if let (LossKind::LogLoss, LeafEstimation::LineSearch) = (&self.loss, self.leaf_estimation) {
+            if self.line_search != LineSearch::Newton {
+                return refuse("line_search", "Brent", "Newton where workers have the samples");
+            }
+            if let Outputs::Classes { .. } = &outputs
+                && n_scores(&outputs) > 1
+            {
+                let accepted = "Newton for three and more classes where workers have the samples";
+                return refuse("leaf_estimation", "LineSearch", accepted);
+            }
+        }
+        let weights = data.weight_of_worker()?;
+        self.check_domain(Names::TRAINING.y, data.y(), weights.as_deref())
+    }
+
+    /// Refuses workers with other parameters, features or outputs.
+    fn check_is_same(&self, workers: &Workers, data: &Dataset<'_>) -> Result<()> {
+        let is_sparse = !matches!(data.x(), Matrix::Dense(_));
+        let words = format!("{self:?} {} {is_sparse} {:?}", data.n_features(), data.outputs());
+        // Fowler, Noll and Vo (1991), FNV-1a, less a bit.
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let hash = words.bytes().fold(0xcbf2_9ce4_8422_2325, step) >> 1;
+        let mut ends = [hash, (u64::MAX >> 1) - hash];
+        workers.max(&mut ends)?;
+        if ends[0] == (u64::MAX >> 1) - ends[1] {
+            return Ok(());
+        }
+        let accepted = "the same parameters, features and outputs on every worker";
+        Err(Error::invalid("data", "of workers that differ", accepted))
+    }
+}
+
+/// Weights of the samples of a worker: of all workers or of none.
+pub(super) fn weights_of_all<'w>(
+    workers: &Workers,
+    own: Option<Cow<'w, [f64]>>,
+    n_samples: usize,
+) -> Result<Option<Cow<'w, [f64]>>> {
+    if workers.has_all_rows() || workers.max_of(u32::from(own.is_some()))? == 0 {
+        return Ok(own);
+    }
+    match own {
+        Some(own) => Ok(Some(own)),
+        None => Ok(Some(try_filled(WHAT, 1.0, n_samples)?.into())),
+    }
+}
+
+/// A sample of no weight, in place of none.
+struct StandIn {
+    x: Matrix<'static>,
+    dense_x: Array2<f32>,
+    y: Array2<f64>,
+    codes: Array2<u32>,
+    outputs: Outputs,
+}
+
+impl StandIn {
+    fn of(data: &Dataset<'_>) -> Result<Self> {
+        let (outputs, n_features) = (data.outputs(), data.n_features());
+        let is_dense = matches!(data.x(), Matrix::Dense(_));
+        Ok(StandIn {
+            x: Matrix::Csr(SparseView::try_new(vec![0, 0], Vec::new(), Vec::new(), n_features)?),
+            dense_x: Array2::zeros((1, if is_dense { n_features } else { 0 })),
+            y: Array2::zeros((1, outputs.n_outputs())),
+            codes: Array2::zeros((1, outputs.n_outputs())),
+            outputs,
+        })
+    }
+
+    fn data(&self) -> Dataset<'_> {
+        let y = match &self.outputs {
+            Outputs::Real { .. } => Targets::Real(self.y.view()),
+            Outputs::Classes { n_classes } => Targets::classes(self.codes.view(), n_classes.clone()),
+            Outputs::Labels { n_labels } => {
+                let none = LabelView::try_new(vec![0, 0], Vec::new(), *n_labels);
+                Targets::Labels(none.expect("a sample without labels"))
+            }
+        };
+        let x = if self.dense_x.is_empty() { self.x.view() } else { Matrix::Dense(self.dense_x.view()) };
+        Dataset::new(x, y).sample_weight(&[0.0][..])
+    }
+}

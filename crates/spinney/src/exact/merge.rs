@@ -1,0 +1,130 @@
+//! Sorted lists of several workers, each of which has one, as one sorted list that all see.
+//!
+//! Workers send pieces of their lists. What is not beyond the end of any piece that goes on is merged: the rest of that list
+//! is no less. So the memory is that of some pieces, however long the lists are.
+
+use super::reduce::{Reduce, Workers};
+use crate::error::{Result, try_extend, try_filled};
+
+/// Entries that are sent at once, of all workers together.
+const AT_ONCE: usize = 1 << 20;
+
+const WHAT: &str = "the lists of all workers";
+
+/// Numbers that are sent as they are, whatever they stand for.
+pub(crate) type Item<const N: usize> = [u64; N];
+
+/// One worker's part of a list.
+struct Piece {
+    len: usize,
+    goes_on: bool,
+}
+
+/// Hands the items of all workers in rising order to `visit`, each with its place in the list of this worker if it is there.
+/// `own` rises. Equal items of several workers come in any order, which is that of all.
+pub(crate) fn merge<const N: usize>(
+    own: &[Item<N>],
+    workers: &Workers,
+    visit: impl FnMut(Item<N>, Option<usize>) -> Result<()>,
+) -> Result<()> {
+    merge_in_pieces(own, AT_ONCE, workers, visit)
+}
+
+fn merge_in_pieces<const N: usize>(
+    own: &[Item<N>],
+    at_once: usize,
+    workers: &Workers,
+    mut visit: impl FnMut(Item<N>, Option<usize>) -> Result<()>,
+) -> Result<()> {
+    if workers.has_all_rows() {
+        return own.iter().enumerate().try_for_each(|(place, item)| visit(*item, Some(place)));
+    }
+    let (here, n_workers) = workers.place()?;
+    let most = (at_once / n_workers).max(1);
+    let (mut done, mut sent, mut merged) = (0, Vec::new(), Vec::new());
+    loop {
+        let piece = &own[done..own.len().min(done + most)];
+        let mut lengths = try_filled(WHAT, 0i64, 2 * n_workers)?;
+        (lengths[2 * here], lengths[2 * here + 1]) = (piece.len() as i64, i64::from(done + piece.len() < own.len()));
+        workers.sum(&mut lengths)?;
+        let pieces = || {
+            lengths.as_chunks::<2>().0.iter().map(|&[len, goes_on]| Piece { len: len as usize, goes_on: goes_on > 0 })
+        };
+        let n_sent: usize = pieces().map(|piece| piece.len).sum();
+        if n_sent == 0 {
+            return Ok(());
+        }
+        sent.clear();
+        let start: usize = pieces().take(here).map(|piece| piece.len).sum();
+        try_extend(WHAT, &mut sent, std::iter::repeat_n(0i64, n_sent * N))?;
+        // To add zeros leaves all bits as they are.
+        let items = piece.iter().flatten().map(|&bits| bits as i64);
+        sent[start * N..].iter_mut().zip(items).for_each(|(to, bits)| *to = bits);
+        workers.sum(&mut sent)?;
+        merged.clear();
+        let items = sent.as_chunks::<N>().0.iter().map(|item| item.map(|bits| bits as u64));
+        try_extend(WHAT, &mut merged, items.enumerate().map(|(at, item)| (item, at)))?;
+        let mut end = None;
+        let mut last = 0;
+        for piece in pieces() {
+            last += piece.len;
+            if piece.goes_on {
+                let item = merged[last - 1].0;
+                end = Some(end.map_or(item, |end: Item<N>| end.min(item)));
+            }
+        }
+        merged.retain(|(item, _)| end.is_none_or(|end| *item <= end));
+        merged.sort_unstable();
+        let first = done;
+        for &(item, at) in &merged {
+            let is_own = (start..start + piece.len()).contains(&at);
+            visit(item, is_own.then(|| first + at - start))?;
+            done += usize::from(is_own);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::workers::on_workers;
+
+    proptest! {
+        #[test]
+        fn lists_of_workers_become_one(lists in prop::collection::vec(prop::collection::vec((0u64..9, any::<u64>()), 0..30), 1..5), at_once in 1usize..20) {
+            let lists: Vec<Vec<Item<2>>> = lists
+                .into_iter()
+                .map(|list| {
+                    let mut list: Vec<Item<2>> = list.into_iter().map(|(a, b)| [a, b]).collect();
+                    list.sort_unstable();
+                    list
+                })
+                .collect();
+            let mut all = lists.concat();
+            all.sort_unstable();
+            let found = on_workers(lists.len(), |i, workers| {
+                let (mut items, mut own) = (Vec::new(), Vec::new());
+                merge_in_pieces(&lists[i], at_once, workers, |item, place| {
+                    own.extend(place.map(|place| (place, items.len())));
+                    items.push(item);
+                    Ok(())
+                })
+                .unwrap();
+                (items, own)
+            });
+            let mut ranks: Vec<usize> = Vec::new();
+            for (list, (items, own)) in lists.iter().zip(found) {
+                prop_assert_eq!(&items, &all);
+                prop_assert_eq!(own.len(), list.len());
+                for (at, (place, rank)) in own.into_iter().enumerate() {
+                    prop_assert_eq!((at, list[place]), (place, all[rank]));
+                    ranks.push(rank);
+                }
+            }
+            ranks.sort_unstable();
+            prop_assert_eq!(ranks, (0..all.len()).collect::<Vec<_>>());
+        }
+    }
+}

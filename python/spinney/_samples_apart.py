@@ -1,0 +1,412 @@
+"""Boosting with samples on several workers, which add their sums by any all-reduce."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from io import BytesIO
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.utils import _safe_indexing
+
+from spinney import _label_weight, _spinney, _validation
+from spinney._at_once import fitted_at_once
+from spinney._base import n_positive
+from spinney._boosting_fit import BaseBoosting
+from spinney._frames import names_of
+from spinney._sparse import is_sparse
+from spinney._validation import Float, Matrix, Target
+
+__all__ = ["fit_part"]
+
+AllReduce = Callable[[NDArray[Any], str], Any]
+
+# Parameters that have no part in the model.
+_FREE = {"n_jobs", "verbose"}
+# Parameters that need all samples at one place, or a look at them one by one.
+_UNSET = ("estimator", "init", "scoring", "callbacks", "monotonic_cst")
+_LOSSES = ("squared_error", "log_loss")
+_MOST_DRAWS = 64
+
+
+def fit_part(model: Any, X: Any, y: Any, all_reduce: AllReduce, *, n_samples: int, sample_weight: Any = None) -> Any:
+    """Fit one boosting model to samples that several workers have, each of which calls this with its own.
+
+    Every worker gets the same model: that of one machine with the samples of all, byte for byte as `spinney.dumps` has
+    it, whatever the number of workers and the cut of the samples. Workers may be without samples: X of shape
+    (0, n_features) and y of length 0.
+
+    Parameters
+    ----------
+    model : GradientBoostingRegressor or GradientBoostingClassifier
+        The same on every worker, with an integer `random_state`; `n_jobs` may differ.
+    X, y : as `fit` of the model takes them
+        The samples of this worker. Of the same features on every worker, and y of the same kind and type. X is dense on
+        all workers or sparse on all.
+    all_reduce : callable
+        `all_reduce(buffer, op)` puts the sums ("sum") or the largest ("max") of the numbers of all workers in place of
+        those in `buffer`, a one-dimensional, contiguous array of float64 or int64. Every worker calls it as often, with
+        arrays of the same type and length, from the thread that calls `fit_part`. All workers have to find the same
+        bits. What it raises ends the fit and comes through. A worker that is lost or slow is noticed here alone: give
+        it a deadline.
+    n_samples : int
+        Samples of all workers together, as they are known beforehand: a check that none has been left out.
+    sample_weight : array-like of shape (n_samples_of_this_worker,), default=None
+        Weights of the samples of this worker, those of one worker may be all zero. Multiples of 1/64, or of one larger
+        power of two, with a total below 2**31 of them. Where other workers have weights and this has none, its samples
+        weigh one.
+
+    Returns
+    -------
+    estimator
+        The model that was given, fitted.
+
+    Raises
+    ------
+    TypeError
+        For a model that is not boosting, and an `all_reduce` that cannot be called.
+    ValueError
+        For bad data or parameters, as `fit` of the model; for parameters that are not supported here (see Notes); on
+        all workers, for `n_samples` that are not those that there are, for workers with other parameters, features,
+        kinds of y or versions of spinney; and on the other workers where one refuses its data, naming it.
+    RuntimeError
+        For an `all_reduce` that gives workers different numbers.
+
+    After any failure the model is as it was. A worker that fails in the middle, for lack of memory or by Ctrl-C, sends
+    nothing more: the deadline of `all_reduce` ends the wait of the others. Ctrl-C is answered at the next call of
+    `all_reduce`.
+
+    Notes
+    -----
+    Supported are the losses "squared_error" and "log_loss", all output strategies and projections, `subsample`,
+    `max_features`, labels, classes and numbers. Not supported are other losses, `max_bins=None`, `line_search="brent"`
+    where steps are searched, and `leaf_estimation="line_search"` for three and more classes that are judged together;
+    early stopping, `estimator`, `init`, `scoring`, `callbacks`, `warm_start` of a fitted model, categorical features,
+    `monotonic_cst`, missing values in y, `class_weight="balanced"`, and `label_weight` in words.
+
+    Sums are exact up to 2**26 samples (67 million) for numbers, and 2**30 for labels and classes. With more they are
+    rounded: all workers still have one model, of which the last bits may depend on the cut.
+
+    Cost: that of `fit` on the samples of the worker, and of what is sent, which `docs/many-machines.md` counts.
+
+    Examples
+    --------
+    One worker, which has nothing to add:
+
+    >>> from sklearn.datasets import load_iris
+    >>> import spinney
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = spinney.GradientBoostingClassifier(n_estimators=5, random_state=0)
+    >>> model = spinney.distribute.fit_part(model, X, y, lambda buffer, op: None, n_samples=150)
+    >>> model.n_estimators_
+    5
+    """
+    if not isinstance(model, BaseBoosting):
+        accepted = "GradientBoostingRegressor and GradientBoostingClassifier"
+        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
+    if not callable(all_reduce):
+        raise TypeError(
+            f"all_reduce is a {type(all_reduce).__name__}, accepted: a callable of a buffer and 'sum' or 'max'"
+        )
+    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
+        raise ValueError(f"n_samples is {n_samples!r}, accepted: an integer of at least 1")
+    workers = _Workers(all_reduce)
+    part = workers.agree(lambda: _Part(model, X, y, sample_weight), lambda part: part.told())
+    found = sum(part.n_given for part in workers.told)
+    if found != n_samples:
+        raise ValueError(f"n_samples is {n_samples}, but the workers have {found} samples together")
+    with fitted_at_once(model) as new:
+        checked = workers.agree(lambda: _Checked(new, part.with_stand_in(workers.told)), lambda checked: checked.told())
+        n_there = sum(told.n_given for told in workers.told)
+        config = new._boost_config(n_there, checked.target, checked.of_labels)
+        new._model = _spinney.fit_boosting_part(
+            checked.X, checked.target.engine, checked.weights, config, all_reduce, new._n_threads()
+        )
+        new._weak = None
+        new.n_estimators_ = new._model.n_stages
+    return model
+
+
+class _Told:
+    """What a worker tells the others: fields that have to be the same, and others."""
+
+    def __init__(self, n_given: int, same: dict[str, str], classes: list[NDArray[Any]] | None = None) -> None:
+        self.n_given, self.same, self.classes = n_given, same, classes
+
+    def packed(self) -> bytes:
+        found = BytesIO()
+        for values in self.classes or ():
+            np.save(found, values, allow_pickle=False)
+        n_columns = None if self.classes is None else len(self.classes)
+        return json.dumps([self.n_given, self.same, n_columns]).encode() + b"\n" + found.getvalue()
+
+    @classmethod
+    def unpacked(cls, message: bytes) -> _Told:
+        line, _, rest = message.partition(b"\n")
+        n_given, same, n_columns = json.loads(line)
+        classes = None
+        if n_columns is not None:
+            arrays = BytesIO(rest)
+            classes = [np.load(arrays, allow_pickle=False) for _ in range(n_columns)]
+        return cls(n_given, same, classes)
+
+
+class _Workers:
+    """The workers of a fit: `place` is that of this one, and `told` what each has told last."""
+
+    def __init__(self, all_reduce: AllReduce) -> None:
+        self._all_reduce = all_reduce
+        self.place, self.n_workers = self._find_place()
+        self.told: list[_Told] = []
+
+    def _reduced(self, values: Any, op: str) -> NDArray[np.int64]:
+        buffer = np.array(values, dtype=np.int64)
+        self._all_reduce(buffer, op)
+        return buffer
+
+    def _find_place(self) -> tuple[int, int]:
+        """Nobody tells a worker which one it is: each draws a number, and larger ones come first."""
+        for _ in range(_MOST_DRAWS):
+            own, place, n_workers, are_apart = 1 + secrets.randbits(62), -1, 0, True
+            while (largest := int(self._reduced([own if place < 0 else 0], "max")[0])) > 0:
+                is_own = place < 0 and own == largest
+                place = n_workers if is_own else place
+                are_apart &= int(self._reduced([is_own], "sum")[0]) == 1
+                n_workers += 1
+            if are_apart and place >= 0:
+                return place, n_workers
+        raise RuntimeError("workers do not find their places: all_reduce gives them different numbers")
+
+    def _gathered(self, message: bytes) -> list[bytes]:
+        lengths = np.zeros(self.n_workers, dtype=np.int64)
+        lengths[self.place] = len(message)
+        lengths = self._reduced(lengths, "sum")
+        starts = np.concatenate([[0], np.cumsum((lengths + 7) // 8)])
+        words = np.zeros(starts[-1], dtype=np.int64)
+        padded = message + bytes(-len(message) % 8)
+        words[starts[self.place] : starts[self.place + 1]] = np.frombuffer(padded, dtype="<i8")
+        words = self._reduced(words, "sum").astype("<i8")
+        return [words[starts[i] : starts[i + 1]].tobytes()[:n] for i, n in enumerate(lengths)]
+
+    def agree(self, check: Callable[[], Any], tell: Callable[[Any], _Told]) -> Any:
+        """What `check` finds, where all workers find something and agree; its error, or one that names another."""
+        found = refused = None
+        try:
+            found = check()
+            message = b"+" + tell(found).packed()
+        except Exception as error:
+            refused = error
+            # Messages may hold what was passed.
+            where = f"({platform.node()}, process {os.getpid()})"
+            message = b"-" + f"{where} refused its data: {type(error).__name__}: {str(error)[:500]}".encode()
+        messages = self._gathered(message)
+        if refused is not None:
+            raise refused
+        for i, other in enumerate(messages):
+            if other[:1] == b"-":
+                raise ValueError(f"worker {i} of {self.n_workers} {other[1:].decode()}")
+        self.told = [_Told.unpacked(other[1:]) for other in messages]
+        first = self.told[0].same
+        for i, told in enumerate(self.told):
+            for name in first | told.same:
+                if told.same.get(name) != first.get(name):
+                    raise ValueError(
+                        f"{name} is {first.get(name)} on worker 0 and {told.same.get(name)} on worker {i}, "
+                        "accepted: the same on all workers"
+                    )
+        return found
+
+
+def _as_text(value: Any) -> str:
+    """What a parameter says, whole arrays by their digest."""
+    if isinstance(value, np.ndarray) or is_sparse(value):
+        array = value.toarray() if is_sparse(value) else value
+        return f"an array of shape {array.shape} and digest {sha256(array.tobytes()).hexdigest()[:16]}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_as_text, value))}]"
+    return repr(value)
+
+
+def _check_supported(model: Any) -> None:
+    """Refuses parameters that are not supported where samples are apart."""
+
+    def refuse(name: str, accepted: str) -> None:
+        raise ValueError(f"{name} is {getattr(model, name)!r}, which fit_part does not support, accepted: {accepted}")
+
+    if not isinstance(model.random_state, Integral) or isinstance(model.random_state, bool):
+        refuse("random_state", "an integer, the same on all workers")
+    if model.loss not in _LOSSES:
+        refuse("loss", "'squared_error' or 'log_loss'")
+    for name in _UNSET:
+        if getattr(model, name) is not None:
+            refuse(name, "None")
+    if model._patience() is not None:
+        refuse("n_iter_no_change" if model.early_stopping == "auto" else "early_stopping", "no early stopping")
+    if model.max_bins is None:
+        refuse("max_bins", "2 to 255")
+    if model.leaf_estimation == "line_search" and model.line_search != "newton" and model.loss == "log_loss":
+        refuse("line_search", "'newton'")
+    if model.warm_start and hasattr(model, "_model"):
+        refuse("warm_start", "False, or a model that is not fitted")
+    for name in ("class_weight", "label_weight"):
+        if isinstance(getattr(model, name, None), str):
+            refuse(name, "weights, or None")
+
+
+class _Part:
+    """The samples of a worker as they were given, without those of weight zero."""
+
+    def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        model._validate_params()
+        model._check_parameters()
+        _check_supported(model)
+        if not hasattr(X, "shape"):
+            X = np.asarray(X)
+        if not hasattr(y, "shape"):
+            y = np.asarray(y)
+        if len(X.shape) != 2 or len(y.shape) not in (1, 2) or X.shape[0] != y.shape[0]:
+            raise ValueError(
+                f"X has shape {X.shape} and y {y.shape}, accepted: (n_samples, n_features), and y of as many samples"
+            )
+        self.model, self.n_given = model, int(X.shape[0])
+        self.names = names_of(y)
+        y = y if is_sparse(y) else np.asarray(y)
+        weights = np.full(self.n_given, sample_weight) if isinstance(sample_weight, Real) else sample_weight
+        if weights is not None:
+            none_counts = np.shape(weights) == (self.n_given,) and not np.any(weights)
+            checked: Any = np.zeros(self.n_given)
+            if not none_counts:
+                checked = _validation.check_weights(weights, self.n_given)
+            there = np.flatnonzero(checked)
+            if len(there) < self.n_given:
+                X = X.tocsr() if is_sparse(X) else X
+                X, y = _safe_indexing(X, there), _safe_indexing(y.tocsr() if is_sparse(y) else y, there)
+            weights = checked[there]
+        self.X, self.y, self.weights = X, y, weights
+
+    def told(self) -> _Told:
+        parameters = self.model.get_params(deep=False)
+        same = {name: _as_text(value) for name, value in sorted(parameters.items()) if name not in _FREE}
+        same |= {"model": type(self.model).__name__, "the version of spinney": _spinney.__version__}
+        same |= {"the number of features": str(self.X.shape[1]), "X": "sparse" if is_sparse(self.X) else "dense"}
+        same |= {"the dimensions of y": str(self.y.ndim), "y": "sparse" if is_sparse(self.y) else "dense"}
+        if not is_classifier(self.model) or is_sparse(self.y):
+            return _Told(self.n_given, same)
+        return _Told(self.n_given, same, [self._of_column(j) for j in range(self._wide().shape[1])])
+
+    def _wide(self) -> NDArray[Any]:
+        wide: NDArray[Any] = self.y if self.y.ndim == 2 else self.y[:, None]
+        return wide
+
+    def _of_column(self, j: int) -> NDArray[Any]:
+        values = self._wide()[:, j]
+        if values.dtype != object:
+            return np.unique(values)
+        kinds = {type(value) for value in values.tolist()}
+        if not all(issubclass(kind, str) for kind in kinds):
+            names = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise TypeError(f"y is of objects of the types {names}, accepted: numbers, booleans or strings")
+        return np.unique(values.astype(str))
+
+    def with_stand_in(self, told: list[_Told]) -> _Part:
+        """The same where other workers have samples: `stand_ins` are rows of y of all classes that there are."""
+        self.stand_ins = None
+        n_there = self.X.shape[0]
+        if told[0].classes is not None:
+            wide = self._wide()
+            columns = []
+            for j in range(wide.shape[1]):
+                of_all = [other.classes[j] for other in told if other.classes is not None and len(other.classes[j])]
+                columns.append(np.unique(np.concatenate(of_all)) if of_all else np.zeros(1))
+            rows = np.stack([np.resize(column, max(map(len, columns))) for column in columns], axis=1)
+            dtype = wide.dtype if wide.dtype == object else rows.dtype
+            self.y, self.stand_ins = wide.astype(dtype) if n_there else rows[:1], rows.astype(dtype)
+        if n_there:
+            return self
+        # A sample of no weight.
+        self.weights = np.zeros(1)
+        n_features = self.X.shape[1]
+        if is_sparse(self.X):
+            self.X = sparse.csr_array((1, n_features), dtype=np.float32)
+        elif hasattr(self.X, "reindex"):
+            self.X = self.X.reindex(range(1)).astype(np.float64)
+        else:
+            self.X = np.zeros((1, n_features), dtype=np.float32)
+        if is_sparse(self.y):
+            kind = sparse.csr_array if isinstance(self.y, sparse.sparray) else sparse.csr_matrix
+            self.y = kind((1, self.y.shape[1]), dtype=self.y.dtype)
+        elif self.stand_ins is None:
+            self.y = np.zeros((1, *self.y.shape[1:]))
+        return self
+
+
+class _Checked:
+    """The samples of a worker in the engine's form, on an estimator that knows its features and outputs."""
+
+    X: Matrix
+    weights: Float | None
+
+    def __init__(self, new: Any, part: _Part) -> None:
+        for name in ("_init", "_curves", "_eval_curves"):
+            new.__dict__.pop(name, None)
+        self.X = new._check_X(part.X, reset=True)
+        if (categories := new.is_categorical_) is not None and np.any(categories):
+            raise ValueError(
+                f"categorical_features is {new.categorical_features!r}, and X has some, which fit_part does not "
+                "support, accepted: numbers"
+            )
+        n = self.X.shape[0]
+        self.target = _target(new, part, n)
+        if self.target.mask is not None:
+            raise ValueError("y has missing values, which fit_part does not support, accepted: numbers")
+        new._seed = _validation.draw_seed(new.random_state)
+        new._shared = new._describe(self.target)
+        softmax = self.target.kind == "classes" and self.target.n_columns > 2 and new.loss == "log_loss"
+        if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":
+            raise ValueError(
+                "leaf_estimation is 'line_search', which fit_part does not support for three and more classes, "
+                "accepted: 'newton'"
+            )
+        there = np.count_nonzero(part.weights) if part.weights is not None else n
+        weights = part.weights if there else None
+        self.of_labels = _label_weight.of_labels(new, self.target, weights)
+        by_row = _spinney.weights_by_row(self.target.engine, new._row_weights(self.target, weights))
+        self.weights = by_row if there else np.zeros(n)
+        self._n_there = n_positive(self.weights, n)
+        self._names = getattr(new, "feature_names_in_", None)
+
+    def told(self) -> _Told:
+        target = self.target
+        same = {"the kind of y": target.kind, "the number of outputs": str(target.n_outputs)}
+        same |= {"the names of features": _as_text(list(self._names) if self._names is not None else None)}
+        same |= {"the names of outputs": _as_text(None if target.names is None else list(target.names))}
+        if target.label_format is not None:
+            same["the type of y"] = f"{target.label_format.dtype} {target.label_format.container}"
+        elif target.container is not None:
+            same["the type of y"] = target.container
+        return _Told(self._n_there, same)
+
+
+def _target(new: Any, part: _Part, n: int) -> Target:
+    """The targets of this worker in the engine's form, of the classes of all workers."""
+    weights = part.weights if part.weights is not None and part.weights.any() else None
+    if part.stand_ins is None:
+        target: Target = new._check_y(part.y, weights, n)
+        return replace(target, names=part.names)
+    rows = part.stand_ins
+    y = np.concatenate([part.y, rows])
+    if rows.shape[1] == 1:
+        y = y.ravel()
+    weights = np.concatenate([np.ones(n) if weights is None else weights, np.ones(len(rows))])
+    target = new._check_y(y, weights, len(y))
+    return replace(target, engine=target.rows(np.arange(n)), original=target.original[:n], names=part.names)

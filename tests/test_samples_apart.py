@@ -1,0 +1,340 @@
+"""Boosting with samples on several workers: the model of one machine, byte for byte, and what is refused."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+import spinney
+from scipy import sparse
+from sklearn.base import clone
+from spinney import GradientBoostingClassifier, GradientBoostingRegressor
+from spinney.distribute import fit_part
+
+N, P, D = 47, 6, 4
+
+
+class Meeting:
+    """Workers on threads, whose buffers meet at a barrier, which misses a worker that ends too early."""
+
+    def __init__(self, n_workers):
+        self.barrier = threading.Barrier(n_workers, timeout=20)
+        self.buffers = [None] * n_workers
+        self.n_bytes = self.n_calls = 0
+
+    def all_reduce_of(self, worker):
+        def all_reduce(buffer, op):
+            assert buffer.ndim == 1
+            assert buffer.flags.c_contiguous
+            assert buffer.flags.writeable
+            assert buffer.dtype in (np.float64, np.int64)
+            self.buffers[worker] = (op, buffer.dtype, len(buffer), buffer.copy())
+            self.barrier.wait()
+            calls = {call[:3] for call in self.buffers}
+            found = {"sum": np.sum, "max": np.max}[op]([call[3] for call in self.buffers], axis=0)
+            self.barrier.wait()
+            assert len(calls) == 1, calls
+            buffer[:] = found
+            if worker == 0:
+                self.n_bytes, self.n_calls = self.n_bytes + buffer.nbytes, self.n_calls + 1
+
+        return all_reduce
+
+
+def on_workers(n_workers, work):
+    """What `work(worker, all_reduce)` returns or raises on each."""
+    meeting = Meeting(n_workers)
+    found = [None] * n_workers
+
+    def run(worker):
+        try:
+            found[worker] = work(worker, meeting.all_reduce_of(worker))
+        except Exception as error:
+            found[worker] = error
+
+    threads = [threading.Thread(target=run, args=(worker,)) for worker in range(n_workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found, meeting
+
+
+def data(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 5, (N, P)).astype(np.float32)
+    X[X < 0] = 0
+    X[:, 1] = rng.normal(size=N)
+    X[rng.random((N, P)) < 0.05] = np.nan
+    numbers = np.nan_to_num(X[:, :D]) + rng.normal(size=(N, D)).round(1)
+    return X, numbers, rng.integers(0, 4, N) / 2
+
+
+def cut(n_workers, is_empty, seed=0):
+    """The samples of each worker; with `is_empty` the last ones have none."""
+    rng = np.random.default_rng(seed)
+    n_full = max(1, n_workers - 2) if is_empty else n_workers
+    places = rng.integers(0, n_full, N)
+    return [np.flatnonzero(places == worker) for worker in range(n_workers)]
+
+
+def rows(values, which):
+    return None if values is None else values[which]
+
+
+def fitted_apart(model, X, y, weights, parts):
+    def work(worker, all_reduce):
+        own = parts[worker]
+        return fit_part(
+            clone(model), X[own], y[own], all_reduce, n_samples=X.shape[0], sample_weight=rows(weights, own)
+        )
+
+    found, meeting = on_workers(len(parts), work)
+    for outcome in found:
+        if isinstance(outcome, Exception) and not isinstance(outcome, threading.BrokenBarrierError):
+            raise outcome
+    return found, meeting
+
+
+def assert_same(model, X, y, weights, parts):
+    whole = spinney.dumps(clone(model).fit(X, y, weights))
+    found, _ = fitted_apart(model, X, y, weights, parts)
+    assert [spinney.dumps(part) == whole for part in found] == [True] * len(parts)
+
+
+SMALL = {"n_estimators": 3, "max_leaf_nodes": 5, "random_state": 7, "learning_rate": 0.5}
+
+
+def of_numbers(numbers):
+    return numbers
+
+
+def of_labels(numbers):
+    return (numbers > 1).astype(int)
+
+
+def of_sparse_labels(numbers):
+    return sparse.csr_matrix(of_labels(numbers))
+
+
+def of_classes(numbers):
+    return np.array(["low", "middle", "much higher"])[np.digitize(numbers[:, 0], [0.5, 2.0])]
+
+
+def of_two(numbers):
+    return numbers[:, 0] > 1
+
+
+Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
+
+CASES = [
+    (Regressor(**SMALL), of_numbers),
+    (Regressor(**SMALL, output_strategy="joint", subsample=0.6), of_numbers),
+    (Regressor(**SMALL, output_strategy="projected", max_features=2), of_numbers),
+    (Regressor(**SMALL, output_strategy="projected", relabel_leaves=False, subsample=0.5), of_numbers),
+    (Classifier(**SMALL, output_strategy="projected", output_projection="pca"), of_labels),
+    (
+        Classifier(**SMALL, output_strategy="projected", output_projection="rademacher", n_projections=2),
+        of_sparse_labels,
+    ),
+    (Classifier(**SMALL, output_strategy="projected", output_projection="subsample", subsample=0.7), of_sparse_labels),
+    (Classifier(**SMALL, loss="squared_error", output_strategy="projected", relabel_leaves=False), of_sparse_labels),
+    (Classifier(**SMALL, output_strategy="joint", leaf_estimation="line_search"), of_labels),
+    (Classifier(**SMALL, output_strategy="single_target", min_samples_leaf=0.1), of_labels),
+    (Classifier(**SMALL, output_strategy="joint", max_bins=4, min_samples_leaf=3), of_classes),
+    (Classifier(**SMALL, max_features_by_tree=4, class_weight={False: 1, True: 2}), of_two),
+]
+
+
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_models_of_workers_are_those_of_one_machine(case, is_sparse):
+    model, target_of = CASES[case]
+    X, numbers, weights = data(case)
+    y = target_of(numbers)
+    X = sparse.csr_array(np.nan_to_num(X)) if is_sparse else X
+    n_workers = [1, 2, 3, 7][(case + is_sparse) % 4]
+    weights = weights if (case + is_sparse) % 3 else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_same(model, X, y, weights, cut(n_workers, case % 2 == 1, case))
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3, 7])
+@pytest.mark.parametrize("is_empty", [False, True], ids=["full", "some empty"])
+def test_any_cut_gives_one_model(n_workers, is_empty):
+    X, numbers, weights = data()
+    for seed in range(3):
+        parts = cut(n_workers, is_empty, seed)
+        assert_same(Regressor(**SMALL, subsample=0.7), X, numbers[:, 0], weights, parts)
+
+
+def test_classes_that_one_worker_alone_has_are_known_to_all():
+    X, numbers, _ = data()
+    y = of_classes(numbers)
+    parts = [np.flatnonzero(y == name) for name in np.unique(y)]
+    model = Classifier(**SMALL)
+    assert_same(model, X, y, None, parts)
+    found, _ = fitted_apart(model, X, y, None, parts)
+    assert [list(part.classes_) for part in found] == [list(np.unique(y))] * 3
+
+
+def test_a_worker_whose_weights_are_all_zero_has_no_samples():
+    X, numbers, _ = data()
+    weights = np.ones(N)
+    weights[: N // 2] = 0
+    assert_same(Regressor(**SMALL), X, numbers, weights, [np.arange(N // 2), np.arange(N // 2, N)])
+
+
+def test_names_of_frames_are_kept():
+    pandas = pytest.importorskip("pandas")
+    X, numbers, _ = data()
+    frame = pandas.DataFrame(X, columns=[f"feature {j}" for j in range(P)])
+    parts = [np.arange(20), np.arange(20, N), np.arange(0)]
+    model = Regressor(**SMALL)
+    whole = spinney.dumps(clone(model).fit(frame, numbers))
+    work = lambda worker, all_reduce: fit_part(  # noqa: E731
+        clone(model), frame.iloc[parts[worker]], numbers[parts[worker]], all_reduce, n_samples=N
+    )
+    found, _ = on_workers(3, work)
+    assert [spinney.dumps(part) == whole for part in found] == [True] * 3
+
+
+def errors(n_workers, work):
+    found, _ = on_workers(n_workers, work)
+    return found
+
+
+def two_parts(change=lambda worker, given: given, n_samples=N, model=None):
+    """The errors of two workers, of which each fits what `change` makes of its samples."""
+    X, numbers, _ = data()
+    X, y = np.nan_to_num(X), numbers[:, 0]
+    parts = [np.arange(20), np.arange(20, N)]
+
+    def work(worker, all_reduce):
+        given = {"model": clone(Regressor(**SMALL) if model is None else model), "X": X[parts[worker]], "y": y[parts[worker]]}
+        given = change(worker, given)
+        return fit_part(given["model"], given["X"], given["y"], all_reduce, n_samples=n_samples)
+
+    return errors(2, work)
+
+
+def test_samples_that_are_missing_are_noticed():
+    for found in two_parts(n_samples=N + 1):
+        with pytest.raises(ValueError, match=f"n_samples is {N + 1}, but the workers have {N} samples together"):
+            raise found
+
+
+def test_an_all_reduce_that_does_nothing_is_noticed_by_the_number_of_samples():
+    X, numbers, _ = data()
+    with pytest.raises(ValueError, match=r"n_samples is 100, but the workers have 47"):
+        fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op: None, n_samples=100)
+
+
+def test_workers_that_differ_are_refused_on_all():
+    def deeper(worker, given):
+        given["model"].set_params(max_depth=2 + worker)
+        return given
+
+    for found in two_parts(deeper):
+        with pytest.raises(ValueError, match=r"max_depth is . on worker 0 and . on worker 1"):
+            raise found
+
+    def wider(worker, given):
+        return given | {"X": given["X"][:, : P - worker]}
+
+    for found in two_parts(wider):
+        with pytest.raises(ValueError, match=r"the number of features is . on worker 0"):
+            raise found
+
+
+def test_a_worker_that_refuses_its_data_is_named_by_the_others():
+    def spoiled(worker, given):
+        if worker == 1:
+            given["X"] = given["X"].copy()
+            given["X"][0, 0] = np.inf
+        return given
+
+    other, own = two_parts(spoiled)
+    with pytest.raises(ValueError, match=r"^Input X contains infinity|infinity"):
+        raise own
+    with pytest.raises(ValueError, match=r"worker \d of 2 .* refused its data: ValueError: .*infinity"):
+        raise other
+    assert "refused its data" not in str(own)
+
+
+def test_what_all_reduce_raises_comes_through_and_the_model_stays():
+    X, numbers, _ = data()
+
+    class LostError(Exception):
+        pass
+
+    meeting = Meeting(1)
+    first = meeting.all_reduce_of(0)
+    whole = fit_part(Regressor(**SMALL), X, numbers, first, n_samples=N)
+    for fails_at in np.linspace(0, meeting.n_calls - 1, 25).astype(int):
+        n_left = [fails_at]
+
+        def all_reduce(buffer, op, n_left=n_left):
+            if n_left[0] == 0:
+                raise LostError("worker 3 does not answer")
+            n_left[0] -= 1
+
+        model = Regressor(**SMALL)
+        with pytest.raises(LostError, match="worker 3 does not answer"):
+            fit_part(model, X, numbers, all_reduce, n_samples=N)
+        assert not hasattr(model, "n_features_in_")
+    assert whole.n_estimators_ == 3
+
+
+REFUSED = [
+    (Regressor(**SMALL | {"random_state": None}), "random_state"),
+    (Regressor(**SMALL, loss="absolute_error"), "loss"),
+    (Regressor(**SMALL, loss="poisson"), "loss"),
+    (Regressor(**SMALL, max_bins=None), "max_bins"),
+    (Regressor(**SMALL, early_stopping=True), "early_stopping"),
+    (Regressor(**SMALL, n_iter_no_change=3), "n_iter_no_change"),
+    (Regressor(**SMALL, monotonic_cst=[1] + [0] * (P - 1)), "monotonic_cst"),
+    (Regressor(**SMALL, categorical_features=[0]), "categorical_features"),
+    (Regressor(**SMALL, init=GradientBoostingRegressor()), "init"),
+    (Regressor(**SMALL, callbacks=[lambda *told: None]), "callbacks"),
+]
+
+
+@pytest.mark.parametrize(("model", "name"), REFUSED, ids=[name for _, name in REFUSED])
+def test_parameters_that_are_not_supported_are_named_on_all_workers(model, name):
+    for found in two_parts(model=model):
+        with pytest.raises((ValueError, TypeError), match=name):
+            raise found
+
+
+def test_classifiers_refuse_weights_of_words_and_searches_of_several_classes():
+    X, numbers, _ = data()
+    for model, y, name in [
+        (Classifier(**SMALL, class_weight="balanced"), of_two(numbers), "class_weight"),
+        (Classifier(**SMALL, label_weight="balanced"), of_labels(numbers), "label_weight"),
+        (Classifier(**SMALL, leaf_estimation="line_search", output_strategy="joint"), of_classes(numbers), "leaf_est"),
+        (Classifier(**SMALL, leaf_estimation="line_search", line_search="brent"), of_two(numbers), "line_search"),
+    ]:
+        with pytest.raises(ValueError, match=name):
+            fit_part(model, X, y, lambda buffer, op: None, n_samples=N)
+
+
+def test_weights_that_are_rounded_are_refused():
+    X, numbers, _ = data()
+    with pytest.raises(ValueError, match="sample_weight"):
+        fit_part(Regressor(**SMALL), X, numbers, lambda *_: None, n_samples=N, sample_weight=np.linspace(0.1, 0.7, N))
+
+
+def test_other_arguments_are_checked():
+    X, numbers, _ = data()
+    with pytest.raises(TypeError, match="model is a RandomForestRegressor"):
+        fit_part(spinney.RandomForestRegressor(), X, numbers, lambda *_: None, n_samples=N)
+    with pytest.raises(TypeError, match="all_reduce is a int"):
+        fit_part(Regressor(**SMALL), X, numbers, 3, n_samples=N)
+    for n_samples in (0, 1.5, True):
+        with pytest.raises(ValueError, match="n_samples"):
+            fit_part(Regressor(**SMALL), X, numbers, lambda *_: None, n_samples=n_samples)
+    # Each worker draws a number: those that are never equal to the largest have no place.
+    with pytest.raises(RuntimeError, match="do not find their places"):
+        fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op: buffer.fill(0), n_samples=N)
