@@ -212,11 +212,8 @@ def two_parts(change=lambda worker, given: given, n_samples=N, model=None):
     parts = [np.arange(20), np.arange(20, N)]
 
     def work(worker, all_reduce):
-        given = {
-            "model": clone(Regressor(**SMALL) if model is None else model),
-            "X": X[parts[worker]],
-            "y": y[parts[worker]],
-        }
+        own = clone(Regressor(**SMALL) if model is None else model)
+        given = {"model": own, "X": X[parts[worker]], "y": y[parts[worker]]}
         given = change(worker, given)
         return fit_part(given["model"], given["X"], given["y"], all_reduce, n_samples=n_samples)
 

@@ -53,8 +53,8 @@ impl Samples {
             let value = if value.is_finite() && value.abs() < 1e9 { f64::from(value) } else { -1.0 };
             value + below(5) as f64 / 3.0
         });
-        let weights =
-            (seed % 3 > 0).then(|| (0..n).map(|i| if i == 0 { 1.0 } else { below(4) as f64 / 2.0 }).collect());
+        let weights = (!seed.is_multiple_of(3))
+            .then(|| (0..n).map(|i| if i == 0 { 1.0 } else { below(4) as f64 / 2.0 }).collect());
         Samples { x, numbers, weights }
     }
 

@@ -91,7 +91,7 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
         for (low, high) in self.low.iter_mut().zip(&mut self.high) {
             (*low, *high) = self.workers.range((*low, *high))?;
         }
-        Ok(self.workers.sum_of(cells)?)
+        self.workers.sum_of(cells)
     }
 
     /// Puts the rows, the node's, on a grid and sums them; returns the sum of squares around the means of outputs, in units

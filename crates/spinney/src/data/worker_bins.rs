@@ -121,7 +121,6 @@ pub(crate) fn bin_dense_of(
 }
 
 /// As [`super::bins::bin_sparse`], of numbers alone; and the codes that any worker stores of each feature, NaN last.
-#[expect(clippy::type_complexity, reason = "three things that are found together")]
 pub(crate) fn bin_sparse_of(
     workers: &Workers,
     x: &SparseView<'_>,

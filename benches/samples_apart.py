@@ -1,0 +1,59 @@
+"""What boosting with samples on several workers sends for a stage: counted in `all_reduce`, on the shape of delicious.
+
+One worker with all samples sends what each of many does: buffers do not grow with the number of samples.
+The stages after the first are counted, the bins before it apart.
+"""
+
+import argparse
+
+import numpy as np
+import spinney
+from scipy import sparse
+
+N_FEATURES, N_LABELS = 500, 983
+
+
+class Counter:
+    def __init__(self):
+        self.n_bytes = self.n_calls = 0
+
+    def __call__(self, buffer, op):
+        self.n_bytes += buffer.nbytes
+        self.n_calls += 1
+
+
+def sent(X, Y, n_stages, **parameters):
+    counter = Counter()
+    model = spinney.GradientBoostingClassifier(n_estimators=n_stages, random_state=0, **parameters)
+    spinney.distribute.fit_part(model, X, Y, counter, n_samples=X.shape[0])
+    return np.array([counter.n_bytes, counter.n_calls])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer samples")
+    n = 500 if parser.parse_args().quick else 4000
+    rng = np.random.default_rng(0)
+    # Words that are there or not, as in delicious; and the same with 255 bins each.
+    words = (rng.random((n, N_FEATURES)) < 0.04).astype(np.float32)
+    numbers = rng.normal(size=(n, N_FEATURES)).astype(np.float32)
+    factors = words @ rng.normal(size=(N_FEATURES, 20)) @ rng.normal(size=(20, N_LABELS))
+    Y = sparse.csr_matrix((factors > np.quantile(factors, 0.98)).astype(int))
+    print("| X | strategy | MB a stage | calls a stage | MB before |")
+    print("|---|---|---|---|---|")
+    for name, X in [("0 and 1, sparse", sparse.csr_array(words)), ("255 bins", numbers)]:
+        for strategy, parameters in [
+            ("projected, relabelled", {"output_strategy": "projected"}),
+            ("projected", {"output_strategy": "projected", "loss": "squared_error", "relabel_leaves": False}),
+            ("joint", {"output_strategy": "joint"}),
+        ]:
+            if strategy == "joint" and name == "255 bins":
+                continue  # a histogram of 1 GB for each node
+            one, three = sent(X, Y, 1, **parameters), sent(X, Y, 3, **parameters)
+            stage = (three - one) / 2
+            before = (one - stage)[0]
+            print(f"| {name} | {strategy} | {stage[0] / 1e6:.1f} | {stage[1]:.0f} | {max(before, 0) / 1e6:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
