@@ -59,8 +59,6 @@ mod _spinney {
     #[pymodule_export]
     use crate::part::fit_boosting_part;
     #[pymodule_export]
-    use crate::part::fit_boosting_part;
-    #[pymodule_export]
     use crate::projection::{count_projections, draw_projection, py_johnson_lindenstrauss_dim};
     #[pymodule_export]
     use crate::shap::{shap_base_values, shap_interaction_values, shap_values, shap_values_sparse};
