@@ -29,11 +29,12 @@ from sklearn.model_selection import check_cv
 
 from spinney import _parts, model_selection
 from spinney._bagging import BaseBagging
+from spinney._dask_samples import fit_samples
 from spinney._samples_apart import fit_part
 from spinney._sparse import is_sparse
 from spinney._topk import topk
 
-__all__ = ["cross_validate", "fit", "fit_part", "predict_topk"]
+__all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
 
 # Errors of data and parameters: the same again on any worker.
 _LASTING = (ValueError, TypeError, NotImplementedError, AttributeError)

@@ -1,0 +1,363 @@
+"""Boosting with samples on the workers of a Dask cluster.
+
+Each worker has one task, which lasts for the whole fit and calls `fit_part` with the samples of its blocks. The tasks
+add their sums along a binary tree, over the connections that Dask's workers have among each other.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+import uuid
+from collections import defaultdict
+from contextlib import suppress
+from hashlib import sha256
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from spinney import _model_file
+from spinney._boosting_fit import BaseBoosting
+from spinney._samples_apart import fit_part
+from spinney._sparse import is_sparse
+
+# The name under which workers take each other's messages, and where they keep them.
+_HANDLER = "spinney_samples"
+_BOX = "_spinney_samples"
+# Bytes of one message; longer buffers are sent in pieces.
+_PIECE = 1 << 25
+
+
+def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0) -> Any:
+    """Fit one boosting model to samples that lie on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    model : GradientBoostingRegressor or GradientBoostingClassifier
+        What `fit_part` takes.
+    blocks : list of (X, y) or (X, y, sample_weight)
+        Arrays, which are sent to workers in turn; or futures of such tuples, whose results stay on the workers where
+        they are: `[client.submit(load, path) for path in paths]`. X is dense in all blocks, or sparse in all. Samples
+        of blocks without weights weigh one.
+    client : distributed.Client
+    timeout : float, default=300.0
+        Seconds for which one worker waits for another before the fit fails. One step of a fit, such as the first
+        binning, must not take longer.
+
+    Returns
+    -------
+    estimator
+        The model that was given, fitted: byte for byte as by its own `fit` to the samples of all blocks, those of the
+        first worker first. The order matters to `subsample` alone.
+
+    Raises
+    ------
+    TypeError
+        For a model that is not boosting, a client that is none, and blocks that are no tuples of two or three.
+    ValueError
+        For `blocks` without any sample, for bad data or parameters as `fit_part`, and for a `timeout` that is no
+        positive number.
+    TimeoutError
+        When a worker did not hear from another in time: its address is in the message. A worker that was lost is
+        noticed in this way, unless the connection to it fails before.
+    RuntimeError
+        For a failure of a worker, with its address and the error; when blocks were lost with their worker.
+
+    After any failure, Ctrl-C included, the model is as it was, and the tasks of the fit end.
+
+    See Also
+    --------
+    fit_part : the same by any other way to add buffers of several processes.
+
+    Notes
+    -----
+    Each worker has to have a thread that is free, for the whole fit. Blocks of one worker are put together there: it
+    holds its samples twice for a moment. A worker sends what `fit_part` says to at most three others.
+    """
+    if not isinstance(model, BaseBoosting):
+        accepted = "GradientBoostingRegressor and GradientBoostingClassifier"
+        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
+    if not all(callable(getattr(client, name, None)) for name in ("submit", "who_has", "run", "scheduler_info")):
+        raise TypeError(f"client is a {type(client).__name__}, accepted: a distributed.Client")
+    if not isinstance(timeout, Real) or isinstance(timeout, bool) or not 0 < float(timeout) < np.inf:
+        raise ValueError(f"timeout is {timeout!r}, accepted: a positive number of seconds")
+    by_worker = _by_worker(blocks, client, float(timeout))
+    token, addresses = uuid.uuid4().hex, list(by_worker)
+    lengths = [
+        client.submit(_count, block, workers=[address], pure=False)
+        for address, blocks in by_worker.items()
+        for block in blocks
+    ]
+    n_samples = sum(_in_time(client, lengths, "lengths of blocks", float(timeout)))
+    if n_samples == 0:
+        raise ValueError("blocks have no samples, accepted: at least one sample")
+    client.run(_open_box, token, workers=addresses)
+    tasks: list[Any] = []
+    try:
+        for rank, (address, own) in enumerate(by_worker.items()):
+            arguments = (clone(model), own, rank, addresses, token, n_samples, float(timeout))
+            options = {"workers": [address], "allow_other_workers": False, "pure": False, "retries": 0}
+            tasks.append(client.submit(_fit_on_worker, *arguments, **options))
+        found = _results(client, tasks, addresses)
+    finally:
+        client.cancel(tasks)
+        client.run(_close_box, token, workers=[a for a in addresses if a in _workers_of(client)])
+    data = found[0]
+    digests = {sha256(data).hexdigest(), *found[1:]}
+    if len(digests) != 1:
+        raise RuntimeError("workers have fitted different models: do they have the same version of spinney?")
+    fitted = _model_file.loads(data)
+    model.__dict__ = fitted.__dict__ | {name: getattr(model, name) for name in model._get_param_names()}
+    return model
+
+
+# --- here ------------------------------------------------------------------------------------------------------------
+
+
+def _workers_of(client: Any) -> list[str]:
+    return list(client.scheduler_info(n_workers=-1)["workers"])
+
+
+def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]:
+    """The blocks of each worker, as futures that are there."""
+    from distributed import Future
+
+    workers = _workers_of(client)
+    if not workers:
+        raise RuntimeError("the cluster has no workers")
+    if not isinstance(blocks, list | tuple) or not blocks:
+        raise TypeError(
+            f"blocks is {blocks!r:.80}, accepted: a list of (X, y) or (X, y, sample_weight), or their futures"
+        )
+    futures = []
+    for i, block in enumerate(blocks):
+        if not isinstance(block, Future):
+            _proven(block, f"blocks[{i}]")
+            [block] = client.scatter([block], workers=[workers[i % len(workers)]], hash=False)
+        futures.append(block)
+    _in_time(client, futures, "blocks", timeout, gather=False)
+    where = client.who_has(futures)
+    found: dict[str, list[Any]] = defaultdict(list)
+    for i, future in enumerate(futures):
+        holders = where.get(future.key) or ()
+        if not holders:
+            raise RuntimeError(f"blocks[{i}] was lost with its worker")
+        found[min(holders)].append(future)
+    return dict(sorted(found.items()))
+
+
+def _proven(block: Any, name: str) -> None:
+    if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+        raise TypeError(f"{name} is a {type(block).__name__}, accepted: (X, y) or (X, y, sample_weight)")
+
+
+def _waited(futures: list[Any], timeout: float) -> bool:
+    """Whether all have ended within these seconds."""
+    from distributed import wait
+
+    try:
+        wait(futures, timeout=timeout)  # type: ignore[no-untyped-call]
+    except TimeoutError:
+        return False
+    return True
+
+
+def _in_time(client: Any, futures: list[Any], what: str, timeout: float, *, gather: bool = True) -> Any:
+    """The results, or TimeoutError."""
+    if not _waited(futures, timeout):
+        n_waiting = sum(future.status == "pending" for future in futures)
+        raise TimeoutError(f"after {timeout} s {n_waiting} of {len(futures)} {what} were not there")
+    for future in futures:
+        if future.status != "finished":
+            error = future.exception()
+            if gather and isinstance(error, TypeError):
+                raise error
+            raise RuntimeError(f"a block is not there: its future is {future.status}: {error!r}") from error
+    return client.gather(futures) if gather else None
+
+
+def _results(client: Any, tasks: list[Any], addresses: list[str]) -> list[Any]:
+    """What the tasks return; the first error of a worker that is no echo of another's."""
+    while not _waited(tasks, 1.0):
+        if any(task.status != "pending" for task in tasks):
+            # Who fails tells the others, which end soon after. A task whose worker is lost never ends.
+            _waited(tasks, 2.0)
+            break
+        here = _workers_of(client)
+        if lost := [address for address in addresses if address not in here]:
+            raise RuntimeError(f"the worker {lost[0]} was lost during the fit")
+    if all(task.status == "finished" for task in tasks):
+        return list(client.gather(tasks))
+    errors = [task.exception() for task in tasks if task.status == "error"]
+    for error in errors:
+        if not isinstance(error, _OtherFailedError):
+            raise error
+    raise RuntimeError("tasks of the fit were lost or cancelled") from (errors or [None])[0]
+
+
+# --- on the workers --------------------------------------------------------------------------------------------------
+
+
+class _OtherFailedError(RuntimeError):
+    """Another worker has failed: its error is the one to be told."""
+
+
+def _count(block: Any) -> int:
+    _proven(block, "a block")
+    X = block[0]
+    return int(X.shape[0] if hasattr(X, "shape") else len(X))
+
+
+def _open_box(token: str, dask_worker: Any) -> None:
+    """From now on this worker keeps messages of the fit `token`; they may come before its task has begun."""
+    boxes = dask_worker.__dict__.setdefault(_BOX, {})
+    boxes[token] = defaultdict(queue.Queue)
+
+    def take(token: str, sender: int, message: Any) -> None:
+        if token in boxes:
+            boxes[token][sender].put(message)
+
+    dask_worker.handlers[_HANDLER] = take
+
+
+def _close_box(token: str, dask_worker: Any) -> None:
+    """No messages are taken any more; a task that waits for some ends."""
+    box = dask_worker.__dict__.get(_BOX, {}).pop(token, None)
+    if box is not None:
+        box[-1].put("the fit was ended")
+
+
+def _fit_on_worker(
+    model: Any, blocks: list[Any], rank: int, addresses: list[str], token: str, n_samples: int, timeout: float
+) -> Any:
+    """The bytes of the model on the first worker, their digest on the others."""
+    from distributed import get_worker
+
+    reduce = _TreeReduce(get_worker(), addresses, rank, token, timeout)
+    try:
+        X, y, weights = _together(blocks)
+        fitted = fit_part(model, X, y, reduce, n_samples=n_samples, sample_weight=weights)
+        data = _model_file.dumps(fitted)
+    except _OtherFailedError:
+        raise
+    except BaseException as error:
+        reduce.tell_all(f"the worker {addresses[rank]} failed: {type(error).__name__}: {error}")
+        raise
+    finally:
+        reduce.close()
+    return data if rank == 0 else sha256(data).hexdigest()
+
+
+def _together(blocks: list[Any]) -> tuple[Any, Any, Any]:
+    """The samples of all blocks of a worker."""
+    for block in blocks:
+        _proven(block, "a block")
+    X, y = (_stacked([block[i] for block in blocks]) for i in range(2))
+    if all(len(block) == 2 or block[2] is None for block in blocks):
+        return X, y, None
+    weights = [block[2] if len(block) == 3 and block[2] is not None else np.ones(_count(block)) for block in blocks]
+    return X, y, np.concatenate([np.asarray(weight) for weight in weights])
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    if any(is_sparse(part) for part in parts):
+        return sparse.vstack(parts, format="csr")
+    if all(hasattr(part, "iloc") for part in parts):
+        import pandas as pd  # type: ignore[import-untyped]
+
+        return pd.concat(parts, ignore_index=True)
+    return np.concatenate([np.asarray(part) for part in parts])
+
+
+class _TreeReduce:
+    """Adds buffers of all workers along a binary tree whose root is the first, and sends the sums back down."""
+
+    def __init__(self, worker: Any, addresses: list[str], rank: int, token: str, timeout: float) -> None:
+        self.worker, self.addresses, self.rank, self.token, self.timeout = worker, addresses, rank, token, timeout
+        self.parent = (rank - 1) // 2 if rank else None
+        self.children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < len(addresses)]
+        self.box = getattr(worker, _BOX)[token]
+        self.comms: dict[int, Any] = {}
+
+    def __call__(self, buffer: NDArray[Any], op: str) -> None:
+        combine = {"sum": np.add, "max": np.maximum}[op]
+        for child in self.children:
+            combine(buffer, self._received(child, buffer), out=buffer)
+        if self.parent is not None:
+            self._send(self.parent, buffer)
+            buffer[:] = self._received(self.parent, buffer)
+        for child in self.children:
+            self._send(child, buffer)
+
+    def tell_all(self, text: str) -> None:
+        """Ends the fits of all others."""
+        for rank in range(len(self.addresses)):
+            if rank != self.rank:
+                # Who cannot be told is lost, or will come to the deadline.
+                with suppress(Exception):
+                    self._post(rank, text, 5.0)
+
+    def close(self) -> None:
+        for comm in self.comms.values():
+            self.worker.loop.add_callback(comm.abort)
+
+    def _send(self, rank: int, buffer: NDArray[Any]) -> None:
+        data = memoryview(buffer).cast("B")
+        for start in range(0, max(1, len(data)), _PIECE):
+            self._post(rank, bytes(data[start : start + _PIECE]), self.timeout)
+
+    def _post(self, rank: int, message: Any, timeout: float) -> None:
+        from distributed.comm.core import connect
+        from distributed.utils import sync
+
+        address = self.addresses[rank]
+
+        async def post() -> None:
+            # One connection for each of the others, which keeps messages in order and needs no answers.
+            if rank not in self.comms:
+                arguments = self.worker.security.get_connection_args("worker")
+                self.comms[rank] = await connect(address, timeout=timeout, **arguments)  # type: ignore[no-untyped-call]
+            parts = {"op": _HANDLER, "reply": False, "token": self.token, "sender": self.rank, "message": message}
+            await self.comms[rank].write(parts)
+
+        try:
+            sync(self.worker.loop, post, callback_timeout=timeout)
+        except TimeoutError as error:
+            raise TimeoutError(f"the worker {address} took no message within {timeout} s") from error
+        except OSError as error:
+            raise RuntimeError(f"the worker {address} was lost during the fit: {error}") from error
+
+    def _received(self, rank: int, like: NDArray[Any]) -> NDArray[Any]:
+        """A buffer of the worker `rank`, as long as `like`."""
+        ends, pieces, n_left = time.monotonic() + self.timeout, [], max(1, like.nbytes)
+        while n_left > 0:
+            message = self._message(rank, ends)
+            if len(message) > n_left or (like.nbytes and not message):
+                raise RuntimeError(f"the worker {self.addresses[rank]} sent a buffer of another length")
+            pieces.append(message)
+            n_left -= max(1, len(message))
+        return np.frombuffer(b"".join(pieces), dtype=like.dtype)
+
+    def _message(self, rank: int, ends: float) -> bytes:
+        while True:
+            # Whoever fails tells all others, which may be waiting for somebody else.
+            for box in list(self.box.values()):
+                for text in list(box.queue):
+                    if isinstance(text, str):
+                        raise _OtherFailedError(text)
+            try:
+                message = self.box[rank].get(timeout=min(0.5, max(0.0, ends - time.monotonic())))
+            except queue.Empty:
+                if time.monotonic() >= ends:
+                    address = self.addresses[rank]
+                    raise TimeoutError(f"the worker {address} sent nothing within {self.timeout} s") from None
+                continue
+            if isinstance(message, str):
+                raise _OtherFailedError(message)
+            return bytes(message)
