@@ -61,7 +61,7 @@ def test_the_bytes_are_those_of_one_machine(client, model, y, layout):
 
 def test_blocks_stay_on_their_workers_and_may_have_weights(client):
     w = np.arange(120) % 3 + 1.0
-    addresses = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    addresses = sorted(client.nthreads())
     blocks = [
         client.submit(tuple, block, workers=[addresses[i % 2]], pure=False) for i, block in enumerate(cut(X, LABELS, w))
     ]
@@ -132,7 +132,7 @@ def test_a_lost_worker_is_named_and_the_cluster_goes_on(client):
 
 def test_a_worker_that_is_slow_comes_to_the_deadline(client):
     blocks = cut(X, LABELS)
-    addresses = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    addresses = sorted(client.nthreads())
     futures = client.scatter(blocks[:1], workers=[addresses[1]]) + client.scatter(blocks[2:3], workers=[addresses[0]])
     # Its only thread is busy, so that no task of the fit begins there.
     busy = client.submit(time.sleep, 3.0, workers=[addresses[0]], pure=False)
@@ -143,7 +143,7 @@ def test_a_worker_that_is_slow_comes_to_the_deadline(client):
 
 def test_who_waits_for_a_worker_names_it(client):
     # The first of two workers calls `all_reduce`, the other never does.
-    addresses = sorted(client.scheduler_info(n_workers=-1)["workers"])[:2]
+    addresses = sorted(client.nthreads())[:2]
     client.run(_dask_samples._open_box, "alone", workers=addresses)
     task = client.submit(alone, addresses, workers=[addresses[0]], pure=False)
     with pytest.raises(TimeoutError, match=f"the worker {addresses[1]} sent nothing within 1.0 s"):

@@ -81,7 +81,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0)
     if not isinstance(model, BaseBoosting):
         accepted = "GradientBoostingRegressor and GradientBoostingClassifier"
         raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
-    if not all(callable(getattr(client, name, None)) for name in ("submit", "who_has", "run", "scheduler_info")):
+    if not all(callable(getattr(client, name, None)) for name in ("submit", "who_has", "run", "nthreads")):
         raise TypeError(f"client is a {type(client).__name__}, accepted: a distributed.Client")
     if not isinstance(timeout, Real) or isinstance(timeout, bool) or not 0 < float(timeout) < np.inf:
         raise ValueError(f"timeout is {timeout!r}, accepted: a positive number of seconds")
@@ -119,7 +119,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0)
 
 
 def _workers_of(client: Any) -> list[str]:
-    return list(client.scheduler_info(n_workers=-1)["workers"])
+    return list(client.nthreads())
 
 
 def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]:
