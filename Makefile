@@ -146,6 +146,16 @@ deny:  ## Check licences, advisories and sources of all crates that are built on
 	cargo deny check
 	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check
 
+.PHONY: docs
+docs: $(VENV)/built $(VENV)/group-docs  ## Build the documentation site in target/docs
+	rm -rf docs/generated
+	$(BIN)/python -m sphinx -q -b html --fail-on-warning --keep-going docs target/docs
+	@echo 'target/docs/index.html'
+
+.PHONY: serve-docs
+serve-docs: docs  ## Build the documentation site and serve it at port 8000 of this machine
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory target/docs 8000
+
 # The release that the public interface is compared with: a tag or any other revision.
 BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 

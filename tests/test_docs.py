@@ -2,9 +2,11 @@
 
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import real_data
+import spinney
 
 ROOT = real_data.REPOSITORY
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benches/*.md"), *ROOT.glob("benches/*/*.md")]
@@ -58,6 +60,17 @@ def test_scripts_that_pages_name_exist() -> None:
     }
     assert named
     assert [path for path in sorted(named) if not (ROOT / path).is_file()] == []
+
+
+def test_the_reference_has_every_public_name() -> None:
+    text = (ROOT / "docs" / "api.md").read_text()
+    modules = [module for module in map(spinney.__dict__.get, spinney.__all__) if isinstance(module, ModuleType)]
+    for module in [spinney, *modules]:
+        parts = text.split(f"currentmodule:: {module.__name__}\n")[1:]
+        names = {line.strip() for part in parts for line in part.partition("```")[0].splitlines()}
+        top = set(spinney.__all__) if module is not spinney else {"__version__"}
+        public = {name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType)}
+        assert public - top <= names, module.__name__
 
 
 def test_the_readme_is_short() -> None:

@@ -200,7 +200,7 @@ class BoostedModel(BaseEnsemble):
     def step_sizes_(self) -> Float:
         """What each stage's weak model was multiplied by for each column of scores, before `learning_rate`.
 
-        (n_estimators_, n_columns): a copy, in float64 whatever `step_dtype`.
+        (`n_estimators_`, n_columns): a copy, in float64 whatever `step_dtype`.
         """
         return self._fitted("step_sizes_").step_sizes()
 
@@ -264,7 +264,7 @@ class BoostedModel(BaseEnsemble):
     def eval_results_(self) -> dict[str, dict[str, Float]]:
         """What was measured on each of `eval_sets` after each round that was kept. Not there without them.
 
-        A dict, in the order of the sets, of the name of a set and a dict of two arrays of (n_estimators_,) float64,
+        A dict, in the order of the sets, of the name of a set and a dict of two arrays of (`n_estimators_`,) float64,
         copies. "loss": the loss that the fit minimises, the weighted mean over the rows of the set divided by the
         number of columns of scores, as in `validation_score_`. "score": what `scoring` says, where it is given.
 

@@ -209,7 +209,7 @@ estimators_ : sequence of DecisionTreeRegressor, or list
     The weak models; trees are made when asked for, and share the model's memory.
 """,
     "step_sizes_": """
-step_sizes_ : ndarray of shape (n_estimators_, n_columns)
+step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
     What each stage's weak model was multiplied by for each column of scores, before `learning_rate`: 1 where leaves
     hold what they add, 0 where they add nothing to a column.
 """,
@@ -218,16 +218,16 @@ start_ : ndarray of shape (n_columns,)
     The constant scores that stages start from.
 """,
     "train_score_": """
-train_score_ : ndarray of shape (n_estimators_,)
+train_score_ : ndarray of shape (`n_estimators_`,)
     Loss on the training rows after each stage.
 """,
     "oob_improvement_": """
-oob_improvement_ : ndarray of shape (n_estimators_,)
+oob_improvement_ : ndarray of shape (`n_estimators_`,)
     With `subsample` below 1, by how much the loss on the rows left out is below that of the stage before: differences
     of `oob_scores_`, of the first stage to the loss of its rows before it.
 """,
     "oob_scores_": """
-oob_scores_ : ndarray of shape (n_estimators_,)
+oob_scores_ : ndarray of shape (`n_estimators_`,)
     With `subsample` below 1, the loss after each stage on the rows that it left out; a loss as `train_score_`.
 """,
     "oob_score_": """
@@ -235,13 +235,13 @@ oob_score_ : float
     The last of `oob_scores_`.
 """,
     "validation_score_": """
-validation_score_ : ndarray of shape (n_estimators_,)
+validation_score_ : ndarray of shape (`n_estimators_`,)
     Loss on the rows held out or given, when there are any.
 """,
     "eval_results_": """
 eval_results_ : dict of str and dict
     Of each of the `eval_sets` of `fit`, when there are any, the "loss" and with `scoring` the "score" after each
-    stage that was kept, each of shape (n_estimators_,).
+    stage that was kept, each of shape (`n_estimators_`,).
 """,
     "max_features_": """
 max_features_, n_outputs_, n_features_in_ : int

@@ -208,7 +208,7 @@ target_names_in_ : ndarray
     of `fit`.
 """,
     "feature_importances_": """
-feature_importances_ : ndarray of shape (n_features_in_,)
+feature_importances_ : ndarray of shape (`n_features_in_`,)
 """,
     "criterion_of_regressors": """
 criterion : {"squared_error", "poisson", "absolute_error"}, default="squared_error"

@@ -157,9 +157,10 @@ def load_svmlight_multilabel(
     n_labels: int | None = None,
     zero_based: bool | str = "auto",
 ) -> LabelData:
-    r"""Read labels and features in the format of svmlight and libsvm: a line `l1,l2,... f1:v1 f2:v2 ...` a sample.
+    r"""Read labels and features in the format of svmlight and libsvm, with several labels for each sample.
 
-    As `sklearn.datasets.load_svmlight_file(multilabel=True)`, with labels as a sparse matrix in place of tuples.
+    A sample is a line `l1,l2,... f1:v1 f2:v2 ...`. As `sklearn.datasets.load_svmlight_file(multilabel=True)`, with
+    labels as a sparse matrix in place of tuples.
 
     Parameters
     ----------

@@ -425,21 +425,17 @@ def inspect_model(path: Path) -> _ModelSummary:
     Returns
     -------
     dict
-        format_version : int
-        kind : {"forest", "centroid", "boosted", "compressed"}
-            A tree is a forest of one.
-        outputs : {"numbers", "classes", "labels"}
-        n_outputs, n_features, n_trees, n_nodes : int
-        width : int
-            Columns of predictions: one for each number and label, and one for each class.
-        criterion : {"gini", "entropy", "squared_error", "poisson", "absolute_error"}
-            Impurity that the trees were grown with.
-        n_bytes, n_header_bytes : int
-            Bytes of the file, and before its arrays.
-        tensors : list of dict
-            `name`, `dtype`, `shape`, `n_bytes` and `share` (of the file's bytes) of each array.
-        estimator : str or None
-            JSON of the estimator's class, parameters and fitted attributes; not looked into.
+        - `format_version` : int
+        - `kind` : {"forest", "centroid", "boosted", "compressed"}; a tree is a forest of one
+        - `outputs` : {"numbers", "classes", "labels"}
+        - `n_outputs`, `n_features`, `n_trees`, `n_nodes` : int
+        - `width` : int, columns of predictions: one for each numerical output and label, and one for each class
+        - `criterion` : {"gini", "entropy", "squared_error", "poisson", "absolute_error"}, impurity that the trees were
+          grown with
+        - `n_bytes`, `n_header_bytes` : int, bytes of the file, and before its arrays
+        - `tensors` : list of dict, with `name`, `dtype`, `shape`, `n_bytes` and `share` (of the file's bytes) of each
+          array
+        - `estimator` : str or None, JSON of the estimator's class, parameters and fitted attributes; not looked into
 
     Raises
     ------

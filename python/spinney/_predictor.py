@@ -32,7 +32,7 @@ class Predictor:
     Attributes
     ----------
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,) of str
+    feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
         Where the model was fitted to a frame.
 
     Raises

@@ -655,7 +655,7 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         When X had names that are all strings.
     target_names_in_ : ndarray
         When y was a frame with columns that are all strings, or a Series with a name.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
 
     Notes
     -----
@@ -791,7 +791,7 @@ max_loss_increase, learning_rate, candidate_window, n_jobs, random_state, verbos
         When X had names that are all strings.
     target_names_in_ : ndarray
         When y was a frame with columns that are all strings, or a Series with a name; or `label_names` of `fit`.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
 
     Notes
     -----

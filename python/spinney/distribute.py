@@ -220,12 +220,11 @@ def cross_validate(
     Returns
     -------
     dict
-        settings : list of dict
-        test_score : ndarray of shape (n_settings, n_folds)
-        mean_test_score : ndarray of shape (n_settings,)
-        fit_time, score_time : ndarray of shape (n_settings, n_folds), seconds
-        best_index : int
-            The first setting of the greatest mean.
+        - `settings` : list of dict
+        - `test_score` : ndarray of shape (n_settings, n_folds)
+        - `mean_test_score` : ndarray of shape (n_settings,)
+        - `fit_time`, `score_time` : ndarray of shape (n_settings, n_folds), seconds
+        - `best_index` : int, the first setting of the greatest mean
 
     Raises
     ------

@@ -193,7 +193,8 @@ def cross_validate(estimator: Any, X: Any, y: Any = None, **options: Any) -> dic
     Returns
     -------
     dict of arrays
-        "test_score", or "test_" and the name of each scorer, "fit_time", "score_time" and what is asked for, as there.
+        "test_score", or `"test_"` and the name of each scorer, "fit_time", "score_time" and what is asked for, as
+        there.
 
     Examples
     --------

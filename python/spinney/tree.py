@@ -137,8 +137,8 @@ class BaseTree(BaseModel):
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Grow a tree and say what minimal cost-complexity pruning makes of it, step after step.
 
-        Each step makes a leaf of the split that pays least for its leaves: of least (R(t) - R(T_t)) / (|T_t| - 1),
-        where R is the impurity times the share of the weight, summed over leaves, and T_t the subtree below split t.
+        Each step makes a leaf of the split that pays least for its leaves: of least `(R(t) - R(T_t)) / (|T_t| - 1)`,
+        where R is the impurity times the share of the weight, summed over leaves, and `T_t` the subtree below split t.
         Candidates for `ccp_alpha` are the values found; everything between two of them prunes alike.
 
         Parameters

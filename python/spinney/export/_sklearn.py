@@ -54,7 +54,7 @@ def to_sklearn(model: Any) -> Any:
     n * 2**-53 of their size. A label whose probability is one half to within such a difference may be predicted
     otherwise. scikit-learn refuses NaN in sparse X.
 
-    scikit-learn's trees have a value for each node, output and class: O(nodes * n_outputs * max(n_classes_)) memory,
+    scikit-learn's trees have a value for each node, output and class: O(nodes * n_outputs * max(`n_classes_`)) memory,
     however few are stored here.
 
     Examples

@@ -1,0 +1,83 @@
+"""How the documentation site is built: `make docs`."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import spinney
+
+project = "spinney"
+author = "spinney contributors"
+version = release = spinney.__version__
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax"]
+exclude_patterns = ["_build"]
+
+autosummary_generate = True
+autodoc_typehints = "none"  # docstrings have shapes and dtypes, which types do not tell
+autodoc_inherit_docstrings = True
+numpydoc_show_class_members = False
+add_module_names = False
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+
+# Docstrings that come from scikit-learn point into its own glossary.
+suppress_warnings = ["ref.ref", "ref.term"]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "spinney"
+html_theme_options = {
+    "show_prev_next": True,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 6,
+    "logo": {"text": "spinney"},
+}
+html_sidebars = {"index": []}
+html_show_sourcelink = False
+html_copy_source = False
+
+HERE = Path(__file__).resolve().parent
+# Files of the repository that are pages too.
+PAGES = {
+    "benchmarks": HERE.parent / "benches" / "README.md",
+    "changelog": HERE.parent / "CHANGELOG.md",
+    "contributing": HERE.parent / "CONTRIBUTING.md",
+    "defaults": HERE.parent / "benches" / "defaults" / "README.md",
+    "security": HERE.parent / "SECURITY.md",
+}
+
+
+def _read(app: Any, name: str, source: list[str]) -> None:
+    """Puts those files in their place. Links lead to pages, as they lead to files in the repository."""
+    folder = HERE
+    if name in PAGES:
+        folder, source[0] = PAGES[name].parent, PAGES[name].read_text(encoding="utf-8")
+    pages = {path: f"{page}.md" for page, path in PAGES.items()}
+
+    def linked(match: re.Match[str]) -> str:
+        mark, text, path, anchor = (part or "" for part in match.groups())
+        if not path or re.match(r"\w+:", path):
+            return match[0]
+        target = (folder / path).resolve()
+        if mark or target.parent == HERE:
+            return f"{mark}[{text}]({os.path.relpath(target, HERE)}{anchor})"
+        # What is no page is named alone.
+        return f"[{text}]({pages[target]}{anchor})" if target in pages else text
+
+    source[0] = re.sub(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", linked, source[0])
+
+
+def _is_left_out(app: Any, what: str, name: str, member: Any, is_skipped: bool, options: Any) -> bool | None:
+    """Without what scikit-learn adds to every estimator for the routing of metadata."""
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
+
+
+def setup(app: Any) -> None:
+    app.connect("source-read", _read)
+    app.connect("autodoc-skip-member", _is_left_out)
