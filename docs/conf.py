@@ -21,6 +21,7 @@ autodoc_typehints = "none"  # docstrings have shapes and dtypes, which types do 
 autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence"]
@@ -38,6 +39,8 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "logo": {"text": "spinney"},
 }
+html_static_path = ["_static"]
+html_css_files = ["spinney.css"]
 html_sidebars = {"index": []}
 html_show_sourcelink = False
 html_copy_source = False
