@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from spinney._sparse import is_sparse, with_zeros
 
 __all__ = [
     "CONTAINERS",
@@ -133,10 +134,14 @@ def _series(container: str, values: NDArray[Any], name: Any, X: Any) -> Any:
 def _frame(container: str, found: Any, names: Sequence[Any], X: Any) -> Any:
     frames = import_module(container)
     if container == "pandas":
-        if sparse.issparse(found):
-            return frames.DataFrame.sparse.from_spmatrix(found, index=_index(X), columns=names)
+        if is_sparse(found):
+            # Some releases of pandas warn of sparse truth values (2.3), or say that floats not stored are NaN (3.0.6).
+            numbers = found.astype(np.int8) if found.dtype == np.bool_ else found
+            frame: Any = frames.DataFrame.sparse.from_spmatrix(numbers, index=_index(X), columns=names)
+            is_right = numbers is found and all(dtype.fill_value == 0 for dtype in frame.dtypes)
+            return frame if is_right else with_zeros(frame, found.dtype, unstored=0)
         return frames.DataFrame(_native(found), index=_index(X), columns=names)
-    if sparse.issparse(found):
+    if is_sparse(found):
         raise ValueError(
             "predictions are sparse, as y was, and polars has no sparse columns; accepted: set_output(predict="
             '"pandas"), whose columns are sparse, or "default"'

@@ -62,3 +62,26 @@ def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_
     scores, varies = np.where(errors == 0, 1.0, 0.0), around > 0
     scores[varies] = 1 - errors[varies] / around[varies]
     return float(scores.mean())
+
+
+def with_zeros(frame: Any, dtype: Any, *, unstored: float | None = None) -> Any:
+    """A frame of sparse columns of pandas in this type, whose value that is not stored is zero.
+
+    Not by `astype` of pandas, which gives other values in some releases (2.3.3, of columns that do not store 1).
+    `unstored` is the value that is not stored, where columns say another.
+    """
+    columns = {j: _with_zeros(frame.iloc[:, j].array, np.dtype(dtype), unstored) for j in range(len(frame.dtypes))}
+    found = type(frame)(columns, index=frame.index, copy=False)
+    found.columns = frame.columns
+    return found
+
+
+def _with_zeros(column: Any, dtype: np.dtype[Any], unstored: float | None) -> Any:
+    kind, zero = type(column), dtype.type(0)
+    options = {"fill_value": zero, "dtype": type(column.dtype)(dtype, zero)}
+    if (column.fill_value if unstored is None else unstored) != 0:
+        return kind(np.asarray(column.to_dense()).astype(dtype), **options)
+    values, places = column.sp_values.astype(dtype), column.sp_index
+    if hasattr(kind, "from_indices"):  # pandas 3.1
+        return kind.from_indices(values, places.indices, len(column), fill_value=zero)
+    return kind(values, sparse_index=places, **options)

@@ -28,7 +28,7 @@ from sklearn.utils.validation import validate_data
 from spinney import _masks
 from spinney._frames import different, label_names, names_of
 from spinney._precision import warn_of_collapsed
-from spinney._sparse import is_sparse
+from spinney._sparse import is_sparse, with_zeros
 
 Float: TypeAlias = NDArray[np.float64]
 # A float32 array of two dimensions, or a float32 CSR or CSC matrix in canonical form.
@@ -180,7 +180,7 @@ def _with_numbers(X: Any, *dtypes: Any) -> Any:
     Sparse = type(X.dtypes.iloc[0])
     if any((X.dtypes == Sparse(dtype, 0)).all() for dtype in dtypes):
         return X
-    return X.astype(Sparse(dtypes[0], 0))
+    return with_zeros(X, dtypes[0])
 
 
 def _has_sparse_columns(frame: Any) -> bool:
