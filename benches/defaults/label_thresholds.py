@@ -29,6 +29,7 @@ import scipy.sparse as sp
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 import _data
+import _records
 
 SETS = ("medical", "bibtex", "yahoo_arts", "rcv1sub1", "reuters21578_r90", "delicious", "goemotions")
 # How far, and to what: the share of cells that all labels name, or the one threshold for all.
@@ -70,8 +71,7 @@ def run(out: Path, sets: list[str], n_trees: int, n_rows: list[int], seeds: int)
                 if size:
                     rows = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:size])
                 for line in lines_of(X[rows], y[rows], X_test, y_test, n_trees, seed):
-                    with out.open("a") as file:
-                        file.write(json.dumps({"set": name, "rows": size, **line}) + "\n")
+                    _records.append(out, {"set": name, "rows": size, **line})
                 print(name, size, seed, flush=True)
 
 

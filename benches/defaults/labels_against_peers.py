@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +31,7 @@ from sklearn.multioutput import MultiOutputClassifier
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 import _data as data
+import _records
 from _scores import ranking_precision
 
 SETS = (
@@ -196,12 +195,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[], help="methods whose names contain one of these")
     parser.add_argument("--report", action="store_true")
     args = parser.parse_args()
-    lines = [json.loads(line) for line in args.results.read_text().splitlines()] if args.results.exists() else []
     if args.report:
-        return report(lines)
-    done = {(line["set"], line["method"]) for line in lines}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    about = {"commit": commit, "scikit-learn": version("scikit-learn"), "numpy": version("numpy")}
+        return report([json.loads(line) for line in args.results.read_text().splitlines()])
+    done = {(line["set"], line["method"]) for line in _records.read(args.results)}
     for name in args.sets:
         for method in METHODS:
             if (name, method) in done or (args.only and not any(part in method for part in args.only)):
@@ -210,8 +206,7 @@ def main() -> None:
                 found = measure(name, method)
             except (ImportError, ValueError) as error:
                 found = {"error": str(error)[:200]}
-            with args.results.open("a") as out:
-                out.write(json.dumps({"set": name, "method": method, **found, **about}) + "\n")
+            _records.append(args.results, {"set": name, "method": method, **found})
             print(name, method, json.dumps(found), flush=True)
     return None
 

@@ -14,7 +14,6 @@ line for each fit, and does not repeat those that are there. One thread.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -28,6 +27,7 @@ from sklearn.metrics import roc_auc_score
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 import _data
+import _records
 from _scores import macro_r2, ranking_precision
 
 SETS = ["bibtex", "delicious", "eisen_go", "scm20d"]
@@ -117,7 +117,7 @@ def single(problem: Problem, mask: np.ndarray, outputs: np.ndarray) -> np.ndarra
     return np.column_stack(columns)
 
 
-def run(name: str, arguments: argparse.Namespace, done: set[tuple[Any, ...]], out: Any) -> None:
+def run(name: str, arguments: argparse.Namespace, done: set[tuple[Any, ...]]) -> None:
     """All fits of one data set."""
     problem = Problem(name, arguments.rows, arguments.trees)
     d = problem.y.shape[1]
@@ -134,8 +134,7 @@ def run(name: str, arguments: argparse.Namespace, done: set[tuple[Any, ...]], ou
         line["score"] = None if alone else problem.score(found)
         line["sampled"] = problem.score(found if alone else found[:, sampled], sampled)
         line["n_sampled"], line["n_outputs"], line["n_rows"] = len(sampled), d, problem.X.shape[0]
-        out.write(json.dumps(line) + "\n")
-        out.flush()
+        _records.append(arguments.results, line)
         print(line, flush=True)
 
     record("nothing hidden", 0.0, False, lambda: problem.fitted(problem.y))
@@ -161,13 +160,10 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=50)
     parser.add_argument("--single", type=int, default=10, help="outputs that get models of their own")
     arguments = parser.parse_args()
-    done = set()
-    if arguments.results.exists():
-        lines = [json.loads(line) for line in arguments.results.read_text().splitlines()]
-        done = {(line["set"], line["way"], line["share"], line["by_row"]) for line in lines}
-    with arguments.results.open("a") as out:
-        for name in SETS if arguments.only is None else [arguments.only]:
-            run(name, arguments, done, out)
+    lines = _records.read(arguments.results)
+    done = {(line["set"], line["way"], line["share"], line["by_row"]) for line in lines}
+    for name in SETS if arguments.only is None else [arguments.only]:
+        run(name, arguments, done)
 
 
 if __name__ == "__main__":

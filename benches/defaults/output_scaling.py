@@ -13,12 +13,9 @@ One thread.
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import sys
 import time
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +23,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
+import _records
 from _scores import r2_of_each
 from study import NUMBERS, parts, read
 
@@ -65,28 +63,25 @@ def in_units(y: np.ndarray, y_scored: np.ndarray, units: str) -> tuple[np.ndarra
 
 
 def run(path: Path, sets: list[str], n_seeds: int) -> None:
-    done = {(row["set"], row["units"], row["model"], row["seed"]) for row in read(path)} if path.exists() else set()
-    with path.open("a") as out:
-        for name in sets:
-            X, y, X_scored, y_scored = made() if name == MADE else parts(name)
-            for units in UNITS:
-                fitted, scored, blown = in_units(np.asarray(y, float), np.asarray(y_scored, float), units)
-                for seed in range(n_seeds):
-                    for kind, model in models(seed):
-                        if (name, units, kind, seed) in done:
-                            continue
-                        row: dict[str, Any] = {"set": name, "units": units, "model": kind, "seed": seed}
-                        for scaling in (None, "variance"):
-                            begin = time.process_time()
-                            model.set_params(output_scaling=scaling).fit(X, fitted)
-                            seconds = time.process_time() - begin
-                            r2 = r2_of_each(model.predict(X_scored), scored)
-                            found = {"r2": float(r2.mean()), "others": float(np.delete(r2, blown).mean())}
-                            row[str(scaling)] = found | {"seconds": seconds}
-                        row["versions"] = {"spinney": version("spinney"), "python": platform.python_version()}
-                        out.write(json.dumps(row) + "\n")
-                        out.flush()
-            print(name, flush=True)
+    done = {(row["set"], row["units"], row["model"], row["seed"]) for row in _records.read(path)}
+    for name in sets:
+        X, y, X_scored, y_scored = made() if name == MADE else parts(name)
+        for units in UNITS:
+            fitted, scored, blown = in_units(np.asarray(y, float), np.asarray(y_scored, float), units)
+            for seed in range(n_seeds):
+                for kind, model in models(seed):
+                    if (name, units, kind, seed) in done:
+                        continue
+                    row: dict[str, Any] = {"set": name, "units": units, "model": kind, "seed": seed}
+                    for scaling in (None, "variance"):
+                        begin = time.process_time()
+                        model.set_params(output_scaling=scaling).fit(X, fitted)
+                        seconds = time.process_time() - begin
+                        r2 = r2_of_each(model.predict(X_scored), scored)
+                        found = {"r2": float(r2.mean()), "others": float(np.delete(r2, blown).mean())}
+                        row[str(scaling)] = found | {"seconds": seconds}
+                    _records.append(path, row)
+        print(name, flush=True)
 
 
 def report(path: Path) -> None:

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import sys
 import time
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 import _data
+import _records
 from _scores import macro_r2, ranking_precision
 from sklearn.metrics import log_loss
 
@@ -117,24 +116,21 @@ def scores(model: Any, X: Any, y: Any, what: str) -> Iterator[tuple[int, float]]
 def run(path: Path, names: list[str], settings: list[str]) -> None:
     import spinney
 
-    done = {(row["set"], row["setting"]) for row in read(path)} if path.exists() else set()
-    with path.open("a") as out:
-        for name in names:
-            X, y, X_scored, y_scored = parts(name)
-            for setting in settings:
-                if (name, setting) in done:
-                    continue
-                estimator = spinney.GradientBoostingRegressor if name in NUMBERS else spinney.GradientBoostingClassifier
-                begin = time.process_time()
-                model = estimator(random_state=0, **BASE | SETTINGS[setting]).fit(X, y)
-                seconds = time.process_time() - begin
-                found = dict(scores(model, X_scored, y_scored, kind(name)))
-                row = {"set": name, "setting": setting, "seconds": seconds, "scores": found}
-                row["bytes"] = len(model._model.to_bytes())
-                row["versions"] = {"spinney": version("spinney"), "python": platform.python_version()}
-                out.write(json.dumps(row) + "\n")
-                out.flush()
-                print(name, setting, f"{seconds:.2f} s", {k: round(v, 4) for k, v in found.items()}, flush=True)
+    done = {(row["set"], row["setting"]) for row in _records.read(path)}
+    for name in names:
+        X, y, X_scored, y_scored = parts(name)
+        for setting in settings:
+            if (name, setting) in done:
+                continue
+            estimator = spinney.GradientBoostingRegressor if name in NUMBERS else spinney.GradientBoostingClassifier
+            begin = time.process_time()
+            model = estimator(random_state=0, **BASE | SETTINGS[setting]).fit(X, y)
+            seconds = time.process_time() - begin
+            found = dict(scores(model, X_scored, y_scored, kind(name)))
+            row = {"set": name, "setting": setting, "seconds": seconds, "scores": found}
+            row["bytes"] = len(model._model.to_bytes())
+            _records.append(path, row)
+            print(name, setting, f"{seconds:.2f} s", {k: round(v, 4) for k, v in found.items()}, flush=True)
 
 
 def read(path: Path) -> list[dict[str, Any]]:

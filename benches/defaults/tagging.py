@@ -40,6 +40,7 @@ from spinney.multilabel import TunedThresholds
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 import _data
+import _records
 
 SETS = ["bibtex", "rcv1sub1", "goemotions", "yahoo_arts", "reuters21578_r90", "delicious"]
 # Labels for which a library is asked: all others score zero.
@@ -191,8 +192,7 @@ def main() -> None:
     if arguments.one:
         print(json.dumps(measured(*arguments.one)))
         return
-    text = arguments.results.read_text() if arguments.results.exists() else ""
-    lines = [json.loads(line) for line in text.splitlines()]
+    lines = _records.read(arguments.results)
     done = {(line["set"], line["way"]) for line in lines}
     for name in SETS if arguments.only is None else [arguments.only]:
         for way in (way for way in WAYS if arguments.ways in way and (name, way) not in done):
@@ -206,8 +206,7 @@ def main() -> None:
                 print(f"{name}, {way}: {run.stderr.strip().splitlines()[-1]}", file=sys.stderr)
                 continue
             lines.append(json.loads(run.stdout.splitlines()[-1]))
-            with arguments.results.open("a") as out:
-                out.write(json.dumps(lines[-1]) + "\n")
+            _records.append(arguments.results, lines[-1])
     table(lines)
 
 

@@ -21,7 +21,6 @@ import gc
 import json
 import os
 import pickle
-import platform
 import resource
 import statistics
 import subprocess
@@ -30,10 +29,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from _records import PeersCache, append, environment, heading, read, runs_spinney
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 UNITS = {"seconds": (1.0, "s"), "model_bytes": (1e6, "MB"), "peak_bytes": (1e6, "MB")}
@@ -129,7 +128,10 @@ def main(description: str, cases: Callable[[argparse.Namespace], Iterable[Case]]
         clock = time.process_time if args.processor else time.perf_counter
         json.dump(measure(case, case.sides[side], Path(store), clock), sys.stdout)
         return
-    print(f"{description}\n{json.dumps(environment())}\n", flush=True)
+    print(f"{description}\n{heading(environment())}\n", flush=True)
+    if args.json:
+        # Before anything is measured that could then not be kept.
+        read(args.json)
     for case in cases(args):
         if args.only in case.name:
             run_case(case, args)
@@ -240,7 +242,7 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
     first, *peers = case.sides
     names = [first, *(name for name in peers if args.peers in name and not args.no_peer)]
     results = {name: Results() for name in names}
-    cache = Cache(args.peers_cache)
+    cache = PeersCache(args.peers_cache)
     with tempfile.TemporaryDirectory() as folder:
         stores = {name: Path(folder) / str(i) for i, name in enumerate(names)}
         if case.work == "predict":
@@ -252,11 +254,12 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
                 say(f"{case.name}: {name}, {turn + 1} of {args.repeat}")
                 key = f"{case.name} | {name} | {turn}{' | quick' * args.quick}{' | processor' * args.processor}"
                 peer = name != names[0]
-                run = cache.get(key) if peer else None
+                ours = peer and cache.path is not None and runs_spinney(case.sides[name].estimator())
+                run = cache.get(key, ours) if peer else None
                 if run is None:
                     run = in_fresh_process(case, name, stores[name])
                     if peer:
-                        cache.put(key, run)
+                        cache.put(key, run, ours)
                 results[name].runs.append(run)
     say("")
     print(report(case, results), flush=True)
@@ -269,27 +272,8 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
             "runs": {name: r.runs for name, r in results.items()},
             "quick": args.quick,
             "processor": args.processor,
-            "environment": environment(),
         }
-        with args.json.open("a") as file:
-            file.write(json.dumps(record) + "\n")
-
-
-class Cache:
-    """Measurements of peers of earlier runs: those that take minutes need not be made again for each change of ours."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.known: dict[str, dict[str, float]] = json.loads(path.read_text()) if path and path.exists() else {}
-
-    def get(self, key: str) -> dict[str, float] | None:
-        return self.known.get(key)
-
-    def put(self, key: str, run: dict[str, float]) -> None:
-        if self.path:
-            self.known[key] = run
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(json.dumps(self.known, indent=1))
+        append(args.json, record)
 
 
 def ratio(results: dict[str, Results], metric: str) -> tuple[float, float, float]:
@@ -331,29 +315,3 @@ def report(case: Case, results: dict[str, Results]) -> str:
         verdict = "met" if side.median("peak_bytes") <= bound else "MISSED"
         lines.append(f"  peak {side.median('peak_bytes') / 1e6:.1f} MB, bound {bound / 1e6:.1f} MB: {verdict}")
     return "\n".join(lines) + "\n"
-
-
-def environment() -> dict[str, Any]:
-    """What the figures depend on beside the code."""
-    import numpy
-    import scipy
-    import sklearn
-    import spinney
-
-    cpu = next((s.split(":")[1].strip() for s in _lines("/proc/cpuinfo") if s.startswith("model name")), "?")
-    return {
-        "spinney": getattr(spinney, "__version__", "?"),
-        "scikit-learn": sklearn.__version__,
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],
-        "date": time.strftime("%Y-%m-%d"),
-        **{name: version(name) for name in ("xgboost", "lightgbm", "catboost", "shap") if find_spec(name)},
-    }
-
-
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text().splitlines() if Path(path).exists() else []

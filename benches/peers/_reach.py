@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import spinney
 from _boosters import staged
 from _harness import Data, Side, say
+from _records import differences, environment
 
-ENGINE = Path(spinney._spinney.__file__)
 OUT = Path(__file__).resolve().parents[1] / "out" / "reach"
 # A model whose best is that long ago, in rounds, has had it.
 PATIENCE = 8
@@ -35,7 +34,7 @@ class Contender:
     most: int
     seconds: float = 300.0
     ours: bool = False
-    """Searched again when the engine is newer than what was found."""
+    """Searched again when what was found is of another build of the engine."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,10 @@ def curve(
     those allow.
     """
     path = OUT / f"{problem}-{name}-{contender.most}-{target:g}.json".replace(" ", "_").replace("/", "_")
-    if path.exists() and not (contender.ours and path.stat().st_mtime < ENGINE.stat().st_mtime):
-        kept = json.loads(path.read_text())
+    about = environment()
+    kept = json.loads(path.read_text()) if path.exists() else None
+    # Paces are of the machine, scores of the versions too.
+    if kept is not None and not differences(kept.get("environment"), about, contender.ours):
         return Curve({int(m): value for m, value in kept["scores"].items()}, kept["pace"])
     arranged = contender.side.arrange(data())
     contender.side.estimator().set_params(n_estimators=1).fit(arranged.X, arranged.y)
@@ -98,5 +99,5 @@ def curve(
         size = int(min(2 * size, most))
     say("")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"pace": took / size, "scores": found}))
+    path.write_text(json.dumps({"pace": took / size, "scores": found, "environment": about}))
     return Curve(found, took / size)

@@ -27,6 +27,7 @@ import _data
 import numpy as np
 import scipy.sparse as sp
 import spinney
+from _records import append, read
 from sklearn.feature_extraction.text import TfidfTransformer
 from spinney.metrics import precision_at_k
 
@@ -133,9 +134,7 @@ def main() -> None:
         name, way, seed = options.one
         print(json.dumps(measured(name, way, int(seed))))
         return
-    lines = []
-    if options.results.exists():
-        lines = [json.loads(line) for line in options.results.read_text().splitlines()]
+    lines = read(options.results)
     known = {(line["set"], line["way"], line["seed"]) for line in lines}
     for name in options.only or SETS:
         for way in options.ways or WAYS:
@@ -149,8 +148,7 @@ def main() -> None:
                     break
                 line = done.stdout.strip().splitlines()[-1]
                 lines.append(json.loads(line))
-                with options.results.open("a") as file:
-                    file.write(line + "\n")
+                append(options.results, lines[-1])
     table(lines)
 
 

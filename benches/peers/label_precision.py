@@ -10,7 +10,6 @@ regressions of that strength that have not seen the row (`_linear_start.py`), wh
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
@@ -21,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 import spinney
 from _data import named
-from _harness import environment
 from _linear_start import Linear, Words, halves
+from _records import append, environment, heading
 from _scores import ranking_precision
 from spinney.compression import compact_leaves
 from spinney.metrics import precision_at_k
@@ -118,7 +117,7 @@ def main() -> None:
     args, _ = parser.parse_known_args()
     threadpool_limits(1)
     repeat = args.repeat or (1 if args.quick else 3)
-    print(f"{__doc__.splitlines()[0]}\n{json.dumps(environment())}\n", flush=True)
+    print(f"{__doc__.splitlines()[0]}\n{heading(environment())}\n", flush=True)
     for name, aims in AIMS.items():
         if args.only not in name:
             continue
@@ -146,9 +145,7 @@ def main() -> None:
         )
         print(f"{name}: {line(found)}\n  {settings}\n  {verdict}", flush=True)
         if args.json:
-            with args.json.open("a") as file:
-                record = {"set": name, "settings": settings, "runs": runs, "environment": environment()}
-                file.write(json.dumps(record) + "\n")
+            append(args.json, {"set": name, "settings": settings, "runs": runs})
 
 
 if __name__ == "__main__":

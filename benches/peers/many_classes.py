@@ -7,7 +7,6 @@ a round are those of the rounds between two numbers, of the processor, one threa
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import spinney
-from _harness import environment
+from _records import environment, heading
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
@@ -42,7 +41,7 @@ def main() -> None:
         return
     import lightgbm
 
-    print(f"{__doc__.splitlines()[0]}\n{json.dumps(environment())}\n", flush=True)
+    print(f"{__doc__.splitlines()[0]}\n{heading(environment())}\n", flush=True)
     for n_classes in (100,) if args.quick else (100, 300):
         X, y = make_classification(
             20_000, 50, n_informative=30, n_classes=n_classes, n_clusters_per_class=1, random_state=0

@@ -14,7 +14,6 @@ read, and rows without labels are left out of its training. Peers that are not i
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -22,7 +21,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,8 +29,8 @@ import numpy as np
 import scipy.sparse as sp
 import spinney
 from _data import named
-from _harness import environment
 from _linear_start import Linear, Words, halves
+from _records import append, environment, heading
 from _scores import ranking_precision
 from spinney.metrics import precision_at_k
 from threadpoolctl import threadpool_limits
@@ -236,8 +234,8 @@ def main() -> None:
     args, _ = parser.parse_known_args()
     threadpool_limits(1)
     repeat = args.repeat or (1 if args.quick else 3)
-    about = environment() | {n: version(n) for n in PEERS if find_spec(n)}
-    print(f"{__doc__.splitlines()[0]}\n{json.dumps(about)}\n", flush=True)
+    about = environment()
+    print(f"{__doc__.splitlines()[0]}\n{heading(about)}\n", flush=True)
     for name in SETS[:1] if args.quick else SETS:
         if args.only not in name:
             continue
@@ -270,8 +268,7 @@ def main() -> None:
             lrap = "" if np.isnan(of_side[0]["lrap"]) else f"LRAP {of_side[0]['lrap']:.4f}"
             print(f"  {side:44s} p@1/3/5 {scores}   {lrap}   {times}", flush=True)
         if args.json:
-            with args.json.open("a") as file:
-                file.write(json.dumps({"set": name, "runs": runs, "environment": about}) + "\n")
+            append(args.json, {"set": name, "runs": runs})
 
 
 if __name__ == "__main__":

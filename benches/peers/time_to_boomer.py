@@ -12,7 +12,6 @@ Without mlrl-boomer (which wants scikit-learn 1.7) nothing is run.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import resource
 import statistics
@@ -20,7 +19,6 @@ import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from importlib.metadata import version
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
@@ -30,8 +28,9 @@ import numpy as np
 import scipy.sparse as sp
 import spinney
 from _data import named
-from _harness import Side, environment
+from _harness import Side
 from _reach import Contender, Curve, curve
+from _records import append, environment, heading
 from _scores import ranking_precision
 from threadpoolctl import threadpool_limits
 
@@ -107,8 +106,8 @@ def main() -> None:
         return
     from mlrl.boosting import BoomerClassifier
 
-    about = environment() | {"mlrl-boomer": version("mlrl-boomer")}
-    print(f"{__doc__.splitlines()[0]}\n{json.dumps(about)}\n", flush=True)
+    about = environment()
+    print(f"{__doc__.splitlines()[0]}\n{heading(about)}\n", flush=True)
     for name in SETS[:1] if args.quick else SETS:
         if args.only not in name:
             continue
@@ -150,9 +149,8 @@ def main() -> None:
             flush=True,
         )
         if args.json:
-            with args.json.open("a") as file:
-                runs = {"spinney": mine, "BOOMER": theirs, "lrap": target, "setting": key, "rounds": rounds}
-                file.write(json.dumps({"set": name, "runs": runs, "environment": about}) + "\n")
+            runs = {"spinney": mine, "BOOMER": theirs, "lrap": target, "setting": key, "rounds": rounds}
+            append(args.json, {"set": name, "runs": runs})
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ from sklearn.metrics import label_ranking_average_precision_score
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 from _data import named, real_data
-from _harness import Data, environment, say
+from _harness import Data, say
+from _records import environment, heading
 
 HERE = Path(__file__).resolve().parent
 Key = tuple[Any, ...]
@@ -243,4 +244,4 @@ def save(figure: Any, path: Path) -> None:
 
 
 def greet(description: str) -> None:
-    print(f"{description}\n{environment()}\n", flush=True)
+    print(f"{description}\n{heading(environment())}\n", flush=True)

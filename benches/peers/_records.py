@@ -1,0 +1,215 @@
+"""What a figure depends on beside the data: commit, build, machine, versions; and files of records that never mix them.
+
+A record is one JSON object; its `environment` is what `environment()` returned where it was measured. Measurements of
+two machines, of two builds of the engine or of two versions of a library are not compared: a file that holds records of
+one is refused when another is about to be added to it or read together with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGES = (
+    "scikit-learn", "numpy", "scipy", "xgboost", "lightgbm", "catboost", "shap", "omikuji", "napkinxc", "mlrl-boomer",
+    "onnxruntime", "treelite",
+)  # fmt: skip
+# Two records are comparable when these are equal, and the versions of all packages.
+MACHINE = ("machine", "python")
+BUILD = ("engine",)
+
+
+class MixedRecordsError(SystemExit):
+    """A file holds measurements of another machine, build or version."""
+
+
+def environment() -> dict[str, Any]:
+    """What the figures depend on: changes from one process to the next in `date` and `load` alone."""
+    return {**_lasting(), "load": os.getloadavg()[0], "date": time.strftime("%Y-%m-%d")}
+
+
+@functools.cache
+def _lasting() -> dict[str, Any]:
+    import spinney
+
+    cpu, cores, memory = processor(), os.cpu_count() or 0, memory_gib()
+    return {
+        **commit(REPOSITORY),
+        "engine": engine(),
+        "machine": machine(cpu, cores, memory),
+        "cpu": cpu,
+        "cores": cores,
+        "memory_gib": memory,
+        "python": platform.python_version(),
+        "spinney": getattr(spinney, "__version__", "?"),
+        "packages": {name: found for name in PACKAGES if (found := installed(name))},
+    }
+
+
+def installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def commit(folder: Path) -> dict[str, Any]:
+    """The commit that is checked out and whether files under version control differ from it; None where git says none.
+
+    The engine may have been built from another commit: that is what `engine` tells apart.
+    """
+
+    def git(*arguments: str) -> str | None:
+        command = ["git", "-C", str(folder), *arguments]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError:
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    # A copy without history may lie inside another repository, whose commit says nothing about it.
+    top = git("rev-parse", "--show-toplevel")
+    head = git("rev-parse", "--short=12", "HEAD") if top and Path(top).resolve() == folder.resolve() else None
+    return {"commit": head, "dirty": None if head is None else bool(git("status", "--porcelain", "-uno"))}
+
+
+def engine() -> str:
+    """Digest of the compiled module: equal for equal builds, whatever their version says."""
+    import spinney
+
+    return hashlib.sha256(Path(spinney._spinney.__file__).read_bytes()).hexdigest()[:16]
+
+
+def processor() -> str:
+    for line in _lines("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def memory_gib() -> int:
+    """Physical memory, rounded to GiB; 0 where the system does not say."""
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
+def machine(cpu: str, cores: int, memory: int) -> str:
+    """An id of the kind of machine, without the name of the host: machines of one kind have the same."""
+    return hashlib.sha256(f"{cpu}|{cores}|{memory}".encode()).hexdigest()[:12]
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).exists() else []
+
+
+def heading(about: dict[str, Any]) -> str:
+    """The lines above a printed table."""
+    changed = {True: ", with uncommitted changes", False: "", None: ""}[about["dirty"]]
+    packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
+    return (
+        f"commit {about['commit'] or 'unknown'}{changed}; engine {about['engine']}; {about['date']}\n"
+        f"machine {about['machine']}: {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, "
+        f"load {about['load']:.1f}\n"
+        f"Python {about['python']}, spinney {about['spinney']}, {packages}"
+    )
+
+
+# ---- files of records
+
+
+def differences(former: dict[str, Any] | None, now: dict[str, Any], ours: bool = True) -> list[str]:
+    """Why measurements of two environments are not comparable.
+
+    Of peers alone (`ours=False`) the build of the engine does not count.
+    """
+    if former is None:
+        return ["it does not say where it was measured"]
+    keys = (*MACHINE, *(BUILD if ours else ()))
+    found = [f"{key} {former.get(key)}, now {now[key]}" for key in keys if former.get(key) != now[key]]
+    before = former.get("packages", {})
+    names = sorted({*before, *now["packages"]})
+    # A package that one of them did not have changes no figure of those that both have.
+    both = [name for name in names if name in before and name in now["packages"]]
+    return found + [f"{n} {before[n]}, now {now['packages'][n]}" for n in both if before[n] != now["packages"][n]]
+
+
+def check(path: Path, former: dict[str, Any] | None, now: dict[str, Any], ours: bool = True) -> None:
+    """Refuses to go on with a file of another machine, build or version."""
+    if found := differences(former, now, ours):
+        raise MixedRecordsError(
+            f"{path} holds other measurements ({'; '.join(found)}): name another file, or move it away"
+        )
+
+
+def read(path: Path, now: Callable[[], dict[str, Any]] = environment) -> list[dict[str, Any]]:
+    """The records of a former run that is to be continued; none where there is no file."""
+    if not path.exists():
+        return []
+    records = [json.loads(line) for line in path.read_text().splitlines() if line]
+    for about in _distinct(record.get("environment") for record in records):
+        check(path, about, now())
+    return records
+
+
+def append(path: Path, record: dict[str, Any], now: Callable[[], dict[str, Any]] = environment) -> None:
+    """Adds a record with its environment, after a look at those that are there."""
+    read(path, now)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(json.dumps({**record, "environment": now()}) + "\n")
+
+
+def _distinct(environments: Iterable[dict[str, Any] | None]) -> list[dict[str, Any] | None]:
+    return list({json.dumps(about, sort_keys=True): about for about in environments}.values())
+
+
+class PeersCache:
+    """Measurements of peers of earlier runs: those that take minutes need not be made again for each change of spinney.
+
+    Sides that run spinney themselves are kept for one build of the engine each, and are measured again by another.
+    """
+
+    def __init__(self, path: Path | None, now: Callable[[], dict[str, Any]] = environment) -> None:
+        self.path = path
+        self.now = now()
+        self.known: dict[str, dict[str, float]] = {}
+        if path and path.exists():
+            kept = json.loads(path.read_text())
+            check(path, kept.get("environment"), self.now, ours=False)
+            self.known = kept["runs"]
+
+    def key(self, key: str, ours: bool) -> str:
+        return f"{key} | engine {self.now['engine']}" if ours else key
+
+    def get(self, key: str, ours: bool = False) -> dict[str, float] | None:
+        return self.known.get(self.key(key, ours))
+
+    def put(self, key: str, run: dict[str, float], ours: bool = False) -> None:
+        if self.path:
+            self.known[self.key(key, ours)] = run
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # `engine` and `commit` of the file are those of the last run that wrote it.
+            self.path.write_text(json.dumps({"environment": self.now, "runs": self.known}, indent=1))
+
+
+# Modules whose estimators have nothing of spinney; all others, wrappers in scripts among them, may.
+FOREIGN = frozenset({"sklearn", "xgboost", "lightgbm", "catboost", "_boosters"})
+
+
+def runs_spinney(estimator: Any) -> bool:
+    """Whether a side may have spinney's engine in it, itself or in one of its parameters."""
+    parts = [estimator, *estimator.get_params(deep=True).values()] if hasattr(estimator, "get_params") else [estimator]
+    models = [part for part in parts if hasattr(part, "fit") or part is estimator]
+    return any(type(model).__module__.partition(".")[0] not in FOREIGN for model in models)
