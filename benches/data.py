@@ -33,11 +33,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 import real_data
 
-TABLE = HERE / "checksums.json"
+TABLE = Path(__file__).resolve().with_name("checksums.json")
 NOT_STATED = "not stated"
 SECONDS = 120
 
@@ -67,6 +67,7 @@ class Shape:
     sparse: bool
     density: float
     labels_a_sample: float
+    n_classes: int
     contents: str
     samples: str
 
@@ -202,7 +203,7 @@ def comments(files: dict[str, bytes], shape: Shape) -> Parts:
     """GoEmotions: counts of words that are in two comments or more; the development part is trained on too."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    train, dev, test = ([line.split("\t") for line in raw.decode().splitlines() if line] for raw in files.values())
+    train, dev, test = ([line.split("\t") for line in raw.decode().split("\n") if line] for raw in files.values())
     words = CountVectorizer(min_df=2, dtype=np.float32)
     X, X_test = words.fit_transform([text for text, *_ in train + dev]), words.transform([text for text, *_ in test])
 
@@ -240,8 +241,8 @@ AGARICUS = "https://raw.githubusercontent.com/dmlc/xgboost/master/demo/data/agar
 EMOTIONS = "https://raw.githubusercontent.com/google-research/google-research/master/goemotions/data"
 HIERARCHIES = "repository EGiunchiglia/C-HMCNN on GitHub, folder HMC_data"
 HIERARCHICAL = (
-    "convert the ARFF files of {files}: one label for each node of the hierarchy below its root, a sample has the labels "
-    "that its line names and all their ancestors; the parts for training and validation together are trained on"
+    "convert the ARFF files of {files}: one label for each node of the hierarchy below its root, a sample has the "
+    "labels that its line names and all their ancestors; the parts for training and validation together are trained on"
 )
 R_DATA = (
     "load {name} in R with the package mldr.datasets, write its sparse table, and split it by "
@@ -283,12 +284,17 @@ SOURCES: dict[str, Source] = {
     "CAL500": Source("Mulan", urls=(f"{MULAN}/multi-label/cal500/cal500.arff",), convert=seeded_arff),
     "goemotions": Source(
         "GoEmotions (Google Research)",
+        terms="Apache-2.0 (dataset card of google-research-datasets/go_emotions on Hugging Face)",
         urls=tuple(f"{EMOTIONS}/{part}.tsv" for part in ("train", "dev", "test")),
         convert=comments,
     ),
-    "diatoms": Source(HIERARCHIES, how=HIERARCHICAL.format(files="others/Diatoms")),
-    "eisen_go": Source(HIERARCHIES, how=HIERARCHICAL.format(files="datasets_GO/eisen_GO")),
-    "seq_go": Source(HIERARCHIES, how=HIERARCHICAL.format(files="datasets_GO/seq_GO")),
+    "diatoms": Source(HIERARCHIES, "see LICENSE of that repository", how=HIERARCHICAL.format(files="others/Diatoms")),
+    "eisen_go": Source(
+        HIERARCHIES, "see LICENSE of that repository", how=HIERARCHICAL.format(files="datasets_GO/eisen_GO")
+    ),
+    "seq_go": Source(
+        HIERARCHIES, "see LICENSE of that repository", how=HIERARCHICAL.format(files="datasets_GO/seq_GO")
+    ),
     "rcv1sub1": Source("repository fcharte/mldr.datasets on GitHub", how=R_DATA.format(name="rcv1sub1", n_train=3000)),
     "yahoo_arts": Source(
         "repository fcharte/mldr.datasets on GitHub", how=R_DATA.format(name="yahoo_arts", n_train=4989)
@@ -296,11 +302,12 @@ SOURCES: dict[str, Source] = {
     "reuters21578_r90": Source(
         "Reuters-21578, Distribution 1.0",
         terms="copyright of Reuters Ltd; free distribution for research purposes only (its README)",
-        how="split by ModApte; scikit-learn's CountVectorizer(min_df=2) of titles and bodies; the 90 topics of both parts",
+        how="split it by ModApte, count words of titles and bodies with scikit-learn's CountVectorizer(min_df=2), and "
+        "keep the 90 topics that both parts have",
     ),
     "mediamill_sample": Source(
         "MediaMill challenge",
-        how="a union of random samples of mediamill (4 386 of 43 907) that no single source holds; use the whole set",
+        how="nothing can be done: it is a union of random samples (4 386 of 43 907) that no single source holds",
     ),
 }
 
@@ -369,10 +376,8 @@ def describe(parts: Parts, task: str) -> Shape:
     labels = (Y.sum() + parts.Y_test.sum()) / n if task == "multilabel" else 0.0
     d = 1 if len(Y.shape) == 1 else Y.shape[1]
     density = round(float(stored / (n * X.shape[1])), 6)
-    rest = (X.shape[1], d, bool(sp.issparse(X)), density, round(float(labels), 4))
-    if task == "multiclass":
-        # Classes are what made data of this shape need.
-        rest = (X.shape[1], d, bool(sp.issparse(X)), density, float(len(np.unique(Y))))
+    n_classes = len(np.unique(Y)) if task in ("binary", "multiclass") else 0
+    rest = (X.shape[1], d, bool(sp.issparse(X)), density, round(float(labels), 4), n_classes)
     return Shape(task, X.shape[0], parts.X_test.shape[0], *rest, *checksums(parts))
 
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from _harness import Data
+from _harness import AbsentDataError, Data, replaced
 from spinney.datasets import load_npz_folder
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "tests"), str(Path(__file__).resolve().parents[1])]
+
+import data as data_sets
 import real_data
 
 
 def named(name: str) -> Data:
-    """A data set of the data root; X sparse or dense as stored."""
+    """A data set of the data root; X sparse or dense as stored.
+
+    With `SPINNEY_MADE` set, which is what `--made` does, made data of its shape instead.
+    """
+    data_sets.known(name)
+    if os.environ.get("SPINNEY_MADE"):
+        replaced.add(name)
+        return made_like(data_sets.shapes()[name])
     if reason := real_data.missing(name):
-        raise SystemExit(reason)
+        raise AbsentDataError(f"{reason}; python benches/data.py fetch {name}")
     X, X_test, y, y_test, *_ = load_npz_folder(real_data.root() / name)
     return Data(X, y, X_test, y_test)
 
@@ -34,12 +45,12 @@ def delicious() -> Data:
 
 
 def scm20d() -> Data:
-    """scm20d: 7 463 days of a supply chain, 61 prices, 16 to foretell."""
+    """scm20d: 7 463 days of a supply chain, 61 prices, 16 to predict."""
     return named("scm20d")
 
 
 def rf1() -> Data:
-    """rf1: 6 083 hours of a river network, 64 measurements, 8 flows to foretell; gaps take the mean of their column."""
+    """rf1: 6 083 hours of a river network, 64 measurements, 8 flows to predict; gaps take the mean of their column."""
     return filled(named("rf1"))
 
 
@@ -89,6 +100,43 @@ def wide_video() -> Data:
     on = [score[:, j] > np.quantile(score[:, j], 1 - share[j]) for j in range(d)]
     Y = sp.csr_matrix(np.column_stack(on).astype(np.float64))
     return Data(X[:n_train].astype(np.float32), Y[:n_train], X[n_train:].astype(np.float32), Y[n_train:])
+
+
+def made_like(shape: data_sets.Shape) -> Data:
+    """Made data with as many samples, features, outputs and labels as a real set, as sparse, and with much to learn.
+
+    Sparse features are indicators whose frequencies fall as 1/(rank + 10); entries that fall together leave somewhat
+    fewer than the real set stores. Dense ones are uniform. A linear score of 60 frequent features, with noise, makes
+    each output; frequencies of labels fall with their rank.
+    """
+    rng = np.random.default_rng(0)
+    n, p, d = shape.n_train + shape.n_test, shape.p, shape.d
+    if shape.sparse:
+        share = 1 / np.arange(10.0, p + 10)
+        counts = rng.poisson(shape.density * p, n).clip(1, p)
+        columns = rng.choice(p, counts.sum(), p=share / share.sum())
+        rows = np.repeat(np.arange(n), counts)
+        X = sp.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=(n, p))
+        X.data[:] = 1
+    else:
+        X = rng.random((n, p), dtype=np.float32)
+        X[rng.random((n, p)) > shape.density] = 0
+    used = rng.permutation(min(p, 600))[:60]
+    place = X[:, used].toarray() if shape.sparse else X[:, used]
+    score = place @ rng.normal(size=(len(used), max(d, shape.n_classes)))
+    score += 0.5 * score.std() * rng.normal(size=score.shape)
+    y: Any
+    if shape.task == "multilabel":
+        on = np.arange(2.0, d + 2) ** -0.8
+        on = np.minimum(on * shape.labels_a_sample / on.sum(), 0.9)
+        limits = [np.quantile(score[:, j], 1 - on[j]) for j in range(d)]
+        y = sp.csr_matrix((score > np.array(limits)).astype(np.float32))
+    elif shape.n_classes:
+        y = score.argmax(axis=1).astype(np.float32)
+    else:
+        y = np.ascontiguousarray(score, dtype=np.float32)
+    m = shape.n_train
+    return Data(X[:m], y[:m], X[m:], y[m:])
 
 
 def filled(data: Data) -> Data:

@@ -1,7 +1,7 @@
 """Runs spinney and a peer side by side and prints what each took.
 
 Every measurement happens in a fresh process that loads the data, arranges them as the library at hand likes
-them best (not timed), warms up on a few rows, and then does the work once. The sides take turns, first one
+them best (not timed), warms up on a few samples, and then does the work once. The sides take turns, first one
 way round then the other, so that a machine that slows down slows both. One thread each unless a case says
 otherwise.
 
@@ -34,8 +34,18 @@ from typing import Any
 
 from _records import PeersCache, append, environment, heading, read, runs_spinney
 
+# The exit code of a measurement whose data are not at hand.
+ABSENT = 77
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 UNITS = {"seconds": (1.0, "s"), "model_bytes": (1e6, "MB"), "peak_bytes": (1e6, "MB")}
+
+
+class AbsentDataError(SystemExit):
+    """The data of a case are not at hand: the case is left out."""
+
+
+# Real data sets for which this process has taken made ones.
+replaced: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -58,12 +68,12 @@ class Side:
     rounds: tuple[int, int] = (2, 12)
     """Rounds of the two fits of which a case of `work` "round" takes the difference."""
     warm_up: bool = True
-    """Fit a few rows first; for libraries that refuse them (constant labels), not."""
+    """Fit a few samples first; for libraries that refuse them (constant labels), not."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One row of results. The first side is measured against the best of the others."""
+    """One line of results. The first side is measured against the best of the others."""
 
     name: str
     data: Callable[[], Data]
@@ -105,6 +115,7 @@ def options(description: str) -> argparse.Namespace:
     parser.add_argument(
         "--processor", action="store_true", help="seconds of the processor, of all threads, for busy machines"
     )
+    parser.add_argument("--made", action="store_true", help="made data of the same shape in place of all real data")
     parser.add_argument("--json", type=Path, help="append the results to this file, one line for each case")
     parser.add_argument(
         "--peers-cache", type=Path, help="keep what was measured of the peers in this file, and do not measure it again"
@@ -112,6 +123,9 @@ def options(description: str) -> argparse.Namespace:
     parser.add_argument("--worker", nargs=3, metavar=("CASE", "SIDE", "STORE"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.repeat = args.repeat or (1 if args.quick else 5)
+    if args.made:
+        os.environ["SPINNEY_MADE"] = "1"
+    args.made = bool(os.environ.get("SPINNEY_MADE"))
     return args
 
 
@@ -126,15 +140,26 @@ def main(description: str, cases: Callable[[argparse.Namespace], Iterable[Case]]
         name, side, store = args.worker
         case = next(case for case in cases(args) if case.name == name)
         clock = time.process_time if args.processor else time.perf_counter
-        json.dump(measure(case, case.sides[side], Path(store), clock), sys.stdout)
+        try:
+            json.dump(measure(case, case.sides[side], Path(store), clock), sys.stdout)
+        except AbsentDataError as error:
+            print(error, file=sys.stderr)
+            sys.exit(ABSENT)
         return
     print(f"{description}\n{heading(environment())}\n", flush=True)
     if args.json:
         # Before anything is measured that could then not be kept.
         read(args.json)
-    for case in cases(args):
-        if args.only in case.name:
-            run_case(case, args)
+    try:
+        for case in cases(args):
+            if args.only in case.name:
+                try:
+                    run_case(case, args)
+                except AbsentDataError as error:
+                    print(f"{case.name}\n  left out: {error}\n", flush=True)
+    except AbsentDataError as error:
+        # What makes the cases reads data itself.
+        print(f"further cases\n  left out: {error}\n", flush=True)
 
 
 # ---- one measurement
@@ -197,6 +222,8 @@ def measure(case: Case, side: Side, store: Path, clock: Callable[[], float]) -> 
     start = clock()
     result = work(*argument)
     out = {"seconds": clock() - start, "peak_bytes": peak() - before}
+    if replaced:
+        out["made_data"] = 1
     if case.work == "round":
         out["seconds"] = (out["seconds"] - less) / (more - few)
     if not honest:
@@ -224,6 +251,8 @@ def tiny(estimator: Any) -> dict[str, int]:
 def in_fresh_process(case: Case, side: str, store: Path) -> dict[str, float]:
     command = [sys.executable, *sys.argv, "--worker", case.name, side, str(store)]
     done = subprocess.run(command, env=os.environ | ONE_THREAD, capture_output=True, text=True)
+    if done.returncode == ABSENT:
+        raise AbsentDataError(done.stderr.strip())
     if done.returncode != 0:
         raise SystemExit(f"{case.name}, {side}: the measurement failed\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -253,6 +282,7 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
             for name in names if turn % 2 == 0 else reversed(names):
                 say(f"{case.name}: {name}, {turn + 1} of {args.repeat}")
                 key = f"{case.name} | {name} | {turn}{' | quick' * args.quick}{' | processor' * args.processor}"
+                key += " | made data" * args.made
                 peer = name != names[0]
                 ours = peer and cache.path is not None and runs_spinney(case.sides[name].estimator())
                 run = cache.get(key, ours) if peer else None
@@ -272,6 +302,7 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
             "runs": {name: r.runs for name, r in results.items()},
             "quick": args.quick,
             "processor": args.processor,
+            "made_data": any(side.values("made_data") for side in results.values()),
         }
         append(args.json, record)
 
@@ -286,6 +317,8 @@ def ratio(results: dict[str, Results], metric: str) -> tuple[float, float, float
 
 def report(case: Case, results: dict[str, Results]) -> str:
     lines = [case.name + (f"  ({case.notes})" if case.notes else "")]
+    if any(side.values("made_data") for side in results.values()):
+        lines.append("  made data of the same shape: not comparable with figures of the real set")
     for name, side in results.items():
         parts = []
         for metric in ("seconds", "peak_bytes", "model_bytes"):
