@@ -166,9 +166,12 @@ semver:  ## Compare the crate's interface with the last release, or with BASELIN
 		{ echo 'make semver needs: cargo install --locked cargo-semver-checks'; exit 1; }
 	cargo semver-checks check-release --package spinney --baseline-rev $(BASELINE)
 
+# Without real data and indicative only. With data (`python benches/data.py`): make bench BENCH_FLAGS='--json results.jsonl'.
+BENCH_FLAGS ?= --quick --made
+
 .PHONY: bench
-bench: $(VENV)/built $(VENV)/group-demo  ## Build spinney and run the benchmarks
-	$(BIN)/python benches/peers/run_all.py --quick
+bench: $(VENV)/built $(VENV)/group-demo  ## Build spinney and run the benchmarks, on made data unless BENCH_FLAGS is given
+	$(BIN)/python benches/peers/run_all.py $(BENCH_FLAGS)
 
 .PHONY: clean
 clean:  ## Remove what the other targets made

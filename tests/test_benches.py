@@ -1,16 +1,28 @@
 """Benchmarks: what their records say, and that records which are not comparable never come into one file."""
 
+import ast
+import bz2
 import json
+import os
+import platform
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import _boosters
+import _data
+import _harness
 import _records
+import data
+import numpy as np
 import pytest
 import real_data
+import scipy.sparse as sp
 import spinney
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.multioutput import MultiOutputRegressor
+from spinney.datasets import load_npz_folder
 
 BENCHES = real_data.REPOSITORY / "benches"
 
@@ -32,8 +44,6 @@ def test_a_record_says_where_it_comes_from():
 
 
 def test_records_name_no_host():
-    import platform
-
     host = platform.node()
     assert host == "" or host not in json.dumps(_records.environment()).split('"')
 
@@ -121,3 +131,282 @@ def test_the_harness_writes_such_records():
     writing = [p for p in BENCHES.rglob("*.py") if re.search(r"json\.dumps\(.*\) \+ \"\\n\"", p.read_text())]
     assert [p.name for p in writing] == ["_records.py"]
     assert Path(_records.REPOSITORY) == real_data.REPOSITORY
+
+
+# ---- data sets
+
+
+# Tables of data sets whose names do not tell, as other scripts have tables of these names with other things.
+OTHER_TABLES = {("ch5_table.py", "SIZES"), ("study.py", "LABELS")}
+
+
+def names_in(path: Path) -> set[str]:
+    """Names of data sets that a script has: in calls of `named`, and in its tables whose names say so."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        inside: list[ast.AST] = []
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "named":
+            inside = list(node.args)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            table = ast.unparse(targets[0])
+            if re.fullmatch("(.*_)?SETS|CLASSES|NUMBERS", table) or (path.name, table) in OTHER_TABLES:
+                value = node.value
+                inside = list(value.keys) if isinstance(value, ast.Dict) else [value]
+        for part in inside:
+            found |= {n.value for n in ast.walk(part) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return found
+
+
+def test_every_data_set_that_benchmarks_name_is_known():
+    # Made ones; and what the tables have beside names.
+    others = {"made", "friedman1-ind", "friedman1-chain", "friedman1-group"}
+    named = {path.name: names_in(path) for path in BENCHES.rglob("*.py")}
+    assert {"delicious", "20newsgroup", "scm20d", "rf1"} <= named["_data.py"]
+    assert {"bibtex", "medical"} <= named["tagging.py"] | named["text_recipe.py"]
+    unknown = {name: rest for name, of in named.items() if (rest := of - set(data.SOURCES) - others)}
+    assert unknown == {}
+
+
+def test_every_data_set_has_a_source_a_shape_and_checksums():
+    shapes = data.shapes()
+    assert shapes.keys() == data.SOURCES.keys()
+    for name, source in data.SOURCES.items():
+        assert source.site
+        assert source.terms
+        # Fetched by one way, or by hand and then with instructions.
+        ways = [bool(source.urls and source.convert), source.scikit_learn is not None, bool(source.how)]
+        assert sum(ways) == 1, name
+        assert all(url.startswith("https://") for url in source.urls)
+        assert re.fullmatch("[0-9a-f]{64}", shapes[name].contents)
+        assert re.fullmatch("[0-9a-f]{64}", shapes[name].samples)
+
+
+def small(seed: int = 0, n: int = 9) -> data.Parts:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)).astype(np.float32)
+    X[rng.random(X.shape) < 0.4] = 0
+    X[0, 0] = np.nan
+    Y = (rng.random((n, 3)) < 0.4).astype(np.float32)
+    return data.Parts(X[:6], X[6:], Y[:6], Y[6:])
+
+
+def test_checksums_do_not_depend_on_storage():
+    parts = small()
+    expected = data.checksums(parts)
+    assert data.checksums(data.Parts(*map(sp.csr_matrix, parts))) == expected
+    assert data.checksums(data.Parts(*map(sp.csc_array, parts))) == expected
+    assert data.checksums(data.Parts(*(part.astype(np.float64) for part in parts))) == expected
+    assert data.checksums(data.Parts(*map(np.asfortranarray, parts))) == expected
+    # Zeros that are stored, entries in two pieces, and another NaN.
+    X = sp.csr_matrix(parts.X_train)
+    doubled = sp.vstack([X, X]).tocoo()
+    halves = sp.coo_matrix((doubled.data / 2, (doubled.row % 6, doubled.col)), shape=(6, 4))
+    assert data.checksums(parts._replace(X_train=halves)) == expected
+    stored = X.copy()
+    stored.data[1] = 0
+    plain = stored.toarray()
+    assert data.checksums(parts._replace(X_train=stored)) == data.checksums(parts._replace(X_train=plain)) != expected
+    other = parts.X_train.copy()
+    other[0, 0] = np.frombuffer(np.uint32(0x7FC00001).tobytes(), np.float32)[0]
+    assert data.checksums(parts._replace(X_train=other)) == expected
+
+
+def test_checksums_tell_order_from_values():
+    parts = small()
+    shape = data.describe(parts, "multilabel")
+    assert data.verdict(parts, shape) == "same"
+    order = [3, 1, 2, 0, 5, 4]
+    turned = parts._replace(X_train=parts.X_train[order], Y_train=parts.Y_train[order])
+    assert data.verdict(turned, shape) == "same samples in another order"
+    # Outputs go with their samples, parts are not exchanged, and one value is enough.
+    assert data.verdict(parts._replace(X_train=parts.X_train[order]), shape) == "other values"
+    exchanged = data.Parts(parts.X_test, parts.X_train, parts.Y_test, parts.Y_train)
+    assert data.verdict(exchanged, shape) == "other values"
+    changed = parts.Y_test.copy()
+    changed[2, 1] = 1 - changed[2, 1]
+    assert data.verdict(parts._replace(Y_test=changed), shape) == "other values"
+
+
+def as_arff(X, Y, sparse: bool) -> bytes:
+    table = np.hstack([X, Y])
+    kinds = ["numeric"] * X.shape[1] + ["{0,1}"] * Y.shape[1]
+    head = "% a comment\n@relation 'made: -C 3'\n\n"
+    head += "".join(f"@ATTRIBUTE 'a {{b}} \\'{j}' {kind}\n" for j, kind in enumerate(kinds)) + "\n@data\n"
+
+    def word(value: float) -> str:
+        return "?" if np.isnan(value) else f"{value:.9g}"
+
+    if sparse:
+        cells = ["{" + ",".join(f"{j} {word(v)}" for j, v in enumerate(row) if v != 0) + "}" for row in table]
+    else:
+        cells = [",".join(map(word, row)) for row in table]
+    return (head + "\n".join(cells) + "\n").encode()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_arff_is_read_as_it_was_written(sparse):
+    parts = small()
+    found = data.arff(as_arff(parts.X_train, parts.Y_train, sparse))
+    assert sp.issparse(found) == sparse
+    found = found.toarray() if sparse else found
+    # Nine digits say a float32 exactly.
+    assert np.array_equal(found, np.hstack([parts.X_train, parts.Y_train]), equal_nan=True)
+
+
+def test_categories_that_are_not_numbers_become_their_places():
+    text = b"@relation r\n@attribute c {red, 'light blue'}\n@attribute n {3, 7}\n@data\n'light blue',3\nred,7\n"
+    assert data.arff(text).tolist() == [[1, 3], [0, 7]]
+    with pytest.raises(ValueError, match="1 values, expected one for each of 2"):
+        data.arff(text + b"red\n")
+
+
+def registered(monkeypatch, name: str, source: data.Source, shape: data.Shape) -> None:
+    monkeypatch.setitem(data.SOURCES, name, source)
+    monkeypatch.setattr(data, "shapes", lambda: {name: shape})
+
+
+def test_a_set_is_fetched_from_addresses_and_converted(monkeypatch, tmp_path):
+    parts = small()
+    for part in ("train", "test"):
+        X, Y = getattr(parts, f"X_{part}"), getattr(parts, f"Y_{part}")
+        (tmp_path / f"{part}.arff").write_bytes(as_arff(X, Y, sparse=True))
+    urls = tuple((tmp_path / f"{part}.arff").as_uri() for part in ("train", "test"))
+    registered(
+        monkeypatch, "tiny", data.Source("here", urls=urls, convert=data.two_arff), data.describe(parts, "multilabel")
+    )
+    assert data.main(["fetch", "tiny", "--folder", str(tmp_path / "out")]) == 0
+    split = load_npz_folder(tmp_path / "out" / "tiny")
+    assert np.array_equal(split.X_train, parts.X_train, equal_nan=True)
+    assert np.array_equal(split.Y_test.toarray(), parts.Y_test)
+    assert split.meta["checksum"] == "same"
+    assert split.meta["terms"] == data.NOT_STATED
+    # The files from a folder, by their names; then one that is not there.
+    assert data.fetch("tiny", tmp_path / "again", files=tmp_path) == "same"
+    (tmp_path / "test.arff").unlink()
+    with pytest.raises(data.AbsentError, match=r"no file test\.arff"):
+        data.fetch("tiny", tmp_path / "third", files=tmp_path)
+    with pytest.raises(data.AbsentError, match=r"cannot be read .* use --files"):
+        data.fetch("tiny", tmp_path / "third")
+    assert not (tmp_path / "third").exists()
+
+
+def test_a_source_that_has_changed_is_noticed(monkeypatch, tmp_path, capsys):
+    parts, other = small(), small(seed=1)
+    for part in ("train", "test"):
+        X, Y = getattr(other, f"X_{part}"), getattr(other, f"Y_{part}")
+        (tmp_path / f"{part}.arff").write_bytes(as_arff(X, Y, sparse=False))
+    urls = tuple((tmp_path / f"{part}.arff").as_uri() for part in ("train", "test"))
+    registered(
+        monkeypatch, "tiny", data.Source("here", urls=urls, convert=data.two_arff), data.describe(parts, "multilabel")
+    )
+    assert data.main(["fetch", "tiny", "--folder", str(tmp_path)]) == 1
+    assert "other values" in capsys.readouterr().out
+
+
+def test_compressed_svmlight_files_are_converted(monkeypatch, tmp_path):
+    (tmp_path / "a.bz2").write_bytes(bz2.compress(b"-1 1:0.5 3:2\n+1 2:1\n"))
+    (tmp_path / "a.t").write_bytes(b"+1 4:3\n")
+    X, X_test = np.array([[0.5, 0, 2, 0], [0, 1, 0, 0]]), np.array([[0, 0, 0, 3.0]])
+    parts = data.Parts(sp.csr_matrix(X), sp.csr_matrix(X_test), np.array([0.0, 1.0]), np.array([1.0]))
+    urls = ("https://no.invalid/a.bz2", "https://no.invalid/a.t")
+    source = data.Source("here", urls=urls, convert=data.svmlight(zero_based=False))
+    registered(monkeypatch, "tiny", source, data.describe(parts, "binary"))
+    assert data.fetch("tiny", tmp_path / "out", files=tmp_path) == "same"
+
+
+def test_comments_are_converted():
+    files = {"train": b"a dog\t1\tx\na\x85cat dog\t0,2\ty\n", "dev": b"cat\t2\tz\n", "test": b"dog dog bird\t1\tw\n"}
+    shape = data.Shape("multilabel", 3, 1, 2, 3, True, 0.5, 1.0, 0, "", "")
+    parts = data.comments({k: v.replace(b"\x85", "\u2028".encode()) for k, v in files.items()}, shape)
+    # Words of two comments or more, in alphabetical order: cat, dog.
+    assert parts.X_train.toarray().tolist() == [[0, 1], [1, 1], [1, 0]]
+    assert parts.X_test.toarray().tolist() == [[0, 2]]
+    assert parts.Y_train.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 0, 1]]
+
+
+def test_sets_that_are_not_fetched_say_why(capsys):
+    assert data.main(["fetch", "mediamill_sample"]) == 1
+    assert "is not fetched" in capsys.readouterr().err
+    assert data.main(["check", "nothing"]) == 1
+    assert "not a data set of the benchmarks" in capsys.readouterr().err
+
+
+def test_the_list_names_every_set(capsys):
+    assert data.main(["list"]) == 0
+    text = capsys.readouterr().out
+    assert all(re.search(rf"^{name} ", text, re.MULTILINE) for name in data.SOURCES)
+
+
+@pytest.mark.parametrize("name", ["emotions", "edm", "medical"])
+def test_copies_at_hand_are_those_of_the_figures(name):
+    if reason := real_data.missing(name):
+        pytest.skip(reason)
+    assert data.verdict(data.copy_at_hand(name), data.shapes()[name]) == "same"
+
+
+@pytest.mark.parametrize("name", ["edm", "CAL500"])
+def test_the_split_of_one_file_is_the_one_of_the_copies(name):
+    if reason := real_data.missing(name):
+        pytest.skip(reason)
+    parts, shape = data.copy_at_hand(name), data.shapes()[name]
+    train, test = data.seeded_split(shape)
+    X, Y = (np.empty((len(train) + len(test), width), np.float32) for width in (shape.p, shape.d))
+    for rows, x, y in ((train, parts.X_train, parts.Y_train), (test, parts.X_test, parts.Y_test)):
+        X[rows], Y[rows] = x, y.toarray() if sp.issparse(y) else y
+    raw = as_arff(X, Y, sparse=False) if shape.task == "multilabel" else as_numeric_arff(X, Y)
+    assert data.verdict(data.seeded_arff({"file": raw}, shape), shape) == "same"
+
+
+def as_numeric_arff(X, Y) -> bytes:
+    return as_arff(np.hstack([X, Y]), np.empty((len(X), 0)), sparse=False)
+
+
+# ---- made data in place of real ones
+
+
+@pytest.mark.parametrize("name", ["emotions", "medical", "edm"])
+def test_made_data_have_the_shape_of_the_real_set(name, monkeypatch):
+    monkeypatch.setenv("SPINNEY_MADE", "1")
+    shape = data.shapes()[name]
+    made = _data.named(name)
+    assert made.X.shape == (shape.n_train, shape.p)
+    assert made.X_test.shape == (shape.n_test, shape.p)
+    assert sp.issparse(made.X) == shape.sparse
+    assert made.y.shape == (shape.n_train, shape.d)
+    if shape.task == "multilabel":
+        labels = (made.y.sum() + made.y_test.sum()) / (shape.n_train + shape.n_test)
+        # Frequencies are rounded to whole samples, and no label is on in more than nine tenths.
+        assert labels == pytest.approx(shape.labels_a_sample, rel=0.15)
+    assert _records.environment()["made_data"]
+    assert "not comparable" in _records.heading(_records.environment())
+    _harness.replaced.clear()
+
+
+def test_data_that_are_absent_end_a_script_with_the_reason(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("SPINNEY_DATA", str(tmp_path))
+    monkeypatch.delenv("SPINNEY_MADE", raising=False)
+    with pytest.raises(_harness.AbsentDataError) as error:
+        _data.named("emotions")
+    assert error.value.code == _harness.ABSENT
+    assert "data.py fetch emotions" in error.value.caught()
+    with pytest.raises(data.AbsentError, match="not a data set"):
+        _data.named("no such set")
+
+
+def test_a_script_runs_without_real_data_and_leaves_out_what_needs_them(tmp_path):
+    environment = os.environ | {"SPINNEY_DATA": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    environment.pop("SPINNEY_MADE", None)
+    command = [sys.executable, str(BENCHES / "peers" / "memory.py"), "--quick", "--no-peer", "--only", "delicious"]
+    left = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "left out: no data set delicious" in left.stdout
+    path = tmp_path / "records.jsonl"
+    command += ["--made", "--json", str(path)]
+    subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    (record,) = [json.loads(line) for line in path.read_text().splitlines()]
+    assert record["case"] == "memory, delicious"
+    assert record["made_data"]
+    assert record["environment"]["engine"] == _records.engine()
+    # The same file does not take measurements of real data.
+    with pytest.raises(_records.MixedRecordsError, match="made_data"):
+        _records.read(path, lambda: about(made_data=False))

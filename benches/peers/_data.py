@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from _harness import AbsentDataError, Data, replaced
 from spinney.datasets import load_npz_folder
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "tests"), str(Path(__file__).resolve().parents[1])]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import data as data_sets
 import real_data

@@ -25,7 +25,7 @@ PACKAGES = (
     "onnxruntime", "treelite",
 )  # fmt: skip
 # Two records are comparable when these are equal, and the versions of all packages.
-MACHINE = ("machine", "python")
+MACHINE = ("machine", "python", "made_data")
 BUILD = ("engine",)
 
 
@@ -35,7 +35,8 @@ class MixedRecordsError(SystemExit):
 
 def environment() -> dict[str, Any]:
     """What the figures depend on: changes from one process to the next in `date` and `load` alone."""
-    return {**_lasting(), "load": os.getloadavg()[0], "date": time.strftime("%Y-%m-%d")}
+    made = bool(os.environ.get("SPINNEY_MADE"))
+    return {**_lasting(), "made_data": made, "load": os.getloadavg()[0], "date": time.strftime("%Y-%m-%d")}
 
 
 @functools.cache
@@ -118,11 +119,12 @@ def heading(about: dict[str, Any]) -> str:
     """The lines above a printed table."""
     changed = {True: ", with uncommitted changes", False: "", None: ""}[about["dirty"]]
     packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
+    made = "\nmade data of the same shapes: not comparable with figures of the real sets" if about["made_data"] else ""
     return (
         f"commit {about['commit'] or 'unknown'}{changed}; engine {about['engine']}; {about['date']}\n"
         f"machine {about['machine']}: {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, "
         f"load {about['load']:.1f}\n"
-        f"Python {about['python']}, spinney {about['spinney']}, {packages}"
+        f"Python {about['python']}, spinney {about['spinney']}, {packages}{made}"
     )
 
 

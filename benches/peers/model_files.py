@@ -18,6 +18,7 @@ from typing import Any
 import sklearn.ensemble
 import spinney
 from _data import by_column, delicious, dense_y
+from _records import environment, heading
 
 
 def median(run: Callable[[], Any], repeats: int) -> float:
@@ -55,7 +56,11 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--peer-trees", type=int, default=5, help="trees of both sides of the comparison; 0 for none")
     parser.add_argument("--repeats", type=int, default=9)
-    args = parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="10 trees, three times: indicative only")
+    args, _ = parser.parse_known_args()
+    if args.quick:
+        args.trees, args.repeats, args.peer_trees = 10, 3, 2
+    print(f"{heading(environment())}\n", flush=True)
     data = by_column(delicious())
 
     def fitted(library: Any, n_trees: int, kind: str, y: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import spinney
+from _records import environment, heading
 from spinney.export import to_onnx, to_sklearn, to_treelite
 
 ROWS = [1, 100, 10_000, 100_000]
@@ -90,11 +91,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--threads", type=int, default=1)
-    options = parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="one round, at most 10 000 samples: indicative only")
+    options, _ = parser.parse_known_args()
+    if options.quick:
+        options.repeat = 1
+    print(f"{heading(environment())}\n", flush=True)
     print("| model | rows | microseconds | times spinney's |\n|---|--:|---|--:|")
     for name, (model, rows) in models(0).items():
         every = sides(model, options.threads)
-        for n in ROWS:
+        for n in ROWS[:3] if options.quick else ROWS:
             X = np.ascontiguousarray(rows[:n])
             expected = np.asarray(every["spinney"](X))
             some = {side: call for side, call in every.items() if n == 1 or side != "Predictor"}
