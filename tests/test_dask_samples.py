@@ -153,3 +153,30 @@ def test_who_waits_for_a_worker_names_it(client):
 
 def alone(addresses):
     _dask_samples._TreeReduce(dask.get_worker(), addresses, 0, "alone", 1.0)(np.ones(3), "sum")
+
+
+def test_stages_that_were_done_go_on_without_the_lost_worker(client):
+    client.wait_for_workers(3, timeout=60)
+    processes = client.run(os.getpid)
+    addresses = sorted(processes)
+    long = spinney.GradientBoostingClassifier(**SMALL | {"n_estimators": 10_000})
+    blocks = [
+        client.submit(tuple, (X[i::3], LABELS[i::3]), workers=[address], pure=False)
+        for i, address in enumerate(addresses)
+    ]
+    timer = threading.Timer(3.0, os.kill, (processes[addresses[1]], signal.SIGKILL))
+    timer.start()
+    try:
+        with pytest.raises((RuntimeError, TimeoutError), match=addresses[1]) as raised:
+            fit_samples(long, blocks, client, timeout=20, keep_stages=True)
+    finally:
+        timer.join()
+    n_done = long.n_estimators_
+    assert f"the {n_done} stages that were done" in raised.value.__notes__[0]
+    assert 0 < n_done < 10_000
+    order = [i for part in range(3) for i in range(part, 120, 3)]
+    whole = spinney.GradientBoostingClassifier(**SMALL | {"n_estimators": n_done + 2}).fit(X[order], LABELS[order])
+    long.set_params(n_estimators=n_done + 2, warm_start=True)
+    client.wait_for_workers(3, timeout=60)
+    fit_samples(long, cut(X[order], LABELS[order]), client, timeout=60)
+    assert spinney.dumps(long.set_params(warm_start=False)) == spinney.dumps(whole)

@@ -339,3 +339,110 @@ def test_other_arguments_are_checked():
     # Each worker draws a number: those that are never equal to the largest have no place.
     with pytest.raises(RuntimeError, match="do not find their places"):
         fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op: buffer.fill(0), n_samples=N)
+
+
+class LostError(RuntimeError):
+    """What the tests raise in place of a lost connection."""
+
+
+def fit_that_fails(model, X, y, parts, fails_at, **options):
+    """The models and the errors of workers whose all-reduce raises at that call."""
+    models = [clone(model) for _ in parts]
+
+    def work(worker, all_reduce):
+        n_calls = 0
+
+        def failing(buffer, op):
+            nonlocal n_calls
+            n_calls += 1
+            if n_calls > fails_at:
+                raise LostError("the other machine is away")
+            all_reduce(buffer, op)
+
+        own = parts[worker]
+        return fit_part(models[worker], X[own], y[own], failing, n_samples=X.shape[0], **options)
+
+    found, meeting = on_workers(len(parts), work)
+    return models, found, meeting.n_calls
+
+
+@pytest.mark.parametrize(("model", "kind"), CASES[:6], ids=range(6))
+def test_stages_that_were_done_go_on_on_other_workers(model, kind):
+    X, numbers, _ = data(3)
+    y = kind(numbers)
+    model = clone(model).set_params(n_estimators=6)
+    whole = spinney.dumps(clone(model).fit(X, y))
+    parts = cut(3, False)
+    *_, n_calls = fit_that_fails(model, X, y, parts, 10**9)
+    models, errors, _ = fit_that_fails(model, X, y, parts, int(0.7 * n_calls), keep_stages=True)
+    n_done = [part.n_estimators_ for part in models]
+    assert 0 < min(n_done) <= max(n_done) < 6
+    for part, error in zip(models, errors, strict=True):
+        assert isinstance(error, LostError)
+        assert f"the {part.n_estimators_} stages that were done" in error.__notes__[0]
+        # A model like any other.
+        assert part.predict(X).shape == numbers.shape[:1] + y.shape[1:]
+        part.set_params(n_estimators=part.n_estimators_)
+        assert spinney.dumps(part) == spinney.dumps(clone(part).fit(X, y))
+
+    # On two workers, which begin with the stages of different ones.
+    parts = cut(2, False, seed=1)
+    begun = [models[0], models[-1]]
+
+    def go_on(worker, all_reduce):
+        own = parts[worker]
+        begun[worker].set_params(n_estimators=6, warm_start=True)
+        fitted = fit_part(begun[worker], X[own], y[own], all_reduce, n_samples=X.shape[0])
+        return spinney.dumps(fitted.set_params(warm_start=False))
+
+    assert on_workers(2, go_on)[0] == [whole, whole]
+
+
+def test_without_keep_stages_a_failure_changes_nothing():
+    X, numbers, _ = data(3)
+    model = Regressor(**SMALL)
+    *_, n_calls = fit_that_fails(model, X, numbers, cut(2, False), 10**9)
+    models, errors, _ = fit_that_fails(model, X, numbers, cut(2, False), n_calls - 2)
+    for part, error in zip(models, errors, strict=True):
+        assert isinstance(error, LostError)
+        assert not hasattr(error, "__notes__")
+        assert part.__dict__ == clone(model).__dict__
+    # Before the first stage there is nothing to keep.
+    models, errors, _ = fit_that_fails(model, X, numbers, cut(2, False), 20, keep_stages=True)
+    assert [type(error) for error in errors] == [LostError, LostError]
+    assert not any(hasattr(part, "n_estimators_") for part in models)
+
+
+def test_warm_start_wants_the_same_stages_on_every_worker():
+    X, numbers, _ = data(3)
+    parts = cut(2, False)
+    small = Regressor(**SMALL, warm_start=True)
+
+    def outcomes(models):
+        def work(worker, all_reduce):
+            own = parts[worker]
+            return fit_part(models[worker], X[own], numbers[own], all_reduce, n_samples=N)
+
+        return on_workers(2, work)[0]
+
+    fitted = clone(small).fit(X, numbers).set_params(n_estimators=5)
+    # A clone of it has no stages.
+    for error in outcomes([fitted, clone(fitted)]):
+        assert isinstance(error, ValueError)
+        assert "it has 3 on worker" in str(error)
+        assert "none on worker" in str(error)
+    other = clone(small).fit(X, numbers + 1).set_params(n_estimators=5)
+    for error in outcomes([fitted, other]):
+        assert isinstance(error, ValueError)
+        assert "digest of the stages before" in str(error)
+    for error in outcomes([clone(small).fit(X, numbers).set_params(n_estimators=2) for _ in range(2)]):
+        assert isinstance(error, ValueError)
+        assert "n_estimators=2 is less than the 3 stages" in str(error)
+
+
+def test_an_all_reduce_that_returns_its_sums_is_refused():
+    X, numbers, _ = data(3)
+    for returned in (np.ones(1), "handle"):
+        with pytest.raises(TypeError, match="all_reduce returned"):
+            fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op, found=returned: found, n_samples=N)
+    fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op: buffer, n_samples=N)

@@ -28,11 +28,15 @@ from spinney._sparse import is_sparse
 # The name under which workers take each other's messages, and where they keep them.
 _HANDLER = "spinney_samples"
 _BOX = "_spinney_samples"
+# Where they keep stages of a fit that failed.
+_KEPT = "_spinney_stages"
+# Seconds in which the tasks of a fit that failed end where they wait for messages.
+_LAST_WORDS = 10.0
 # Bytes of one message; longer buffers are sent in pieces.
 _PIECE = 1 << 25
 
 
-def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0) -> Any:
+def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0, keep_stages: bool = False) -> Any:
     """Fit one boosting model to samples that lie on the workers of a Dask cluster.
 
     Parameters
@@ -47,6 +51,10 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0)
     timeout : float, default=300.0
         Seconds for which one worker waits for another before the fit fails. One step of a fit, such as the first
         binning, must not take longer.
+    keep_stages : bool, default=False
+        Whether the model has, after a fit that fails in a later stage, the stages that were done before. The error has
+        a note of how many. With `warm_start` another fit goes on from them, on the workers that there are then, to the
+        model that it would have been.
 
     Returns
     -------
@@ -67,7 +75,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0)
     RuntimeError
         For a failure of a worker, with its address and the error; when blocks were lost with their worker.
 
-    After any failure, Ctrl-C included, the model is as it was, and the tasks of the fit end.
+    After any failure, Ctrl-C included, the model is as it was, unless `keep_stages`, and the tasks of the fit end.
 
     See Also
     --------
@@ -98,11 +106,19 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0)
     client.run(_open_box, token, workers=addresses)
     tasks: list[Any] = []
     try:
+        goes_on = model.warm_start and hasattr(model, "_model")
+        sent = _model_file.dumps(model) if goes_on else clone(model)
         for rank, (address, own) in enumerate(by_worker.items()):
-            arguments = (clone(model), own, rank, addresses, token, n_samples, float(timeout))
+            arguments = (sent, own, rank, addresses, token, n_samples, float(timeout), bool(keep_stages))
             options = {"workers": [address], "allow_other_workers": False, "pure": False, "retries": 0}
             tasks.append(client.submit(_fit_on_worker, *arguments, **options))
         found = _results(client, tasks, addresses)
+    except BaseException as error:
+        if keep_stages:
+            # The error of the fit is the one to be told.
+            with suppress(Exception):
+                _keep_stages(model, error, client, tasks, addresses, token)
+        raise
     finally:
         client.cancel(tasks)
         client.run(_close_box, token, workers=[a for a in addresses if a in _workers_of(client)])
@@ -110,9 +126,32 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0)
     digests = {sha256(data).hexdigest(), *found[1:]}
     if len(digests) != 1:
         raise RuntimeError("workers have fitted different models: do they have the same version of spinney?")
+    _take(model, data)
+    return model
+
+
+def _take(model: Any, data: bytes) -> None:
     fitted = _model_file.loads(data)
     model.__dict__ = fitted.__dict__ | {name: getattr(model, name) for name in model._get_param_names()}
-    return model
+
+
+def _keep_stages(
+    model: Any, error: BaseException, client: Any, tasks: list[Any], addresses: list[str], token: str
+) -> None:
+    """The model of the worker that has done the most stages, where any has."""
+    here = _workers_of(client)
+    alive = [address for address in addresses if address in here]
+    client.run(_end_fit, token, workers=alive)
+    _waited([task for task, address in zip(tasks, addresses, strict=False) if address in alive], _LAST_WORDS)
+    n_stages = client.run(_count_kept, token, workers=alive)
+    if best := max(n_stages, key=n_stages.__getitem__, default=None):
+        if n_stages[best] == 0:
+            return
+        _take(model, client.run(_kept, token, workers=[best])[best])
+        error.add_note(
+            f"the model has the {model.n_estimators_} stages that were done before; set_params(warm_start=True) and a "
+            "fit go on from them"
+        )
 
 
 # --- here ------------------------------------------------------------------------------------------------------------
@@ -224,24 +263,55 @@ def _open_box(token: str, dask_worker: Any) -> None:
     dask_worker.handlers[_HANDLER] = take
 
 
-def _close_box(token: str, dask_worker: Any) -> None:
-    """No messages are taken any more; a task that waits for some ends."""
-    box = dask_worker.__dict__.get(_BOX, {}).pop(token, None)
+def _end_fit(token: str, dask_worker: Any) -> None:
+    """A task that waits for messages ends."""
+    box = dask_worker.__dict__.get(_BOX, {}).get(token)
     if box is not None:
         box[-1].put("the fit was ended")
 
 
+def _close_box(token: str, dask_worker: Any) -> None:
+    """No messages are taken any more, and stages that were kept go."""
+    _end_fit(token, dask_worker)
+    dask_worker.__dict__.get(_BOX, {}).pop(token, None)
+    dask_worker.__dict__.get(_KEPT, {}).pop(token, None)
+
+
+def _count_kept(token: str, dask_worker: Any) -> int:
+    return int(dask_worker.__dict__.get(_KEPT, {}).get(token, (0, b""))[0])
+
+
+def _kept(token: str, dask_worker: Any) -> bytes:
+    return bytes(dask_worker.__dict__[_KEPT][token][1])
+
+
 def _fit_on_worker(
-    model: Any, blocks: list[Any], rank: int, addresses: list[str], token: str, n_samples: int, timeout: float
+    model: Any,
+    blocks: list[Any],
+    rank: int,
+    addresses: list[str],
+    token: str,
+    n_samples: int,
+    timeout: float,
+    keep_stages: bool,
 ) -> Any:
-    """The bytes of the model on the first worker, their digest on the others."""
+    """The bytes of the model on the first worker, their digest on the others. `model` is bytes where it has stages."""
     from distributed import get_worker
 
-    reduce = _TreeReduce(get_worker(), addresses, rank, token, timeout)
+    worker = get_worker()
+    reduce = _TreeReduce(worker, addresses, rank, token, timeout)
     try:
+        model = _model_file.loads(model) if isinstance(model, bytes) else model
+        n_before = getattr(model, "n_estimators_", 0)
         X, y, weights = _together(blocks)
-        fitted = fit_part(model, X, y, reduce, n_samples=n_samples, sample_weight=weights)
-        data = _model_file.dumps(fitted)
+        options = {"n_samples": n_samples, "sample_weight": weights, "keep_stages": keep_stages}
+        try:
+            fit_part(model, X, y, reduce, **options)
+        except BaseException:
+            if getattr(model, "n_estimators_", 0) > n_before:
+                worker.__dict__.setdefault(_KEPT, {})[token] = (model.n_estimators_, _model_file.dumps(model))
+            raise
+        data = _model_file.dumps(model)
     except _OtherFailedError:
         raise
     except BaseException as error:

@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 
-from spinney import _label_weight, _spinney, _validation
+from spinney import _boosting_checks, _label_weight, _spinney, _validation
 from spinney._at_once import fitted_at_once
 from spinney._base import n_positive
 from spinney._boosting_fit import BaseBoosting
@@ -39,7 +39,16 @@ _LOSSES = ("squared_error", "log_loss")
 _MOST_DRAWS = 64
 
 
-def fit_part(model: Any, X: Any, y: Any, all_reduce: AllReduce, *, n_samples: int, sample_weight: Any = None) -> Any:
+def fit_part(
+    model: Any,
+    X: Any,
+    y: Any,
+    all_reduce: AllReduce,
+    *,
+    n_samples: int,
+    sample_weight: Any = None,
+    keep_stages: bool = False,
+) -> Any:
     """Fit one boosting model to samples that several workers have, each of which calls this with its own.
 
     Every worker gets the same model: that of one machine with the samples of all, byte for byte as `spinney.dumps` has
@@ -65,6 +74,8 @@ def fit_part(model: Any, X: Any, y: Any, all_reduce: AllReduce, *, n_samples: in
         Weights of the samples of this worker, those of one worker may be all zero. Multiples of 1/64, or of one larger
         power of two, with a total below 2**31 of them. Where other workers have weights and this has none, its samples
         weigh one.
+    keep_stages : bool, default=False
+        Whether the model has, after a fit that fails in a later stage, the stages that were done before: see Notes.
 
     Returns
     -------
@@ -74,7 +85,8 @@ def fit_part(model: Any, X: Any, y: Any, all_reduce: AllReduce, *, n_samples: in
     Raises
     ------
     TypeError
-        For a model that is not boosting, and an `all_reduce` that cannot be called.
+        For a model that is not boosting, and an `all_reduce` that cannot be called, or returns anything but None or its
+        buffer.
     ValueError
         For bad data or parameters, as `fit` of the model; for parameters that are not supported here (see Notes); on
         all workers, for `n_samples` that are not those that there are, for workers with other parameters, features,
@@ -82,17 +94,22 @@ def fit_part(model: Any, X: Any, y: Any, all_reduce: AllReduce, *, n_samples: in
     RuntimeError
         For an `all_reduce` that gives workers different numbers.
 
-    After any failure the model is as it was. A worker that fails in the middle, for lack of memory or by Ctrl-C, sends
-    nothing more: the deadline of `all_reduce` ends the wait of the others. Ctrl-C is answered at the next call of
-    `all_reduce`.
+    After any failure the model is as it was, unless `keep_stages`. A worker that fails in the middle, for lack of
+    memory or by Ctrl-C, sends nothing more: the deadline of `all_reduce` ends the wait of the others. Ctrl-C is
+    answered at the next call of `all_reduce`.
 
     Notes
     -----
     Supported are the losses "squared_error" and "log_loss", all output strategies and projections, `subsample`,
     `max_features`, labels, classes and numbers. Not supported are other losses, `max_bins=None`, `line_search="brent"`
     where steps are searched, and `leaf_estimation="line_search"` for three and more classes that are judged together;
-    early stopping, `estimator`, `init`, `scoring`, `callbacks`, `warm_start` of a fitted model, categorical features,
-    `monotonic_cst`, missing values in y, `class_weight="balanced"`, and `label_weight` in words.
+    early stopping, `estimator`, `init`, `scoring`, `callbacks`, categorical features, `monotonic_cst`, missing values
+    in y, `class_weight="balanced"`, and `label_weight` in words.
+
+    With `warm_start` the fit goes on from the stages of the model, which every worker must have: from those of the
+    worker with the fewest. So a fit that has lost a worker can be finished: with `keep_stages` the other workers have
+    the stages that were done (the error has a note of how many), and with `warm_start` they, or any other workers to
+    which the model was sent, fit the rest. The model is then that of a fit that was never interrupted, byte for byte.
 
     Sums are exact up to 2**26 samples (67 million) for numbers, and 2**30 for labels and classes. With more they are
     rounded: all workers still have one model, of which the last bits may depend on the cut.
@@ -125,40 +142,74 @@ def fit_part(model: Any, X: Any, y: Any, all_reduce: AllReduce, *, n_samples: in
     found = sum(part.n_given for part in workers.told)
     if found != n_samples:
         raise ValueError(f"n_samples is {n_samples}, but the workers have {found} samples together")
+    grown = _stages_of_all(model, workers.told)
+    failed: BaseException | None = None
     with fitted_at_once(model) as new:
-        checked = workers.agree(lambda: _Checked(new, part.with_stand_in(workers.told)), lambda checked: checked.told())
+        checked = workers.agree(
+            lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
+        )
         n_there = sum(told.n_given for told in workers.told)
         config = new._boost_config(n_there, checked.target, checked.of_labels)
-        new._model = _spinney.fit_boosting_part(
-            checked.X, checked.target.engine, checked.weights, config, all_reduce, new._n_threads()
-        )
+        kept: list[_spinney.Boosted] = []
+        try:
+            new._model = _spinney.fit_boosting_part(
+                checked.X, checked.target.engine, checked.weights, config, all_reduce, new._n_threads(), grown, kept
+            )
+        except BaseException as error:
+            if not keep_stages or not kept:
+                raise
+            [new._model] = kept
+            error.add_note(
+                f"the model has the {new._model.n_stages} stages that were done before; set_params(warm_start=True) "
+                "and a fit go on from them"
+            )
+            failed = error
         new._weak = None
         new.n_estimators_ = new._model.n_stages
+    if failed is not None:
+        raise failed
     return model
+
+
+def _stages_of_all(model: Any, told: list[_Told]) -> _spinney.Boosted | None:
+    """The stages that all workers have and that the fit goes on from."""
+    n_stages = [other.n_stages for other in told]
+    fewest, most = min(n_stages), max(n_stages)
+    if most == 0:
+        return None
+    if fewest == 0:
+        raise ValueError(
+            f"warm_start goes on from the stages of the model, but it has {most} on worker {n_stages.index(most)} and "
+            f"none on worker {n_stages.index(0)}, accepted: a fitted model on every worker"
+        )
+    grown: _spinney.Boosted = model._model.truncated(fewest)
+    return grown
 
 
 class _Told:
     """What a worker tells the others: fields that have to be the same, and others."""
 
-    def __init__(self, n_given: int, same: dict[str, str], classes: list[NDArray[Any]] | None = None) -> None:
-        self.n_given, self.same, self.classes = n_given, same, classes
+    def __init__(
+        self, n_given: int, same: dict[str, str], classes: list[NDArray[Any]] | None = None, n_stages: int = 0
+    ) -> None:
+        self.n_given, self.same, self.classes, self.n_stages = n_given, same, classes, n_stages
 
     def packed(self) -> bytes:
         found = BytesIO()
         for values in self.classes or ():
             np.save(found, values, allow_pickle=False)
         n_columns = None if self.classes is None else len(self.classes)
-        return json.dumps([self.n_given, self.same, n_columns]).encode() + b"\n" + found.getvalue()
+        return json.dumps([self.n_given, self.same, n_columns, self.n_stages]).encode() + b"\n" + found.getvalue()
 
     @classmethod
     def unpacked(cls, message: bytes) -> _Told:
         line, _, rest = message.partition(b"\n")
-        n_given, same, n_columns = json.loads(line)
+        n_given, same, n_columns, n_stages = json.loads(line)
         classes = None
         if n_columns is not None:
             arrays = BytesIO(rest)
             classes = [np.load(arrays, allow_pickle=False) for _ in range(n_columns)]
-        return cls(n_given, same, classes)
+        return cls(n_given, same, classes, n_stages)
 
 
 class _Workers:
@@ -256,8 +307,11 @@ def _check_supported(model: Any) -> None:
         refuse("max_bins", "2 to 255")
     if model.leaf_estimation == "line_search" and model.line_search != "newton" and model.loss == "log_loss":
         refuse("line_search", "'newton'")
-    if model.warm_start and hasattr(model, "_model"):
-        refuse("warm_start", "False, or a model that is not fitted")
+    if model.warm_start and hasattr(model, "_model") and (model._weak is not None or model._init is not None):
+        raise ValueError(
+            "model has stages of another estimator, or starts from init, which fit_part does not support, accepted: "
+            "warm_start=False, or stages of trees"
+        )
     for name in ("class_weight", "label_weight"):
         if isinstance(getattr(model, name, None), str):
             refuse(name, "weights, or None")
@@ -300,9 +354,11 @@ class _Part:
         same |= {"model": type(self.model).__name__, "the version of spinney": _spinney.__version__}
         same |= {"the number of features": str(self.X.shape[1]), "X": "sparse" if is_sparse(self.X) else "dense"}
         same |= {"the dimensions of y": str(self.y.ndim), "y": "sparse" if is_sparse(self.y) else "dense"}
+        goes_on = self.model.warm_start and hasattr(self.model, "_model")
+        n_stages = self.model._model.n_stages if goes_on else 0
         if not is_classifier(self.model) or is_sparse(self.y):
-            return _Told(self.n_given, same)
-        return _Told(self.n_given, same, [self._of_column(j) for j in range(self._wide().shape[1])])
+            return _Told(self.n_given, same, None, n_stages)
+        return _Told(self.n_given, same, [self._of_column(j) for j in range(self._wide().shape[1])], n_stages)
 
     def _wide(self) -> NDArray[Any]:
         wide: NDArray[Any] = self.y if self.y.ndim == 2 else self.y[:, None]
@@ -356,7 +412,9 @@ class _Checked:
     X: Matrix
     weights: Float | None
 
-    def __init__(self, new: Any, part: _Part) -> None:
+    def __init__(self, new: Any, part: _Part, grown: _spinney.Boosted | None) -> None:
+        before = dict(new.__dict__)
+        self._grown = grown
         for name in ("_init", "_curves", "_eval_curves"):
             new.__dict__.pop(name, None)
         self.X = new._check_X(part.X, reset=True)
@@ -369,8 +427,12 @@ class _Checked:
         self.target = _target(new, part, n)
         if self.target.mask is not None:
             raise ValueError("y has missing values, which fit_part does not support, accepted: numbers")
-        new._seed = _validation.draw_seed(new.random_state)
-        new._shared = new._describe(self.target)
+        if grown is None:
+            new._seed = _validation.draw_seed(new.random_state)
+        shared = new._describe(self.target)
+        if grown is not None:
+            _boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
+        new._shared = shared
         softmax = self.target.kind == "classes" and self.target.n_columns > 2 and new.loss == "log_loss"
         if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":
             raise ValueError(
@@ -394,6 +456,8 @@ class _Checked:
             same["the type of y"] = f"{target.label_format.dtype} {target.label_format.container}"
         elif target.container is not None:
             same["the type of y"] = target.container
+        stages = None if self._grown is None else sha256(self._grown.to_bytes()).hexdigest()[:16]
+        same["the digest of the stages before"] = str(stages)
         return _Told(self._n_there, same)
 
 

@@ -330,6 +330,8 @@ def fit_boosting_part(
     config: _BoostConfig,
     all_reduce: Callable[[NDArray[Any], str], object],
     n_threads: int = 1,
+    grown: Boosted | None = None,
+    kept: list[Boosted] | None = None,
 ) -> Boosted: ...
 def refit_leaves(
     model: Boosted,

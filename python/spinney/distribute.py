@@ -6,8 +6,9 @@ settings on folds. An executor is any object with a method `submit` that returns
 those of one machine, byte for byte, whatever the number of workers and the order in which they end.
 
 Data are sent with each task, so once to each worker where there are as many tasks as workers; by Dask, once to each
-worker in any case. Tasks that are lost with their worker run again. There is no code for clusters here: workers are
-started, found and watched by the executor.
+worker in any case, and so by any executor with a method `scatter(data)`, whose result stands for the data among the
+arguments of tasks: `ray.put` is one. Tasks that are lost with their worker run again. There is no code for clusters
+here: workers are started, found and watched by the executor.
 
 `fit_part` is for samples that do not fit one machine: each worker has some of them and calls it, and all get the
 boosting model of one machine with all samples. It needs no executor, but an all-reduce, such as MPI's.
@@ -62,7 +63,8 @@ def fit(
     X, y, sample_weight
         As `fit` of the estimator takes them.
     executor : concurrent.futures.Executor
-        Or any object whose method `submit` returns `concurrent.futures.Future`.
+        Or any object whose method `submit` returns `concurrent.futures.Future`. If it has a method `scatter`, this is
+        called with the data, and what it returns is passed to tasks in their place.
     n_parts : int, default=None
         Ranges of trees of nearly equal length, at most one for each tree. None: as many as the executor has workers,
         where it tells, or else as this machine has processors.
@@ -313,8 +315,10 @@ def _cuts(n: int, n_parts: int) -> list[tuple[int, int]]:
 
 
 def _sent(executor: Any, data: Any) -> Any:
-    """The data, or what stands for them in the tasks: Dask's workers have a copy each then."""
-    client: Any = getattr(executor, "_client", None)
+    """The data, or what stands for them in the tasks: each worker then gets them once."""
+    if callable(scatter := getattr(executor, "scatter", None)):
+        return scatter(data)
+    client: Any = getattr(executor, "_client", None)  # of Dask
     return client.scatter([data], broadcast=True, hash=False)[0] if hasattr(client, "scatter") else data
 
 

@@ -38,7 +38,7 @@ const STAGES: &str = "the stages of a model";
 /// A fitted boosting model. Immutable: any number of threads may use it at once.
 #[pyclass(frozen, eq, module = "spinney._spinney", name = "Boosted")]
 #[derive(Debug, PartialEq)]
-pub(crate) struct PyBoosted(Arc<Boosted>);
+pub(crate) struct PyBoosted(pub(crate) Arc<Boosted>);
 
 impl AsRef<Boosted> for PyBoosted {
     fn as_ref(&self) -> &Boosted {

@@ -1,12 +1,14 @@
 //! Boosting with samples on several workers, whose numbers a Python function reduces.
 
 use std::error::Error as StdError;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use spinney::{AllReduce, Dataset, ReduceBuffer, ReduceOp};
+use pyo3::types::PyList;
+use spinney::{AllReduce, Boosted, Dataset, ReduceBuffer, ReduceOp, StageObserver, StageReport};
 
 use crate::boost::PyBoosted;
 use crate::config::PyBoostConfig;
@@ -17,9 +19,10 @@ use crate::input::{PyMatrix, PyTargets, contiguous_weights};
 ///
 /// `all_reduce` is called with a one-dimensional float64 or int64 array and "sum" or "max", and puts the sums or the largest
 /// over all workers in place of what is there. It runs on the calling thread, as everything does that asks for it; what it
-/// raises, Ctrl-C among it, ends the fit.
+/// raises, Ctrl-C among it, ends the fit. `kept`, a list, then gets the model of the stages that were done, if there are any.
 #[pyfunction]
-#[pyo3(signature = (x, y, sample_weight, config, all_reduce, n_threads=1))]
+#[pyo3(signature = (x, y, sample_weight, config, all_reduce, n_threads=1, grown=None, kept=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting_part<'py>(
     py: Python<'py>,
     x: PyMatrix<'py>,
@@ -28,6 +31,8 @@ pub(crate) fn fit_boosting_part<'py>(
     config: PyBoostConfig,
     all_reduce: Py<PyAny>,
     n_threads: usize,
+    grown: Option<Py<PyBoosted>>,
+    kept: Option<Bound<'py, PyList>>,
 ) -> PyResult<PyBoosted> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
@@ -37,13 +42,33 @@ pub(crate) fn fit_boosting_part<'py>(
     let reduce = Arc::new(PyReduce { all_reduce, raised: Arc::clone(&raised) });
     // Without a cost the work stays on this thread, whose signals are looked at before each call.
     let entry = Entry { n_threads, cost: 0, progress: None };
+    let grown = grown.as_ref().map(|model| &*model.get().0);
+    let mut done = Done::default();
     let grown = entry.run(py, |control| {
         loss.stops(control);
-        config.fit_part(&data, reduce, control)
+        config.fit_part_observed(grown, &data, reduce, &mut done, control)
     });
+    if let (Some(kept), Some(model)) = (kept, done.0) {
+        kept.append(Bound::new(py, PyBoosted::from(model))?)?;
+    }
     match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         Some(error) => Err(error),
         None => loss.unless_raised(grown).map(PyBoosted::from),
+    }
+}
+
+/// The stages that were done when a fit failed.
+#[derive(Debug, Default)]
+struct Done(Option<Boosted>);
+
+impl StageObserver for Done {
+    fn after(&mut self, _: &StageReport<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn failed(&mut self, done: &Boosted) {
+        // Without memory for it there is none.
+        self.0 = done.truncated(done.n_stages()).ok();
     }
 }
 
@@ -60,7 +85,15 @@ impl PyReduce {
         Python::attach(|py| {
             py.check_signals()?;
             let array = PyArray1::from_slice(py, own);
-            self.all_reduce.call1(py, (&array, op))?;
+            let returned = self.all_reduce.call1(py, (&array, op))?;
+            // Sums that are returned, or come later, as of `async_op` of torch.distributed.
+            if !returned.is_none(py) && !returned.is(&array) {
+                let name = returned.bind(py).get_type().name()?;
+                let text = format!(
+                    "all_reduce returned a {name}, accepted: None, with the sums in the buffer that it was given"
+                );
+                return Err(PyTypeError::new_err(text));
+            }
             let found = array.try_readonly().map_err(|_| PyValueError::new_err("all_reduce keeps its buffer"))?;
             own.copy_from_slice(found.as_slice()?);
             Ok(())

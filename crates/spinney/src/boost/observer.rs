@@ -40,6 +40,12 @@ pub trait StageObserver {
     /// A break ends the fit: the model has the stages so far.
     fn after(&mut self, stage: &StageReport<'_>) -> ControlFlow<()>;
 
+    /// The fit ends with an error: this is the model of the stages that were done before. It is not told of fits that end
+    /// before the first stage.
+    fn failed(&mut self, done: &Boosted) {
+        let _ = done;
+    }
+
     /// Whether reports are to have the scores of the validation set: a copy in float64 for each stage.
     fn wants_scores(&self) -> bool {
         false

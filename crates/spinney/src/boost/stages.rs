@@ -212,7 +212,8 @@ impl<'f> Fitting<'f> {
         let is_ended = Cell::new(false);
         let stopping = EarlyStopping::new(config, at_start, &grown.validation_score)?;
         let mut watched = Watched { stopping, is_ended: &is_ended };
-        rounds(first..config.n_estimators, control, &mut watched, |stage| {
+        let mut n_done = first;
+        let ended = rounds(first..config.n_estimators, control, &mut watched, |stage| {
             let counts = self.urn.draw(self.sampling, self.x.n_samples(), tree_key(config.seed, stage))?;
             let drawn = counts.map(|counts| drawn(&self.rows, &counts)).transpose()?;
             let rows = drawn.as_deref().unwrap_or(&self.rows);
@@ -229,12 +230,17 @@ impl<'f> Fitting<'f> {
                 vec![self.stage((0, &mut boosters[0]), rows, key, &mut targets, next.as_ref(), control)?]
             };
             let (train_loss, validation_loss) = self.record(&mut grown, stages)?;
+            n_done = stage + 1;
             let scores = observer.wants_scores().then(|| Booster::validation_scores(&boosters)).transpose()?.flatten();
             let mut report = StageReport::of_last(&grown, train_loss, validation_loss);
             report.validation_scores = scores.as_ref().map(|scores| scores.view());
             is_ended.set(observer.after(&report).is_break());
             Ok(ControlFlow::Continue(validation_loss))
-        })?;
+        });
+        if ended.is_err() && n_done > 0 {
+            observer.failed(&grown.truncated(n_done)?);
+        }
+        ended?;
         if config.n_iter_no_change.is_some() { grown.truncated(least(&grown.validation_score) + 1) } else { Ok(grown) }
     }
 

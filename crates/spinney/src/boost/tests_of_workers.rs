@@ -1,5 +1,6 @@
 //! Fits of several workers against that of one with all samples.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ndarray::{Array2, Axis};
@@ -187,5 +188,52 @@ proptest! {
             let error = part.unwrap_err();
             prop_assert!(matches!(error.kind(), ErrorKind::Workers { .. }), "{error}");
         }
+    }
+
+    #[test]
+    fn stages_that_were_done_go_on_to_the_model_of_one(
+        seed in 0u64..1_000_000, is_sparse in any::<bool>(), share in 0.0f64..1.0,
+        kind in prop::sample::select(vec![Kind::Numbers, Kind::Labels, Kind::Classes(3)]),
+    ) {
+        let samples = Samples::drawn(seed, 30, 4, 3);
+        let cut = |n: usize| -> Vec<usize> { (0..30).map(|row| row % n).collect() };
+        let config = config(seed, kind).n_estimators(5);
+        let control = Control::default();
+        let run = |fails_at: usize| {
+            on_reduces(3, fails_at, |worker, reduce| {
+                let mut done = Done(None);
+                let fit = |data: &Dataset<'_>| config.fit_part_observed(None, data, Arc::clone(&reduce), &mut done, &control);
+                let failed = samples.of(worker, &cut(3)).fit(kind, is_sparse, fit).is_err();
+                (failed, done.0)
+            })
+        };
+        let (_, calls) = run(usize::MAX);
+        let (parts, _) = run((share * calls.len() as f64) as usize);
+        prop_assert!(parts.iter().all(|(failed, _)| *failed));
+        let fewest = parts.into_iter().map(|(_, done)| done).min_by_key(|done| done.as_ref().map_or(0, Boosted::n_stages));
+        let done = fewest.flatten();
+        let whole = samples.fit(kind, is_sparse, |data| config.fit(data, &control)).unwrap();
+        let (parts, _) = on_reduces(2, usize::MAX, |worker, reduce| {
+            let fit = |data: &Dataset<'_>| {
+                config.fit_part_observed(done.as_ref(), data, Arc::clone(&reduce), &mut Done(None), &control)
+            };
+            samples.of(worker, &cut(2)).fit(kind, is_sparse, fit).unwrap()
+        });
+        for part in parts {
+            prop_assert_eq!(part.to_bytes().unwrap(), whole.to_bytes().unwrap());
+        }
+    }
+}
+
+/// The stages that were done when a fit failed.
+struct Done(Option<Boosted>);
+
+impl StageObserver for Done {
+    fn after(&mut self, _: &StageReport<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn failed(&mut self, done: &Boosted) {
+        self.0 = Some(done.truncated(done.n_stages()).unwrap());
     }
 }

@@ -54,16 +54,19 @@ impl BoostConfig {
         reduce: Arc<dyn AllReduce>,
         control: &Control,
     ) -> Result<Boosted> {
-        self.fit_part_observed(data, reduce, &mut Unobserved, control)
+        self.fit_part_observed(None, data, reduce, &mut Unobserved, control)
     }
 
-    /// The same with an observer that is told of every stage: where workers lose each other, the last report has the model so
-    /// far. The observers of all workers end the fit after the same stage, or none does.
+    /// The same, on top of `model` where there is one, the same on every worker; with an observer that is told of every stage.
+    /// Where workers lose each other, [`StageObserver::failed`] has the model of the stages that were done: they may differ
+    /// by the last one. With the model of the fewest stages the fit goes on, on as many workers as there are, to the model
+    /// that it would have had. The observers of all workers end the fit after the same stage, or none does.
     ///
     /// # Errors
-    /// As [`BoostConfig::fit_part`].
+    /// As [`BoostConfig::fit_part`] and [`BoostConfig::fit_more`].
     pub fn fit_part_observed<'d>(
         &self,
+        model: Option<&Boosted>,
         data: impl Into<Dataset<'d>>,
         reduce: Arc<dyn AllReduce>,
         observer: &mut dyn StageObserver,
@@ -71,14 +74,14 @@ impl BoostConfig {
     ) -> Result<Boosted> {
         let (workers, data) = (Workers::many(reduce), data.into());
         workers.agree(self.check_of_worker(&data))?;
-        self.check_is_same(&workers, &data)?;
+        self.check_is_same(&workers, model, &data)?;
         let stand_in = if data.n_samples() == 0 { Some(StandIn::of(&data)?) } else { None };
         let data = stand_in.as_ref().map_or_else(|| data.view(), StandIn::data);
-        self.with_fitting(&workers, None, &data, None, control, |fitting| {
+        self.with_fitting(&workers, model, &data, None, control, |fitting| {
             if fitting.has_float32_scores() {
-                fitting.fit::<f32>(None, observer)
+                fitting.fit::<f32>(model, observer)
             } else {
-                fitting.fit::<f64>(None, observer)
+                fitting.fit::<f64>(model, observer)
             }
         })
     }
@@ -130,19 +133,20 @@ impl BoostConfig {
         self.check_domain(Names::TRAINING.y, data.y(), weights.as_deref())
     }
 
-    /// Refuses workers with other parameters, features or outputs.
-    fn check_is_same(&self, workers: &Workers, data: &Dataset<'_>) -> Result<()> {
+    /// Refuses workers with other parameters, features, outputs or models to go on from.
+    fn check_is_same(&self, workers: &Workers, model: Option<&Boosted>, data: &Dataset<'_>) -> Result<()> {
         let is_sparse = !matches!(data.x(), Matrix::Dense(_));
         let words = format!("{self:?} {} {is_sparse} {:?}", data.n_features(), data.outputs());
         // Fowler, Noll and Vo (1991), FNV-1a, less a bit.
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        let hash = words.bytes().fold(0xcbf2_9ce4_8422_2325, step) >> 1;
+        let stages = model.map(Boosted::to_bytes).transpose()?.unwrap_or_default();
+        let hash = words.bytes().chain(stages).fold(0xcbf2_9ce4_8422_2325, step) >> 1;
         let mut ends = [hash, (u64::MAX >> 1) - hash];
         workers.max(&mut ends)?;
         if ends[0] == (u64::MAX >> 1) - ends[1] {
             return Ok(());
         }
-        let accepted = "the same parameters, features and outputs on every worker";
+        let accepted = "the same parameters, features, outputs and stages before on every worker";
         Err(Error::invalid("data", "of workers that differ", accepted))
     }
 }

@@ -10,6 +10,7 @@
 //! Outputs that are scaled or weighted are multiplied by their factors where they are read, before anything else.
 
 use std::any::Any;
+use std::slice;
 
 use super::counts::GiniIndex;
 use super::masked_variance::MaskedVariance;
@@ -21,7 +22,7 @@ use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::control::Control;
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
-use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::reduce::{Part, Reduce, Workers};
 use crate::exact::{FixedPoint, Grid, PowerOfTwo, exponent_above};
 
 /// The variance in the table of criteria.
@@ -219,6 +220,11 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         self.frame_of[row as usize]
     }
 
+    /// Names the frame of the node that was entered last.
+    pub(crate) fn number_of_last_frame(&self) -> u32 {
+        self.frame.number
+    }
+
     /// Names the frame of a node, of which a worker may have no row.
     pub(crate) fn number_of_frame(&self, rows: &[u32]) -> Result<u32> {
         self.workers.max_of(rows.first().map_or(0, |&row| self.frame_of(row)))
@@ -350,8 +356,8 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         Ok(false)
     }
 
-    /// Sums rows that have a frame.
-    fn sum(&mut self, rows: &[u32]) -> Result<()> {
+    /// Counts and sums rows that have a frame; names it.
+    fn sum(&mut self, rows: &[u32]) -> Result<u32> {
         // Summed where moved samples are, in registers if there is one output.
         let mut sums = self.moved.reset();
         let mut squares = 0;
@@ -363,10 +369,21 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             }
         }
         self.moved.totals(&sums, &mut self.node.total);
-        self.workers.sum(&mut self.node.total)?;
-        self.node.weight = self.workers.sum_of(M::weight(&sums))?;
-        self.node.squares = self.workers.sum_of(squares)?;
-        Ok(())
+        (self.node.weight, self.node.squares) = (M::weight(&sums), squares);
+        let (mut n, mut frame) = (rows.len() as u32, f64::from(rows.first().map_or(0, |&row| self.frame_of(row))));
+        // Workers without rows of the node do not know its frame; the others know the same.
+        let mut n_who_know = u32::from(!rows.is_empty());
+        let Sums { total, weight, squares } = &mut self.node;
+        self.workers.sum_together([
+            Part::Floats(total),
+            Part::Floats(slice::from_mut(weight)),
+            Part::Large(squares),
+            Part::Counts(slice::from_mut(&mut n)),
+            Part::Floats(slice::from_mut(&mut frame)),
+            Part::Counts(slice::from_mut(&mut n_who_know)),
+        ])?;
+        self.n_samples = n;
+        Ok((frame / f64::from(n_who_know.max(1))) as u32)
     }
 
     /// Variance of the node, summed over outputs, in units of squares.
@@ -408,21 +425,21 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         }
         let node = &self.node;
         let mean_square = node.mean_square();
-        let mut largest = (0f64, 0f64);
+        let mut largest = [0f64; 2];
         for piece in self.control.pieces(rows, self.moved.n_outputs()) {
             for &row in piece? {
                 let sample = self.moved.sample(&self.rounded, row);
                 let product: f64 = sample[1..].iter().zip(&node.total).map(|(t, s)| t * s).sum();
                 let square = self.squares[row as usize] as f64 * self.frame.square_unit;
                 let from_mean = (square - 2.0 * product / node.weight) / sample[0];
-                largest = (largest.0.max(from_mean), largest.1.max(square / sample[0]));
+                largest = [largest[0].max(from_mean), largest[1].max(square / sample[0])];
             }
         }
-        let largest = (self.workers.max_of(largest.0)?, self.workers.max_of(largest.1)?);
+        self.workers.max(&mut largest)?;
         // What rounding may have taken: half a spacing of each output, and bits of the larger terms of a difference.
         let outputs = self.moved.n_outputs() as f64;
-        let lost = 1e-9 * (largest.1 + mean_square) + 4.0 * outputs;
-        Ok((largest.0 + mean_square + lost).sqrt() + outputs.sqrt())
+        let lost = 1e-9 * (largest[1] + mean_square) + 4.0 * outputs;
+        Ok((largest[0] + mean_square + lost).sqrt() + outputs.sqrt())
     }
 }
 
@@ -440,6 +457,8 @@ struct Framed {
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     n_samples: u32,
+    /// The number of its frame.
+    frame: u32,
     sums: Sums,
     distance: f64,
 }
@@ -449,15 +468,16 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
     type Moved = M::Local;
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
-        self.n_samples = self.workers.sum_of(rows.len() as u32)?;
         if self.frames.is_empty() {
             // The root: without sums its variance is zero, which calls for a frame.
-            let weight = rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum();
-            self.node.weight = self.workers.sum_of(weight)?;
+            self.n_samples = rows.len() as u32;
+            self.node.weight = rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum();
+            let (n, weight) = (slice::from_mut(&mut self.n_samples), slice::from_mut(&mut self.node.weight));
+            self.workers.sum_together([Part::Counts(n), Part::Floats(weight)])?;
             return self.summarize(rows);
         }
-        self.frame = self.frame_of_node(rows)?;
-        self.sum(rows)?;
+        let number = self.sum(rows)?;
+        self.frame = self.frames[number as usize];
         self.inherited.set(&self.node)?;
         if self.n_samples > 1 {
             self.distance = self.find_distance(rows)?;
@@ -492,6 +512,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
             return Ok(false);
         }
         memory.n_samples = self.n_samples;
+        memory.frame = self.frame.number;
         memory.sums.set(&self.node)?;
         memory.distance = self.distance;
         Ok(true)
@@ -499,7 +520,9 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
 
     fn enter_rest(&mut self, whole: &Memory, rows: &[u32]) -> Result<NodeStats> {
         self.n_samples = whole.n_samples - self.n_samples;
-        self.frame = self.frame_of_node(rows)?;
+        // A worker may have no row. Numbers are other ones in subtrees that are handed over, for which workers have all rows.
+        let known = rows.first().filter(|_| self.workers.has_all_rows()).map(|&row| self.frame_of(row));
+        self.frame = self.frames[known.unwrap_or(whole.frame) as usize];
         let (sums, part) = (&whole.sums, &self.inherited);
         self.node.weight = sums.weight - part.weight;
         self.node.squares = sums.squares - part.squares;

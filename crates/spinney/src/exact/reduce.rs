@@ -29,7 +29,7 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::error::{Error, ErrorKind, Result, try_collected, try_extend, try_filled, try_push};
+use crate::error::{Error, ErrorKind, Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
 
 /// Numbers that are reduced over all workers, in place.
 #[derive(Debug)]
@@ -173,6 +173,48 @@ impl Summand for i64 {
     }
 }
 
+/// Numbers that are summed together with some of other types. All are sent as floats, whole numbers in limbs of 32 bits, whose
+/// sums over 2²¹ workers are exact.
+pub(crate) enum Part<'p> {
+    /// On a grid, so that their sums are exact.
+    Floats(&'p mut [f64]),
+    Counts(&'p mut [u32]),
+    /// Not negative.
+    Large(&'p mut i128),
+}
+
+impl Part<'_> {
+    fn n_floats(&self) -> usize {
+        match self {
+            Part::Floats(own) => own.len(),
+            Part::Counts(own) => own.len(),
+            Part::Large(_) => 4,
+        }
+    }
+
+    fn write(&self, sent: &mut Vec<f64>) {
+        match self {
+            Part::Floats(own) => sent.extend_from_slice(own),
+            Part::Counts(own) => sent.extend(own.iter().copied().map(f64::from)),
+            Part::Large(own) => sent.extend((0..4).map(|limb| f64::from((**own >> (32 * limb)) as u32))),
+        }
+    }
+
+    /// Takes the sums of all workers.
+    fn read(&mut self, found: &[f64]) -> Result<()> {
+        match self {
+            Part::Floats(own) => own.copy_from_slice(found),
+            Part::Counts(own) => {
+                for (own, &found) in own.iter_mut().zip(found) {
+                    *own = u32::try_from(found as u64).map_err(too_many)?;
+                }
+            }
+            Part::Large(own) => **own = found.iter().rev().fold(0, |sum, &limb| (sum << 32) + limb as i128),
+        }
+        Ok(())
+    }
+}
+
 /// Through float64, which has room for the bits of their sums.
 fn floats_over(many: &Many, own: &mut [f32], op: ReduceOp) -> Result<()> {
     for own in own.chunks_mut(AT_ONCE) {
@@ -291,6 +333,24 @@ pub(crate) trait Reduce: Sync {
     fn sums_of<T: Summand, const N: usize>(&self, mut own: [T; N]) -> Result<[T; N]> {
         self.sum(&mut own)?;
         Ok(own)
+    }
+
+    /// Sums of numbers of several types by one exchange.
+    #[inline(always)]
+    fn sum_together<const N: usize>(&self, mut parts: [Part<'_>; N]) -> Result<()> {
+        if self.has_all_rows() {
+            return Ok(());
+        }
+        let mut sent = try_with_capacity(BUFFER, parts.iter().map(|part| part.n_floats()).sum())?;
+        parts.iter().for_each(|part| part.write(&mut sent));
+        self.sum(&mut sent)?;
+        let mut found = &sent[..];
+        for part in &mut parts {
+            let (own, others) = found.split_at(part.n_floats());
+            part.read(own)?;
+            found = others;
+        }
+        Ok(())
     }
 
     /// The largest of one number.
@@ -484,6 +544,32 @@ pub(crate) mod tests {
     }
 
     proptest! {
+        #[test]
+        fn sums_of_several_types_are_those_of_each(
+            floats in prop::collection::vec((0u32..1 << 30, 0u32..1 << 30), 0..5), counts in prop::collection::vec((0u32..1 << 31, 0u32..1 << 31), 0..5),
+            large in (0i128..i128::MAX / 2, 0i128..i128::MAX / 2),
+        ) {
+            let own = |i: usize| {
+                let pick = |pair: &(u32, u32)| if i == 0 { pair.0 } else { pair.1 };
+                let floats: Vec<f64> = floats.iter().map(|pair| f64::from(pick(pair)) / 64.0).collect();
+                (floats, counts.iter().map(pick).collect::<Vec<u32>>(), if i == 0 { large.0 } else { large.1 })
+            };
+            let apart = by_two(|i, workers| {
+                let (mut floats, mut counts, mut large) = own(i);
+                workers.sum(&mut floats).unwrap();
+                workers.sum(&mut counts).unwrap();
+                workers.sum(std::slice::from_mut(&mut large)).unwrap();
+                (floats, counts, large)
+            });
+            let together = by_two(|i, workers| {
+                let (mut floats, mut counts, mut large) = own(i);
+                let parts = [Part::Floats(&mut floats), Part::Counts(&mut counts), Part::Large(&mut large)];
+                workers.sum_together(parts).unwrap();
+                (floats, counts, large)
+            });
+            prop_assert_eq!(apart, together);
+        }
+
         #[test]
         fn means_of_two_workers_are_those_of_one(
             values in prop::collection::vec((-1e9f64..1e9, 1u64..1000, any::<bool>()), 1..50),

@@ -3,7 +3,7 @@
 use crate::criterion::variance::{Many, MovedSums, One};
 use crate::data::codes::Code;
 use crate::error::{Result, try_extend};
-use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::reduce::{Part, Reduce, Workers};
 
 /// The samples of a node.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +61,11 @@ pub(super) fn sum_over<C>(columns: &mut [BinnedColumn<'_, C>], workers: &Workers
             try_extend(WHAT, &mut sums, column.sums.iter().copied())?;
             try_extend(WHAT, &mut counts, column.counts.iter().copied())?;
         }
-        workers.sum(&mut sums)?;
-        workers.sum(&mut counts)?;
+        if counts.is_empty() {
+            workers.sum(&mut sums)?;
+        } else {
+            workers.sum_together([Part::Floats(&mut sums), Part::Counts(&mut counts)])?;
+        }
         let (mut sums, mut counts) = (&sums[..], &counts[..]);
         for column in batch {
             let (of_column, after) = sums.split_at(column.sums.len());

@@ -117,10 +117,6 @@ impl<'a> Histograms<'a> {
         self
     }
 
-    fn frame<U: Units, M: BinnedSums>(&self, criterion: &Variance<'_, U, M>, span: &Span) -> Result<u32> {
-        criterion.number_of_frame(self.samples.rows(span.samples.clone()))
-    }
-
     fn is_small(&self, span: &Span) -> bool {
         span.n_samples() < self.few_samples
     }
@@ -191,8 +187,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         if self.n_places == 0 || self.is_small(span) {
             return Ok(None);
         }
-        let frame = self.frame(criterion, span)?;
-        self.empty(frame).map(Some)
+        self.empty(criterion.number_of_last_frame()).map(Some)
     }
 
     /// Of the features that the search of the larger child draws. What the smaller one lacks is filled.
@@ -204,7 +199,11 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         (smaller, part): (&Span, &mut Option<Histogram>),
         larger: &Span,
     ) -> Result<Option<Histogram>> {
-        let frames = [self.frame(criterion, smaller)?, self.frame(criterion, larger)?];
+        let of_smaller = match part {
+            Some(part) => part.frame,
+            None => criterion.number_of_frame(self.samples.rows(smaller.samples.clone()))?,
+        };
+        let frames = [of_smaller, criterion.number_of_last_frame()];
         if frames != [whole.frame; 2] || self.is_small(larger) {
             self.unused.give_back(whole)?;
             return Ok(None);

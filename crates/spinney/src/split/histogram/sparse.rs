@@ -15,7 +15,7 @@ use crate::criterion::variance::Variance;
 use crate::criterion::{NodeCriterion, Units};
 use crate::data::category_of;
 use crate::error::{Result, try_extend, try_reserve};
-use crate::exact::reduce::Reduce;
+use crate::exact::reduce::{Part, Reduce};
 use crate::partition::decision::{Decision, Side};
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
@@ -103,10 +103,6 @@ impl<'a> SparseHistograms<'a> {
 
     fn is_small(&self, span: &Span) -> bool {
         span.n_samples() < self.few_samples
-    }
-
-    fn frame<U: Units, M: BinnedSums>(&self, criterion: &Variance<'_, U, M>, span: &Span) -> Result<u32> {
-        criterion.number_of_frame(self.samples.rows(span.samples.clone()))
     }
 
     /// Adds the rows of a node, or takes them away.
@@ -203,10 +199,14 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         histogram.counts.clear();
         try_reserve(WHAT, &mut histogram.counts, n_counts)?;
         histogram.counts.resize(n_counts, 0);
-        histogram.frame = self.frame(criterion, span)?;
+        histogram.frame = criterion.number_of_last_frame();
         self.move_rows::<_, _, true>(criterion, &mut histogram, span);
-        criterion.workers().sum(&mut histogram.sums)?;
-        criterion.workers().sum(&mut histogram.counts)?;
+        if histogram.counts.is_empty() {
+            criterion.workers().sum(&mut histogram.sums)?;
+        } else {
+            let parts = [Part::Floats(&mut histogram.sums), Part::Counts(&mut histogram.counts)];
+            criterion.workers().sum_together(parts)?;
+        }
         Ok(Some(histogram))
     }
 
@@ -218,7 +218,11 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         (smaller, part): (&Span, &mut Option<Histogram>),
         larger: &Span,
     ) -> Result<Option<Histogram>> {
-        let frames = [self.frame(criterion, smaller)?, self.frame(criterion, larger)?];
+        let of_smaller = match part {
+            Some(part) => part.frame,
+            None => criterion.number_of_frame(self.samples.rows(smaller.samples.clone()))?,
+        };
+        let frames = [of_smaller, criterion.number_of_last_frame()];
         if frames != [whole.frame; 2] || self.is_small(larger) {
             self.unused.give_back(whole)?;
             return Ok(None);
