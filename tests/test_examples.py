@@ -11,10 +11,14 @@ import real_data
 
 @pytest.mark.parametrize(
     ("name", "promised"),
-    [("serve_rows.py", "715 rows of 30 named features"), ("fit_with_dask.py", "the bytes of one machine")],
+    [
+        ("serve_rows.py", "715 rows of 30 named features"),
+        ("fit_with_dask.py", "the bytes of one machine"),
+        ("fit_samples_with_dask.py", "the bytes of one machine"),
+    ],
 )
 def test_examples_end_well(name, promised):
-    if name == "fit_with_dask.py":
+    if "dask" in name:
         pytest.importorskip("distributed", reason="Dask is not installed")
     command = [sys.executable, str(real_data.REPOSITORY / "examples" / name)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)

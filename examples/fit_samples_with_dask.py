@@ -1,0 +1,54 @@
+"""Boosting whose samples stay on the workers of a Dask cluster that loaded them.
+
+    python examples/fit_samples_with_dask.py       needs `pip install distributed`
+
+Each block is made by the worker that keeps it; with files it would be read there. The cluster is on this machine; with
+`Client("tcp://scheduler:8786")` it is any other. Printed: that the model is byte for byte the one that this process
+fits to all samples, before and after stages are added.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import scipy.sparse as sp
+import spinney
+
+try:
+    from distributed import Client, LocalCluster
+except ImportError:
+    sys.exit("this example needs Dask: pip install distributed")
+
+
+def load(block: int) -> tuple[sp.csr_array, sp.csr_array]:
+    """X and y of a block of samples."""
+    rng = np.random.default_rng(block)
+    X = sp.random_array((1000, 200), density=0.05, rng=rng, format="csr", dtype=np.float32)
+    topics = sp.random_array((200, 40), density=0.1, rng=np.random.default_rng(0))
+    return X, sp.csr_array(sp.csr_array(X @ topics) > 0.3).astype(np.int8)
+
+
+def main() -> None:
+    parameters = {"n_estimators": 5, "output_strategy": "projected", "random_state": 0}
+    model = spinney.GradientBoostingClassifier(**parameters)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        blocks = [client.submit(load, block) for block in range(4)]
+        # If a worker is lost, keep_stages leaves the stages that were done, from which warm_start goes on as below.
+        spinney.distribute.fit_samples(model, blocks, client, timeout=120, keep_stages=True)
+        first = spinney.dumps(model)
+        model.set_params(n_estimators=8, warm_start=True)
+        spinney.distribute.fit_samples(model, blocks, client, timeout=120, keep_stages=True)
+
+    found = [load(block) for block in range(4)]
+    X, Y = (sp.vstack([pair[i] for pair in found], format="csr") for i in range(2))
+    alone = spinney.GradientBoostingClassifier(**parameters).fit(X, Y)
+    assert spinney.dumps(alone) == first
+    alone.set_params(n_estimators=8, warm_start=True).fit(X, Y)
+    assert spinney.dumps(alone) == spinney.dumps(model)
+    print(f"{model.n_estimators_} stages on the samples of two processes: the bytes of one machine")
+
+
+if __name__ == "__main__":
+    main()
