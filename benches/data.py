@@ -1,17 +1,17 @@
 """The data sets of the benchmarks: what they are, where they come from, and whether a copy holds the same values.
 
-    python benches/data.py list                       # every data set, its source and terms, and what is at hand
-    python benches/data.py check [NAME ...]           # compares copies at hand with the checksums
-    python benches/data.py fetch NAME [--folder DIR]  # downloads and converts; --files DIR takes files from DIR instead
+    python benches/data.py list                       # every data set, its source and terms, and whether a copy is here
+    python benches/data.py check [NAME ...]           # compares the copies on this machine with the checksums
+    python benches/data.py fetch NAME [--folder DIR]  # downloads and converts; --files DIR reads files from DIR instead
 
-A data set is a folder that `spinney.datasets.load_npz_folder` reads, in the folder that `SPINNEY_DATA` names, else in
-`../shared/datasets` beside the repository. The project distributes none of the data; terms are those that the source
-states, and where it states none, ask there.
+A data set is a folder that `spinney.datasets.load_npz_folder` reads. It is inside the folder that `SPINNEY_DATA` names,
+or inside `../shared/datasets` beside the repository. The project distributes none of the data. The terms are those that
+the source states; if it states none, ask there.
 
-Checksums are of values, not of files, so that they hold for any compression and for sparse and dense storage alike:
-the digest of a sample covers the places and values (float32, little-endian) of its features that are not zero, then
-those of its outputs. `contents` covers the digests in order, `samples` the same digests sorted within each part: a copy
-with the same samples in another order is told from one with other values.
+Checksums are computed from values, not from files, so that they hold for any compression and for sparse and dense
+storage. The digest of a sample covers the positions and values (float32, little-endian) of its non-zero features,
+then those of its outputs. `contents` covers the digests in order, `samples` the same digests sorted within each part,
+so that a copy with the same samples in another order can be told from one with other values.
 """
 
 from __future__ import annotations

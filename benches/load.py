@@ -1,9 +1,9 @@
-"""A server's load: predictions in small batches from many threads, their latencies, and what memory does meanwhile.
+"""Load of a server: predictions in small batches from many threads, with latencies and memory.
 
     python benches/load.py [--predictions 1000000] [--threads 8]
 
-Prints for each batch size the predictions per second and the percentiles of latency; resident memory before and after
-and its high-water mark; and the latency of one row against scikit-learn's forest of as many trees.
+Prints for each batch size the predictions per second and the percentiles of the latency; the resident memory before,
+after and at its peak; and the latency of one sample, compared with scikit-learn's forest with as many trees.
 """
 
 from __future__ import annotations

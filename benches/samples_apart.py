@@ -1,7 +1,7 @@
-"""What boosting with samples on several workers sends for a stage: counted in `all_reduce`, on the shape of delicious.
+"""What boosting with samples on several workers sends in a stage: counted in `all_reduce`, on the shape of delicious.
 
-One worker with all samples sends what each of many does: buffers do not grow with the number of samples.
-The stages after the first are counted, the bins before it apart.
+One worker with all samples sends what each of many workers sends: the buffers do not grow with the number of samples.
+The stages after the first are counted, and separately the bins before it.
 """
 
 import argparse

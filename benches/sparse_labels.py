@@ -1,18 +1,19 @@
-"""Metrics, folds, thresholds and best labels of sparse labels: seconds, and megabytes of thresholds.
+"""Metrics, folds, thresholds and best labels for sparse labels: seconds, and megabytes for thresholds.
 
     python benches/sparse_labels.py [--parts metrics folds thresholds topk] [--rows 100000] [--labels 100000]
                                     [--scores 100] [--repeat 5]
 
-Metrics: rows x labels with `--scores` sparse scores a row and five labels a row, most of which have scores. Folds: as
-many rows, 1000 labels of which few are frequent, three a row; seconds of all five folds, and the mean over labels and
-folds of how far the frequency of a label in a fold is from that in all rows, as a share of the latter, beside `KFold`
-of shuffled rows.
+Metrics: `--rows` samples × labels, with `--scores` sparse scores and five labels for each sample, most of which have
+scores. Folds: as many samples, 1000 labels of which few are frequent, three for each sample; seconds for all five
+folds, and the relative difference between the frequency of a label in a fold and in all samples, as a mean over
+labels and folds, compared with `KFold` on shuffled samples.
 
-Thresholds: of 4000 labels, tuned on 50 000 rows of 20, 50 and 100 scores each, every case in a process of its own,
-which tells its peak and by how much that is above the one before. Best labels: the five of `predict_topk` against
-`predict_proba` and a partial sort of its table, on delicious where it is at hand, and on made labels, in turns.
+Thresholds: for 4000 labels, tuned on 50 000 samples with 20, 50 and 100 scores each. Every case runs in its own
+process, which reports its peak memory, and by how much that exceeds the earlier peak. Best labels: the five of
+`predict_topk` against `predict_proba` and a partial sort, on delicious if it is available, and on generated labels,
+alternating.
 
-Seconds are those of the processor, on one thread: medians of `--repeat` runs.
+Seconds are processor seconds on one thread: medians of `--repeat` runs.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Times two builds of spinney against each other: what a change costs, or gains.
+"""Compares the times of two builds of spinney: what a change costs, or gains.
 
     python benches/two_builds.py OLD NEW --turns 7 --only predict
 
-OLD and NEW are folders that hold a package `spinney` (a wheel, unpacked). A turn has a process for each build. Both
-prepare the case, and then call it by turns, so that a machine that slows down slows both; only the processor time of
-the calls counts, and of each process its quickest call. It prints the median of the ratios new / old over the turns,
-their least and greatest, the medians in seconds, and the peak memory of the first call. One thread. Cases that a build
-does not know are left out.
+OLD and NEW are folders with a package `spinney` (an unpacked wheel). A turn has a process for each build. Both
+prepare the case and then alternate their calls, so that a machine that slows down slows both. Only the processor time
+of the calls counts, and for each process only its fastest call. Prints the median of the ratios new / old over the
+turns, their minimum and maximum, the medians in seconds, and the peak memory of the first call. One thread. Cases
+that a build does not support are left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Settings of centroid forests, on three tenths of the training rows of each set, fitted to the others.
+"""Settings of centroid forests, scored on three tenths of the training samples of each data set, fitted to the others.
 
-`python benches/defaults/centroid_settings.py --seeds 2 n_children=10 n_children=13 n_children=16`: for each set and
-setting the precision at 1, 3 and 5, processor seconds of fit and prediction, and megabytes; means over the seeds. A
-setting is a comma-separated list of parameters. goemotions is cut to 12 000 and 6 000 rows.
+`python benches/defaults/centroid_settings.py --seeds 2 n_children=10 n_children=13 n_children=16` prints for each data
+set and setting the precision at 1, 3 and 5, the processor seconds of fit and prediction, and megabytes, as means over
+the seeds. A setting is a comma-separated list of parameters. goemotions is cut to 12 000 and 6 000 samples.
 """
 
 from __future__ import annotations

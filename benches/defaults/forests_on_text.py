@@ -2,9 +2,10 @@
 
     python benches/defaults/forests_on_text.py --trees 50
 
-Three quarters of the training part of each label set (at most 4000 rows) are fitted, a quarter is scored by label
-ranking average precision; the test parts are never looked at. For random forests and extra-trees, with √p features a
-node and with shares of p: the score and the processor's seconds of the fit, on one thread.
+Models are fitted to three quarters of the training part of each multi-label data set (at most 4000 samples) and
+scored on the other quarter by label ranking average precision. The test parts are never used. For random forests and
+extra-trees, with √p features at each node and with shares of p, the script prints the score and the processor seconds
+of the fit, on one thread.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How far should thresholds of labels be drawn to the common one, and how good are thresholds from out-of-bag scores?
+"""How far should thresholds of labels be shrunk to a common one, and how good are thresholds from out-of-bag scores?
 
     python benches/defaults/label_thresholds.py run results.jsonl [--sets bibtex medical] [--trees 100] [--rows 0 1000]
     python benches/defaults/label_thresholds.py report results.jsonl
 
-A random forest is grown on the training part of each set, or on its first rows in a drawn order, so that more labels
-are rare. Thresholds are chosen by `spinney.multilabel.TunedThresholds` on its out-of-bag scores for each objective
-and shrinkage, and judged on the test part: F1 of all cells, mean F1 of labels, the same of labels with fewer than ten
-training rows and at least one in the test part, precision. The report gives means over sets, and the shrinkage that
-each set would get if it were chosen on the others.
+A random forest is fitted to the training part of each data set, or to a random selection of its samples (`--rows`), so
+that more labels are rare. `spinney.multilabel.TunedThresholds` tunes thresholds on its out-of-bag scores for each
+objective and shrinkage. They are scored on the test part: F1 of all values, mean F1 of labels, mean F1 of labels with
+fewer than ten training samples and at least one in the test part, and precision. The report has means over data sets,
+and the shrinkage that would be chosen for each data set on the other ones.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What weights of labels do for rankings: precision of all labels alike, and precision that counts rare ones more.
+"""The effect of label weights on rankings: precision of all labels alike, and precision that counts rare labels more.
 
     python benches/defaults/label_weight.py [--model forest] [--trees 50] [--only bibtex ...]
 
-Random forests, or boosting with trees that labels share, at their defaults but for `label_weight`, on the training part
-of each set, judged on the test part: precision at 1, 3 and 5, the same propensity-scored, the macro F1 of labels whose
-thresholds are tuned for it, and the share of labels that are ever right among the first five. Thresholds of forests
-are of out-of-bag scores; boosting is fitted on four fifths of the training part, and its thresholds are of the last
-fifth. One seed, one thread, seconds of the processor for the fit.
+Random forests, or boosting with trees that labels share, with default parameters except `label_weight`, are fitted to
+the training part of each data set and scored on the test part: precision and propensity-scored precision at 1, 3 and
+5, macro F1 with tuned thresholds, and the share of labels that are correct among the first five at least once.
+Thresholds of forests are tuned on out-of-bag scores; boosting is fitted to four fifths of the training part, and its
+thresholds are tuned on the last fifth. One seed, one thread, processor seconds of the fit.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Labels: everything at its defaults, and boosting that starts from a linear model.
+"""Labels: all libraries at their defaults, and boosting that starts from a linear model.
 
     python benches/defaults/labels_against_peers.py results.jsonl [--sets medical scene] [--only spinney xgboost]
 
-One thread. Every method fits the training part as it comes and ranks the labels of the test part; nothing is tuned.
-A line of `results.jsonl` is one fit: set, method, LRAP, precision at 1, log loss (mean over cells), seconds of the
-processor for `fit`, versions, commit. `--report` prints the tables of what is there, with mean ranks over the sets that
-all methods have.
+One thread. Every method is fitted to the training part as it is stored, and ranks the labels of the test part;
+nothing is tuned. A line of `results.jsonl` is one fit: data set, method, label ranking average precision, precision
+at 1, log loss (mean over values), processor seconds of `fit`, versions, commit. `--report` prints tables of the
+results, with mean ranks over the data sets for which every method has a result.
 """
 
 from __future__ import annotations

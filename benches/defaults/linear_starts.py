@@ -1,10 +1,11 @@
-"""What boosting adds to a linear start: by margins of the fit itself, and by those of rows left out (`init_cv`).
+"""Boosting from a linear start: with margins of its own training samples, and of samples left out (`init_cv`).
 
     python benches/defaults/linear_starts.py --rounds 50
 
-Three quarters of the training part of each set of text with labels (at most 4000 rows) are fitted, a quarter is scored:
-label ranking average precision / precision at 1. The test parts are never looked at. Features are rows of length one,
-the linear model scikit-learn's logistic regression (liblinear, C = 10), one for each label. One thread.
+Models are fitted to three quarters of the training part of each data set of labelled text (at most 4000 samples) and
+scored on the other quarter by label ranking average precision and precision at 1. The test parts are never used.
+Samples are scaled to unit length; the linear model is scikit-learn's logistic regression (liblinear, C = 10), one for
+each label. One thread.
 """
 
 from __future__ import annotations

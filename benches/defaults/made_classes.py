@@ -1,9 +1,9 @@
-"""Five classes of made data at the defaults against HistGradientBoosting; 20 features, 10 informative, 100 rounds.
+"""Five classes of generated data at the defaults against HistGradientBoosting; 20 features, 10 informative, 100 rounds.
 
     python benches/defaults/made_classes.py [--seeds 2]
 
-Printed are means of scores on the test half over seeds, and of the paired differences with their standard error. A rare
-class: `rare_class.py`.
+Prints means over seeds of the scores on the test half, and of the paired differences with their standard errors.
+`rare_class.py` does this for a rare class.
 """
 
 from __future__ import annotations

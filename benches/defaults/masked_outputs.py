@@ -1,14 +1,15 @@
-"""What a mask of unknown cells is worth against the ways round it: cells of y are hidden, and the rest is learnt from.
+"""Missing values in y: learning with a mask compared with filling them in, and with one model for each output.
 
     python benches/defaults/masked_outputs.py results.jsonl [--only bibtex] [--rows 3000] [--trees 50]
 
-Hides 50 % or 80 % of the cells of the training y, at random or row by row (each row keeps a block of neighbouring
-outputs, so that no row is known as a whole), and fits extra-trees: with the mask; with zeros (labels) or the means of
-the known cells (numbers) in the hidden cells; and one model an output on the rows that know it, for a sample of
-`--single` outputs. On numbers also boosting with the mask, of spinney and of CatBoost, both at their defaults. A
-training y without hidden cells is the bound. Scores are of the whole test part: label ranking average precision, mean
-r² of the outputs; and for the sampled outputs, of all ways, the mean area under the ROC curve or mean r². Appends a
-line for each fit, and does not repeat those that are there. One thread.
+Hides 50 % or 80 % of the values of the training y, at random or sample by sample (each sample keeps a block of
+neighbouring outputs, so that no sample is fully known), and fits extra-trees: with the mask; with the hidden values
+replaced by zeros (labels) or by the means of the known values (numerical outputs); and one model for each of `--single`
+randomly chosen outputs, on the samples for which the output is known. For numerical outputs, boosting of spinney and of
+CatBoost with the mask is fitted too, both at their defaults. A training y without hidden values gives the upper bound.
+Scores are from the whole test part: label ranking average precision, or the mean r² of the outputs; and for the chosen
+outputs the mean area under the ROC curve, or mean r², of all methods. Appends a line for each fit, and does not repeat
+fits that the file already has. One thread.
 """
 
 from __future__ import annotations

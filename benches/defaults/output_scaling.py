@@ -1,12 +1,13 @@
-"""What scaling outputs to unit variance is worth where splits are searched, with outputs in any units.
+"""The effect of scaling outputs to unit variance in the search of splits, with outputs in any units.
 
-    python benches/defaults/output_scaling.py results.jsonl          # appends what is not there yet
+    python benches/defaults/output_scaling.py results.jsonl          # appends the missing results
     python benches/defaults/output_scaling.py results.jsonl --report
 
-Sets of several numeric outputs, their parts as in `study.py` (a quarter of the training part is scored, test parts are
-never looked at), and a made one; as they are, and with one output times 10⁴. Random forests, extra-trees, and
-extra-trees on Gaussian projections of 50 trees, leaves of 2; boosting of 100 rounds, jointly and on one projection a
-round. The score is the mean r² of the outputs, of which units are no part; of one output times 10⁴, that of the others.
+Data sets with several numerical outputs, split as in `study.py` (a quarter of the training part is scored, test parts
+are never used), and a generated one; with outputs in their original units, and with one output multiplied by 10⁴.
+Random forests, extra-trees, and extra-trees on Gaussian projections have 50 trees and at least two samples in a leaf;
+boosting has 100 rounds, with joint trees and with one projection in each round. The score is the mean r² of the
+outputs, which does not depend on their units; if one output is multiplied by 10⁴, it is the mean r² of the others.
 One thread.
 """
 

@@ -1,11 +1,11 @@
-"""The picture of the README: precision at 1 against seconds of fit, beside the peers, on images and on text.
+"""The picture of the README: precision at 1 against seconds to fit, spinney and other libraries, on images and text.
 
     python benches/defaults/labels_against_peers.py points.jsonl --sets corel5k yahoo_arts
     python benches/peers/text_recipe.py --only yahoo_arts --json text.jsonl
     python benches/defaults/picture.py points.jsonl text.jsonl
 
-Writes `score_against_time.png` beside this script. Figures of one machine are read from both files; methods that a file
-lacks are left out.
+Writes `score_against_time.png` beside this script. Both files must come from one machine; methods that a file does not
+have are left out.
 """
 
 from __future__ import annotations

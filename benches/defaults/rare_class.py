@@ -1,11 +1,11 @@
-"""A rare class, 100 rounds at the defaults, against LightGBM at equal leaves: average precision, AUC, over seeds.
+"""A rare class, 100 rounds at the defaults, against LightGBM with equal leaves: average precision, AUC, over seeds.
 
     python benches/defaults/rare_class.py [--seeds 10] [--rows 10000] [--variants]
 
-Made data with 2 % positives (30 features, 8 of them informative), and sparse binary data of the kind of w8a: 300
-features of Zipf's frequencies, twelve of them in a row, 3 % positives by a linear score with products of pairs. Half of
-the rows are for the test. `--variants` adds settings of either side that tell where a difference comes from. Printed
-are means over seeds, and the mean of the paired differences from LightGBM with its standard error.
+Generated data with 2 % positive samples (30 features, 8 of them informative), and sparse binary data similar to w8a:
+300 features with Zipf frequencies, twelve of them in a sample, 3 % positive samples by a linear score with products
+of pairs. Half of the samples are for the test. `--variants` adds settings of both libraries that show where a
+difference comes from. Prints means over seeds, and the mean paired difference from LightGBM with its standard error.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Does drawing rows buy time at equal score?
+"""Does drawing samples save time at equal scores?
 
     python benches/defaults/row_sampling.py
 
-Prints for each set the processor's seconds of a fit on one thread and the score on the test part: without drawing rows,
-and with `subsample`. Labels are scored by label ranking average precision, numbers by the mean r² of the outputs.
+Prints for each data set the processor seconds of a fit on one thread and the score on the test part, with all samples
+and with `subsample`. Labels are scored by label ranking average precision, numerical outputs by their mean r².
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Which defaults of boosting rank best over many data sets: fits each setting on a part of each set's training rows.
+"""Which defaults of boosting are best over many data sets: fits each setting to a part of the training samples.
 
-    python benches/defaults/study.py run results.jsonl          # appends what is not there yet
+    python benches/defaults/study.py run results.jsonl          # appends the missing results
     python benches/defaults/study.py report results.jsonl
 
-Three quarters of the training part are fitted, a quarter is scored; the test parts are never looked at. Labels are
-scored by label ranking average precision, numbers by the mean r² of the outputs, classes by minus the log loss. Each
-setting is the base with some parameters changed; stages are scored on the way, so that fewer rounds cost no further
-fits. The report gives mean ranks and distances from the best setting of each set, and chooses leaving each set out in
-turn. One thread.
+Settings are fitted to three quarters of the training part and scored on the other quarter; the test parts are never
+used. Labels are scored by label ranking average precision, numerical outputs by their mean r², classes by minus the log
+loss. Each setting is the base setting with some parameters changed. Stages are scored during the fit, so that fewer
+rounds need no further fits. The report has mean ranks and differences to the best setting of each data set, and repeats
+the choice with each data set left out in turn. One thread.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Tags of documents: forests beside linear models, on six sets of text and one table.
+"""Tags of documents: forests and boosting compared with linear models, on six data sets of text, in one table.
 
     python benches/defaults/tagging.py results.jsonl [--only bibtex] [--ways forest]
 
-Each way is fitted on the training part and ranks the labels of the test part: precision and propensity-scored precision
-at 1, 3 and 5. For micro and macro F1 it is fitted once more, on four fifths of the training part, the last fifth gives
-the thresholds (`TunedThresholds` of a frozen estimator), and these decide on the test part. X is tf-idf where it is
-counts, as it is else; all ways have the same. A process for each way; seconds of the clock, one thread; peak memory
-above that after loading the data; bytes of the pickle, or of the files that the library writes. Nothing is tuned but
-thresholds. Ways whose library is not installed are left out. Lines of `results.jsonl` are not measured again; the table
-is printed at the end.
+Each model is fitted to the training part and ranks the labels of the test part: precision and propensity-scored
+precision at 1, 3 and 5. For micro and macro F1 it is fitted once more, to four fifths of the training part;
+thresholds are tuned on the last fifth (`TunedThresholds` of a frozen estimator) and applied to the test part. X is
+tf-idf if the data set has counts, and unchanged otherwise, the same for all models. Each model runs in its own
+process; wall-clock seconds, one thread; peak memory above that after loading the data; bytes of the pickle, or of the
+files that the library writes. Only thresholds are tuned. Models whose library is not installed are left out. Results
+that `results.jsonl` has are not measured again; the table is printed at the end.
 """
 
 from __future__ import annotations

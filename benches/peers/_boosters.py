@@ -1,4 +1,4 @@
-"""Other libraries' boosting behind one face: `fit`, `predict` (raw scores), `staged` scores, `model_bytes`.
+"""Boosting of other libraries with one interface: `fit`, `predict` (raw scores), `staged` scores, `model_bytes`.
 
 What a library does to the inputs before the first round (binning, its own matrix) is part of `fit`. One thread each.
 """

@@ -1,4 +1,4 @@
-"""The problems that the benchmarks are run on, and the layouts in which libraries like them."""
+"""The problems of the benchmarks, and the layouts that suit each library."""
 
 from __future__ import annotations
 

@@ -1,16 +1,14 @@
-"""Runs spinney and a peer side by side and prints what each took.
+"""Runs spinney and another library side by side and prints what each took.
 
-Every measurement happens in a fresh process that loads the data, arranges them as the library at hand likes
-them best (not timed), warms up on a few samples, and then does the work once. The sides take turns, first one
-way round then the other, so that a machine that slows down slows both. One thread each unless a case says
-otherwise.
+Every measurement runs in a new process, which loads the data, arranges them in the layout that suits the library best
+(not timed), warms up on a few samples, and then runs the task once. The sides alternate, and the order changes every
+time, so that a machine that slows down slows both. One thread each unless a case says otherwise.
 
-A case may ask for the seconds of one round of boosting: those of the rounds between two numbers, from two fits of one
-process, so that what is done once for a fit does not count.
+A case may ask for the seconds of one round of boosting: the difference between two fits with different numbers of
+rounds in one process, so that what is done once for a fit does not count.
 
-Peak memory is the high-water mark of the process during the work above its resident size just before: free
-memory is given back to the system and the mark is reset first, so neither loading nor leftovers hide
-anything.
+Peak memory is the highest resident size of the process during the task minus the size just before. Free memory is
+returned to the system and the peak is reset first, so that neither loading nor leftovers hide anything.
 """
 
 from __future__ import annotations

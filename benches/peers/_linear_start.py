@@ -1,4 +1,4 @@
-"""A linear start for boosting of sparse text with labels: tf-idf, logistic regressions, margins of rows left out."""
+"""A linear start for boosting on sparse labelled text: tf-idf, logistic regressions, margins of samples left out."""
 
 from __future__ import annotations
 

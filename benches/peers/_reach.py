@@ -1,9 +1,8 @@
-"""How many rounds, or trees, a model needs to reach a score: a search without a clock, kept in a file for each model.
+"""How many rounds, or trees, a model needs to reach a score: a search without a time measurement, stored in files.
 
-Numbers of rounds are tried on a grid that grows by a tenth, the same for everybody, on the test part; the model is
-grown in doublings until it reaches the score that is asked for, has as many rounds as it may, has got no better for
-long, or has taken its time.
-What is found is fitted under the clock afterwards, in processes of their own, with exactly that many rounds.
+Numbers of rounds are tried on a grid that grows by a tenth, the same for every library, on the test part. The model is
+grown in doublings until it reaches the score, has the maximum number of rounds, has not improved for long, or has used
+its time. The number of rounds that is found is fitted with a time measurement afterwards, in processes of its own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a figure depends on beside the data: commit, build, machine, versions; and files of records that never mix them.
 
-A record is one JSON object; its `environment` is what `environment()` returned where it was measured. Measurements of
-two machines, of two builds of the engine or of two versions of a library are not compared: a file that holds records of
-one is refused when another is about to be added to it or read together with it.
+A record is one JSON object; its `environment` is the result of `environment()` where it was measured. Measurements of
+two machines, of two builds of the engine or of two versions of a library are not comparable: adding a record to a file
+with records of another environment, or reading the two together, raises an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scores that are asked for thousands of times."""
+"""Scores that are computed thousands of times."""
 
 from __future__ import annotations
 

@@ -1,16 +1,18 @@
 """Gradient boosting with many outputs against XGBoost, CatBoost, LightGBM and forests.
 
-Seconds per round on delicious (983 labels, logistic loss, depth 6): 50 times those of XGBoost's vector leaf and of
-CatBoost, 5 times those of XGBoost on a projected gradient. Time to a score: 5 times the quickest peer that reaches it,
-each library with the quickest of its settings below; the numbers of rounds come from a search without a clock
-(`_reach.py`) and are fitted here. Single outputs: the same trees (31 leaves, best first, 20 rows a leaf, no penalty).
+Goals for the seconds of a round on delicious (983 labels, logistic loss, depth 6): 50 times as fast as XGBoost's vector
+leaf and CatBoost, 5 times as fast as XGBoost on a projected gradient. Goal for the time to a score: 5 times as fast as
+the fastest peer that reaches it, each library with the fastest of its settings below; the numbers of rounds come from a
+search without a time measurement (`_reach.py`) and are fitted here. Single outputs: the same trees (31 leaves, best
+first, 20 samples in a leaf, no penalty).
 
-Leaves hold Newton's steps, as they do by default, and as the peers' do; line searches have rows, and settings of the
-races, of their own.
+Leaves hold Newton steps, as they do by default and as in the other libraries; line searches have cases, and settings in
+the comparisons of time to a score, of their own.
 
-XGBoost is given X as CSR and dense; it takes what a CSR does not store for missing, which leads to other trees, and to
-fewer seconds with a vector in each leaf. CatBoost takes most of a minute a round on delicious and is left out of the
-race there. Models are compared by their smallest form: `save_raw("ubj")` of XGBoost, our pickle.
+XGBoost gets X as CSR and dense. It treats entries that a CSR matrix does not store as missing, which leads to other
+trees, and to fewer seconds with a vector in each leaf. CatBoost takes most of a minute for a round on delicious and is
+left out of the time to a score there. Models are compared in their smallest form: `save_raw("ubj")` of XGBoost, the
+pickle of spinney.
 """
 
 from __future__ import annotations

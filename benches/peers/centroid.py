@@ -1,13 +1,13 @@
-"""Centroid forests beside a random forest, omikuji and napkinXC, on seven sets of tagged texts, one thread.
+"""Centroid forests compared with a random forest, omikuji and napkinXC, on seven data sets of tagged text, one thread.
 
     python benches/peers/centroid.py results.jsonl [--only bibtex] [--ways "centroid forest"] [--seeds 3]
 
-X is tf-idf where it is counts, as it is else, the same for all ways; centroid forests take it with `idf=False`. Each
-way is fitted on the training part and ranks the labels of the test part: precision at 1, 3 and 5; processor seconds of
-fit and predictions, for `predict_topk` of five labels where there is one; bytes of the pickle, or of the files that the
-library writes. A process for each way and seed; the table has medians over the seeds. omikuji and napkinXC are at their
-defaults: three trees, and one. Ways whose library is not installed are left out, lines of `results.jsonl` are not
-measured again, and nothing is tuned.
+X is tf-idf if the data set has counts, and unchanged otherwise, the same for all models; centroid forests are fitted
+with `idf=False`. Each model is fitted to the training part and ranks the labels of the test part: precision at 1, 3 and
+5; processor seconds of the fit and of the predictions (`predict_topk` of five labels if the model has it); bytes of the
+pickle, or of the files that the library writes. Each model and seed runs in its own process; the table has medians over
+the seeds. omikuji and napkinXC are at their defaults: three trees, and one. Models whose library is not installed are
+left out, results that `results.jsonl` has are not measured again, and nothing is tuned.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
 """How the time of a centroid forest grows, what a large fit takes, and what a plain version in NumPy takes.
 
-`python centroid_scale.py growth`: processor seconds of ten trees on made documents, against the number of samples, of
-labels, and of words a document; the slopes of the logarithms, by least squares over medians of `--repeat` fits.
+`python centroid_scale.py growth`: processor seconds of ten trees on generated documents, against the number of
+samples, of labels, and of words in a document; and the slopes of the logarithms, by least squares over medians of
+`--repeat` fits.
 
-`python centroid_scale.py large`: ten trees on 200 000 documents over 100 000 words, with 10 000 labels: seconds and the
-peak of memory of the process.
+`python centroid_scale.py large`: ten trees on 200 000 documents with 100 000 words and 10 000 labels: seconds and the
+peak memory of the process.
 
 `python centroid_scale.py slow SET`: ten trees of the plain method (spherical k-means of projected labels, centroids
-that are means, nearest child, leaves as they are) by NumPy and SciPy, and by the engine: seconds a tree, and precision
-at 1, 3 and 5. The engine's defaults stand beside them.
+that are means, nearest child, unsmoothed leaves) with NumPy and SciPy, and with the engine: seconds for a tree, and
+precision at 1, 3 and 5. The engine's defaults are listed for comparison.
 
-One thread each; BLAS has one too.
+One thread each, also for BLAS.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Bytes and scores of forests with compact leaves and of compressed ones: delicious and bibtex (labels), scm20d, rf1.
+"""Bytes and scores of compact and of compressed forests: delicious and bibtex (labels), scm20d, rf1.
 
-Each forest, as large as trees grow and with fewer leaves, is stored as it is and in every compact form. Ratios and
-losses are against the forest that is grown in full and stored as it is. Aim: 20 times fewer bytes at a loss of at most
-1 % of the score on the test part, which is the label ranking average precision, or the mean R² over outputs.
+Each forest, fully grown and with fewer leaves, is stored unchanged and in every compact form. Ratios and losses are
+relative to the fully grown forest, stored unchanged. Goal: 20 times fewer bytes with a loss of at most 1 % of the score
+on the test part, which is the label ranking average precision, or the mean r² over outputs.
 
-Labels with `--path`: extra-trees compressed by steps on few labels, float16 leaves, against extra-trees as they are.
-Steps and the norm at which the path is cut are chosen on a fifth of the training rows, by forests grown on the others:
-the fewest bytes at a loss of at most `--loss` there. The test part is looked at once, for the model of that norm.
+Labels with `--path`: extra-trees compressed by steps on few labels, with float16 leaves, against unchanged extra-trees.
+Steps and the norm at which the path is cut are chosen on a fifth of the training samples, by forests fitted to the
+others: the fewest bytes with a loss of at most `--loss` there. The test part is used once, for the model of that norm.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""Random forest on delicious, 12 920 × 500 sparse, 983 labels, √p features a node. Aims: 60 times faster, 60 smaller.
+"""Random forest on delicious, 12 920 × 500 sparse, 983 labels, √p features at a node. Goals: 60 times faster and smaller.
 
-spinney takes the labels as CSR. scikit-learn has no sparse outputs: it is given dense numbers and its
-regressor, which is the faster of its two ways (its classifier keeps two columns for every label), once with
-X as CSC and once dense; the better of the two counts. The score is LRAP on the test part.
+spinney gets the labels as CSR. scikit-learn does not support sparse outputs: its regressor gets them as a dense array,
+which is the faster of its two ways (its classifier stores two columns for every label), once with X as CSC and once
+dense; the better of the two counts. The score is label ranking average precision on the test part.
 """
 
 import argparse

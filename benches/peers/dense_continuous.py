@@ -1,4 +1,4 @@
-"""Dense continuous data, 50 000 × 30: one tree, random forest, extra-trees. Aims: 10, 5 and 3 times."""
+"""Dense continuous data, 50 000 × 30: one tree, random forest, extra-trees. Goals: 10, 5 and 3 times as fast."""
 
 import argparse
 from functools import partial

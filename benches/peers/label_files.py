@@ -1,8 +1,8 @@
 """Reading label data from memory: spinney's readers against `sklearn.datasets.load_svmlight_file(multilabel=True)`.
 
-Aim: at least 200 MB of text a second on one thread. The texts are real data sets, repeated to some 30 MB: rcv1sub1 with
-its values of up to nine digits, delicious with ones. scikit-learn reads a tenth of them and makes float64 and tuples of
-labels, spinney float32 and a sparse matrix. The sides take turns.
+Goal: at least 200 MB of text per second on one thread. The texts are real data sets, repeated to about 30 MB: rcv1sub1
+with values of up to nine digits, delicious with ones. scikit-learn reads a tenth of them and returns float64 and tuples
+of labels, spinney returns float32. The sides alternate.
 """
 
 import argparse

@@ -1,10 +1,10 @@
 """Precision at 1, 3 and 5 on delicious and bibtex against the best published of trees; seconds and bytes of the model.
 
-Settings are chosen on a quarter of the training rows (`--choose` prints what each candidate reaches there, in three
-quarters of the rows); the model that is chosen is then fitted to all training rows, its leaves are rounded to eight
-bits (`compact_leaves`), and the test part is scored once. Seconds are those of the processor, one thread, of `fit` on X
-as CSC, as stored; bytes are those of the model file. With a "start" boosting starts from margins of logistic
-regressions of that strength that have not seen the row (`_linear_start.py`), whose seconds and bytes count.
+Settings are chosen on a quarter of the training samples (`--choose` prints the scores of each candidate there, fitted
+to the other three quarters). The chosen model is then fitted to all training samples, its leaves are rounded to eight
+bits (`compact_leaves`), and the test part is scored once. Seconds are processor seconds on one thread, of `fit` on X
+as CSC, as stored; bytes are those of the model file. With a "start", boosting starts from margins of logistic
+regressions of that strength that were fitted without the sample (`_linear_start.py`), whose seconds and bytes count.
 """
 
 from __future__ import annotations

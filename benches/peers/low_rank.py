@@ -1,10 +1,11 @@
-"""Boosting on 100 000 labels: square loss, projected without relabelling, never an array of rows × labels.
+"""Boosting on 100 000 labels: square loss, projected without relabelling, never an array of samples × labels.
 
-Made data: 20 000 rows, 100 features, 5 labels a row of 100 000. Rows belong to 200 topics; a topic has 500 labels of
-its own, drawn by Zipf's law. One array of rows × labels would take 8 GB as float32; the peak is held against a
-twentieth of that. The residual is the labels, sparse, minus what the rounds have added, one product of two vectors
-each, so memory grows with rows × rounds and labels × rounds. The case with a tenth of the labels shows how time and
-memory depend on them. Score: precision of the five labels foretold, on 1000 other rows.
+Generated data: 20 000 samples, 100 features, 5 of 100 000 labels for each sample. Samples belong to 200 topics; a
+topic has 500 labels of its own, with a Zipf distribution. One array of samples × labels would take 8 GB as float32;
+the peak memory must stay below a twentieth of that. The residual is the sparse labels minus what the rounds have
+added, a product of two vectors for each round, so that memory grows with samples × rounds and labels × rounds. The
+case with a tenth of the labels shows how time and memory depend on them. Score: precision of the five best labels, on
+1000 other samples.
 """
 
 from __future__ import annotations

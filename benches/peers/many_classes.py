@@ -1,7 +1,8 @@
-"""Softmax of 100 and 300 classes: seconds of a round against LightGBM, at the defaults of both (31 leaves).
+"""Softmax of 100 and 300 classes: seconds for a round against LightGBM, at the defaults of both (31 leaves).
 
-20 000 rows of 50 features, 30 of them informative, a cluster a class. LightGBM grows a tree for each class. Seconds of
-a round are those of the rounds between two numbers, of the processor, one thread.
+20 000 samples with 50 features, 30 of them informative, and one cluster for each class. LightGBM grows a tree for each
+class. The seconds for a round are the difference between two fits with different numbers of rounds: processor seconds,
+one thread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Peak memory above the inputs while a forest is fitted. Aim: at most 3 × stored entries + the model."""
+"""Peak memory above the inputs while a forest is fitted. Goal: at most 3 × stored entries + the model."""
 
 import argparse
 from collections.abc import Callable

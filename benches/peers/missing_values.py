@@ -1,8 +1,8 @@
-"""Missing values: what they cost against the same data filled, and forests and boosting against other libraries.
+"""Missing values: their cost against the same data filled in, and forests and boosting against other libraries.
 
-A tenth of the values of 50 000 × 30 continuous features is missing, or of the stored entries of 20newsgroup. Aims: at
-most 1.3 times the time of the data with the gaps filled by the means of columns (ratio 0.77); random forests 5 times as
-fast as scikit-learn's. The scores tell what learning the sides of missing values is worth.
+A tenth of the values of 50 000 × 30 continuous features is missing, or of the stored entries of 20newsgroup. Goals: at
+most 1.3 times the time of the data with missing values replaced by the means of the features (ratio 0.77); random
+forests 5 times as fast as scikit-learn's. The scores show the benefit of learning the sides of missing values.
 """
 
 from __future__ import annotations

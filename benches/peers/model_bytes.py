@@ -1,4 +1,4 @@
-"""Bytes of a saved forest, spinney's pickle against scikit-learn's. Aim on delicious: 60 times."""
+"""Bytes of a saved forest, spinney's pickle against scikit-learn's. Goal on delicious: 60 times smaller."""
 
 import argparse
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """Saving and loading a forest on delicious: `spinney.save` and `load` against pickle of scikit-learn's.
 
-Aims: loading, proofs included, at most 3 times reading the file's bytes from the page cache into a fresh buffer; saving
-and loading each at least 20 times faster than pickle of scikit-learn's forest of as many trees. Saving includes what
-makes the file last: writing it to the disk.
+Goals: loading, checks included, takes at most 3 times as long as reading the bytes of the file from the page cache
+into a new buffer; saving and loading are each at least 20 times faster than pickle of scikit-learn's forest with as
+many trees. Saving includes making the file durable, that is writing it to the disk.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Regression forests with 16 outputs on scm20d, all features at every node. Aim: 4 times."""
+"""Regression forests with 16 outputs on scm20d, all features at every node. Goal: 4 times as fast."""
 
 import argparse
 

@@ -1,6 +1,6 @@
-"""Prediction of the test part by forests fitted beforehand, √p features. Aim: 3 times each.
+"""Prediction of the test part by forests fitted beforehand, √p features. Goal: 3 times as fast each.
 
-Forests have 100 trees; on delicious they have 10, as one tree of scikit-learn's takes 100 MB there.
+Forests have 100 trees, but 10 on delicious, where one tree of scikit-learn takes 100 MB.
 """
 
 import argparse

@@ -1,13 +1,14 @@
-"""Forests on random projections of the outputs: delicious (983 labels), and a made problem of mediamill's size.
+"""Forests on random projections of the outputs: delicious (983 labels), and a generated problem of mediamill's size.
 
-Delicious, random forest, √p features a node, q = 25 Gaussian projections, one thread. Aims: 100 times faster than
-scikit-learn's regressor on the unprojected labels as dense numbers; 8 times faster than the simplest that can be done
-with scikit-learn today, which is to grow its forest on the projected labels and to average the labels of each leaf
-again afterwards. The share of drawing Φ and applying it is measured by `benches/rust/projection.rs`.
+Delicious, random forest, √p features at a node, q = 25 Gaussian projections, one thread. Goals: 100 times as fast as
+scikit-learn's regressor on the labels without projections, as a dense array; 8 times as fast as the simplest way to use
+projections with scikit-learn today, which is to fit its forest to the projected labels and to compute the means of the
+labels in each leaf afterwards. `benches/rust/projection.rs` measures the share of drawing and applying Φ.
 
-The made problem has the shape of mediamill (30 993 rows to learn from, 120 dense features, 101 labels, 4.4 a row), and
-is none of it; see `wide_video`. spinney against itself: projected (q = ⌊½ + ln d⌋ = 5) and not, from dense numbers and
-from sparse labels. Projection must not lose on dense numbers; on sparse labels both times are reported.
+The generated problem has the shape of mediamill (30 993 training samples, 120 dense features, 101 labels, 4.4 for each
+sample), but none of its data; see `wide_video`. spinney is compared with itself, with projections (q = ⌊½ + ln d⌋ = 5)
+and without, from dense numerical outputs and from sparse labels. Projections must not be slower on dense outputs; on
+sparse labels both times are reported.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Runs every benchmark of this folder with the options given, one after the other.
 
-With `--made`, made data stand in for all real sets, and scripts that compare scores on real sets are left out: what
-remains needs no data, and with `--quick` a few minutes.
+With `--made`, generated data replace all real data sets, and scripts that compare scores on real data sets are left
+out: the rest needs no data, and takes a few minutes with `--quick`.
 """
 
 import os

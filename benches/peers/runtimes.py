@@ -1,9 +1,10 @@
-"""Predictions of one model by spinney and by runtimes that it was exported to: one row to 100 000 rows.
+"""Predictions of one model by spinney and by runtimes that it was exported to: one sample to 100 000 samples.
 
-`python benches/peers/runtimes.py`: for each model and number of rows the microseconds of a call, medians of `--repeat`
-rounds in which the sides take turns in one process, and how many times spinney's the fastest other takes. Sides are the
-estimator, `spinney.Predictor` (one row), onnxruntime and treelite's GTIL, each with `--threads` threads, and of trees
-scikit-learn's own forest of the same trees. All are warm, rows are dense float32, and all predictions are compared.
+`python benches/peers/runtimes.py` prints for each model and number of samples the microseconds of a call, as medians of
+`--repeat` rounds in which the sides alternate in one process, and the ratio of the fastest other side to spinney. The
+sides are the estimator, `spinney.Predictor` (one sample), onnxruntime and treelite's GTIL, each with `--threads`
+threads, and for forests scikit-learn's own forest with the same trees. All sides are warm, samples are dense float32,
+and all predictions are compared.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python benches/peers/samples_apart.py          needs distributed, xgboost, dask[dataframe]
 
-On the shape of delicious: sparse words, as many labels. What the workers send each other is what the counters of the
-loopback device say (Linux), so nothing else may send over it meanwhile. Bytes and seconds of a stage are the difference
-of two fits that differ in their stages: what is sent once, such as data and the model, is not in it.
+The data have the shape of delicious: sparse words, as many labels. The traffic between the workers is read from the
+counters of the loopback device (Linux), so nothing else may use it meanwhile. Bytes and seconds of a stage are the
+difference between two fits with different numbers of stages: what is sent once, such as data and the model, is
+excluded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Shapley values of the same trees, against shap's C. Aims: 5 times as fast for one output, 20 times for many labels.
+"""Shapley values of the same trees, against shap's C. Goals: 5 times as fast for one output, 20 times for many labels.
 
-shap is given the trees of spinney's model as arrays, so that both explain one model; `pip install shap` beforehand.
+shap gets the trees of spinney's model as arrays, so that both explain the same model. It needs `pip install shap`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Random forest of ratings: 983 outputs of which 2 % are not zero, 12 920 × 500 sparse. Aim: 20 times.
+"""Random forest for ratings: 983 outputs of which 2 % are not zero, 12 920 × 500 sparse. Goal: 20 times as fast.
 
-X and the places of the numbers are those of delicious; a number is one to five, drawn. spinney takes them as CSR,
-scikit-learn, which has no sparse outputs, as an array. √p features a node.
+X and the positions of the non-zero ratings are those of delicious; a rating is one to five, drawn at random. spinney
+gets them as CSR, scikit-learn, which does not support sparse outputs, as a dense array. √p features at a node.
 """
 
 import argparse

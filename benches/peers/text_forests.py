@@ -1,4 +1,4 @@
-"""Random forest and extra-trees on 20newsgroup counts (CSC), √p features a node. Aim: 10 times each."""
+"""Random forest and extra-trees on 20newsgroup counts (CSC), √p features at a node. Goal: 10 times as fast each."""
 
 import argparse
 

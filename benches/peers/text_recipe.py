@@ -1,14 +1,15 @@
 """Sparse text, labels: boosting from a cross-fitted linear start against omikuji, napkinXC, its start, boosting alone.
 
-The recipe, one for all sets: whole numbers of X are taken for counts of words and become tf-idf, other rows are scaled
-to length one; one logistic regression a label (`Linear`), fitted to all rows for the rows to come, and to each half of
-the rows for the margins of the other half, which the trees start from (`base_margin`). Its strength is the one of two
-whose margins of the other half rank better. What is chosen for the recipe, and the settings of the peers, come from a
-quarter of the training rows (`--choose` prints them); the test part is scored once.
+The recipe is the same for all data sets. If X has whole numbers, they are treated as word counts and become tf-idf;
+other samples are scaled to unit length. One logistic regression for each label (`Linear`) is fitted to all training
+samples, for new samples, and to each half of the training samples, for the margins of the other half, from which the
+trees start (`base_margin`). Its strength is the one of two whose margins of the other half rank labels better. What is
+chosen for the recipe, and the settings of the peers, come from a quarter of the training samples (`--choose` prints
+them); the test part is scored once.
 
-Seconds are those of the processor, of everything from X as stored to the fitted model, one thread, medians of
-`--repeat` turns. omikuji reads a file: its parsing counts, the writing does not. Rows without features, which it cannot
-read, and rows without labels are left out of its training. Peers that are not installed are left out.
+Seconds are processor seconds of everything from X as stored to the fitted model, one thread, medians of `--repeat`
+turns. omikuji reads a file: parsing it counts, writing it does not. Samples without features, which it cannot read, and
+samples without labels are left out of its training. Peers that are not installed are left out.
 """
 
 from __future__ import annotations

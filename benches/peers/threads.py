@@ -1,4 +1,4 @@
-"""Forests and single trees on two threads against one, spinney alone. Aim of forests: 1.8 times."""
+"""Forests and single trees on two threads against one, spinney only. Goal for forests: 1.8 times as fast."""
 
 import argparse
 from collections.abc import Callable

@@ -1,12 +1,12 @@
-"""Time to the score that BOOMER (mlrl-boomer, boosted rules for labels) has at its defaults, on each set of labels.
+"""Time to the score that BOOMER (mlrl-boomer, boosted rules for labels) has at its defaults, on multi-label data sets.
 
-Label ranking average precision of BOOMER's probabilities on the test part is what boosting has to reach; the rounds at
-which it does come from a search (`_reach.py`, on a grid that grows by a tenth) of each of a few settings; the quickest
-is then fitted under the clock, with exactly that many rounds, beside BOOMER. The search is bounded: no fit of it is
-begun that would take longer than the quickest setting so far, nor than BOOMER did, as slower ones are of no interest;
-so each setting takes at most some three times BOOMER's seconds, and the scoring. Seconds are the processor's, one
-thread, medians. BOOMER is ended after `--most-seconds`, and the set then left without a ratio, as its score is unknown.
-Without mlrl-boomer (which wants scikit-learn 1.7) nothing is run.
+Boosting has to reach the label ranking average precision of BOOMER's probabilities on the test part. For each of a
+few settings a search (`_reach.py`, on a grid that grows by a tenth) finds the number of rounds at which it does; the
+fastest setting is then fitted with exactly that number of rounds, alternating with BOOMER, with a time measurement.
+The search is bounded: it begins no fit that would take longer than the fastest setting so far or than BOOMER, so that
+each setting takes at most about three times BOOMER's seconds, plus the scoring. Seconds are processor seconds, one
+thread, medians. BOOMER is stopped after `--most-seconds`; the data set then has no ratio, as the score is unknown.
+Without mlrl-boomer (which needs scikit-learn 1.7) nothing is run.
 """
 
 from __future__ import annotations
