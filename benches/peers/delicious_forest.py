@@ -1,4 +1,4 @@
-"""Random forest on delicious, 12 920 × 500 sparse, 983 labels, √p features at a node. Goals: 60 times faster and smaller.
+"""Random forest on delicious, 12 920 × 500 sparse, 983 labels, √p features. Goals: 60 times faster and smaller.
 
 spinney gets the labels as CSR. scikit-learn does not support sparse outputs: its regressor gets them as a dense array,
 which is the faster of its two ways (its classifier stores two columns for every label), once with X as CSC and once
