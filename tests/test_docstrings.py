@@ -32,7 +32,7 @@ COMPOSED = [
 
 
 def written_examples(module) -> int:
-    """Prompts in the docstrings of a module and of what it defines: counted apart from doctest, which may overlook some."""
+    """Prompts in the docstrings of a module and of what it defines: counted apart from doctest."""
     own = [thing for thing in vars(module).values() if getattr(thing, "__module__", None) == module.__name__]
     documented = [module, *(thing for thing in own if inspect.isclass(thing) or inspect.isfunction(thing))]
     return sum((thing.__doc__ or "").count(">>> ") for thing in documented)
