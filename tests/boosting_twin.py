@@ -411,12 +411,3 @@ class Twin:
         leaves = tree.apply(self.X)
         means = {leaf: np.average(R[leaves == leaf], axis=0, weights=self.w[leaves == leaf]) for leaf in set(leaves)}
         return lambda X: np.array([means[leaf] for leaf in tree.apply(X)])
-
-
-def staged_scores(twin: Twin, X: Array, *args: Any, **kwargs: Any) -> list[Array]:
-    """Scores of the rows of X after each stage."""
-    f, found = np.tile(twin.start(), (len(X), 1)), []
-    for add, _, _ in twin.stages(*args, **kwargs):
-        f = f + add(X)
-        found.append(f)
-    return found

@@ -129,8 +129,11 @@ def test_kinds(name):
 
 def test_pipeline_grid_search_and_parallel_cross_validation(name):
     X, y = make_data(name)
-    search = GridSearchCV(make_pipeline(StandardScaler(), make(name)), {f"{name.lower()}__max_depth": [1, None]}, cv=2)
-    assert search.fit(X, y).best_score_ > -1
+    model, depth = make_pipeline(StandardScaler(), make(name)), f"{name.lower()}__max_depth"
+    search = GridSearchCV(model, {depth: [1, None]}, cv=2).fit(X, y)
+    by_hand = [cross_val_score(clone(model).set_params(**{depth: value}), X, y, cv=2).mean() for value in (1, None)]
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], by_hand)
+    assert by_hand[0] != by_hand[1]  # the parameter reaches the trees
     one, two = (cross_val_score(make(name), X, y, cv=3, n_jobs=n) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
 

@@ -9,7 +9,8 @@ import real_data
 import spinney
 
 ROOT = real_data.REPOSITORY
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benches/*.md"), *ROOT.glob("benches/*/*.md")]
+FOLDERS = ["", "docs/", "benches/", "benches/*/", "crates/*/"]
+PAGES = [page for folder in FOLDERS for page in sorted(ROOT.glob(folder + "*.md"))]
 
 
 def name(page: Path) -> str:

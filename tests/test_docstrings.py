@@ -31,10 +31,24 @@ COMPOSED = [
 ]
 
 
+def written_examples(module) -> int:
+    """Prompts in the docstrings of a module and of what it defines: counted apart from doctest."""
+    own = [thing for thing in vars(module).values() if getattr(thing, "__module__", None) == module.__name__]
+    documented = [module, *(thing for thing in own if inspect.isclass(thing) or inspect.isfunction(thing))]
+    return sum((thing.__doc__ or "").count(">>> ") for thing in documented)
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_examples(module):
-    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
+    module = importlib.import_module(module)
+    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
+    assert result.attempted >= written_examples(module)
+
+
+def test_examples_are_found():
+    estimators = {inspect.getmodule(estimator) for estimator in PUBLIC}
+    assert all(written_examples(module) > 0 for module in estimators)
 
 
 @pytest.mark.parametrize("estimator", PUBLIC)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -97,3 +99,77 @@ def test_extras_that_messages_name_exist():
         named |= set(re.findall(r"spinney\[(\w+)\]", path.read_text()))
     assert named
     assert named <= set(PROJECT["optional-dependencies"])
+
+
+ADDRESSED = ["CITATION.cff", "Cargo.toml", "README.md", "pyproject.toml"]
+ADDRESSED += ["crates/spinney/Cargo.toml", "crates/spinney/README.md"]
+ADDRESS = "https://example.org/someone/spinney"
+
+
+def addressed(root, *arguments):
+    """The tool in a copy of the files that it reads; links lead to empty files."""
+    for name in ADDRESSED:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes((ROOT / name).read_bytes())
+    for target in relative_links((ROOT / "README.md").read_text()):
+        (root / target).parent.mkdir(parents=True, exist_ok=True)
+        (root / target).touch()
+    command = [sys.executable, ROOT / "tools" / "public_address.py", "--root", root, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def relative_links(text):
+    """Targets of links and pictures, without their anchors."""
+    return [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"\w+:", link)]
+
+
+def test_the_public_address_is_written_into_a_checkout(tmp_path):
+    done = addressed(tmp_path, ADDRESS + ".git", "v0.1.0")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text())
+    assert project["project"].pop("urls") == {
+        "Repository": ADDRESS,
+        "Documentation": f"{ADDRESS}/tree/v0.1.0/docs",
+        "Changelog": f"{ADDRESS}/blob/v0.1.0/CHANGELOG.md",
+        "Issues": f"{ADDRESS}/issues",
+    }
+    assert project == toml("pyproject.toml")
+    cargo = tomllib.loads((tmp_path / "Cargo.toml").read_text())
+    assert cargo["workspace"]["package"].pop("repository") == ADDRESS
+    assert cargo == toml("Cargo.toml")
+    crate = tomllib.loads((tmp_path / "crates/spinney/Cargo.toml").read_text())
+    assert crate["package"].pop("repository") == {"workspace": True}
+    assert crate == toml("crates/spinney/Cargo.toml")
+    assert f"\nrepository-code: {ADDRESS}\n" in (tmp_path / "CITATION.cff").read_text()
+
+
+def test_links_of_published_readmes_are_absolute(tmp_path):
+    before = (ROOT / "README.md").read_text()
+    relative = relative_links(before)
+    assert relative
+    assert addressed(tmp_path, ADDRESS, "v0.1.0").returncode == 0
+    after = (tmp_path / "README.md").read_text()
+    assert relative_links(after) == []
+    for target in relative:
+        assert re.search(rf"\({ADDRESS}/(blob|raw)/v0\.1\.0/{re.escape(target)}[#)]", after), target
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", after)
+    assert pictures
+    assert all(picture.startswith(f"{ADDRESS}/raw/v0.1.0/") for picture in pictures)
+    # Nothing but addresses has changed.
+    assert re.sub(rf"{ADDRESS}/(blob|raw)/v0\.1\.0/", "", after) == before
+
+
+@pytest.mark.parametrize("arguments", [("http://example.org/a",), ("https://example.org",), (ADDRESS, "a b")])
+def test_addresses_that_are_none_change_nothing(tmp_path, arguments):
+    done = addressed(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert repr(arguments[-1]) in done.stderr
+    assert all((tmp_path / name).read_bytes() == (ROOT / name).read_bytes() for name in ADDRESSED)
+
+
+def test_an_address_is_written_once(tmp_path):
+    assert addressed(tmp_path, ADDRESS).returncode == 0
+    tool = [sys.executable, ROOT / "tools" / "public_address.py", "--root", tmp_path, ADDRESS]
+    done = subprocess.run(tool, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "already" in done.stderr
