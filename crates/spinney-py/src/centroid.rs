@@ -368,7 +368,7 @@ impl PyCentroidTree {
         if node < self.0.n_nodes() {
             return Ok(());
         }
-        Err(PyIndexError::new_err(format!("node is {node}, accepted: 0 to {}", self.0.n_nodes() - 1)))
+        Err(PyIndexError::new_err(format!("node must be between 0 and {}, got {node}", self.0.n_nodes() - 1)))
     }
 }
 

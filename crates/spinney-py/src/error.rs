@@ -11,7 +11,7 @@ use spinney::{Error, ErrorKind};
 const WORDS: [(&str, &str); 20] = [
     ("precision", "dtype"),
     ("Byte", "'int8'"),
-    ("Half or Single for labels and classes", "'float16' or 'float32' for labels and classes"),
+    ("be Half or Single for labels and classes", "be 'float16' or 'float32' for labels and classes"),
     ("X of the validation set", "X_val"),
     ("each row of X of the validation set", "each row of X_val"),
     ("y of the validation set", "y_val"),
@@ -20,20 +20,26 @@ const WORDS: [(&str, &str); 20] = [
     ("strategy", "output_strategy"),
     ("delta", "huber_delta"),
     ("power", "tweedie_power"),
-    ("Joint, or Projected without relabelled leaves, for weak models that are no trees", "'joint' or 'projected'"),
     (
-        "Float64, except with the strategy Projected without relabelled leaves",
-        "'float64', except with relabel_leaves=False",
+        "be Joint, or Projected without relabelled leaves, for weak models other than trees",
+        "be 'joint', or 'projected' with relabel_leaves=False, with an estimator",
     ),
-    ("Float64 for the log loss of three and more classes", "'float64' for the log loss of three and more classes"),
+    (
+        "be Float64, except with the strategy Projected without relabelled leaves",
+        "be 'float64', except with relabel_leaves=False",
+    ),
+    (
+        "be Float64 for the log loss of three and more classes",
+        "be 'float64' for the log loss of three and more classes",
+    ),
     ("Float8", "'float8'"),
     ("LogLoss", "'log_loss'"),
-    ("SquaredError for numbers", "'squared_error' for numbers"),
-    ("LogLoss or Exponential", "'log_loss' or 'exponential'"),
+    ("be SquaredError for numerical outputs", "be 'squared_error' for numerical outputs"),
+    ("be LogLoss or Exponential", "be 'log_loss' or 'exponential'"),
     ("data", "training_data"),
     (
-        "data, sampling and seed of the fit",
-        "X, y and sample_weight of the fit, and the estimator's parameters as they were",
+        "be the data, sampling and seed of the fit",
+        "be X, y and sample_weight of the fit, with the parameters of the fit",
     ),
 ];
 
@@ -48,9 +54,12 @@ fn message(error: &Error) -> String {
         ErrorKind::Shape { what, expected, got } => {
             Error::from(ErrorKind::Shape { what: word(what), expected: *expected, got: *got }).to_string()
         }
-        ErrorKind::Invalid { what, got, accepted } => {
+        ErrorKind::Invalid { what, got, must } => {
             let got = word(got).to_owned();
-            Error::from(ErrorKind::Invalid { what: word(what), got, accepted: word(accepted) }).to_string()
+            Error::from(ErrorKind::Invalid { what: word(what), got, must: word(must) }).to_string()
+        }
+        ErrorKind::Unsupported { what, when } => {
+            Error::from(ErrorKind::Unsupported { what: word(what), when: word(when) }).to_string()
         }
         _ => error.to_string(),
     }

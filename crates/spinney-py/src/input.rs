@@ -29,12 +29,12 @@ impl<'py> FromPyObject<'_, 'py> for PyMatrix<'py> {
         }
         let Ok(format) = object.getattr("format") else {
             let kind = object.get_type().name()?;
-            return Err(PyTypeError::new_err(format!("X is a {kind}, accepted: float32 array (2-D), CSR or CSC")));
+            return Err(PyTypeError::new_err(format!("X must be a 2-D float32 array, CSR or CSC, got {kind}")));
         };
         match format.extract::<Cow<'_, str>>()?.as_ref() {
             "csr" => Ok(PyMatrix::Csr(object.extract()?)),
             "csc" => Ok(PyMatrix::Csc(object.extract()?)),
-            other => Err(PyTypeError::new_err(format!("X is sparse in format {other}, accepted: csr and csc"))),
+            other => Err(PyTypeError::new_err(format!("X must be sparse in format csr or csc, got {other}"))),
         }
     }
 }

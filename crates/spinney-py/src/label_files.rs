@@ -76,7 +76,7 @@ pub(crate) fn read_mulan<'py>(
 #[pyfunction]
 pub(crate) fn write_xmc<'py>(py: Python<'py>, x: PyMatrix<'_>, y: PyTargets<'_>) -> PyResult<Bound<'py, PyBytes>> {
     let (Matrix::Csr(x), Targets::Labels(y)) = (x.view()?, y.view()?) else {
-        return Err(pyo3::exceptions::PyTypeError::new_err("X and y are of other kinds, accepted: CSR and labels"));
+        return Err(pyo3::exceptions::PyTypeError::new_err("X must be CSR and y must be labels"));
     };
     let cost = x.values().len() + y.indices().len();
     let entry = Entry { n_threads: 1, cost, progress: None };

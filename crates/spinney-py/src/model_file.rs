@@ -155,7 +155,7 @@ fn model_of(model: &Bound<'_, PyAny>) -> PyResult<Model> {
     if let Ok(forest) = model.cast::<PyCentroidForest>() {
         return Ok(Model::Centroid(forest.get().as_ref().clone()));
     }
-    Err(PyTypeError::new_err(format!("model is a {}, accepted: models of the engine", model.get_type().name()?)))
+    Err(PyTypeError::new_err(format!("model must be a model of the engine, got {}", model.get_type().name()?)))
 }
 
 fn parts(py: Python<'_>, file: ModelFile) -> PyResult<PyParts<'_>> {

@@ -90,7 +90,7 @@ impl PyReduce {
             if !returned.is_none(py) && !returned.is(&array) {
                 let name = returned.bind(py).get_type().name()?;
                 let text = format!(
-                    "all_reduce returned a {name}, accepted: None, with the sums in the buffer that it was given"
+                    "all_reduce must return None and write the sums into the buffer that it was given, got {name}"
                 );
                 return Err(PyTypeError::new_err(text));
             }

@@ -71,7 +71,7 @@ impl PyTree {
     /// The categories that a split sends left, rising; none where it tests a threshold, and in leaves.
     fn categories_left<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyArray1<u16>>> {
         if node >= self.0.n_nodes() {
-            let message = format!("node is {node}, accepted: 0 to {}", self.0.n_nodes() - 1);
+            let message = format!("node must be between 0 and {}, got {node}", self.0.n_nodes() - 1);
             return Err(PyIndexError::new_err(message));
         }
         output::copied(py, WHAT, self.0.categories_left(node))

@@ -24,8 +24,15 @@ pub enum ErrorKind {
         what: &'static str,
         /// What came.
         got: String,
-        /// What is accepted.
-        accepted: &'static str,
+        /// What the argument must satisfy, from the verb on: "be at least 1".
+        must: &'static str,
+    },
+    /// An argument that is not supported together with others.
+    Unsupported {
+        /// Argument at fault.
+        what: &'static str,
+        /// With what it is not supported.
+        when: &'static str,
     },
     /// A sparse matrix whose arrays contradict each other.
     SparseFormat {
@@ -122,8 +129,14 @@ impl Error {
         ErrorKind::Shape { what, expected, got }.into()
     }
 
-    pub(crate) fn invalid(what: &'static str, got: impl ToString, accepted: &'static str) -> Self {
-        ErrorKind::Invalid { what, got: got.to_string(), accepted }.into()
+    /// The message is "`what` must `must`, got `got`".
+    pub(crate) fn invalid(what: &'static str, got: impl ToString, must: &'static str) -> Self {
+        ErrorKind::Invalid { what, got: got.to_string(), must }.into()
+    }
+
+    /// The message is "`what` is not supported `when`".
+    pub(crate) fn unsupported(what: &'static str, when: &'static str) -> Self {
+        ErrorKind::Unsupported { what, when }.into()
     }
 
     pub(crate) fn corrupt(why: impl Into<String>) -> Self {
@@ -141,11 +154,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             ErrorKind::Shape { what, expected, got } => {
-                write!(f, "{what} has length {got}, expected {expected}")
+                write!(f, "{what} must have length {expected}, got {got}")
             }
-            ErrorKind::Invalid { what, got, accepted } => {
-                write!(f, "{what} is {got}, accepted: {accepted}")
-            }
+            ErrorKind::Invalid { what, got, must } => write!(f, "{what} must {must}, got {got}"),
+            ErrorKind::Unsupported { what, when } => write!(f, "{what} is not supported {when}"),
             ErrorKind::SparseFormat { what, rule } => {
                 write!(f, "{what} is not a valid sparse matrix: {rule}")
             }

@@ -26,7 +26,7 @@ impl Boosted {
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn without_small_values(&self, max_change: f64, control: &Control) -> Result<Boosted> {
         if !(max_change >= 0.0 && max_change.is_finite()) {
-            return Err(Error::invalid("max_change", max_change, "a finite number, at least 0"));
+            return Err(Error::invalid("max_change", max_change, "be finite and at least 0"));
         }
         match self.combine {
             Combine::Leaves | Combine::Columns => {
@@ -50,7 +50,7 @@ impl Boosted {
             .all(|(a, b)| a.nodes == b.nodes && a.leaves.width() == b.leaves.width());
         if self.trees.len() != other.trees.len() || self.combine != other.combine || self.width != other.width || !alike
         {
-            return Err(Error::invalid("model", "of other trees", "one of the same structure"));
+            return Err(Error::invalid("model", "other trees", "have the same trees"));
         }
         let changes = pool::map(control.n_threads(), self.trees.len(), |t| {
             control.check()?;

@@ -162,13 +162,11 @@ impl BoostConfig {
             return Ok(());
         }
         if let (OutputStrategy::Projected { .. }, true) = (&self.strategy, n_scores(outputs) > 1) {
-            let accepted = "none with the strategy Projected: a projection mixes the signs of outputs";
-            return Err(Error::invalid(WHAT, "given", accepted));
+            return Err(Error::unsupported(WHAT, "with the strategy Projected, which mixes the signs of outputs"));
         }
         match outputs {
             Outputs::Classes { n_classes } if n_scores(outputs) > 1 => {
-                let got = format!("given for outputs of {n_classes:?} classes");
-                Err(Error::invalid(WHAT, got, "none where scores are those of several classes"))
+                Err(Error::unsupported(WHAT, "for the log loss of three and more classes"))
             }
             _ => Ok(()),
         }
@@ -181,48 +179,48 @@ impl BoostConfig {
         tree.check(&Outputs::Real { n_outputs: width })?;
         self.tree.output_factors().check(outputs)?;
         if self.tree.splitter != Splitter::Best {
-            return Err(Error::invalid("splitter", "Random", "Best in boosting"));
+            return Err(Error::invalid("splitter", "Random", "be Best in boosting"));
         }
         if self.tree.ccp_alpha != 0.0 {
-            return Err(Error::invalid("ccp_alpha", self.tree.ccp_alpha, "0 in boosting"));
+            return Err(Error::invalid("ccp_alpha", self.tree.ccp_alpha, "be 0 in boosting"));
         }
         if self.n_estimators == 0 {
-            return Err(Error::invalid("n_estimators", 0, "at least 1"));
+            return Err(Error::invalid("n_estimators", 0, "be at least 1"));
         }
         if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {
-            return Err(Error::invalid("learning_rate", self.learning_rate, "finite and positive"));
+            return Err(Error::invalid("learning_rate", self.learning_rate, "be finite and positive"));
         }
         self.n_features_of_tree(1)?;
         if !(self.subsample > 0.0 && self.subsample <= 1.0) {
-            return Err(Error::invalid("subsample", self.subsample, "in (0, 1]"));
+            return Err(Error::invalid("subsample", self.subsample, "be in (0, 1]"));
         }
         if self.max_bins.is_some_and(|bins| !(2..=MOST_BINS).contains(&bins)) {
-            return Err(Error::invalid("max_bins", self.max_bins.unwrap_or(0), "2 to 255, or none"));
+            return Err(Error::invalid("max_bins", self.max_bins.unwrap_or(0), "be between 2 and 255, or none"));
         }
         if self.n_iter_no_change == Some(0) {
-            return Err(Error::invalid("n_iter_no_change", 0, "at least 1"));
+            return Err(Error::invalid("n_iter_no_change", 0, "be at least 1"));
         }
         if !(self.tol >= 0.0 && self.tol.is_finite()) {
-            return Err(Error::invalid("tol", self.tol, "finite, at least 0"));
+            return Err(Error::invalid("tol", self.tol, "be finite and at least 0"));
         }
         for (name, value) in
             [("l2_regularization", self.l2_regularization), ("min_sum_hessian_in_leaf", self.min_sum_hessian_in_leaf)]
         {
             if !(value >= 0.0 && value.is_finite()) {
-                return Err(Error::invalid(name, value, "finite, at least 0"));
+                return Err(Error::invalid(name, value, "be finite and at least 0"));
             }
         }
         self.check_loss(outputs)?;
         if let OutputStrategy::Projected { projection, n_projections, relabel } = &self.strategy {
             let q = projection.resolve(width, *n_projections)?;
             if !relabel && q != 1 {
-                return Err(Error::invalid("n_projections", q, "1 without relabelled leaves"));
+                return Err(Error::invalid("n_projections", q, "be 1 if leaves are not relabelled"));
             }
         }
         let has_steps = matches!(self.strategy, OutputStrategy::Projected { relabel: false, .. });
         if self.step_dtype != StepDtype::Float64 && !has_steps {
-            let accepted = "Float64, except with the strategy Projected without relabelled leaves";
-            return Err(Error::invalid("step_dtype", format!("{:?}", self.step_dtype), accepted));
+            let must = "be Float64, except with the strategy Projected without relabelled leaves";
+            return Err(Error::invalid("step_dtype", format!("{:?}", self.step_dtype), must));
         }
         Ok(())
     }
@@ -272,15 +270,19 @@ impl BoostConfig {
             losses.iter().try_for_each(|loss| loss.as_loss().check())?;
             if !matches!(outputs, Outputs::Real { n_outputs } if *n_outputs == losses.len()) {
                 let got = format!("{} losses", losses.len());
-                return Err(Error::invalid("loss", got, "one loss, or one for each output of numbers"));
+                return Err(Error::invalid("loss", got, "have one loss, or one loss for each numerical output"));
             }
         }
         if matches!(outputs, Outputs::Real { .. }) && !loss.domain().has_numbers() {
-            return Err(Error::invalid("loss", format!("{:?}", self.loss), "a loss of numbers, as y has numbers"));
+            return Err(Error::invalid(
+                "loss",
+                format!("{:?}", self.loss),
+                "be a regression loss, as y has numerical outputs",
+            ));
         }
         if !matches!(outputs, Outputs::Real { .. }) && !loss.domain().has_labels() {
-            let accepted = "a loss of labels and classes, as y has them";
-            return Err(Error::invalid("loss", format!("{:?}", self.loss), accepted));
+            let must = "be a classification loss, as y has labels or classes";
+            return Err(Error::invalid("loss", format!("{:?}", self.loss), must));
         }
         Ok(())
     }
@@ -290,8 +292,8 @@ impl BoostConfig {
         let (domain, Targets::Real(y)) = (self.loss.as_loss().domain(), y) else { return Ok(()) };
         let rows = y.rows().into_iter().enumerate().filter(|(row, _)| weight.is_none_or(|weight| weight[*row] > 0.0));
         for (_, row) in rows {
-            if let Some((y, accepted)) = row.iter().find_map(|&y| domain.refuses(y).map(|accepted| (y, accepted))) {
-                return Err(Error::invalid(what, format!("{y} with loss={:?}", self.loss.name()), accepted));
+            if let Some((y, must)) = row.iter().find_map(|&y| domain.refuses(y).map(|must| (y, must))) {
+                return Err(Error::invalid(what, format!("{y} with loss={:?}", self.loss.name()), must));
             }
         }
         Ok(())

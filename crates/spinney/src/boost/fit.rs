@@ -123,8 +123,7 @@ impl BoostConfig {
     ) -> Result<Boosted> {
         let data = data.into();
         if self.tree.monotonic_cst.is_some() {
-            let accepted = "none: leaves that are fitted anew to trees are not kept in order";
-            return Err(Error::invalid("monotonic_cst", "given", accepted));
+            return Err(Error::unsupported("monotonic_cst", "if leaves are fitted anew to the same trees"));
         }
         let config = BoostConfig { n_iter_no_change: None, ..self.clone() };
         config.with_fitting(&Workers::One, Some(model), &data, None, control, |fitting| {
@@ -178,14 +177,14 @@ impl BoostConfig {
         if let Some(validation) = validation {
             validation.check_against(data, &Names::VALIDATION)?;
         } else if self.n_iter_no_change.is_some() {
-            return Err(Error::invalid("validation", "missing", "a validation set, as n_iter_no_change is given"));
+            return Err(Error::invalid("validation", "no validation set", "be given, as n_iter_no_change is given"));
         }
         self.check(&outputs, n_scores(&outputs))?;
         self.check_monotonic(&outputs)?;
         self.tree.check_constraints(data, data.known().is_some())?;
         let is_masked = data.known().is_some() || validation.is_some_and(|held| held.known().is_some());
         if let (true, Outputs::Labels { .. }, Some(_)) = (is_masked, &outputs, &self.tree.output_weights) {
-            return Err(Error::invalid("output_weights", "given for labels", "none where cells of labels are masked"));
+            return Err(Error::unsupported("output_weights", "if labels have masked cells"));
         }
         let masked = if is_masked { Some(Masked::new(self, &outputs)?) } else { None };
         let config = masked.as_ref().map_or(self, |masked| &masked.config);
@@ -199,8 +198,8 @@ impl BoostConfig {
         let margins = data.margins(problem.width, &Names::TRAINING)?;
         let of_held = validation.map(|held| held.margins(problem.width, &Names::VALIDATION)).transpose()?.flatten();
         if let (Some(_), Some(_), None) = (&margins, validation, &of_held) {
-            let accepted = "margins of its samples, as those of training are given";
-            return Err(Error::invalid(Names::VALIDATION.base_margin, "missing", accepted));
+            let must = "be given, as the margins of the training samples are";
+            return Err(Error::invalid(Names::VALIDATION.base_margin, "no margins", must));
         }
         let held_weight = validation.map(Dataset::weight_by_row).transpose()?.flatten();
         self.check_domain(Names::TRAINING.y, &y, sample_weight.as_deref())?;
@@ -234,7 +233,7 @@ struct Masked {
 impl Masked {
     fn new(config: &BoostConfig, outputs: &Outputs) -> Result<Self> {
         if let Outputs::Classes { .. } = outputs {
-            return Err(Error::invalid("y_mask", "of classes", "one of numbers or labels in boosting"));
+            return Err(Error::unsupported("y_mask", "for classes in boosting"));
         }
         let mut config = config.clone();
         if config.loss.as_column().leaf_rule() == LeafRule::Residuals {

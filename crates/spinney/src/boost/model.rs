@@ -190,7 +190,7 @@ impl Boosted {
     /// [`crate::ErrorKind::Invalid`] when there are fewer, [`crate::ErrorKind::OutOfMemory`].
     pub fn truncated(&self, n_stages: usize) -> Result<Boosted> {
         if n_stages > self.n_stages() {
-            return Err(Error::invalid("n_stages", n_stages, "at most the number of stages of the model"));
+            return Err(Error::invalid("n_stages", n_stages, "be at most the number of stages of the model"));
         }
         let per_stage = if self.combine == Combine::Columns { self.width } else { 1 };
         const WHAT: &str = "the stages of a model";
@@ -211,7 +211,11 @@ impl Boosted {
     /// Refuses scores of labels and classes that are no probabilities.
     pub(super) fn check_probabilities(&self) -> Result<()> {
         if self.link == Link::Margin {
-            return Err(Error::invalid("loss", "one whose scores are no probabilities", "LogLoss or Exponential"));
+            return Err(Error::invalid(
+                "loss",
+                "a loss whose scores have no probabilities",
+                "be LogLoss or Exponential",
+            ));
         }
         Ok(())
     }

@@ -30,7 +30,11 @@ impl Boosted {
             }
             Combine::OtherRankOne | Combine::OtherEach if stages.is_empty() => (Terms::Leaves, 0),
             Combine::OtherRankOne | Combine::OtherEach => {
-                return Err(Error::invalid("estimator", "no tree", "trees: other weak models predict elsewhere"));
+                return Err(Error::invalid(
+                    "estimator",
+                    "another weak model",
+                    "be a tree: other weak models predict elsewhere",
+                ));
             }
         };
         Ok(Additive {
@@ -95,7 +99,7 @@ impl Boosted {
         control: &Control,
     ) -> Result<TopK> {
         if k == 0 || k > self.width {
-            return Err(Error::invalid("k", k, "between 1 and the number of scores of a row"));
+            return Err(Error::invalid("k", k, "be between 1 and the number of outputs that are ranked"));
         }
         self.additive()?.topk(&x.into(), k, RankBy::Scores, excluded, control)
     }
@@ -135,7 +139,7 @@ impl Boosted {
         control: &Control,
     ) -> Result<()> {
         if stage >= self.n_stages() {
-            return Err(Error::invalid("stage", stage, "below the number of stages"));
+            return Err(Error::invalid("stage", stage, "be below the number of stages"));
         }
         let model = self.stages(stage..stage + 1)?;
         let rows = model.rows(x, control)?;
@@ -155,13 +159,13 @@ impl Boosted {
     /// weak models are trees.
     pub fn add_weak(&self, stage: usize, predictions: ArrayView2<'_, f64>, scores: &mut Array2<f64>) -> Result<()> {
         if stage >= self.n_stages() {
-            return Err(Error::invalid("stage", stage, "below the number of stages"));
+            return Err(Error::invalid("stage", stage, "be below the number of stages"));
         }
         let n_columns = match self.combine {
             Combine::OtherRankOne => 1,
             Combine::OtherEach => self.width,
             Combine::Leaves | Combine::RankOne | Combine::Columns => {
-                return Err(Error::invalid("estimator", "trees", "weak models that are no trees"));
+                return Err(Error::invalid("estimator", "trees", "be a weak model other than a tree"));
             }
         };
         if predictions.ncols() != n_columns {

@@ -47,8 +47,8 @@ impl<'a> Problem<'a> {
         };
         let link = loss.link(&outputs);
         if config.step_dtype != StepDtype::Float64 && matches!(loss, WorkingLoss::Classes(_)) {
-            let accepted = "Float64 for the log loss of three and more classes";
-            return Err(Error::invalid("step_dtype", format!("{:?}", config.step_dtype), accepted));
+            let must = "be Float64 for the log loss of three and more classes";
+            return Err(Error::invalid("step_dtype", format!("{:?}", config.step_dtype), must));
         }
         // `BoostConfig::check` refuses others where leaves are relabelled.
         let step_dtype = if width > 1 { config.step_dtype } else { StepDtype::Float64 };
@@ -86,21 +86,17 @@ impl<'a> Problem<'a> {
             return Err(Error::shape("each row of X", model.n_features, x.n_features()));
         }
         if model.outputs != self.outputs {
-            return Err(Error::invalid(WHAT, "of other outputs", "one of the same outputs and classes"));
+            return Err(Error::invalid(WHAT, "other outputs", "have the same outputs and classes"));
         }
         if model.combine != self.combine || model.link != self.link {
-            return Err(Error::invalid(WHAT, "of another strategy or loss", "one of the same strategy and loss"));
+            return Err(Error::invalid(WHAT, "another strategy or loss", "have the same strategy and loss"));
         }
         if model.step_dtype() != self.step_dtype {
-            return Err(Error::invalid(
-                WHAT,
-                format!("of steps in {:?}", model.step_dtype()),
-                "one of the same step_dtype",
-            ));
+            return Err(Error::invalid(WHAT, format!("{:?}", model.step_dtype()), "have the same step_dtype"));
         }
         if model.n_stages() > config.n_estimators {
-            let accepted = "at least the number of stages of the model";
-            return Err(Error::invalid("n_estimators", config.n_estimators, accepted));
+            let must = "be at least the number of stages of the model";
+            return Err(Error::invalid("n_estimators", config.n_estimators, must));
         }
         Ok(())
     }

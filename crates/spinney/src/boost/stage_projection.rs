@@ -138,7 +138,9 @@ impl StageProjection for Principal {
         let matrix = match (self.drawn.take(), &statistics.targets) {
             (Some(matrix), _) => matrix,
             (None, Some(TargetRows { y, weights, rows })) => principal_of(y, width, q, weights, rows, control)?,
-            (None, None) => return Err(Error::invalid("output_projection", "Pca, without y", "Pca with y")),
+            (None, None) => {
+                return Err(Error::unsupported("output_projection", "without y, from which its directions come"));
+            }
         };
         let projector = Projector::new(&matrix, control);
         self.drawn = Some(matrix);

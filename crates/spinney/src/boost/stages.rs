@@ -120,9 +120,9 @@ impl<'f> Fitting<'f> {
         let tree = TreeConfig { criterion: Criterion::OF_GRADIENTS, output_projection: None, ..config.tree.clone() };
         let weights = Weights::of_rows_of(workers, sample_weight, n)?;
         if !workers.has_all_rows() && !weights.exact {
-            let accepted = "multiples of 1/64, or of one larger power of two, with a total below 2^31 of them, where \
-                            workers have the samples";
-            return Err(Error::invalid("sample_weight", "not of this kind", accepted));
+            let must = "be multiples of 1/64, or of one larger power of two, with a total below 2^31 such multiples, if \
+                            samples are spread over workers";
+            return Err(Error::invalid("sample_weight", "other weights", must));
         }
         let n_of_tree = config.n_features_of_tree(x.n_features())?;
         let width = problem.width;
@@ -344,8 +344,8 @@ impl<'f> Fitting<'f> {
         let mut statistics = Statistics::default();
         match (projection.needs(stage), y) {
             (Needs::Targets, _) if self.problem.loss.skips_unknown() => {
-                let accepted = "another family where cells of y are masked";
-                return Err(Error::invalid("output_projection", "Pca", accepted));
+                let must = "be another family if y has masked cells";
+                return Err(Error::invalid("output_projection", "Pca", must));
             }
             (Needs::Targets, [y]) => {
                 let mut y = match (factors, y) {

@@ -467,13 +467,14 @@ fn scores_of_deviances_are_logarithms_and_numbers_outside_their_domain_are_refus
         }
         let mut outside = numbers.clone();
         outside[[4, 1]] = -1.0;
-        let expected = format!("y is -1 with loss={:?}, accepted: ", kind.name());
+        let expected = format!(", got -1 with loss={:?}", kind.name());
         let message = config.fit((&made.x, &outside), &control).unwrap_err().to_string();
-        assert!(message.starts_with(&expected), "{message}");
+        assert!(message.starts_with("y must be ") && message.ends_with(&expected), "{message}");
         let held_out = Dataset::new(&made.x, &outside);
         let message =
             config.fit_with_validation((&made.x, &numbers), held_out.view(), &control).unwrap_err().to_string();
-        assert!(message.starts_with(&format!("y of the validation set{}", &expected[1..])), "{message}");
+        let of_validation = message.starts_with("y of the validation set must be ");
+        assert!(of_validation && message.ends_with(&expected), "{message}");
         let weights: Vec<f64> = (0..30).map(|row| if row == 4 { 0.0 } else { 1.0 }).collect();
         let weighted = held_out.sample_weight(&weights[..]);
         assert!(config.fit_with_validation(&weighted, &weighted, &control).is_ok());
@@ -500,7 +501,7 @@ fn losses_of_outputs_are_as_many_as_these_and_of_one_sort() {
         assert!(message.contains("one for each output of numbers"), "{message}");
     }
     let message = fit(&[0.2, 1.0], &numbers()).unwrap_err().to_string();
-    assert_eq!(message, "quantile is 1, accepted: above 0 and below 1");
+    assert_eq!(message, "quantile must be above 0 and below 1, got 1");
 }
 
 /// Ends a fit after a stage, and keeps what it was told.

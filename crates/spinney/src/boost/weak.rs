@@ -25,7 +25,7 @@ use crate::loss::float::Float;
 use crate::rounds::rounds;
 
 /// Strategies that weak models may have which are no trees: in messages.
-const STRATEGIES: &str = "Joint, or Projected without relabelled leaves, for weak models that are no trees";
+const STRATEGIES: &str = "be Joint, or Projected without relabelled leaves, for weak models other than trees";
 
 /// A weak model in the caller's hands.
 pub trait WeakLearner: Send {
@@ -82,7 +82,7 @@ impl BoostConfig {
         control: &Control,
     ) -> Result<Boosted> {
         if n_samples == 0 {
-            return Err(Error::invalid("X", "0 rows long", "at least one sample"));
+            return Err(Error::invalid("X", "0 samples", "have at least one sample"));
         }
         y.check(n_samples)?;
         Weights::check(sample_weight, n_samples)?;
@@ -101,10 +101,10 @@ impl BoostConfig {
         };
         let factors = self.tree.output_factors();
         if factors.are_given() {
-            return Err(Error::invalid(factors.name(), "given with weak models that are no trees", "none with them"));
+            return Err(Error::unsupported(factors.name(), "with weak models other than trees"));
         }
         if let Targets::SparseReal(_) = y {
-            return Err(Error::invalid("y", "sparse numbers", "dense numbers with weak models that are no trees"));
+            return Err(Error::invalid("y", "sparse numerical outputs", "be dense with weak models other than trees"));
         }
         self.check_domain(Names::TRAINING.y, y, sample_weight)?;
         if let Some((y, weight)) = &validation {
@@ -112,10 +112,10 @@ impl BoostConfig {
             Weights::check(*weight, y.n_samples())?;
             self.check_domain(Names::VALIDATION.y, y, *weight)?;
             if y.outputs() != outputs {
-                return Err(Error::invalid("y of the validation set", "of other outputs", "the outputs of y"));
+                return Err(Error::invalid("y of the validation set", "other outputs", "have the outputs of y"));
             }
         } else if self.n_iter_no_change.is_some() {
-            return Err(Error::invalid("validation", "missing", "a validation set, as n_iter_no_change is given"));
+            return Err(Error::invalid("validation", "no validation set", "be given, as n_iter_no_change is given"));
         }
         let mut problem = Problem::new(self, outputs, None)?;
         problem.combine = combine;
@@ -241,7 +241,8 @@ impl Fitting<'_> {
             model.train_score.push(losses.all);
             let mut validation_loss = None;
             if let Some(scored) = &mut validation {
-                let missing = || Error::invalid("predictions of the weak model", "missing", "predictions of all rows");
+                let missing =
+                    || Error::invalid("predictions of the weak model", "too few", "have predictions for all samples");
                 let values = predictions.validation.as_ref().ok_or_else(missing)?;
                 let loss = add(scored, &checked(values, scored.data.n_samples, q)?, None)?.all;
                 model.validation_score.push(loss);
@@ -266,7 +267,7 @@ fn checked(predictions: &Array2<f64>, n_rows: usize, n_columns: usize) -> Result
         return Err(Error::shape(WHAT, n_rows * n_columns, predictions.len()));
     }
     if !predictions.iter().all(|v| v.is_finite()) {
-        return Err(Error::invalid(WHAT, "NaN or infinite in places", "finite numbers"));
+        return Err(Error::invalid(WHAT, "NaN or infinity", "have finite values"));
     }
     try_collected(WHAT, predictions.iter().copied())
 }

@@ -88,45 +88,50 @@ impl BoostConfig {
 
     /// Refuses what one worker with all samples would, and what has no sums over samples.
     fn check_of_worker(&self, data: &Dataset<'_>) -> Result<()> {
-        let refuse = |what, got: &str, accepted| Err(Error::invalid(what, got, accepted));
+        let unsupported = |what| Err(Error::unsupported(what, "if samples are spread over workers"));
+        let refuse = |what, got: &str, must| Err(Error::invalid(what, got, must));
         data.check_of_worker(&Names::TRAINING)?;
         let outputs = data.outputs();
         self.check(&outputs, n_scores(&outputs))?;
         self.tree.check_constraints(data, false)?;
         if data.has_mask() {
-            return refuse("y_mask", "given", "none where workers have the samples");
+            return unsupported("y_mask");
         }
         if data.margins(n_scores(&outputs), &Names::TRAINING)?.is_some() {
-            return refuse("base_margin", "given", "none where workers have the samples");
+            return unsupported("base_margin");
         }
         if let ClassWeight::Balanced | ClassWeight::BalancedSubsample = data.row_weights().class_weight {
-            return refuse("class_weight", "balanced", "weights of classes where workers have the samples");
+            return refuse(
+                "class_weight",
+                "balanced",
+                "have a weight for each class if samples are spread over workers",
+            );
         }
         if data.categories()?.is_some() {
-            return refuse("categories", "given", "none where workers have the samples");
+            return unsupported("a categorical feature");
         }
         if self.tree.monotonic_cst.is_some() {
-            return refuse("monotonic_cst", "given", "none where workers have the samples");
+            return unsupported("monotonic_cst");
         }
         if self.n_iter_no_change.is_some() {
-            return refuse("n_iter_no_change", "given", "none where workers have the samples");
+            return unsupported("n_iter_no_change");
         }
         if self.max_bins.is_none() {
-            return refuse("max_bins", "none", "2 to 255 where workers have the samples");
+            return refuse("max_bins", "none", "be between 2 and 255 if samples are spread over workers");
         }
         if !matches!(self.loss, LossKind::SquaredError | LossKind::LogLoss) {
-            let accepted = "SquaredError or LogLoss where workers have the samples";
-            return refuse("loss", self.loss.name(), accepted);
+            let must = "be SquaredError or LogLoss if samples are spread over workers";
+            return refuse("loss", self.loss.name(), must);
         }
         if let (LossKind::LogLoss, LeafEstimation::LineSearch) = (&self.loss, self.leaf_estimation) {
             if self.line_search != LineSearch::Newton {
-                return refuse("line_search", "Brent", "Newton where workers have the samples");
+                return refuse("line_search", "Brent", "be Newton if samples are spread over workers");
             }
             if let Outputs::Classes { .. } = &outputs
                 && n_scores(&outputs) > 1
             {
-                let accepted = "Newton for three and more classes where workers have the samples";
-                return refuse("leaf_estimation", "LineSearch", accepted);
+                let must = "be Newton for three and more classes if samples are spread over workers";
+                return refuse("leaf_estimation", "LineSearch", must);
             }
         }
         let weights = data.weight_of_worker()?;
@@ -146,8 +151,8 @@ impl BoostConfig {
         if ends[0] == (u64::MAX >> 1) - ends[1] {
             return Ok(());
         }
-        let accepted = "the same parameters, features, outputs and stages before on every worker";
-        Err(Error::invalid("data", "of workers that differ", accepted))
+        let must = "have the same parameters, features, outputs and earlier stages on every worker";
+        Err(Error::invalid("data", "workers that differ", must))
     }
 }
 

@@ -238,7 +238,7 @@ impl Routing {
         let Routing::Shared { sharpness, least } = self else { return Ok(()) };
         if !(sharpness > 0.0 && sharpness.is_finite() && (LEAST_SHARE..=0.5).contains(&least)) {
             let got = format!("of sharpness {sharpness} and least share {least}");
-            return Err(Error::invalid("routing", got, "a positive sharpness and a share in [0.01, 0.5]"));
+            return Err(Error::invalid("routing", got, "have a positive sharpness and a fraction in [0.01, 0.5]"));
         }
         Ok(())
     }
@@ -247,48 +247,48 @@ impl Routing {
 impl CentroidForestConfig {
     pub(super) fn check(&self, outputs: &Outputs) -> Result<()> {
         if !(2..=MOST_CHILDREN).contains(&self.n_children) {
-            return Err(Error::invalid("n_children", self.n_children, "from 2 to 32768"));
+            return Err(Error::invalid("n_children", self.n_children, "be between 2 and 32768"));
         }
         if self.samples_per_child == 0 {
-            return Err(Error::invalid("samples_per_child", 0, "at least 1"));
+            return Err(Error::invalid("samples_per_child", 0, "be at least 1"));
         }
         if self.max_leaf_samples == 0 {
-            return Err(Error::invalid("max_leaf_samples", 0, "at least 1"));
+            return Err(Error::invalid("max_leaf_samples", 0, "be at least 1"));
         }
         if self.max_depth == Some(0) {
-            return Err(Error::invalid("max_depth", 0, "at least 1"));
+            return Err(Error::invalid("max_depth", 0, "be at least 1"));
         }
         if self.sample_size.is_some_and(|size| size < 2) {
-            return Err(Error::invalid("sample_size", "below 2", "at least 2"));
+            return Err(Error::invalid("sample_size", "below 2", "be at least 2"));
         }
         if !(1..=MOST_DIRECTIONS).contains(&self.n_projections) {
-            return Err(Error::invalid("n_projections", self.n_projections, "from 1 to 65536"));
+            return Err(Error::invalid("n_projections", self.n_projections, "be between 1 and 65536"));
         }
         if self.max_centroid_features == Some(0) {
-            return Err(Error::invalid("max_centroid_features", 0, "at least 1"));
+            return Err(Error::invalid("max_centroid_features", 0, "be at least 1"));
         }
         if !(0.0..1.0).contains(&self.min_centroid_weight) {
-            return Err(Error::invalid("min_centroid_weight", self.min_centroid_weight, "a share in [0, 1)"));
+            return Err(Error::invalid("min_centroid_weight", self.min_centroid_weight, "be a fraction in [0, 1)"));
         }
         if !(self.max_features > 0.0 && self.max_features <= 1.0) {
-            return Err(Error::invalid("max_features", self.max_features, "a share in (0, 1]"));
+            return Err(Error::invalid("max_features", self.max_features, "be a fraction in (0, 1]"));
         }
         if let Refinement::Logistic { scale, rate } = self.refinement {
             let is_positive = |x: f32| x > 0.0 && x <= MOST_OF_REFINEMENT;
             if !is_positive(scale) || !is_positive(rate) {
                 let got = format!("of scale {scale} and rate {rate}");
-                return Err(Error::invalid("refinement", got, "positive numbers up to 1000"));
+                return Err(Error::invalid("refinement", got, "have positive values of at most 1000"));
             }
         }
         self.routing.check()?;
         if !(self.leaf_shrinkage >= 0.0 && self.leaf_shrinkage.is_finite()) {
-            return Err(Error::invalid("leaf_shrinkage", self.leaf_shrinkage, "finite, at least 0"));
+            return Err(Error::invalid("leaf_shrinkage", self.leaf_shrinkage, "be finite and at least 0"));
         }
         if let Some(projection) = &self.output_projection {
             projection.check(outputs)?;
             let q = projection.family.resolve(outputs.width(), projection.n_projections)?;
             if q > MOST_DIRECTIONS {
-                return Err(Error::invalid("n_projections", q, "from 1 to 65536"));
+                return Err(Error::invalid("n_projections", q, "be between 1 and 65536"));
             }
         }
         self.check_output_weights(outputs)
@@ -300,14 +300,13 @@ impl CentroidForestConfig {
             return Err(Error::shape("output_weights", outputs.width(), weights.len()));
         }
         if let Some(bad) = weights.iter().find(|w| !w.is_finite() || **w < 0.0) {
-            return Err(Error::invalid("output_weights", bad, "finite numbers, none negative"));
+            return Err(Error::invalid("output_weights", bad, "have finite values of at least 0"));
         }
         if weights.iter().all(|&w| w == 0.0) {
-            return Err(Error::invalid("output_weights", "zero for every output", "at least one positive weight"));
+            return Err(Error::invalid("output_weights", "zeros only", "have at least one positive value"));
         }
         if self.output_projection.is_some() && matches!(outputs, Outputs::Classes { .. }) {
-            let accepted = "none where classes are projected by output_projection";
-            return Err(Error::invalid("output_weights", "given", accepted));
+            return Err(Error::unsupported("output_weights", "if classes are projected by output_projection"));
         }
         Ok(())
     }

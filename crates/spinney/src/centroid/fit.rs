@@ -75,11 +75,11 @@ impl CentroidForestConfig {
         let outputs = data.outputs();
         self.check(&outputs)?;
         if trees.is_empty() {
-            return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
+            return Err(Error::invalid("n_trees", trees.len(), "be at least 1"));
         }
         data.check(&Names::TRAINING)?;
         if data.categories()?.is_some() {
-            return Err(Error::invalid("schema", "with categories", "ordered features alone"));
+            return Err(Error::invalid("schema", "categorical features", "have no categorical features"));
         }
         let restored = data.restored(takes_entries(&outputs))?;
         let data = data.with_restored(restored.as_ref());

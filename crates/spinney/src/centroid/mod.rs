@@ -165,25 +165,29 @@ impl CentroidForest {
     /// rows of X.
     pub fn merge(parts: &[&CentroidForest]) -> Result<CentroidForest> {
         const WHAT: &str = "forests to merge";
-        let first = parts.first().ok_or_else(|| Error::invalid(WHAT, "none", "at least one"))?;
+        let first = parts.first().ok_or_else(|| Error::invalid(WHAT, "none", "have at least one part"))?;
         let mut trees = try_with_capacity("the merged forest", parts.iter().map(|part| part.n_trees()).sum())?;
         for part in parts {
             if part.n_features != first.n_features {
                 let got = format!("{} and {} features", first.n_features, part.n_features);
-                return Err(Error::invalid(WHAT, got, "the same number of features"));
+                return Err(Error::invalid(WHAT, got, "have the same number of features"));
             }
             if part.outputs != first.outputs {
-                return Err(Error::invalid(WHAT, "of different outputs", "the same outputs and classes"));
+                return Err(Error::invalid(WHAT, "different outputs", "have the same outputs and classes"));
             }
             if (part.normalize, &part.idf) != (first.normalize, &first.idf) {
-                return Err(Error::invalid(WHAT, "of other rows of X", "the same normalize, and idf of the same data"));
+                return Err(Error::invalid(
+                    WHAT,
+                    "different ones",
+                    "have the same normalize, and idf of the same data",
+                ));
             }
             if (part.routing, part.leaf_shrinkage) != (first.routing, first.leaf_shrinkage) {
-                return Err(Error::invalid(WHAT, "of other rules", "the same routing and leaf shrinkage"));
+                return Err(Error::invalid(WHAT, "different ones", "have the same routing and leaf shrinkage"));
             }
             let precision = |forest: &CentroidForest| forest.trees.first().map(|tree| tree.centroids.codes.precision());
             if precision(part) != precision(first) {
-                return Err(Error::invalid(WHAT, "centroids of different precisions", "the same centroid precision"));
+                return Err(Error::invalid(WHAT, "different precisions", "have the same centroid precision"));
             }
             trees.extend(part.trees.iter().cloned());
         }

@@ -149,7 +149,7 @@ impl CentroidForest {
     pub(super) fn leaves_of<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Leaves<'_>> {
         let x = x.into();
         if self.trees.is_empty() {
-            return Err(Error::invalid("forest", "without trees", "at least one tree"));
+            return Err(Error::invalid("forest", "0 trees", "have at least one tree"));
         }
         if x.n_features() != self.n_features {
             return Err(Error::shape("each row of X", self.n_features, x.n_features()));

@@ -102,7 +102,7 @@ impl CentroidTree {
 
     fn check_node(&self, node: usize) -> Result<()> {
         if node >= self.n_nodes() {
-            return Err(Error::invalid("node", node, "a node of the tree"));
+            return Err(Error::invalid("node", node, "be a node of the tree"));
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ impl Vectors {
     /// Refuses infinities and NaN.
     pub(super) fn new(x: &Matrix<'_>, preparation: Preparation<'_>, control: &Control) -> Result<Self> {
         if x.check()? {
-            return Err(Error::invalid("X", "NaN in places", "finite float32 values"));
+            return Err(Error::invalid("X", "NaN", "have finite float32 values"));
         }
         let mut vectors = Vectors {
             ptr: try_with_capacity(WHAT, x.n_samples() + 1)?,

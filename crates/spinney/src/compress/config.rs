@@ -117,17 +117,17 @@ impl CompressConfig {
 
     pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
         if self.output_weights.is_some() && !matches!(outputs, Outputs::Labels { .. }) {
-            return Err(Error::invalid("output_weights", "given for numbers or classes", "none, or weights of labels"));
+            return Err(Error::unsupported("output_weights", "for numerical outputs and classes in compression"));
         }
         self.output_factors().check(outputs)?;
         let positive = |what: &'static str, v: f64| {
-            if v > 0.0 && v.is_finite() { Ok(()) } else { Err(Error::invalid(what, v, "a finite number above 0")) }
+            if v > 0.0 && v.is_finite() { Ok(()) } else { Err(Error::invalid(what, v, "be a finite number above 0")) }
         };
         let share = |what: &'static str, v: f64| {
-            if v > 0.0 && v < 1.0 { Ok(()) } else { Err(Error::invalid(what, v, "a number between 0 and 1")) }
+            if v > 0.0 && v < 1.0 { Ok(()) } else { Err(Error::invalid(what, v, "be between 0 and 1")) }
         };
         if self.step_outputs == Some(0) {
-            return Err(Error::invalid("step_outputs", 0, "at least 1"));
+            return Err(Error::invalid("step_outputs", 0, "be at least 1"));
         }
         match self.method {
             CompressMethod::Stagewise { step_size, .. } => positive("step_size", step_size)?,
@@ -135,27 +135,27 @@ impl CompressConfig {
                 share("eps", eps)?;
                 share("tol", tol)?;
                 if n_alphas == 0 {
-                    return Err(Error::invalid("n_alphas", 0, "at least 1"));
+                    return Err(Error::invalid("n_alphas", 0, "be at least 1"));
                 }
                 if max_iter == 0 {
-                    return Err(Error::invalid("max_iter", 0, "at least 1"));
+                    return Err(Error::invalid("max_iter", 0, "be at least 1"));
                 }
             }
             CompressMethod::Grow { learning_rate, candidate_window, .. } => {
                 positive("learning_rate", learning_rate)?;
                 if learning_rate > 1.0 {
-                    return Err(Error::invalid("learning_rate", learning_rate, "at most 1"));
+                    return Err(Error::invalid("learning_rate", learning_rate, "be at most 1"));
                 }
                 if candidate_window == Some(0) {
-                    return Err(Error::invalid("candidate_window", 0, "at least 1"));
+                    return Err(Error::invalid("candidate_window", 0, "be at least 1"));
                 }
                 if self.standardize {
-                    return Err(Error::invalid("standardize", true, "false where forests are grown by nodes"));
+                    return Err(Error::invalid("standardize", true, "be false if forests are grown by nodes"));
                 }
             }
         }
         if self.loss == CompressLoss::LogLoss && matches!(outputs, Outputs::Real { .. }) {
-            return Err(Error::invalid("loss", "LogLoss", "SquaredError for numbers"));
+            return Err(Error::invalid("loss", "LogLoss", "be SquaredError for numerical outputs"));
         }
         Ok(())
     }

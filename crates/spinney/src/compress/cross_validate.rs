@@ -61,7 +61,7 @@ impl CompressConfig {
     ) -> Result<CrossValidation> {
         let data = data.into();
         if folds.len() < 2 {
-            return Err(Error::invalid("folds", folds.len(), "at least 2"));
+            return Err(Error::invalid("folds", folds.len(), "be at least 2"));
         }
         self.check(&data.outputs())?;
         Weights::check(data.row_weights().sample_weight, data.n_samples())?;
@@ -94,14 +94,19 @@ impl CompressConfig {
         for (rows, into) in [(&fold.train, &mut train), (&fold.test, &mut test)] {
             for &row in rows {
                 let row = row as usize;
-                *into.get_mut(row).ok_or_else(|| Error::invalid("folds", row, "rows of X"))? = weight(row);
+                *into.get_mut(row).ok_or_else(|| Error::invalid("folds", row, "have indices of samples of X"))? =
+                    weight(row);
             }
         }
         if train.iter().zip(&test).any(|(a, b)| *a > 0.0 && *b > 0.0) {
-            return Err(Error::invalid("folds", "rows for training and test alike", "disjoint sides"));
+            return Err(Error::invalid("folds", "samples that are in both", "have disjoint training and test samples"));
         }
         if [&train, &test].iter().any(|side| side.iter().all(|w| *w == 0.0)) {
-            return Err(Error::invalid("folds", "a side without rows of positive weight", "rows on both sides"));
+            return Err(Error::invalid(
+                "folds",
+                "a fold without them",
+                "have training and test samples of positive weight",
+            ));
         }
         let of_fold = data.view().sample_weight(&train[..]);
         let forest = grow.fit(&of_fold, control)?;

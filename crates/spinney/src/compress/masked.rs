@@ -35,18 +35,18 @@ impl Unmasked {
         let of_all = data.view().sample_weight(&seen[..]);
         let Some(observed) = of_all.observed()? else { return Ok(None) };
         if !matches!(data.outputs(), Outputs::Real { .. }) {
-            return Err(Error::invalid(
-                "y_mask",
-                "given for classes or labels",
-                "none, or one of numbers, in compression",
-            ));
+            return Err(Error::unsupported("y_mask", "for classes and labels in compression"));
         }
         let left = of_all.with_observed(Some(&observed));
         let is_there = |row: usize| left.row_weights().sample_weight.is_none_or(|w| w[row] > 0.0);
         let of_known = |(row, w): (usize, &f64)| if is_there(row) { *w } else { 0.0 };
         let held_out = held_out.map(|held| try_collected(WHAT, held.iter().enumerate().map(of_known))).transpose()?;
         if held_out.as_ref().is_some_and(|held| held.iter().all(|w| *w == 0.0)) {
-            return Err(Error::invalid("y_mask", "true for all samples held out", "a known cell among these, too"));
+            return Err(Error::invalid(
+                "y_mask",
+                "a mask of all their cells",
+                "leave at least one observed cell among the held-out samples",
+            ));
         }
         let train = try_collected(WHAT, train.iter().enumerate().map(of_known))?;
         Ok(Some(Unmasked { observed, train, held_out }))
@@ -69,8 +69,8 @@ impl CompressConfig {
         match self.method {
             CompressMethod::Stagewise { .. } => Ok(()),
             CompressMethod::Lasso { .. } | CompressMethod::Grow { .. } => {
-                let accepted = "Stagewise where cells of y are masked, as outputs have curvatures of their own";
-                Err(Error::invalid("method", format!("{:?}", self.method), accepted))
+                let must = "be Stagewise if y has masked cells, as outputs have curvatures of their own then";
+                Err(Error::invalid("method", format!("{:?}", self.method), must))
             }
         }
     }

@@ -126,7 +126,7 @@ impl CompressConfig {
         let outputs = data.outputs();
         self.check(&outputs)?;
         if forest.trees.is_empty() {
-            return Err(Error::invalid("forest", "without trees", "at least one tree"));
+            return Err(Error::invalid("forest", "0 trees", "have at least one tree"));
         }
         let unmasked = if data.has_mask() { Unmasked::new(data, held_out)? } else { None };
         let (data, held_out) = match &unmasked {
@@ -135,14 +135,14 @@ impl CompressConfig {
         };
         data.check(&Names::TRAINING)?;
         if let Targets::SparseReal(_) = data.y() {
-            return Err(Error::invalid("y", "sparse numbers", "dense numbers: residuals are dense"));
+            return Err(Error::invalid("y", "sparse numerical outputs", "be dense, as residuals are"));
         }
         let (x, y, known, sample_weight) = (data.x(), data.y(), data.known(), data.weight_by_row()?);
         if known.is_some() {
             self.check_masked()?;
         }
         if forest.outputs != outputs {
-            return Err(Error::invalid("forest", "grown on other outputs", "one of the same outputs and classes as y"));
+            return Err(Error::invalid("forest", "a forest with other outputs", "have the outputs and classes of y"));
         }
         let fit = FitRows::new(self, y, sample_weight.as_deref(), held_out, known, control)?;
         let full = match keep {

@@ -207,7 +207,7 @@ impl CompressionPath {
     /// [`crate::ErrorKind::Invalid`] when `l1_norm` is negative or not a number.
     pub fn step_of(&self, l1_norm: f64) -> Result<usize> {
         if l1_norm.is_nan() || l1_norm < 0.0 {
-            return Err(Error::invalid("l1_norm", l1_norm, "0 or more"));
+            return Err(Error::invalid("l1_norm", l1_norm, "be at least 0"));
         }
         // Norms are sums of steps: what is meant to be one of them is, in spite of rounding.
         let reach = l1_norm * (1.0 + 1e-12);
@@ -273,7 +273,7 @@ impl CompressionPath {
     /// Coefficients by node in the units of the path, and the constant where it has moved.
     fn nodes_of(&self, step: usize, control: &Control) -> Result<Solution> {
         if step > self.n_steps() {
-            return Err(Error::invalid("step", step, "at most the number of steps of the path"));
+            return Err(Error::invalid("step", step, "be at most the number of steps of the path"));
         }
         Ok(match &self.steps {
             Steps::Moves { nodes, lengths, directions } => {

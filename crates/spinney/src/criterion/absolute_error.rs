@@ -548,7 +548,7 @@ mod tests {
         assert!(matches!(error.kind(), ErrorKind::TooMany { .. }), "{error}");
         assert_eq!(
             refused_where_masked(Criterion::AbsoluteError).to_string(),
-            "criterion is AbsoluteError, accepted: Variance where cells of y are masked"
+            "criterion must be Variance if y has masked cells, got AbsoluteError"
         );
     }
 }

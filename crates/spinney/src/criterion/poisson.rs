@@ -45,10 +45,10 @@ impl CriterionKind for PoissonDeviance {
         };
         let values = || rows.iter().flat_map(|&row| y.of(row));
         if let Some(negative) = values().find(|y| **y < 0.0) {
-            return Err(Error::invalid("y", negative, "at least 0 with the Poisson criterion"));
+            return Err(Error::invalid("y", negative, "be at least 0 with the Poisson criterion"));
         }
         if values().all(|&y| y == 0.0) {
-            return Err(Error::invalid("y", "0 everywhere", "of a positive sum with the Poisson criterion"));
+            return Err(Error::invalid("y", "zeros only", "have a positive sum with the Poisson criterion"));
         }
         Ok(())
     }
@@ -305,7 +305,7 @@ mod tests {
         };
         assert!(check(&[0.0, 2.0, -1.0], &[0, 1]).is_ok());
         let got = |values: &[f64], rows: &[u32]| check(values, rows).unwrap_err().to_string();
-        assert_eq!(got(&[0.0, 2.0, -1.0], &[0, 1, 2]), "y is -1, accepted: at least 0 with the Poisson criterion");
+        assert_eq!(got(&[0.0, 2.0, -1.0], &[0, 1, 2]), "y must be at least 0 with the Poisson criterion, got -1");
         assert!(got(&[0.0, 2.0, 0.0], &[0, 2]).contains("positive sum"));
     }
 }

@@ -97,7 +97,7 @@ pub(crate) enum LeafValues {
 
 /// What criterion `of` says to numbers of which some are not known.
 pub(super) fn refused_where_masked(of: Criterion) -> Error {
-    Error::invalid("criterion", format!("{of:?}"), "Variance where cells of y are masked")
+    Error::invalid("criterion", format!("{of:?}"), "be Variance if y has masked cells")
 }
 
 /// Kinds of outputs between which criteria tell.
@@ -136,7 +136,7 @@ impl<U> NodeData<'_, U> {
             TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) => TargetKind::Numbers,
             TrainY::Slots(_) | TrainY::MaskedSlots(_) => TargetKind::ClassesAndLabels,
         };
-        Error::invalid("criterion", K::NAME, accepted(domain, false))
+        Error::invalid("criterion", K::NAME, must_be(domain, false))
     }
 }
 
@@ -255,7 +255,7 @@ impl Criterion {
         if self.is_for(domain, projected) {
             return Ok(());
         }
-        Err(Error::invalid("criterion", format!("{self:?}"), accepted(domain, projected)))
+        Err(Error::invalid("criterion", format!("{self:?}"), must_be(domain, projected)))
     }
 
     /// Whether a tree of these outputs may have reduced it, with or without projections.
@@ -281,17 +281,17 @@ impl Criterion {
     }
 }
 
-/// The criteria that are for these outputs, in words.
-fn accepted(domain: TargetKind, projected: bool) -> &'static str {
+/// What errors say that the criterion must be: one of those for these outputs.
+fn must_be(domain: TargetKind, projected: bool) -> &'static str {
     static WORDS: LazyLock<[String; 4]> = LazyLock::new(|| {
         let words = |domain, projected, of: &str| {
             let names = Criterion::ALL.iter().filter(|criterion| criterion.is_for(domain, projected));
             let names: Vec<String> = names.map(|criterion| format!("{criterion:?}")).collect();
-            format!("{} for {of}", names.join(" or "))
+            format!("be {} for {of}", names.join(" or "))
         };
         [
-            words(TargetKind::Numbers, false, "numbers"),
-            words(TargetKind::Numbers, true, "projected numbers"),
+            words(TargetKind::Numbers, false, "numerical outputs"),
+            words(TargetKind::Numbers, true, "projected numerical outputs"),
             words(TargetKind::ClassesAndLabels, false, "classes and labels"),
             words(TargetKind::ClassesAndLabels, true, "projected classes and labels"),
         ]
@@ -324,32 +324,34 @@ mod tests {
                 (
                     false,
                     if is_real {
-                        "Variance or Poisson or AbsoluteError for numbers"
+                        "be Variance or Poisson or AbsoluteError for numerical outputs"
                     } else {
-                        "Gini or Entropy for classes and labels"
+                        "be Gini or Entropy for classes and labels"
                     },
                 ),
                 (
                     true,
                     if is_real {
-                        "Variance for projected numbers"
+                        "be Variance for projected numerical outputs"
                     } else {
-                        "Gini or Variance for projected classes and labels"
+                        "be Gini or Variance for projected classes and labels"
                     },
                 ),
             ] {
                 for &criterion in Criterion::ALL {
-                    let named =
-                        expected.split(" for ").next().unwrap().split(" or ").any(|n| n == format!("{criterion:?}"));
+                    let named = expected
+                        .trim_start_matches("be ")
+                        .split(" for ")
+                        .next()
+                        .unwrap()
+                        .split(" or ")
+                        .any(|n| n == format!("{criterion:?}"));
                     match criterion.check_outputs(outputs, projected) {
                         Ok(()) => assert!(named && criterion.fits(outputs), "{criterion:?} {outputs:?}"),
                         Err(error) => {
                             let got = format!("{criterion:?}");
                             assert!(!named, "{criterion:?} {outputs:?}");
-                            assert_eq!(
-                                error.kind(),
-                                &ErrorKind::Invalid { what: "criterion", got, accepted: expected }
-                            );
+                            assert_eq!(error.kind(), &ErrorKind::Invalid { what: "criterion", got, must: expected });
                         }
                     }
                 }

@@ -205,10 +205,10 @@ impl<'a> Dataset<'a> {
         if margins.dim() != (self.n_samples(), width) {
             let got =
                 format!("of shape {:?} for {} samples and {width} scores of each", margins.dim(), self.n_samples());
-            return Err(Error::invalid(names.base_margin, got, "of shape (n_samples, n_scores)"));
+            return Err(Error::invalid(names.base_margin, got, "have shape (n_samples, n_scores)"));
         }
         if !margins.iter().all(|margin| margin.is_finite()) {
-            return Err(Error::invalid(names.base_margin, "NaN or infinite in places", "finite numbers"));
+            return Err(Error::invalid(names.base_margin, "NaN or infinity", "have finite values"));
         }
         Ok(Some(margins.view()))
     }
@@ -216,7 +216,7 @@ impl<'a> Dataset<'a> {
     /// Proves X, y, the kinds of features, the mask and the sample weights; errors speak of them by `names`.
     pub(crate) fn check(&self, names: &Names) -> Result<()> {
         if self.base_margin.is_some() {
-            return Err(Error::invalid(names.base_margin, "given", "none: boosting alone starts from margins"));
+            return Err(Error::unsupported(names.base_margin, "by this learner: only boosting starts from margins"));
         }
         self.check_but_margins(names)
     }
@@ -224,10 +224,10 @@ impl<'a> Dataset<'a> {
     /// The same for boosting, which takes margins.
     pub(crate) fn check_but_margins(&self, names: &Names) -> Result<()> {
         if self.n_samples() == 0 {
-            return Err(Error::invalid(names.x, "0 rows long", "at least one sample"));
+            return Err(Error::invalid(names.x, "0 samples", "have at least one sample"));
         }
         if self.n_features() == 0 {
-            return Err(Error::invalid(names.x, "0 columns wide", "at least one feature"));
+            return Err(Error::invalid(names.x, "0 features", "have at least one feature"));
         }
         self.check_values()
     }
@@ -235,7 +235,7 @@ impl<'a> Dataset<'a> {
     /// The same of a worker, whose samples may all weigh nothing.
     pub(crate) fn check_of_worker(&self, names: &Names) -> Result<()> {
         if self.n_features() == 0 {
-            return Err(Error::invalid(names.x, "0 columns wide", "at least one feature"));
+            return Err(Error::invalid(names.x, "0 features", "have at least one feature"));
         }
         self.check_unweighted()?;
         Weights::check_numbers(self.weights.sample_weight, self.n_samples())
@@ -255,7 +255,7 @@ impl<'a> Dataset<'a> {
         if let (Some(_), ClassWeight::Balanced | ClassWeight::BalancedSubsample) =
             (self.known, self.weights.class_weight)
         {
-            return Err(Error::invalid("class_weight", "balanced", "none where cells of y are masked"));
+            return Err(Error::unsupported("class_weight", "if y has masked cells"));
         }
         Ok(())
     }
@@ -267,7 +267,7 @@ impl<'a> Dataset<'a> {
             return Err(Error::shape(names.row_of_x, to.n_features(), self.n_features()));
         }
         if self.outputs() != to.outputs() {
-            return Err(Error::invalid(names.y, "of other outputs", "the outputs of y"));
+            return Err(Error::invalid(names.y, "other outputs", "have the outputs of y"));
         }
         Ok(())
     }
@@ -279,7 +279,7 @@ impl<'a> Dataset<'a> {
         if mask.is_empty() {
             return Ok(());
         }
-        Err(Error::invalid(Y_MASK, "not empty", "an empty mask: this learner does not support masked cells of y"))
+        Err(Error::unsupported(Y_MASK, "by this learner"))
     }
 
     /// Refuses a mask, or y, of another shape than X asks for.
@@ -290,7 +290,7 @@ impl<'a> Dataset<'a> {
         }
         let (expected, got) = ((self.n_samples(), self.outputs().n_outputs()), mask.shape());
         if got != expected {
-            return Err(Error::invalid(Y_MASK, format!("of shape {got:?}"), "of the shape of y"));
+            return Err(Error::invalid(Y_MASK, format!("shape {got:?}"), "have the shape of y"));
         }
         Ok(())
     }

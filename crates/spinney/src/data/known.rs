@@ -131,7 +131,7 @@ impl Values {
                 Values::Classes(codes, try_copied(WHAT, n_classes)?)
             }
             Targets::SparseReal(_) => {
-                return Err(Error::invalid("y_mask", "of sparse numbers", "one of dense numbers, classes or labels"));
+                return Err(Error::unsupported("y_mask", "for sparse numerical outputs"));
             }
             Targets::Labels(y) => {
                 let n = y.n_samples();
@@ -232,7 +232,7 @@ impl Dataset<'_> {
             return Err(Error::invalid(
                 "y_mask",
                 got,
-                "a mask that leaves a cell of each output among samples of weight",
+                "leave at least one observed cell of each output among the samples of positive weight",
             ));
         }
         let sample_weight = if some_without {

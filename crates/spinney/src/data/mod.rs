@@ -163,7 +163,11 @@ impl Matrix<'_> {
             Matrix::Csr(x) | Matrix::Csc(x) => x.values().iter().fold((false, false), seen),
         };
         if infinite {
-            return Err(Error::invalid("X", "infinite in places", "finite float32 values, or NaN for missing ones"));
+            return Err(Error::invalid(
+                "X",
+                "an infinite value",
+                "have finite float32 values, or NaN for missing values",
+            ));
         }
         Ok(missing)
     }

@@ -70,8 +70,7 @@ impl OutputFactors<'_> {
             Outputs::Real { n_outputs } => n_outputs,
             Outputs::Labels { n_labels } if *self.scaling == OutputScaling::Unscaled => n_labels,
             Outputs::Labels { .. } | Outputs::Classes { .. } => {
-                let accepted = "none, outputs of numbers, or for weights labels";
-                return Err(Error::invalid(self.name(), "given for classes or labels", accepted));
+                return Err(Error::unsupported(self.name(), "for classes, and scales not for labels"));
             }
         };
         if let OutputScaling::By(scales) = self.scaling {
@@ -79,7 +78,7 @@ impl OutputFactors<'_> {
                 return Err(Error::shape(SCALING, n_outputs, scales.len()));
             }
             if let Some(bad) = scales.iter().find(|scale| !(scale.is_finite() && **scale > 0.0)) {
-                return Err(Error::invalid(SCALING, bad, "finite, positive numbers"));
+                return Err(Error::invalid(SCALING, bad, "have finite, positive values"));
             }
         }
         let Some(weights) = self.weights else { return Ok(()) };
@@ -87,10 +86,10 @@ impl OutputFactors<'_> {
             return Err(Error::shape(WEIGHTS, n_outputs, weights.len()));
         }
         if let Some(bad) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
-            return Err(Error::invalid(WEIGHTS, bad, "finite numbers, none negative"));
+            return Err(Error::invalid(WEIGHTS, bad, "have finite values of at least 0"));
         }
         if weights.iter().all(|&weight| weight == 0.0) {
-            return Err(Error::invalid(WEIGHTS, "zero for every output", "at least one positive weight"));
+            return Err(Error::invalid(WEIGHTS, "zeros only", "have at least one positive value"));
         }
         Ok(())
     }
@@ -141,7 +140,7 @@ impl OutputFactors<'_> {
                 return Ok(factor);
             }
             let got = format!("such that the numbers of output {j} may reach {:e}", factor * largest);
-            Err(Error::invalid(self.name(), got, "scales and weights by which y stays below 1e150"))
+            Err(Error::invalid(self.name(), got, "have scales and weights for which y stays below 1e150"))
         });
         try_results(WHAT, factors).map(Some)
     }

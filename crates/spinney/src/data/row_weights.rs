@@ -51,7 +51,7 @@ impl<'a> RowWeights<'a> {
                 return Err(Error::shape("class weights by row", y.n_samples(), by_class.len()));
             }
             if let Some(bad) = by_class.iter().find(|w| !w.is_finite() || **w < 0.0) {
-                return Err(Error::invalid("class_weight", bad, "finite numbers, none negative"));
+                return Err(Error::invalid("class_weight", bad, "have finite values of at least 0"));
             }
         }
         product(self.sample_weight, by_class)
@@ -93,7 +93,7 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
     let mut logs = try_filled(WHAT, 0.0, n)?;
     match y {
         Targets::Real(_) | Targets::SparseReal(_) => {
-            return Err(Error::invalid("class_weight", "given for numbers", "none for numbers"));
+            return Err(Error::unsupported("class_weight", "for numerical outputs"));
         }
         Targets::Classes { codes, n_classes } => {
             for (codes, &k) in codes.columns().into_iter().zip(n_classes) {

@@ -74,7 +74,7 @@ impl<'a> Schema<'a> {
             let FeatureKind::Category { n_categories } = kind else { continue };
             if !(1..=MOST_CATEGORIES).contains(n_categories) {
                 let got = format!("of {n_categories} categories in feature {j}");
-                return Err(Error::invalid(WHAT, got, "of 1 to 65535 categories"));
+                return Err(Error::invalid(WHAT, got, "have between 1 and 65535 categories"));
             }
             has_categories = true;
         }
@@ -90,7 +90,11 @@ impl<'a> Schema<'a> {
                     return Ok(());
                 }
                 let got = format!("{value} in feature {j}, which is a category");
-                Err(Error::invalid("X", got, "whole numbers below the number of categories, or NaN"))
+                Err(Error::invalid(
+                    "X",
+                    got,
+                    "have integers below the number of categories, or NaN, in categorical features",
+                ))
             }
         };
         match x {

@@ -170,20 +170,24 @@ impl Targets<'_> {
             Targets::SparseReal(y) => check_numbers(y.n_outputs(), y.values().iter())?,
             Targets::Classes { codes, n_classes } => {
                 if codes.ncols() == 0 {
-                    return Err(Error::invalid("y", "0 columns wide", "at least one output"));
+                    return Err(Error::invalid("y", "0 outputs", "have at least one output"));
                 }
                 if codes.ncols() != n_classes.len() {
                     return Err(Error::shape("n_classes", codes.ncols(), n_classes.len()));
                 }
                 for row in codes.rows() {
                     if let Some((&c, &k)) = row.iter().zip(n_classes).find(|(c, k)| c >= k) {
-                        return Err(Error::invalid("y", format!("class {c} of {k}"), "codes below n_classes"));
+                        return Err(Error::invalid(
+                            "y",
+                            format!("class {c} of {k}"),
+                            "have class codes below n_classes",
+                        ));
                     }
                 }
             }
             Targets::Labels(y) => {
                 if y.n_labels() == 0 {
-                    return Err(Error::invalid("y", "0 columns wide", "at least one label"));
+                    return Err(Error::invalid("y", "0 labels", "have at least one label"));
                 }
             }
         }
@@ -203,13 +207,13 @@ impl Targets<'_> {
 
 fn check_numbers<'v>(n_outputs: usize, mut values: impl Iterator<Item = &'v f64> + Clone) -> Result<()> {
     if n_outputs == 0 {
-        return Err(Error::invalid("y", "0 columns wide", "at least one output"));
+        return Err(Error::invalid("y", "0 outputs", "have at least one output"));
     }
     if !values.clone().all(|v| v.is_finite()) {
-        return Err(Error::invalid("y", "NaN or infinite in places", "finite numbers"));
+        return Err(Error::invalid("y", "NaN or infinity", "have finite values"));
     }
     if let Some(v) = values.find(|v| v.abs() > LARGEST) {
-        return Err(Error::invalid("y", format!("{v:e} in places"), "magnitudes up to 1e150"));
+        return Err(Error::invalid("y", format!("{v:e}"), "have absolute values of at most 1e150"));
     }
     Ok(())
 }

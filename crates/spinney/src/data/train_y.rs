@@ -62,7 +62,7 @@ impl<'a> TrainY<'a> {
                 TrainY::MaskedSlots(MaskedSlots::new(slots, n_classes, known, units)?)
             }
             TrainY::Real(numbers) => TrainY::MaskedReal(MaskedNumbers::new(numbers, known, units)?),
-            TrainY::SparseReal(_) => return Err(Error::invalid("y_mask", "of sparse numbers", "one of dense numbers")),
+            TrainY::SparseReal(_) => return Err(Error::unsupported("y_mask", "for sparse numerical outputs")),
             masked @ (TrainY::MaskedSlots(_) | TrainY::MaskedReal(_)) => masked,
         })
     }

@@ -127,7 +127,7 @@ impl Weights {
             return Err(Error::shape("sample_weight", n_samples, w.len()));
         }
         if let Some(bad) = w.iter().find(|w| !w.is_finite() || **w < 0.0) {
-            return Err(Error::invalid("sample_weight", bad, "finite numbers, none negative"));
+            return Err(Error::invalid("sample_weight", bad, "have finite values of at least 0"));
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl Weights {
 }
 
 fn without_any() -> Error {
-    Error::invalid("sample_weight", "zero for every sample", "at least one positive weight")
+    Error::invalid("sample_weight", "zeros only", "have at least one positive value")
 }
 
 /// 2^e of a normal number.

@@ -448,7 +448,7 @@ impl Workers {
         if self.max_of(u32::from(own.is_err()))? == 0 {
             return own;
         }
-        own.and_then(|_| Err(Error::invalid("data", "refused on another worker", "data that each worker accepts")))
+        own.and_then(|_| Err(Error::invalid("data", "an error on another worker", "be accepted by every worker")))
     }
 }
 

@@ -190,18 +190,20 @@ impl Urn {
     pub(crate) fn check(&self, sampling: Sampling) -> Result<()> {
         const WHAT: &str = "sampling";
         match sampling {
-            Sampling::WithoutReplacement(m) if m == 0 || m > self.n_of_all() => {
-                Err(Error::invalid(WHAT, format!("{m} rows"), "from 1 to the number of samples of positive weight"))
-            }
-            Sampling::Bootstrap(Some(0)) => Err(Error::invalid(WHAT, "0 draws", "at least 1")),
+            Sampling::WithoutReplacement(m) if m == 0 || m > self.n_of_all() => Err(Error::invalid(
+                WHAT,
+                format!("{m} rows"),
+                "be between 1 and the number of samples of positive weight",
+            )),
+            Sampling::Bootstrap(Some(0)) => Err(Error::invalid(WHAT, "0 draws", "be at least 1")),
             Sampling::BootstrapShare(share) if !(share > 0.0 && share.is_finite()) => {
-                Err(Error::invalid(WHAT, format!("a share of {share}"), "a positive share"))
+                Err(Error::invalid(WHAT, format!("a share of {share}"), "be a positive fraction"))
             }
             Sampling::WithoutReplacement(_) | Sampling::Bootstrap(_) | Sampling::BootstrapShare(_) | Sampling::All => {
                 let n_draws = self.n_draws(sampling);
                 // Counts of draws have 32 bits.
                 if n_draws > u32::MAX as usize {
-                    return Err(Error::invalid(WHAT, format!("{n_draws} draws"), "less than 2^32 draws"));
+                    return Err(Error::invalid(WHAT, format!("{n_draws} draws"), "be less than 2^32 draws"));
                 }
                 Ok(())
             }

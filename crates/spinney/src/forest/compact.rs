@@ -41,7 +41,7 @@ impl Forest {
     pub fn with_precision(&self, precision: Precision, control: &Control) -> Result<Forest> {
         let largest = self.trees.iter().flat_map(|tree| &tree.impurity).copied().fold(0.0, f64::max);
         if precision == Precision::Byte && !matches!(self.outputs, Outputs::Real { .. }) {
-            return Err(Error::invalid("precision", "Byte", "Half or Single for labels and classes"));
+            return Err(Error::invalid("precision", "Byte", "be Half or Single for labels and classes"));
         }
         let of_impurity =
             [precision.of_floats(), Precision::Single].into_iter().find(|precision| precision.holds(largest));
@@ -80,10 +80,10 @@ impl Forest {
     /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
     pub fn with_top_k(&self, k: usize, control: &Control) -> Result<Forest> {
         if k == 0 {
-            return Err(Error::invalid("top_k", k, "at least 1"));
+            return Err(Error::invalid("top_k", k, "be at least 1"));
         }
         let groups: Vec<Range<u32>> = match &self.outputs {
-            Outputs::Real { .. } => return Err(Error::invalid("top_k", "given for numbers", "none for numbers")),
+            Outputs::Real { .. } => return Err(Error::unsupported("top_k", "for numerical outputs")),
             Outputs::Labels { n_labels } => std::iter::once(0..*n_labels as u32).collect(),
             Outputs::Classes { n_classes } => {
                 let ends = n_classes.iter().scan(0, |end, &k| {
@@ -116,8 +116,8 @@ impl Forest {
         let data = data.into();
         data.check_mask()?;
         if let Some(tree) = self.trees.iter().find(|tree| tree.criterion.leaf_values() == LeafValues::Medians) {
-            let accepted = "one whose leaves are means, where leaves refer to rows of y";
-            return Err(Error::invalid("criterion", format!("{:?}", tree.criterion), accepted));
+            let must = "be a criterion whose leaves are means, if leaves refer to training samples";
+            return Err(Error::invalid("criterion", format!("{:?}", tree.criterion), must));
         }
         let takes_entries = self.trees.first().is_some_and(|tree| tree.criterion.takes_entries());
         let restored = data.restored(takes_entries)?;
@@ -127,10 +127,10 @@ impl Forest {
         let n_samples = x.n_samples();
         y.check(n_samples)?;
         if y.outputs() != self.outputs {
-            return Err(Error::invalid("y", "of other outputs or classes", "the y of the fit"));
+            return Err(Error::invalid("y", "other outputs or classes", "be the y of the fit"));
         }
         if n_samples == 0 {
-            return Err(Error::invalid("X", "0 rows long", "at least one sample"));
+            return Err(Error::invalid("X", "0 samples", "have at least one sample"));
         }
         let (draws, _) = Draws::new(x, y, data.row_weights(), sampling)?;
         let lists = pool::map(control.n_threads(), self.n_trees(), |t| {
@@ -171,7 +171,7 @@ impl Forest {
     pub fn largest_change(&self, other: &Forest, control: &Control) -> Result<f64> {
         let alike = |(a, b): (&Arc<Tree>, &Arc<Tree>)| a.nodes == b.nodes && a.leaves.width() == b.leaves.width();
         if self.n_trees() != other.n_trees() || !self.trees.iter().zip(&other.trees).all(alike) {
-            return Err(Error::invalid("forest", "of other trees", "one of the same structure"));
+            return Err(Error::invalid("forest", "other trees", "have the same trees"));
         }
         let changes = pool::map(control.n_threads(), self.n_trees(), |t| {
             control.check()?;
@@ -194,11 +194,7 @@ impl Forest {
 }
 
 fn not_reproduced() -> Error {
-    Error::invalid(
-        "data",
-        "other than that of the fit: its rows do not give the leaves",
-        "data, sampling and seed of the fit",
-    )
+    Error::invalid("data", "data that do not lead to the same leaves", "be the data, sampling and seed of the fit")
 }
 
 /// The rows of each leaf of a tree, rising in each, and their units.

@@ -170,7 +170,7 @@ fn class_weights_checked<'a>(w: &'a [f64], sample_weight: Option<&[f64]>, n_samp
     }
     let is_there = |row: usize| sample_weight.is_none_or(|s| s[row] > 0.0);
     match w.iter().enumerate().find(|&(row, &w)| is_there(row) && !(w.is_finite() && w > 0.0)) {
-        Some((_, bad)) => Err(Error::invalid("class_weight", bad, "finite, positive numbers")),
+        Some((_, bad)) => Err(Error::invalid("class_weight", bad, "have finite, positive values")),
         None => Ok(w),
     }
 }

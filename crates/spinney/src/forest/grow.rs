@@ -75,7 +75,7 @@ impl ForestConfig {
         let restored = data.restored(self.tree.criterion.takes_entries())?;
         let data = data.with_restored(restored.as_ref());
         if trees.is_empty() {
-            return Err(Error::invalid("n_trees", trees.len(), "at least 1"));
+            return Err(Error::invalid("n_trees", trees.len(), "be at least 1"));
         }
         let fit = Fit { sampling: self.sampling, seed: self.seed, n_trees: trees.len() };
         let training_set = TrainingSet::new(&self.tree, &data, fit, control)?;
@@ -120,12 +120,12 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let targets = data.train_y(overall.as_deref())?;
         if data.known().is_some() && config.ccp_alpha > 0.0 {
             // Pruned leaves would have means of means.
-            return Err(Error::invalid("ccp_alpha", config.ccp_alpha, "0 where cells of y are masked"));
+            return Err(Error::invalid("ccp_alpha", config.ccp_alpha, "be 0 if y has masked cells"));
         }
         config.criterion.check_targets(&targets, &draws.rows)?;
         let factors = config.output_factors();
         if factors.are_given() && matches!(targets, TrainY::MaskedSlots(_)) {
-            return Err(Error::invalid(factors.name(), "given for labels", "none where cells of labels are masked"));
+            return Err(Error::unsupported(factors.name(), "if labels have masked cells"));
         }
         let factors = if factors.are_given() {
             factors.of(&targets, &draws.rows, &Weights::of_rows(overall.as_deref(), n_samples)?, control)?

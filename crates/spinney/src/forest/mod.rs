@@ -93,21 +93,21 @@ impl Forest {
     /// [`crate::ErrorKind::Invalid`] without parts, or when parts differ in features, outputs or criterion.
     pub fn merge(parts: &[&Forest]) -> Result<Forest> {
         const WHAT: &str = "forests to merge";
-        let first = parts.first().ok_or_else(|| Error::invalid(WHAT, "none", "at least one"))?;
+        let first = parts.first().ok_or_else(|| Error::invalid(WHAT, "none", "have at least one part"))?;
         let mut trees = try_with_capacity("the merged forest", parts.iter().map(|part| part.n_trees()).sum())?;
         for part in parts {
             if part.n_features != first.n_features {
                 let got = format!("{} and {} features", first.n_features, part.n_features);
-                return Err(Error::invalid(WHAT, got, "the same number of features"));
+                return Err(Error::invalid(WHAT, got, "have the same number of features"));
             }
             if part.outputs != first.outputs {
-                return Err(Error::invalid(WHAT, "of different outputs", "the same outputs and classes"));
+                return Err(Error::invalid(WHAT, "different outputs", "have the same outputs and classes"));
             }
             trees.extend(part.trees.iter().cloned());
         }
         let mut criteria = trees.windows(2).map(|pair: &[Arc<Tree>]| (pair[0].criterion, pair[1].criterion));
         if let Some((a, b)) = criteria.find(|(a, b)| a != b) {
-            return Err(Error::invalid(WHAT, format!("of criteria {a:?} and {b:?}"), "the same criterion"));
+            return Err(Error::invalid(WHAT, format!("{a:?} and {b:?}"), "have the same criterion"));
         }
         Ok(Forest { n_features: first.n_features, outputs: first.outputs.clone(), trees })
     }

@@ -123,7 +123,9 @@ fn columns<S: AsRef<str>>(attributes: &[Attribute], labels: &[S]) -> Result<Vec<
         }
     }
     match is_there.iter().position(|is_there| !is_there) {
-        Some(absent) => Err(Error::invalid("label", shown(names[absent].as_bytes()), "names of attributes, each once")),
+        Some(absent) => {
+            Err(Error::invalid("label", shown(names[absent].as_bytes()), "be names of attributes, each named once"))
+        }
         None => Ok(columns),
     }
 }

@@ -210,7 +210,7 @@ fn infinity_is_not_written() {
     let x = SparseView::try_new(vec![0, 1], vec![2], vec![f32::INFINITY], 3).unwrap();
     let y = LabelView::try_new(vec![0, 0], vec![], 1).unwrap();
     let error = write_xmc(&x, &y, &control()).unwrap_err();
-    assert_eq!(error.to_string(), "X is inf at sample 0, feature 2, accepted: finite numbers and NaN");
+    assert_eq!(error.to_string(), "X must have finite values or NaN, got inf at sample 0, feature 2");
     let none = LabelView::try_new(vec![0], vec![], 1).unwrap();
     assert!(matches!(write_xmc(&x, &none, &control()).unwrap_err().kind(), ErrorKind::Shape { what: "y", .. }));
 }

@@ -115,7 +115,7 @@ pub fn write_xmc(x: &SparseView<'_>, y: &LabelView<'_>, control: &Control) -> Re
         for (feature, &value) in features.iter().zip(values) {
             if value.is_infinite() {
                 let got = format!("{value} at sample {row}, feature {feature}");
-                return Err(Error::invalid("X", got, "finite numbers and NaN"));
+                return Err(Error::invalid("X", got, "have finite values or NaN"));
             }
             put(&mut text, format_args!(" {feature}:"));
             put_number(&mut text, value);

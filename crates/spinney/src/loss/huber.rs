@@ -42,7 +42,7 @@ impl Loss for Huber {
         if self.delta > 0.0 && self.delta.is_finite() {
             return Ok(());
         }
-        Err(Error::invalid("delta", self.delta, "finite and positive"))
+        Err(Error::invalid("delta", self.delta, "be finite and positive"))
     }
 
     fn value(&self, y: f64, score: f64) -> f64 {

@@ -221,12 +221,12 @@ impl Domain {
         }
     }
 
-    /// What is accepted where this number is not.
+    /// What y must satisfy, from the verb on, where this number does not.
     pub(crate) fn refuses(self, y: f64) -> Option<&'static str> {
         match self {
             Domain::Numbers | Domain::Signs | Domain::NumbersAndSigns => None,
-            Domain::NotNegative => (y < 0.0).then_some("numbers from 0 up"),
-            Domain::Positive => (y <= 0.0).then_some("numbers above 0"),
+            Domain::NotNegative => (y < 0.0).then_some("be at least 0"),
+            Domain::Positive => (y <= 0.0).then_some("be above 0"),
         }
     }
 }

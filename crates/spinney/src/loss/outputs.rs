@@ -38,10 +38,10 @@ impl LossKind {
                 && loss.as_loss().domain() == losses[0].as_loss().domain()
         };
         if losses.is_empty() {
-            return Err(Error::invalid("loss", "none", "a loss for each output"));
+            return Err(Error::invalid("loss", "no loss", "have one loss for each output"));
         }
         if !losses.iter().all(is_one_sort) {
-            return Err(Error::invalid("loss", "of several sorts", "losses of one sort, one for each output"));
+            return Err(Error::invalid("loss", "several types", "have losses of one type, one for each output"));
         }
         Ok(LossKind::OfOutputs(OutputLosses { losses }))
     }

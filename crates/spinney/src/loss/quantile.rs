@@ -53,7 +53,7 @@ impl Loss for Quantile {
         if self.quantile > 0.0 && self.quantile < 1.0 {
             return Ok(());
         }
-        Err(Error::invalid("quantile", self.quantile, "above 0 and below 1"))
+        Err(Error::invalid("quantile", self.quantile, "be above 0 and below 1"))
     }
 
     fn value(&self, y: f64, score: f64) -> f64 {

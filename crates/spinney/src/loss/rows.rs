@@ -214,7 +214,7 @@ impl Cells<'_> {
 /// At scores that rows have a loss of the caller's must be told; searches may look too far.
 fn check_finite(found: &[f64]) -> Result<()> {
     let is_finite = found.iter().all(|value| value.is_finite());
-    let error = || Error::invalid("loss", "NaN or infinity", "finite values and derivatives of every sample");
+    let error = || Error::invalid("loss", "NaN or infinity", "have finite values and derivatives for every sample");
     if is_finite { Ok(()) } else { Err(error()) }
 }
 

@@ -51,7 +51,7 @@ impl Loss for Tweedie {
         if self.power > 1.0 && self.power < 2.0 {
             return Ok(());
         }
-        Err(Error::invalid("power", self.power, "above 1 and below 2"))
+        Err(Error::invalid("power", self.power, "be above 1 and below 2"))
     }
 
     /// With d = f − ln y: y^(2 − p) ((e^((1 − p) d) − 1) / (p − 1) + (e^((2 − p) d) − 1) / (2 − p)).

@@ -130,7 +130,7 @@ pub(crate) fn at_least<L: FindLeaves>(
     control: &Control,
 ) -> Result<SparseScores> {
     if floor.is_nan() || floor < 0.0 {
-        return Err(Error::invalid("min_score", floor, "at least 0"));
+        return Err(Error::invalid("min_score", floor, "be at least 0"));
     }
     let n = found.n_samples();
     let size = found.block_rows(control.n_threads());

@@ -103,7 +103,7 @@ impl<'a> Additive<'a> {
     /// finite and for a mean of no trees, [`crate::ErrorKind::OutOfMemory`].
     pub(crate) fn rows<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Rows<'x>> {
         if self.divisor == 0.0 {
-            return Err(Error::invalid("forest", "without trees", "at least one tree"));
+            return Err(Error::invalid("forest", "0 trees", "have at least one tree"));
         }
         Rows::new(x, self.n_features, control)
     }

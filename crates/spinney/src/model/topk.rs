@@ -45,7 +45,7 @@ pub(crate) enum RankBy {
 
 fn check_k(columns: usize, k: usize) -> Result<()> {
     if k == 0 || k > columns {
-        return Err(Error::invalid("k", k, "between 1 and the number of columns of predictions"));
+        return Err(Error::invalid("k", k, "be between 1 and the number of outputs that are ranked"));
     }
     Ok(())
 }

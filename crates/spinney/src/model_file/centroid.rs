@@ -68,7 +68,7 @@ impl CentroidForest {
     }
 
     pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
-        let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "without trees", "at least one tree"))?;
+        let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "0 trees", "have at least one tree"))?;
         let precision = first.centroids.codes.precision();
         let criterion = match self.outputs {
             Outputs::Real { .. } => Criterion::Variance,

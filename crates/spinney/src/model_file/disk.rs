@@ -57,7 +57,7 @@ fn look(path: &Path) -> io::Result<Option<Metadata>> {
         Ok(about) if about.is_file() || about.is_dir() => Ok(Some(about)),
         Ok(_) => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "not a regular file, but a device, a named pipe or a socket; accepted: regular files",
+            "must be a regular file, got a device, a named pipe or a socket",
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -190,8 +190,8 @@ impl Extra {
             return Err(crate::ErrorKind::TooMany { what: "arrays of the estimator", limit }.into());
         }
         let tensor = |(name, array): (&String, &Array)| {
-            let accepted = "1 to 256 visible ASCII characters";
-            if is_name(name) { array.tensor(name) } else { Err(Error::invalid("name of an array", name, accepted)) }
+            let must = "have 1 to 256 visible ASCII characters";
+            if is_name(name) { array.tensor(name) } else { Err(Error::invalid("name of an array", name, must)) }
         };
         self.arrays.iter().map(tensor).collect()
     }

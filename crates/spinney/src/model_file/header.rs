@@ -203,8 +203,8 @@ impl Header {
         let broken = |e| not_read("the entry `spinney`", e);
         let Version { format_version } = serde_json::from_str(text).map_err(broken)?;
         if format_version != FORMAT_VERSION {
-            let accepted = "1 (newer files need a newer spinney)";
-            return Err(Error::invalid("format version of the model", format_version, accepted));
+            let must = "be 1 (newer files need a newer spinney)";
+            return Err(Error::invalid("format version of the model", format_version, must));
         }
         let entry: HeaderEntry = serde_json::from_str(text).map_err(broken)?;
         let criterion = Criterion::from_name(&entry.criterion);
@@ -588,7 +588,7 @@ pub(super) fn text<'t>(
     let Text(mut bytes) = text;
     let length = (bytes.len() - 8).next_multiple_of(8);
     if length as u64 > MOST_HEADER_BYTES {
-        return Err(Error::invalid(WHAT, format!("{length} bytes"), "at most 100 000 000 bytes"));
+        return Err(Error::invalid(WHAT, format!("{length} bytes"), "have at most 100 000 000 bytes"));
     }
     try_resize(WHAT, &mut bytes, 8 + length, b' ')?;
     bytes[..8].copy_from_slice(&(length as u64).to_le_bytes());

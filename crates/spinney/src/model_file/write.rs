@@ -55,7 +55,7 @@ impl Forest {
     }
 
     pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
-        let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "without trees", "at least one tree"))?;
+        let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "0 trees", "have at least one tree"))?;
         let (n_features, outputs) = (self.n_features, self.outputs.clone());
         let header = Header { n_features, outputs, criterion: first.criterion, form: Form::Forest };
         Parts::new(&header, tensors(&self.trees, n_features)?, extra)

@@ -273,13 +273,13 @@ const COPIED_AT_ONCE: usize = 1 << 18;
 
 fn check<'a>(n_projections: usize, n_outputs: usize, mut values: impl Iterator<Item = &'a f64>) -> Result<()> {
     if n_projections == 0 || n_projections > u32::MAX as usize {
-        return Err(Error::invalid(WHAT, format!("a matrix of {n_projections} rows"), "1 to 2^32 - 1 rows"));
+        return Err(Error::invalid(WHAT, format!("a matrix of {n_projections} rows"), "have 1 to 2^32 - 1 rows"));
     }
     if n_outputs == 0 || n_outputs > u32::MAX as usize {
-        return Err(Error::invalid(WHAT, format!("a matrix of {n_outputs} columns"), "1 to 2^32 - 1 columns"));
+        return Err(Error::invalid(WHAT, format!("a matrix of {n_outputs} columns"), "have 1 to 2^32 - 1 columns"));
     }
     if values.any(|v| !v.is_finite()) {
-        return Err(Error::invalid(WHAT, "NaN or infinite in places", "finite numbers"));
+        return Err(Error::invalid(WHAT, "NaN or infinity", "have finite values"));
     }
     Ok(())
 }

@@ -153,10 +153,10 @@ impl NProjections {
         let d = n_outputs as f64;
         match self {
             NProjections::Log => Ok(((0.5 + d.ln()) as usize).max(1)),
-            NProjections::Count(0) => Err(Error::invalid("n_projections", 0, "at least 1")),
+            NProjections::Count(0) => Err(Error::invalid("n_projections", 0, "be at least 1")),
             NProjections::Count(q) => Ok(q),
             NProjections::Fraction(f) if f > 0.0 && f <= 1.0 => Ok(((f * d) as usize).max(1)),
-            NProjections::Fraction(f) => Err(Error::invalid("n_projections", f, "a share in (0, 1]")),
+            NProjections::Fraction(f) => Err(Error::invalid("n_projections", f, "be a fraction in (0, 1]")),
         }
     }
 }
@@ -219,7 +219,7 @@ impl Projection {
         control: &Control,
     ) -> Result<ProjectionMatrix> {
         if n_outputs == 0 {
-            return Err(Error::invalid("n_outputs", 0, "at least 1"));
+            return Err(Error::invalid("n_outputs", 0, "be at least 1"));
         }
         let q = self.resolve(n_outputs, n_projections.into())?;
         match (self.source(), y) {
@@ -228,9 +228,11 @@ impl Projection {
             }
             (MatrixSource::Given(matrices), _) => match matrices {
                 [matrix] => matrix.try_clone(control),
-                several => Err(Error::invalid(WHAT, format!("{} matrices", several.len()), "a single one")),
+                several => Err(Error::invalid(WHAT, format!("{} matrices", several.len()), "be a single matrix")),
             },
-            (MatrixSource::Principal, None) => Err(Error::invalid(WHAT, "Pca, without y", "Pca with y")),
+            (MatrixSource::Principal, None) => {
+                Err(Error::unsupported(WHAT, "without y, from which its directions come"))
+            }
             (MatrixSource::Principal, Some(y)) => {
                 let n_samples = y.n_samples();
                 y.check(n_samples)?;
@@ -238,7 +240,7 @@ impl Projection {
                     return Err(Error::shape("a row of y", n_outputs, y.outputs().width()));
                 }
                 if n_samples == 0 {
-                    return Err(Error::invalid("y", "0 rows long", "at least one sample"));
+                    return Err(Error::invalid("y", "0 samples", "have at least one sample"));
                 }
                 Weights::check(sample_weight, n_samples)?;
                 let is_there = |row: &u32| sample_weight.is_none_or(|w| w[*row as usize] > 0.0);
@@ -253,28 +255,28 @@ impl Projection {
     /// Number of projections, proven to be one that the family has.
     pub(crate) fn resolve(&self, n_outputs: usize, n_projections: NProjections) -> Result<usize> {
         let q = n_projections.resolve(n_outputs)?;
-        let at_most = |most: usize, accepted| {
-            if q <= most { Ok(q) } else { Err(Error::invalid("n_projections", q, accepted)) }
+        let at_most = |most: usize, must| {
+            if q <= most { Ok(q) } else { Err(Error::invalid("n_projections", q, must)) }
         };
         match self {
-            Projection::Gaussian => at_most(u32::MAX as usize, "below 2^32"),
+            Projection::Gaussian => at_most(u32::MAX as usize, "be below 2^32"),
             Projection::Rademacher { sparsity: Sparsity::Factor(s) } if !(*s >= 1.0 && s.is_finite()) => {
-                Err(Error::invalid("sparsity", s, "finite, at least 1"))
+                Err(Error::invalid("sparsity", s, "be finite and at least 1"))
             }
             Projection::Rademacher { .. } | Projection::Subsample { replacement: true } => {
-                at_most(u32::MAX as usize, "below 2^32")
+                at_most(u32::MAX as usize, "be below 2^32")
             }
             Projection::Subsample { replacement: false } => {
-                at_most(n_outputs, "at most the number of outputs (without replacement)")
+                at_most(n_outputs, "be at most the number of outputs (without replacement)")
             }
             Projection::Hadamard => at_most(
                 n_outputs.next_power_of_two(),
-                "at most the least power of two that is not below the number of outputs",
+                "be at most the smallest power of two that is not below the number of outputs",
             ),
-            Projection::Pca => at_most(n_outputs, "at most the number of outputs"),
+            Projection::Pca => at_most(n_outputs, "be at most the number of outputs"),
             Projection::Given(matrices) => {
                 let first =
-                    matrices.first().ok_or_else(|| Error::invalid(WHAT, "no matrices", "at least one matrix"))?;
+                    matrices.first().ok_or_else(|| Error::invalid(WHAT, "no matrices", "have at least one matrix"))?;
                 if let Some(bad) = matrices.iter().find(|m| m.n_outputs() != n_outputs) {
                     return Err(Error::shape("a row of output_projection", n_outputs, bad.n_outputs()));
                 }
@@ -342,7 +344,7 @@ impl OutputProjection {
         if let Outputs::Classes { n_classes } = outputs
             && n_classes.len() == 1
         {
-            return Err(Error::invalid(WHAT, "given for a single class output", "none, or several outputs"));
+            return Err(Error::unsupported(WHAT, "for a single output of classes"));
         }
         self.family.resolve(outputs.width(), self.n_projections).map(|_| ())
     }
@@ -388,10 +390,10 @@ pub(crate) fn principal_of(
 /// [`crate::ErrorKind::Invalid`] without samples or when `eps` is not in (0, 1).
 pub fn johnson_lindenstrauss_dim(n_samples: usize, eps: f64) -> Result<usize> {
     if n_samples == 0 {
-        return Err(Error::invalid("n_samples", 0, "at least 1"));
+        return Err(Error::invalid("n_samples", 0, "be at least 1"));
     }
     if !(eps > 0.0 && eps < 1.0) {
-        return Err(Error::invalid("eps", eps, "in (0, 1)"));
+        return Err(Error::invalid("eps", eps, "be in (0, 1)"));
     }
     Ok(((8.0 * (n_samples as f64).ln() / (eps * eps)).ceil() as usize).max(1))
 }

@@ -83,7 +83,7 @@ struct Covariance<'a> {
 
 /// Covariances of frequencies would be of a dense y.
 fn masked() -> Error {
-    Error::invalid("output_projection", "Pca", "another family where cells of classes or labels are masked")
+    Error::invalid("output_projection", "Pca", "be another family if classes or labels have masked cells")
 }
 
 impl<'a> Covariance<'a> {

@@ -116,8 +116,8 @@ impl<'a> Plan<'a> {
         };
         let bound = matrix.largest(control)? * self.reach;
         if bound > LARGEST {
-            let accepted = "magnitudes of Φ and y whose products stay below 1e150";
-            return Err(Error::invalid(WHAT, format!("such that values may reach {bound:e}"), accepted));
+            let must = "have values for which the products with y stay below 1e150";
+            return Err(Error::invalid(WHAT, format!("values that may reach {bound:e}"), must));
         }
         if matches!(y, TrainY::SparseReal(_)) && matrix.is_identity() {
             return Ok(None);

@@ -136,11 +136,9 @@ impl<'a> TakeStatistics<'a> for SearchData<'a> {
             TrainX::SparseSorted(x, order) => {
                 self.with_store(Entries(SortedEntries::new(x, order, rows, control)?), criterion)
             }
-            TrainX::Binned(..) | TrainX::SparseBinned(..) => Err(Error::invalid(
-                "max_bins",
-                "set",
-                "none: histograms hold sums over numbers, for the variance alone",
-            )),
+            TrainX::Binned(..) | TrainX::SparseBinned(..) => {
+                Err(Error::unsupported("max_bins", "with other criteria than Variance"))
+            }
         }
     }
 

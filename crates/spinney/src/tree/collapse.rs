@@ -35,8 +35,8 @@ impl Tree {
     /// [`crate::ErrorKind::Invalid`] where leaves are medians.
     pub(crate) fn collapsed(&self, is_leaf: impl Fn(usize) -> bool, control: &Control) -> Result<Tree> {
         if self.criterion.leaf_values() == LeafValues::Medians {
-            let accepted = "one whose leaves are means, where splits of a fitted tree become leaves";
-            return Err(Error::invalid("criterion", format!("{:?}", self.criterion), accepted));
+            let must = "be a criterion whose leaves are means, if splits of a fitted tree become leaves";
+            return Err(Error::invalid("criterion", format!("{:?}", self.criterion), must));
         }
         let left = Left::new(&self.nodes, is_leaf)?;
         if left.kept.len() == self.n_nodes() {

@@ -39,10 +39,10 @@ impl MaxFeatures {
             MaxFeatures::All => n_features,
             MaxFeatures::Sqrt => p.sqrt() as usize,
             MaxFeatures::Log2 => p.log2() as usize,
-            MaxFeatures::Count(0) => return Err(Error::invalid(what, 0, "at least 1")),
+            MaxFeatures::Count(0) => return Err(Error::invalid(what, 0, "be at least 1")),
             MaxFeatures::Count(k) => k,
             MaxFeatures::Fraction(f) if f > 0.0 && f <= 1.0 => (f * p) as usize,
-            MaxFeatures::Fraction(f) => return Err(Error::invalid(what, f, "a share in (0, 1]")),
+            MaxFeatures::Fraction(f) => return Err(Error::invalid(what, f, "be a fraction in (0, 1]")),
         };
         Ok(k.clamp(1, n_features.max(1)))
     }
@@ -187,28 +187,32 @@ impl TreeConfig {
         factors.check(outputs)?;
         if factors.are_given() && !self.criterion.takes_factors() && !self.searches_numbers(outputs) {
             let got = format!("{:?} with {}", self.criterion, factors.name());
-            return Err(Error::invalid("criterion", got, "Variance where outputs are scaled or weighted"));
+            return Err(Error::invalid("criterion", got, "be Variance if outputs are scaled or weighted"));
         }
         if self.max_depth == Some(0) {
-            return Err(Error::invalid("max_depth", 0, "at least 1"));
+            return Err(Error::invalid("max_depth", 0, "be at least 1"));
         }
         if self.min_samples_split < 2 {
-            return Err(Error::invalid("min_samples_split", self.min_samples_split, "at least 2"));
+            return Err(Error::invalid("min_samples_split", self.min_samples_split, "be at least 2"));
         }
         if self.min_samples_leaf < 1 {
-            return Err(Error::invalid("min_samples_leaf", self.min_samples_leaf, "at least 1"));
+            return Err(Error::invalid("min_samples_leaf", self.min_samples_leaf, "be at least 1"));
         }
         if !(self.min_weight_leaf >= 0.0 && self.min_weight_leaf.is_finite()) {
-            return Err(Error::invalid("min_weight_leaf", self.min_weight_leaf, "finite, at least 0"));
+            return Err(Error::invalid("min_weight_leaf", self.min_weight_leaf, "be finite and at least 0"));
         }
         if !(0.0..=0.5).contains(&self.min_weight_fraction_leaf) {
-            return Err(Error::invalid("min_weight_fraction_leaf", self.min_weight_fraction_leaf, "in [0, 0.5]"));
+            return Err(Error::invalid("min_weight_fraction_leaf", self.min_weight_fraction_leaf, "be in [0, 0.5]"));
         }
         if self.max_leaf_nodes.is_some_and(|m| m < 2) {
-            return Err(Error::invalid("max_leaf_nodes", "below 2", "at least 2"));
+            return Err(Error::invalid("max_leaf_nodes", "below 2", "be at least 2"));
         }
         if !(self.min_impurity_decrease >= 0.0 && self.min_impurity_decrease.is_finite()) {
-            return Err(Error::invalid("min_impurity_decrease", self.min_impurity_decrease, "finite, at least 0"));
+            return Err(Error::invalid(
+                "min_impurity_decrease",
+                self.min_impurity_decrease,
+                "be finite and at least 0",
+            ));
         }
         check_alpha(self.ccp_alpha)?;
         Ok(())

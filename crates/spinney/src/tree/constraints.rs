@@ -28,10 +28,10 @@ impl TreeConfig {
         let shape = signs.dim();
         if shape != (n_features, 1) && shape != (n_features, n_outputs) {
             let got = format!("of shape {shape:?} for {n_features} features and {n_outputs} outputs");
-            return Err(Error::invalid(MONOTONIC, got, "of shape (n_features, 1) or (n_features, n_outputs)"));
+            return Err(Error::invalid(MONOTONIC, got, "have shape (n_features, 1) or (n_features, n_outputs)"));
         }
         if let Some(sign) = signs.iter().find(|sign| !(-1..=1).contains(*sign)) {
-            return Err(Error::invalid(MONOTONIC, sign, "-1, 0 or 1 of each feature"));
+            return Err(Error::invalid(MONOTONIC, sign, "be -1, 0 or 1 for each feature"));
         }
         if signs.iter().all(|&sign| sign == 0) {
             return Ok(());
@@ -39,26 +39,28 @@ impl TreeConfig {
         let is_directed = |j: usize| signs.row(j).iter().any(|&sign| sign != 0);
         let category = (0..n_features).find(|&j| is_directed(j) && data.kind(j) != FeatureKind::Ordered);
         if let Some(j) = category {
-            return Err(Error::invalid(MONOTONIC, format!("of feature {j}, which is a category"), "0 of categories"));
+            return Err(Error::invalid(
+                MONOTONIC,
+                format!("a direction for the categorical feature {j}"),
+                "be 0 for categorical features",
+            ));
         }
         if let Outputs::Classes { n_classes } = data.outputs()
             && n_classes.iter().any(|&k| k > 2)
         {
-            let got = format!("given for outputs of {n_classes:?} classes");
-            return Err(Error::invalid(MONOTONIC, got, "none where an output has more than two classes"));
+            return Err(Error::unsupported(MONOTONIC, "for outputs with more than two classes"));
         }
         if self.output_projection.is_some() {
-            let accepted = "none with a projection of the outputs: a projected output mixes the signs of others";
-            return Err(Error::invalid(MONOTONIC, "given", accepted));
+            return Err(Error::unsupported(MONOTONIC, "with output projections, which mix the signs of outputs"));
         }
         if self.searches_numbers(&data.outputs()) {
-            return Err(Error::invalid(MONOTONIC, "given", "none with weights of labels"));
+            return Err(Error::unsupported(MONOTONIC, "with weights of labels"));
         }
         if is_masked {
-            return Err(Error::invalid(MONOTONIC, "given", "none where cells of y are masked"));
+            return Err(Error::unsupported(MONOTONIC, "if y has masked cells"));
         }
         if self.criterion.leaf_values() == LeafValues::Medians {
-            return Err(Error::invalid(MONOTONIC, "given", "none with the absolute error: sides are ordered by means"));
+            return Err(Error::unsupported(MONOTONIC, "with the absolute error, as the constraint orders means"));
         }
         Ok(())
     }
@@ -68,7 +70,7 @@ impl TreeConfig {
         match features.copied().find(|&feature| feature as usize >= n_features) {
             Some(feature) => {
                 let got = format!("of feature {feature}, where X has {n_features}");
-                Err(Error::invalid(INTERACTION, got, "groups of features of X, numbered from 0"))
+                Err(Error::invalid(INTERACTION, got, "be groups of features of X, numbered from 0"))
             }
             None => Ok(()),
         }

@@ -176,19 +176,19 @@ impl<'a> Grower<'a> {
         let n_drawn = config.max_features.resolve(n_of_tree)?;
         let carry = config.carries_columns(x, n_drawn, n_of_tree);
         if !workers.has_all_rows() && max_bins.is_none() {
-            return Err(Error::invalid("max_bins", "none", "2 to 255 where workers have the samples"));
+            return Err(Error::invalid("max_bins", "none", "be between 2 and 255 if samples are spread over workers"));
         }
         if !workers.has_all_rows() && categories.is_some() {
-            return Err(Error::invalid("categories", "given", "none where workers have the samples"));
+            return Err(Error::unsupported("categories", "if samples are spread over workers"));
         }
         let Some(max_bins) = max_bins else {
             return Ok(Grower::arranged(x, carry, control)?.with_categories(categories));
         };
         if !(2..=MOST_BINS).contains(&max_bins) {
-            return Err(Error::invalid("max_bins", max_bins, "2 to 255, or none"));
+            return Err(Error::invalid("max_bins", max_bins, "be between 2 and 255, or none"));
         }
         if config.splitter != Splitter::Best {
-            return Err(Error::invalid("max_bins", max_bins, "none with random thresholds"));
+            return Err(Error::unsupported("max_bins", "with random thresholds"));
         }
         let has_all_rows = workers.has_all_rows();
         let by_column;

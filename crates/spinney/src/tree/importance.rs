@@ -66,8 +66,8 @@ impl Tree {
             if groups.len() == self.outputs.n_outputs() {
                 return self.stored_decreases();
             }
-            let (got, accepted) = ("some of them", "all outputs with a criterion whose leaves are medians");
-            return Err(Error::invalid("outputs", got, accepted));
+            let (got, must) = ("some outputs", "be all outputs with a criterion whose leaves are medians");
+            return Err(Error::invalid("outputs", got, must));
         };
         let mut decreases = try_filled(WHAT, 0.0, self.n_nodes())?;
         let mut first = 0;
@@ -89,12 +89,12 @@ impl Tree {
 
     /// Columns of each of the chosen outputs.
     fn columns_of(&self, outputs: &[usize]) -> Result<Vec<std::ops::Range<usize>>> {
-        const ACCEPTED: &str = "at least one output, each below n_outputs and named once";
+        const ACCEPTED: &str = "have at least one output, each below n_outputs and named once";
         let n_outputs = self.outputs.n_outputs();
         let mut chosen = try_copied(WHAT, outputs)?;
         chosen.sort_unstable();
         if chosen.is_empty() {
-            return Err(Error::invalid("outputs", "empty", ACCEPTED));
+            return Err(Error::invalid("outputs", "no output", ACCEPTED));
         }
         if let Some(bad) = chosen.iter().find(|o| **o >= n_outputs) {
             return Err(Error::invalid("outputs", bad, ACCEPTED));

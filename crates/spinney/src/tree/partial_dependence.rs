@@ -40,7 +40,7 @@ impl<'a> Points<'a> {
             return Err(Error::shape("each point", features.len(), values.ncols()));
         }
         if values.iter().any(|value| value.is_nan()) {
-            return Err(Error::invalid("points", "NaN in places", "numbers"));
+            return Err(Error::invalid("points", "NaN", "have numbers"));
         }
         if u32::try_from(values.nrows()).is_err() {
             return Err(ErrorKind::TooMany { what: "points", limit: u32::MAX as usize }.into());
@@ -48,9 +48,9 @@ impl<'a> Points<'a> {
         let mut column_of = try_filled(WHAT, None, n_features)?;
         for (column, &feature) in (0u32..).zip(features) {
             let place = column_of.get_mut(feature);
-            let place = place.ok_or_else(|| Error::invalid("features", feature, "below the number of features"))?;
+            let place = place.ok_or_else(|| Error::invalid("features", feature, "be below the number of features"))?;
             if place.replace(column).is_some() {
-                return Err(Error::invalid("features", format!("{feature}, twice"), "each feature once"));
+                return Err(Error::invalid("features", format!("{feature}, twice"), "name each feature once"));
             }
         }
         Ok(Points { column_of, values })

@@ -103,7 +103,7 @@ pub(crate) fn check_alpha(ccp_alpha: f64) -> Result<()> {
     if ccp_alpha >= 0.0 && ccp_alpha.is_finite() {
         return Ok(());
     }
-    Err(Error::invalid("ccp_alpha", ccp_alpha, "finite, at least 0"))
+    Err(Error::invalid("ccp_alpha", ccp_alpha, "be finite and at least 0"))
 }
 
 const WHAT: &str = "the links of a tree";

@@ -67,7 +67,11 @@ impl CommonRows {
         let held_of = |i: u32| of(held_out, 0.0, i);
         let weight_of = |i: u32| of(weight, 1.0, i);
         if (0..n as u32).any(|i| held_of(i) > 0.0 && weight_of(i) > 0.0) {
-            return Err(Error::invalid("held_out", "among the training rows", "rows of training weight 0"));
+            return Err(Error::invalid(
+                "held_out",
+                "training samples",
+                "have samples with a training weight of 0 only",
+            ));
         }
         let mut ids = try_with_capacity(WHAT, n)?;
         ids.extend((0..n as u32).filter(|&i| weight_of(i) > 0.0 || held_of(i) > 0.0));
@@ -143,7 +147,7 @@ pub(crate) fn check_held_out(held_out: Option<&[f64]>, n_samples: usize) -> Resu
         return Err(Error::shape("held_out", n_samples, held.len()));
     }
     match held.iter().find(|v| !v.is_finite() || **v < 0.0) {
-        Some(bad) => Err(Error::invalid("held_out", bad, "finite numbers, none negative")),
+        Some(bad) => Err(Error::invalid("held_out", bad, "have finite values of at least 0")),
         None => Ok(()),
     }
 }

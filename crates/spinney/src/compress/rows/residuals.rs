@@ -186,7 +186,7 @@ fn start_numbers(rows: &mut CommonRows, values: &mut [f64], unknown: &[bool]) ->
             return Err(Error::invalid(
                 "y_mask",
                 got,
-                "a mask that leaves a cell of each output among samples of weight",
+                "leave at least one observed cell of each output among the samples of positive weight",
             ));
         }
         // Differences from a value of the column: a constant column has exactly no variance.
@@ -204,7 +204,7 @@ fn start_numbers(rows: &mut CommonRows, values: &mut [f64], unknown: &[bool]) ->
         }
         if spread > 0.0 && spread < LEAST_SPREAD {
             let got = format!("at most {spread:e} apart in column {column}");
-            return Err(Error::invalid("y", got, "numbers that are equal or at least 1e-150 apart in each column"));
+            return Err(Error::invalid("y", got, "have values in each output that are equal or at least 1e-150 apart"));
         }
         let mean = of_training().map(|i| rows.weight[i] * (values[at(i)] - some)).sum::<f64>() / total;
         let square = |i: usize| (values[at(i)] - some - mean).powi(2);

@@ -189,10 +189,10 @@ impl Additive<'_> {
         let mut met = try_filled(WHAT, false, self.width)?;
         for &output in outputs {
             let Some(met) = met.get_mut(output) else {
-                return Err(Error::invalid("outputs", output, "below the number of scores"));
+                return Err(Error::invalid("outputs", output, "be below the number of scores"));
             };
             if std::mem::replace(met, true) {
-                return Err(Error::invalid("outputs", format!("{output}, twice"), "each score once"));
+                return Err(Error::invalid("outputs", format!("{output}, twice"), "name each score once"));
             }
         }
         try_collected(WHAT, outputs.iter().copied())

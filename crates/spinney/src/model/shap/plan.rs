@@ -89,7 +89,7 @@ pub(super) fn check_background(background: &Matrix<'_>) -> Result<()> {
     if background.n_samples() > 0 {
         return Ok(());
     }
-    Err(Error::invalid("background", "without rows", "at least one row"))
+    Err(Error::invalid("background", "0 samples", "have at least one sample"))
 }
 
 impl<'m, 'a> Plan<'m, 'a> {

@@ -365,9 +365,9 @@ fn inputs_that_do_not_fit_are_errors() {
     let (narrow, none) = (Array2::zeros((2, 2)), Array2::<f32>::zeros((0, 3)));
     assert_eq!(kind(&narrow, None, None), "each row of X has length 2, expected 3");
     assert_eq!(kind(&x, Some(narrow.view().into()), None), "each row of background has length 2, expected 3");
-    assert_eq!(kind(&x, Some(none.view().into()), None), "background is without rows, accepted: at least one row");
-    assert_eq!(kind(&x, None, Some(&[2])), "outputs is 2, accepted: below the number of scores");
-    assert_eq!(kind(&x, None, Some(&[1, 1])), "outputs is 1, twice, accepted: each score once");
+    assert_eq!(kind(&x, Some(none.view().into()), None), "background must have at least one sample, got 0 samples");
+    assert_eq!(kind(&x, None, Some(&[2])), "outputs must be below the number of scores, got 2");
+    assert_eq!(kind(&x, None, Some(&[1, 1])), "outputs must name each score once, got 1, twice");
     assert_eq!(model.shap_values(&x, None, Some(&[]), &control).unwrap().dim(), (2, 3, 0));
     assert!(model.shap_interaction_values(&x, 2, &control).is_err());
     control.stop();

@@ -328,7 +328,10 @@ fn format_versions_other_than_this() {
         let mut file = parts();
         // A later version may have other keys: it is named all the same.
         file.set_entry(&json!({"format_version": version, "trees": [1, 2]}));
-        let error = refused(&file.bytes(), &format!("version of the model is {version}, accepted: 1"));
+        let error = refused(
+            &file.bytes(),
+            &format!("version of the model must be 1 (newer files need a newer spinney), got {version}"),
+        );
         assert!(matches!(error.kind(), ErrorKind::Invalid { .. }));
         assert!(inspect_bytes(&file.bytes()).is_err());
     }

@@ -77,7 +77,7 @@ impl StoredRows {
                 (y.width, StoredValues::Slots { ptr, slots })
             }
             TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => {
-                return Err(Error::invalid("y_mask", "not empty", "an empty mask where leaves refer to rows of y"));
+                return Err(Error::unsupported("y_mask", "if leaves refer to training samples"));
             }
             TrainY::SparseReal(y) => {
                 let mut values = try_filled(WHAT, 0.0, rows.len().saturating_mul(y.n_outputs()))?;

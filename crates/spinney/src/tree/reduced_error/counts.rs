@@ -56,7 +56,7 @@ impl<'y> LeafColumns<'y> {
         // The largest class is followed upwards: sums must not fall.
         let cells = (0..tree.n_leaves()).flat_map(|leaf| tree.leaves.cells(leaf));
         if let Some((_, bad)) = cells.into_iter().find(|(_, amount)| *amount < 0.0) {
-            return Err(Error::invalid("a frequency of a class", bad, "at least 0: a tree as growth makes it"));
+            return Err(Error::invalid("a frequency of a class", bad, "be at least 0"));
         }
         let mut starts = try_with_capacity(WHAT, n_classes.len())?;
         let mut outputs = try_with_capacity(WHAT, tree.leaves.width())?;

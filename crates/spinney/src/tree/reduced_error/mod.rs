@@ -61,15 +61,15 @@ pub(crate) struct HeldOut<'a, 't> {
 impl<'a, 't> HeldOut<'a, 't> {
     pub(crate) fn new(n_features: usize, outputs: &Outputs, data: &'a Dataset<'t>, control: &Control) -> Result<Self> {
         if data.n_samples() == 0 {
-            return Err(Error::invalid(Names::VALIDATION.x, "0 rows long", "at least one sample"));
+            return Err(Error::invalid(Names::VALIDATION.x, "0 samples", "have at least one sample"));
         }
         let rows = Rows::new(data.x(), n_features, control)?;
         data.check_values()?;
         if data.outputs() != *outputs {
             return Err(Error::invalid(
                 Names::VALIDATION.y,
-                "of other outputs",
-                "the outputs and classes that the tree was grown on",
+                "other outputs",
+                "have the outputs and classes that the tree was grown on",
             ));
         }
         let weights = Weights::of_rows(data.weight_by_row()?.as_deref(), data.n_samples())?;

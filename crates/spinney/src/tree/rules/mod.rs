@@ -101,15 +101,11 @@ impl Tree {
             return Err(Error::shape("category_names", self.n_features, names.len()));
         }
         if style.top_k == 0 {
-            return Err(Error::invalid("top_k", 0, "at least 1"));
+            return Err(Error::invalid("top_k", 0, "be at least 1"));
         }
         let Some(max_depth) = style.max_depth else { return Writer::new(self, style)?.write(None, control) };
         if self.criterion.leaf_values() == LeafValues::Medians {
-            return Err(Error::invalid(
-                "max_depth",
-                max_depth,
-                "none where leaves are medians: inner nodes have no values",
-            ));
+            return Err(Error::unsupported("max_depth", "if leaves are medians, as inner nodes have no values then"));
         }
         let mut cut = try_with_capacity(WHAT, self.n_nodes())?;
         cut.extend(self.depths().map(|depth| depth >= max_depth));
