@@ -15,14 +15,15 @@ from spinney import _digest, _kept_rows
 
 __all__ = ["merge"]
 
-# Of a forest that is a part: its first tree, one past its last, and the digest of the data.
+# Attribute of a forest that is a part: the index of its first tree, one past the index of its last tree, and the digest
+# of the training data.
 PART = "_part"
-# Parameters that may differ between parts: they change no tree.
+# Parameters that may differ between parts, since they do not affect the trees.
 _FREE = {"n_jobs", "verbose"}
 
 
 def checked_range(forest: Any, trees: Any) -> tuple[int, int]:
-    """The trees that a fit is asked for, of a forest that can be grown in parts."""
+    """The validated argument `trees` of `fit`: the index of the first tree, and one past the index of the last one."""
     n = int(forest.n_estimators)
     if not isinstance(trees, range):
         raise TypeError(f"trees is a {type(trees).__name__}, accepted: a range such as range(0, {n}), or None")
@@ -48,37 +49,45 @@ def prove(need: Any, part: Any, n_trees: int) -> None:
 
 
 def merge(parts: Sequence[Any], X: Any = None, y: Any = None, sample_weight: Any = None, *, y_mask: Any = None) -> Any:
-    """Put a forest together whose parts were fitted apart, with `fit(X, y, trees=range(a, b))`.
+    """Merge parts of a forest that were fitted separately by `fit(X, y, trees=range(a, b))`.
 
     Parameters
     ----------
-    parts : sequence of fitted forests
-        Random forests, extra-trees or centroid forests of one class with the same parameters (but `n_jobs` and
-        `verbose`), fitted to the same data, whose trees are all of `range(n_estimators)`, each once. In any order.
-    X, y, sample_weight, y_mask : as given to `fit`, default=None
-        Needed where `oob_score` is set, for the out-of-bag scores; otherwise not looked at.
+    parts : sequence of estimators
+        Fitted random forests, extra-trees or centroid forests, in any order. They must be of the same class, have the
+        same parameters except `n_jobs` and `verbose`, and be fitted to the same data. Together they must contain each
+        tree of `range(n_estimators)` exactly once.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        The training samples. Required if the parts have `oob_score` set, for the out-of-bag scores, and ignored
+        otherwise. The same holds for the following parameters.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+        The training targets.
+    sample_weight : array-like of shape (n_samples,), default=None
+        The sample weights, if they were passed to `fit`.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        The mask of y, if it was passed to `fit`.
 
     Returns
     -------
-    forest : estimator of the same class
-        Byte for byte the forest that one fit of all trees gives, out-of-bag scores included. Trees are shared with the
-        parts, not copied.
+    estimator
+        The forest, of the class of the parts. It is equal to the forest of a single fit of all trees, byte for byte,
+        including out-of-bag scores. Its trees share memory with those of the parts.
 
     Raises
     ------
     TypeError
-        For parts that are no list of forests.
+        If `parts` is not a sequence of forests.
     ValueError
-        For no parts; forests that were not fitted with `trees`; parts of different classes, parameters or data (each
-        part has a digest of its data); trees that are missing or come twice; without X and y where `oob_score` is set,
-        or with others than those of the fit.
+        If `parts` is empty; if a part was not fitted with `trees`; if parts differ in class, parameters or training
+        data, of which each part stores a digest; if trees are missing or in several parts; or if `oob_score` is set and
+        X and y are not given or differ from the training data.
     sklearn.exceptions.NotFittedError
-        For a part that is not fitted.
+        If a part is not fitted.
 
     Notes
     -----
-    O(number of trees), and the out-of-bag predictions where they are asked for. The digest does not depend on the
-    layout: parts fitted to dense, CSR and CSC arrays of the same numbers fit together.
+    The cost is O(number of trees), plus that of out-of-bag predictions if `oob_score` is set. The digest does not
+    depend on the memory layout: parts that were fitted to dense, CSR and CSC arrays with equal values can be merged.
 
     Examples
     --------
@@ -149,12 +158,12 @@ def _check_alike(parts: list[Any]) -> None:
 
 
 def _is_equal(a: Any, b: Any) -> bool:
-    """Whether parameters are equal: numbers and names by value, arrays and others by what they are made of."""
+    """Whether two parameters are equal: scalars and strings by value, arrays and other objects by their pickles."""
     try:
         if a is b or bool(a == b):
             return True
     except (TypeError, ValueError):
-        pass  # arrays have no one truth
+        pass  # the comparison of arrays has no single truth value
     return pickle.dumps(a) == pickle.dumps(b)
 
 

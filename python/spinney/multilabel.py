@@ -411,8 +411,8 @@ class CalibratedLabels(LabelsAround):
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights for the fit and for the calibration. Samples of weight zero do not count, but they are assigned
-            to folds as well.
+            Sample weights for the fit and for the calibration. Samples of weight zero do not count, but they are
+            assigned to folds as well.
         y_mask : {array-like, sparse matrix} of the shape of y, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
             the estimator, and each label is calibrated on its known entries.
