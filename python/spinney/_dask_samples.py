@@ -1,7 +1,7 @@
 """Boosting with samples on the workers of a Dask cluster.
 
-Each worker has one task, which lasts for the whole fit and calls `fit_part` with the samples of its blocks. The tasks
-add their sums along a binary tree, over the connections that Dask's workers have among each other.
+Each worker has one task, which runs during the whole fit and calls `fit_part` with the samples of its blocks. The tasks
+add their sums along a binary tree, over the connections between Dask workers.
 """
 
 from __future__ import annotations
@@ -25,66 +25,70 @@ from spinney._boosting_fit import BaseBoosting
 from spinney._samples_apart import fit_part
 from spinney._sparse import is_sparse
 
-# The name under which workers take each other's messages, and where they keep them.
+# The name of the handler for messages between workers, and of the attribute in which workers store them.
 _HANDLER = "spinney_samples"
 _BOX = "_spinney_samples"
-# Where they keep stages of a fit that failed.
+# The attribute in which workers store the stages of a fit that failed.
 _KEPT = "_spinney_stages"
-# Seconds in which the tasks of a fit that failed end where they wait for messages.
+# Seconds to wait for the end of the tasks of a fit that failed.
 _LAST_WORDS = 10.0
-# Bytes of one message; longer buffers are sent in pieces.
+# Maximum number of bytes of a message; longer buffers are sent in pieces.
 _PIECE = 1 << 25
 
 
 def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0, keep_stages: bool = False) -> Any:
-    """Fit one boosting model to samples that lie on the workers of a Dask cluster.
+    """Fit a gradient boosting model to samples that are distributed over the workers of a Dask cluster.
 
     Parameters
     ----------
     model : GradientBoostingRegressor or GradientBoostingClassifier
-        What `fit_part` takes.
+        The model to fit, with parameters that `fit_part` supports.
     blocks : list of (X, y) or (X, y, sample_weight)
-        Arrays, which are sent to workers in turn; or futures of such tuples, whose results stay on the workers where
-        they are: `[client.submit(load, path) for path in paths]`. X is dense in all blocks, or sparse in all. Samples
-        of blocks without weights weigh one.
+        The samples: tuples of arrays, which are sent to workers in turn, or futures of such tuples, whose results stay
+        on their workers, for example `[client.submit(load, path) for path in paths]`. X must be dense in all blocks or
+        sparse in all blocks. Samples of blocks without weights have weight 1.
     client : distributed.Client
+        The client of the cluster.
     timeout : float, default=300.0
-        Seconds for which one worker waits for another before the fit fails. One step of a fit, such as the first
-        binning, must not take longer.
+        Number of seconds that a worker waits for another one before the fit fails. It must be longer than the longest
+        step of the fit, such as the initial binning.
     keep_stages : bool, default=False
-        Whether the model has, after a fit that fails in a later stage, the stages that were done before. The error has
-        a note of how many. With `warm_start` another fit goes on from them, on the workers that there are then, to the
-        model that it would have been.
+        Whether the model keeps the completed stages if the fit fails in a later stage. A note of the error contains
+        their number. A fit with `warm_start=True`, on the workers that exist then, continues from them, and gives the
+        same model as an uninterrupted fit.
 
     Returns
     -------
     estimator
-        The model that was given, fitted: byte for byte as by its own `fit` to the samples of all blocks, those of the
-        first worker first. The order matters to `subsample` alone.
+        The model that was passed, fitted. It is equal to the result of its own `fit` on the samples of all blocks, in
+        the order of workers, byte for byte. The order only matters if `subsample` is less than 1.
 
     Raises
     ------
     TypeError
-        For a model that is not boosting, a client that is none, and blocks that are no tuples of two or three.
+        If `model` is not a boosting model, `client` is not a Dask client, or a block is not a tuple of two or three
+        items.
     ValueError
-        For `blocks` without any sample, for bad data or parameters as `fit_part`, and for a `timeout` that is no
-        positive number.
+        If the blocks have no samples, `timeout` is not a positive number, or the data or a parameter is not valid, see
+        `fit_part`.
     TimeoutError
-        When a worker did not hear from another in time: its address is in the message. A worker that was lost is
-        noticed in this way, unless the connection to it fails before.
+        If a worker did not receive a message of another worker in time. The message contains the address of the latter.
+        A lost worker is detected in this way unless the connection to it fails earlier.
     RuntimeError
-        For a failure of a worker, with its address and the error; when blocks were lost with their worker.
-
-    After any failure, Ctrl-C included, the model is as it was, unless `keep_stages`, and the tasks of the fit end.
+        If a worker failed, with its address and the error, or blocks were lost with their worker.
 
     See Also
     --------
-    fit_part : the same by any other way to add buffers of several processes.
+    fit_part : Fits with any other way of adding buffers of several processes.
 
     Notes
     -----
-    Each worker has to have a thread that is free, for the whole fit. Blocks of one worker are put together there: it
-    holds its samples twice for a moment. A worker sends what `fit_part` says to at most three others.
+    Each worker must have a thread that is available during the whole fit. The blocks of a worker are concatenated
+    there, so its samples are in memory twice for a short time. A worker sends the buffers described in `fit_part` to at
+    most three other workers.
+
+    After any failure, including an interrupt with Ctrl-C, the tasks of the fit end, and the model is unchanged unless
+    `keep_stages` is True.
     """
     if not isinstance(model, BaseBoosting):
         accepted = "GradientBoostingRegressor and GradientBoostingClassifier"
@@ -115,7 +119,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
         found = _results(client, tasks, addresses)
     except BaseException as error:
         if keep_stages:
-            # The error of the fit is the one to be told.
+            # The error of the fit is raised, not one that occurs while stages are kept.
             with suppress(Exception):
                 _keep_stages(model, error, client, tasks, addresses, token)
         raise
@@ -138,7 +142,7 @@ def _take(model: Any, data: bytes) -> None:
 def _keep_stages(
     model: Any, error: BaseException, client: Any, tasks: list[Any], addresses: list[str], token: str
 ) -> None:
-    """The model of the worker that has done the most stages, where any has."""
+    """Take the stages of the worker that has completed the most, if there are any."""
     here = _workers_of(client)
     alive = [address for address in addresses if address in here]
     client.run(_end_fit, token, workers=alive)
@@ -154,7 +158,7 @@ def _keep_stages(
         )
 
 
-# --- here ------------------------------------------------------------------------------------------------------------
+# --- in the calling process ------------------------------------------------------------------------------------------
 
 
 def _workers_of(client: Any) -> list[str]:
@@ -162,7 +166,7 @@ def _workers_of(client: Any) -> list[str]:
 
 
 def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]:
-    """The blocks of each worker, as futures that are there."""
+    """The blocks of each worker, as futures that have finished."""
     from distributed import Future
 
     workers = _workers_of(client)
@@ -195,7 +199,7 @@ def _proven(block: Any, name: str) -> None:
 
 
 def _waited(futures: list[Any], timeout: float) -> bool:
-    """Whether all have ended within these seconds."""
+    """Wait for at most `timeout` seconds, and return whether all futures have ended."""
     from distributed import wait
 
     try:
@@ -206,7 +210,7 @@ def _waited(futures: list[Any], timeout: float) -> bool:
 
 
 def _in_time(client: Any, futures: list[Any], what: str, timeout: float, *, gather: bool = True) -> Any:
-    """The results, or TimeoutError."""
+    """The results of futures. Raises TimeoutError if they do not end in time."""
     if not _waited(futures, timeout):
         n_waiting = sum(future.status == "pending" for future in futures)
         raise TimeoutError(f"after {timeout} s {n_waiting} of {len(futures)} {what} were not there")
@@ -220,10 +224,10 @@ def _in_time(client: Any, futures: list[Any], what: str, timeout: float, *, gath
 
 
 def _results(client: Any, tasks: list[Any], addresses: list[str]) -> list[Any]:
-    """What the tasks return; the first error of a worker that is no echo of another's."""
+    """The results of the tasks. Raises the first error that is not a consequence of an error of another worker."""
     while not _waited(tasks, 1.0):
         if any(task.status != "pending" for task in tasks):
-            # Who fails tells the others, which end soon after. A task whose worker is lost never ends.
+            # A task that fails notifies the others, which end soon after. A task whose worker is lost never ends.
             _waited(tasks, 2.0)
             break
         here = _workers_of(client)
@@ -242,7 +246,7 @@ def _results(client: Any, tasks: list[Any], addresses: list[str]) -> list[Any]:
 
 
 class _OtherFailedError(RuntimeError):
-    """Another worker has failed: its error is the one to be told."""
+    """Another worker has failed. Its error is raised instead of this one."""
 
 
 def _count(block: Any) -> int:
@@ -252,7 +256,7 @@ def _count(block: Any) -> int:
 
 
 def _open_box(token: str, dask_worker: Any) -> None:
-    """From now on this worker keeps messages of the fit `token`; they may come before its task has begun."""
+    """Start to store messages of the fit `token` on this worker. They may arrive before its task has started."""
     boxes = dask_worker.__dict__.setdefault(_BOX, {})
     boxes[token] = defaultdict(queue.Queue)
 
