@@ -268,14 +268,14 @@ def _open_box(token: str, dask_worker: Any) -> None:
 
 
 def _end_fit(token: str, dask_worker: Any) -> None:
-    """A task that waits for messages ends."""
+    """End the task of the fit on this worker if it waits for messages."""
     box = dask_worker.__dict__.get(_BOX, {}).get(token)
     if box is not None:
         box[-1].put("the fit was ended")
 
 
 def _close_box(token: str, dask_worker: Any) -> None:
-    """No messages are taken any more, and stages that were kept go."""
+    """Stop to accept messages, and delete stages that were kept."""
     _end_fit(token, dask_worker)
     dask_worker.__dict__.get(_BOX, {}).pop(token, None)
     dask_worker.__dict__.get(_KEPT, {}).pop(token, None)
@@ -299,7 +299,7 @@ def _fit_on_worker(
     timeout: float,
     keep_stages: bool,
 ) -> Any:
-    """The bytes of the model on the first worker, their digest on the others. `model` is bytes where it has stages."""
+    """The bytes of the model on the first worker, and their digest on others. `model` is bytes if it has stages."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -350,7 +350,7 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 class _TreeReduce:
-    """Adds buffers of all workers along a binary tree whose root is the first, and sends the sums back down."""
+    """Add the buffers of all workers along a binary tree with the first worker as root, and send back the sums."""
 
     def __init__(self, worker: Any, addresses: list[str], rank: int, token: str, timeout: float) -> None:
         self.worker, self.addresses, self.rank, self.token, self.timeout = worker, addresses, rank, token, timeout
@@ -370,10 +370,10 @@ class _TreeReduce:
             self._send(child, buffer)
 
     def tell_all(self, text: str) -> None:
-        """Ends the fits of all others."""
+        """End the fit on all other workers."""
         for rank in range(len(self.addresses)):
             if rank != self.rank:
-                # Who cannot be told is lost, or will come to the deadline.
+                # A worker that cannot be notified is lost, or will reach its timeout.
                 with suppress(Exception):
                     self._post(rank, text, 5.0)
 
@@ -393,7 +393,7 @@ class _TreeReduce:
         address = self.addresses[rank]
 
         async def post() -> None:
-            # One connection for each of the others, which keeps messages in order and needs no answers.
+            # One connection for each other worker, which preserves the order of messages without replies.
             if rank not in self.comms:
                 arguments = self.worker.security.get_connection_args("worker")
                 self.comms[rank] = await connect(address, timeout=timeout, **arguments)  # type: ignore[no-untyped-call]
@@ -408,7 +408,7 @@ class _TreeReduce:
             raise RuntimeError(f"the worker {address} was lost during the fit: {error}") from error
 
     def _received(self, rank: int, like: NDArray[Any]) -> NDArray[Any]:
-        """A buffer of the worker `rank`, as long as `like`."""
+        """Receive a buffer from the worker `rank`, of the length and dtype of `like`."""
         ends, pieces, n_left = time.monotonic() + self.timeout, [], max(1, like.nbytes)
         while n_left > 0:
             message = self._message(rank, ends)
@@ -420,7 +420,7 @@ class _TreeReduce:
 
     def _message(self, rank: int, ends: float) -> bytes:
         while True:
-            # Whoever fails tells all others, which may be waiting for somebody else.
+            # A worker that fails notifies all others, which may be waiting for a third one.
             for box in list(self.box.values()):
                 for text in list(box.queue):
                     if isinstance(text, str):

@@ -1,4 +1,4 @@
-"""Of each label, how often it is there, predicted, and rightly so: for F1."""
+"""Counts of true, predicted and correctly predicted labels, for F1 scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spinney import _ranks
 
 
 def counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Of each label: rows where it is predicted and right, and rows that have it plus rows where it is predicted."""
+    """For each label: the number of true positives, and the number of positives plus predicted positives."""
     labels, mask = _ranks.known_labels(y_true, y_mask)
     predicted = _predicted(y_pred, labels.shape)
     if mask is not None:

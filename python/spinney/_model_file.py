@@ -1,4 +1,4 @@
-"""Fitted estimators as files and bytes: `save`, `load`, `dumps`, `loads`, `inspect_model`."""
+"""Saving and loading of fitted estimators, as files and bytes."""
 
 from __future__ import annotations
 
@@ -291,7 +291,7 @@ def loads(data: Any) -> Any:
 
 
 def _method_of(file: Any, name: str) -> Any:
-    """The method of a file object."""
+    """The method of a file object, or None if `path` is a path."""
     if isinstance(file, bytes | bytearray | memoryview):
         instead = "spinney.loads(data) for the bytes of a model" if name == "read" else "a path or a binary file"
         raise TypeError(f"path is {_article(file)}, accepted: a str, an os.PathLike, or a binary file; {instead}")
@@ -303,11 +303,11 @@ def _method_of(file: Any, name: str) -> Any:
 
 @contextmanager
 def _faults_of(source: str) -> Iterator[None]:
-    """Errors of what is no model become ValueErrors that name where it came from."""
+    """Convert errors that are caused by the content to ValueErrors that contain its source."""
     try:
         yield
     except (ValueError, TypeError, RecursionError) as error:
-        # Errors of the system are no ValueError. TypeError is what constructors and checks of parameters raise.
+        # Errors of the operating system are not converted. Constructors and parameter checks raise TypeError.
         raise ValueError(f"{source}: {error}") from error
 
 
@@ -321,7 +321,7 @@ def _refuse_pickle(start: bytes) -> None:
 
 
 def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
-    """The engine's model, and the text and arrays of the estimator."""
+    """The model of the engine, and the JSON text and the arrays of the estimator."""
     name = type(model).__name__
     if not _is_of_spinney(model):
         raise TypeError(f"model is {_article(model)}, accepted: fitted estimators of spinney and pipelines")
@@ -408,7 +408,7 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
         try:
             summary = _spinney.inspect_model(name)
         except ValueError:
-            # A regular file: what is none is refused before.
+            # A regular file, as has been checked before.
             with open(name, "rb") as file:
                 start = file.read(len(_pipeline_files.START))
                 _refuse_pickle(start[:2])
@@ -420,7 +420,7 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
 
 
 def _estimator_of(summary: _ModelSummary, read: Any) -> Any:
-    """The estimator that a model file holds, every part of it proven."""
+    """The estimator of a model file, after validation of all parts."""
     _prove_sizes(summary)
     engine, text, arrays = read()
     decoder = Decoder(arrays, _nested_again)
@@ -486,7 +486,7 @@ def inspect_model(path: Path) -> _ModelSummary:
 
 
 def _prove_sizes(summary: _ModelSummary) -> None:
-    """Prove, from the header alone, that each array of the estimator has a place in it and is no larger than that."""
+    """Check by the header that each array of the estimator belongs to an attribute, and does not exceed its limit."""
     if summary["estimator"] is None:
         raise ValueError("it holds a model of the engine alone, and no estimator")
     content = from_text(summary["estimator"])
@@ -514,7 +514,7 @@ def _mapped(name: str) -> tuple[Any, str | None, dict[str, NDArray[Any]]]:
             try:
                 return _spinney.read_model(buffer)
             finally:
-                del buffer  # else the map could not be closed
+                del buffer  # otherwise the map could not be closed
 
 
 def _article(value: Any) -> str:
@@ -524,7 +524,7 @@ def _article(value: Any) -> str:
 
 
 def _apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
-    """As `_taken_apart`, of classifiers around another, too."""
+    """The result of `_taken_apart`, also for multi-label meta-estimators."""
     if type(model).__name__ not in _classes_around():
         return _taken_apart(encoder, model._twin(), prefix)
     name = type(model).__name__
@@ -547,7 +547,7 @@ def _added(kind: Kind) -> dict[str, Any]:
 
 
 def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
-    """The engine's model, None when not fitted, and the rest for JSON. `prefix` is the path to `model` in messages."""
+    """The model of the engine, or None if not fitted, and the rest for JSON. `prefix` is the path in messages."""
     name = type(model).__name__
     state = model._state()
     kind: Kind = model._kind
@@ -577,10 +577,10 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
 
 
 def _prove_names(prefix: str, state: dict[str, Any]) -> None:
-    """Prove that no two features have the same name."""
+    """Check that the names of features are distinct."""
     names = state.get("feature_names_in_")
     if not isinstance(names, np.ndarray):
-        return  # proven with the other attributes
+        return  # validated with the other attributes
     seen: set[str] = set()
     for name in names.ravel().tolist():
         if isinstance(name, str) and name in seen:
@@ -593,7 +593,7 @@ def _prove_names(prefix: str, state: dict[str, Any]) -> None:
 
 
 def _nested(encoder: Encoder, value: Any) -> dict[str, Any]:
-    """An estimator of spinney that is a parameter of another."""
+    """An estimator of spinney that is a parameter of another one, for JSON."""
     if _classes_around().get(type(value).__name__) is type(value) and not hasattr(value, "estimator_"):
         params = value.get_params(deep=False)
         named = {n: encoder.named(n, f"{encoder.what}: the parameter {n}", params[n]) for n in sorted(params)}
@@ -607,7 +607,7 @@ def _nested(encoder: Encoder, value: Any) -> dict[str, Any]:
 
 
 def _class_named(name: Any) -> Any:
-    """The class of an estimator that a file names."""
+    """The class of an estimator, by its name in a file."""
     cls = _classes().get(name) if isinstance(name, str) else None
     if cls is None:
         raise ValueError(f"{str(name)[:80]!r} is no estimator of spinney")
@@ -615,7 +615,7 @@ def _class_named(name: Any) -> Any:
 
 
 def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
-    """An estimator of what `_taken_apart` made, every part of it proven."""
+    """The estimator from the result of `_taken_apart`, after validation of all parts."""
     if isinstance(content, dict) and isinstance(content.get("class"), str) and content["class"] in _classes_around():
         return _put_around(decoder, content, engine)
     if not isinstance(content, dict) or content.keys() != _KEYS:
@@ -646,7 +646,7 @@ def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
 
 
 def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
-    """The same of a classifier around another; without one inside it is not fitted."""
+    """The same for a multi-label meta-estimator, which is not fitted if it has no inner estimator."""
     cls = _classes_around()[content["class"]]
     is_fitted = content.keys() == _KEYS_AROUND
     if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):

@@ -1,4 +1,4 @@
-"""Parameters of output projections, checked and brought into the engine's form."""
+"""Validation of the parameters of output projections, and their conversion to the form of the engine."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ CONSTRAINTS: dict[str, list[Any]] = {
 SCOPE_CONSTRAINTS: dict[str, list[Any]] = {"projection_scope": [StrOptions({"tree", "forest"})]}
 
 ENTROPIES = {"entropy", "log_loss"}
-# "squared_error" is for projections alone: `check_criterion`.
+# "squared_error" is only supported with projections, see `check_criterion`.
 CLASSIFIER_CRITERIA = {"gini", "squared_error"} | ENTROPIES
 REGRESSOR_CRITERIA = {"squared_error", "friedman_mse", "poisson", "absolute_error"}
-# Why projections of numbers are not for a criterion.
+# The reason why a criterion does not support projections of regression targets.
 UNPROJECTED = {
     "poisson": "projected outputs may be negative",
     "absolute_error": "medians of projected outputs tell nothing of those of the outputs",
@@ -61,29 +61,29 @@ UNPROJECTED = {
 
 @dataclass(frozen=True)
 class Growth:
-    """Which trees a fit grows."""
+    """The trees that a fit grows."""
 
     seed: int
-    # None for a tree on its own.
+    # None for a single tree.
     trees: Sequence[int] | None = None
-    # Whether all trees have the same projection.
+    # Whether all trees use the same projection.
     shared: bool = False
 
     @property
     def projection_seeds(self) -> list[int]:
-        """One for each projection, of 32 bits as scikit-learn wants them: a function of the seed and the tree alone."""
+        """A 32-bit seed for each projection, which only depends on the seed of the fit and the index of the tree."""
         if self.shared or self.trees is None:
             return [derived_seed(self.seed, ())]
         return [derived_seed(self.seed, (tree,)) for tree in self.trees]
 
 
 def derived_seed(seed: int, path: tuple[int, ...]) -> int:
-    """An integer of 32 bits, as scikit-learn wants them."""
+    """A 32-bit integer, as scikit-learn requires for seeds."""
     return int(np.random.SeedSequence(seed, spawn_key=path).generate_state(1)[0])
 
 
 def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
-    """`criterion` if it is one for this kind of y, projected or not; "squared_error" for its former other name."""
+    """`criterion`, if this kind of y supports it with these projections; "squared_error" for its former name."""
     if criterion == "friedman_mse":
         warnings.warn(
             "criterion 'friedman_mse' is a former name of 'squared_error', with which it was always equivalent; "
@@ -111,7 +111,7 @@ def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
 
 
 def check_grown_with(grown: str, criterion: str, output_projection: Any, kind: str) -> None:
-    """Refuse to add trees whose impurities are of another sort than those of the trees grown before with `grown`."""
+    """Raise an error if new trees would have impurities of a different kind than those grown before by `grown`."""
     criterion = check_criterion(criterion, output_projection, kind)
     if output_projection is not None and grown != "squared_error":
         raise ValueError(
@@ -134,8 +134,8 @@ def check_grown_with(grown: str, criterion: str, output_projection: Any, kind: s
 def to_engine(
     output_projection: Any, n_projections: Any, target: Target, growth: Growth, *, default: Any = "log"
 ) -> _OutputProjection | None:
-    """The two parameters in the engine's form; `default` is that of `n_projections`."""
-    if isinstance(n_projections, bool):  # an integer to the table of constraints
+    """The two parameters in the form of the engine. `default` is the default of `n_projections`."""
+    if isinstance(n_projections, bool):  # the parameter constraints accept a bool as an integer
         count_projections(n_projections, target.n_columns)
     if output_projection is None:
         return None
@@ -163,7 +163,7 @@ def _quoted(value: Any) -> str:
 
 
 def given_matrix(output_projection: Any, n_outputs: int) -> _ProjectionMatrix | None:
-    """The matrix that was given, if one was."""
+    """The matrix, if `output_projection` is a matrix, and None otherwise."""
     if isclass(output_projection):
         name = output_projection.__name__
         raise ValueError(f"output_projection is the class {name}, accepted: an object of it, {name}()")
@@ -173,7 +173,7 @@ def given_matrix(output_projection: Any, n_outputs: int) -> _ProjectionMatrix | 
 
 
 def drawn(output_projection: Any, n_projections: int, n_outputs: int, growth: Growth) -> _OutputProjection:
-    """A family, or the matrices that a callable gives."""
+    """The family, or the matrices that the callable returns."""
     if isinstance(output_projection, str):
         output_projection = FAMILIES[output_projection]
     q = n_projections
@@ -186,7 +186,7 @@ def drawn(output_projection: Any, n_projections: int, n_outputs: int, growth: Gr
 
 
 def of_stages(output_projection: Any, n_projections: Any, n_outputs: int, growth: Growth) -> _OutputProjection:
-    """The two parameters of boosting in the engine's form, for `n_outputs` columns of scores."""
+    """The two parameters of boosting in the form of the engine, for `n_outputs` columns of scores."""
     matrix = given_matrix(output_projection, n_outputs)
     if matrix is None:
         return drawn(output_projection, count_projections(n_projections, n_outputs), n_outputs, growth)
@@ -204,7 +204,7 @@ def _n_rows(matrix: _ProjectionMatrix) -> int:
 
 
 def _matrix(phi: Any, name: str, n_outputs: int, n_projections: int | None) -> _ProjectionMatrix:
-    """A finite matrix of that shape: float64 in C order, or the parts of canonical CSR."""
+    """Validate a finite matrix of that shape. Returns float64 in C order, or the parts of canonical CSR."""
     try:
         phi = check_array(
             phi,

@@ -259,14 +259,14 @@ class _Workers:
         return [words[starts[i] : starts[i + 1]].tobytes()[:n] for i, n in enumerate(lengths)]
 
     def agree(self, check: Callable[[], Any], tell: Callable[[Any], _Told]) -> Any:
-        """What `check` finds, where all workers find something and agree; its error, or one that names another."""
+        """The result of `check` if it succeeds and agrees on all workers, or else its error or that of another one."""
         found = refused = None
         try:
             found = check()
             message = b"+" + tell(found).packed()
         except Exception as error:
             refused = error
-            # Messages may hold what was passed.
+            # Messages may contain arguments of the user.
             where = f"({platform.node()}, process {os.getpid()})"
             message = b"-" + f"{where} refused its data: {type(error).__name__}: {str(error)[:500]}".encode()
         messages = self._gathered(message)
@@ -288,7 +288,7 @@ class _Workers:
 
 
 def _as_text(value: Any) -> str:
-    """What a parameter says, whole arrays by their digest."""
+    """A parameter as text, in which arrays are replaced by digests."""
     if isinstance(value, np.ndarray) or is_sparse(value):
         array = value.toarray() if is_sparse(value) else value
         return f"an array of shape {array.shape} and digest {sha256(array.tobytes()).hexdigest()[:16]}"
@@ -298,7 +298,7 @@ def _as_text(value: Any) -> str:
 
 
 def _check_supported(model: Any) -> None:
-    """Refuses parameters that are not supported where samples are apart."""
+    """Raise an error for parameters that are not supported with distributed samples."""
 
     def refuse(name: str, accepted: str) -> None:
         raise ValueError(f"{name} is {getattr(model, name)!r}, which fit_part does not support, accepted: {accepted}")
@@ -327,7 +327,7 @@ def _check_supported(model: Any) -> None:
 
 
 class _Part:
-    """The samples of a worker as they were given, without those of weight zero."""
+    """The samples of a worker as passed, without those of weight zero."""
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         model._validate_params()
@@ -384,7 +384,7 @@ class _Part:
         return np.unique(values.astype(str))
 
     def with_stand_in(self, told: list[_Told]) -> _Part:
-        """The same where other workers have samples: `stand_ins` are rows of y of all classes that there are."""
+        """The samples, with additional samples of weight zero whose y contains the classes of all workers."""
         self.stand_ins = None
         n_there = self.X.shape[0]
         if told[0].classes is not None:
@@ -398,7 +398,7 @@ class _Part:
             self.y, self.stand_ins = wide.astype(dtype) if n_there else rows[:1], rows.astype(dtype)
         if n_there:
             return self
-        # A sample of no weight.
+        # A sample of weight zero.
         self.weights = np.zeros(1)
         n_features = self.X.shape[1]
         if is_sparse(self.X):
@@ -416,7 +416,7 @@ class _Part:
 
 
 class _Checked:
-    """The samples of a worker in the engine's form, on an estimator that knows its features and outputs."""
+    """The samples of a worker in the form of the engine, with an estimator that has validated them."""
 
     X: Matrix
     weights: Float | None

@@ -1,4 +1,4 @@
-"""Matrices of scipy, as annotations of types and the engine see them, and scores of sparse numbers."""
+"""Helpers for sparse matrices, and R² of sparse regression targets."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-# Dense numbers that are held at once, about: 32 MiB.
+# Approximate number of values of a dense block: 32 MiB.
 _CELLS = 1 << 22
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether it is a sparse matrix or array of scipy.
+    """Whether an object is a sparse matrix or array of scipy.
 
-    As `issparse`, whose annotations know no more of a matrix afterwards than that it is one.
+    Unlike `issparse`, it does not narrow the type of the object for type checkers.
     """
     return bool(sparse.issparse(matrix))
 
 
 def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> sparse.csr_array:
-    """The engine's offsets, columns and values as a matrix of canonical form."""
+    """The offsets, columns and values of the engine as a CSR array in canonical form."""
     ptr, columns, values = arrays
     narrow = len(values) < 2**31 and shape[1] < 2**31
     kind: Any = np.int32 if narrow else np.int64
-    # Columns below 2**31 are the same bits in both types.
+    # Indices below 2**31 have the same bits in both dtypes.
     columns = columns.view(np.int32) if narrow else columns.astype(kind)
     found = sparse.csr_array((values, columns, ptr.astype(kind)), shape=shape)
     found.has_canonical_format = True
@@ -35,9 +35,9 @@ def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple
 
 
 def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_weight: Any = None) -> float:
-    """R² of dense predictions of sparse or dense y, the mean over outputs, as scikit-learn's `r2_score` has it.
+    """R² of dense predictions for sparse or dense y, averaged over outputs as in scikit-learn's `r2_score`.
 
-    `predict` gives the predictions of a slice of the rows: y is never dense but for as many.
+    `predict` returns the predictions for a slice of the samples. y is only made dense for such slices.
     """
     y = sparse.csr_array(y if is_sparse(y) else np.asarray(y, dtype=np.float64).reshape(len(y), -1))
     check_consistent_length(y, np.empty(n_samples))
@@ -58,7 +58,7 @@ def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_
         if predicted.shape[1] != n_outputs:
             raise ValueError(f"y has {n_outputs} columns, expected {predicted.shape[1]}: those of the fit")
         errors += w[rows] @ (y[rows].toarray() - predicted) ** 2
-    # An output that does not vary has 1 where it is met, else 0.
+    # A constant output has 1 if it is predicted exactly, and 0 otherwise.
     scores, varies = np.where(errors == 0, 1.0, 0.0), around > 0
     scores[varies] = 1 - errors[varies] / around[varies]
     return float(scores.mean())
