@@ -150,7 +150,7 @@ def accuracy(right: NDArray[np.bool_], mask: NDArray[np.bool_], weights: Any = N
 
 
 def to_score(y: Any, y_mask: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
-    """y with two dimensions and its mask, or None if all entries are known and scikit-learn can score y."""
+    """Reshape y to two dimensions, with its mask, or None if all entries are known and scikit-learn can score y."""
     if y_mask is None and (is_sparse(y) or np.asarray(y).dtype.kind not in "f"):
         return None
     y = np.asarray(y.toarray() if is_sparse(y) else y)

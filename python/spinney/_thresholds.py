@@ -222,7 +222,7 @@ class _Problem:
         return hits / total, named / total
 
     def _pooled_by_share(self, counts: _Counts) -> tuple[Float, Float]:
-        """The same for equal numbers of predicted entries per positive in all labels; 0 for labels without positives."""
+        """The same for equal numbers of predicted entries per positive in all labels; 0 without positives."""
         cells = self.each
         n = len(cells.score)
         # Entries of equal score are predicted together, and have the share of the last of them.
