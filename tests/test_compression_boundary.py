@@ -250,7 +250,7 @@ def test_folds_of_rows_that_do_not_exist(name):
     model.set_params(cv=folds, l1_norm="cv")
     check_refused(model, ValueError, "fold 0 has no test rows of positive weight", X, y, sample_weight=w)
     most = 40 if name == REGRESSOR else max(np.unique(y[20:], return_counts=True)[1])
-    with pytest.warns(UserWarning, match=f"cv is 41 folds, more than .* of positive weight: {most} folds are made"):
+    with pytest.warns(UserWarning, match=f"cv is 41, but there are only {most} .* positive weight: using {most} folds"):
         model.set_params(cv=41).fit(X, y, sample_weight=w)
     model.set_params(cv=40 if name == REGRESSOR else 5).fit(X, y, sample_weight=w)
 
@@ -262,7 +262,9 @@ def test_too_few_rows_of_each_class():
     y = np.arange(60) // 2
     model = make(CLASSIFIER, l1_norm=0.2).fit(X, y).set_params(l1_norm="cv")
     check_refused(model.set_params(cv=StratifiedKFold(3)), ValueError, "so: n_splits=3 cannot be greater", X, y)
-    with pytest.warns(UserWarning, match="cv is 3 folds, more than the largest class has rows .*: 2 folds are made"):
+    with pytest.warns(
+        UserWarning, match="cv is 3, but there are only 2 samples of the largest .*: using 2 folds"
+    ):
         model.set_params(cv=3).fit(X, y)
     check_refused(model.set_params(cv=3), ValueError, "cv is 3 folds, .*: 1, n_samples=30", X[::2], y[::2])
 

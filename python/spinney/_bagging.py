@@ -16,7 +16,8 @@ from sklearn.utils._param_validation import Interval, RealNotInt
 
 from spinney import _digest, _kept_rows, _masks, _memory, _parts, _updates
 from spinney._at_once import fitted_at_once
-from spinney._base import BaseClassifier, BaseEnsemble, BaseRegressor, progress_bar
+from spinney._base import BaseEnsemble, progress_bar
+from spinney._predictions import BaseClassifier, BaseRegressor
 from spinney._ranks import ranking_precision
 from spinney._sparse import csr_of, is_sparse, r2
 from spinney._validation import MOST, Float, Matrix, Number, RowWeights, Target, draw_seed

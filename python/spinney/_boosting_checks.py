@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.frozen import FrozenEstimator
 
-from spinney._proof import CUSTOM, LOSS_PARAMETERS
+from spinney._losses import CUSTOM
+from spinney._proof import LOSS_PARAMETERS
 from spinney._validation import Target
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney import _losses, _masks, _validation
-from spinney._losses import Cells
-from spinney._proof import CUSTOM
+from spinney._losses import CUSTOM, Cells
 from spinney._sparse import is_sparse
 from spinney._validation import Float, Matrix, Target
 

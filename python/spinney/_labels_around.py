@@ -15,8 +15,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples
 
 from spinney import _best, _label_scores, _masks, _ranks, _validation
-from spinney._base import BaseClassifier
 from spinney._pipelines import apart
+from spinney._predictions import BaseClassifier
 from spinney._proof import is_label_format
 from spinney._sparse import is_sparse
 from spinney._validation import Float, LabelFormat, Target, label_classes

@@ -17,6 +17,8 @@ from spinney._validation import Float
 
 # Where exponentials go on as their tangents, as in the engine: of "exponential", and of losses with a logarithmic link.
 _LARGEST_MARGIN, _LARGEST_EXPONENT = 80.0, 345.4
+# The name of losses that are objects of users.
+CUSTOM = "custom"
 # Distance from the minimum up to which deviances are written with e^d - 1, which keeps the digits of small differences.
 _NEAR = 30.0
 # Largest size of y, as of the engine.

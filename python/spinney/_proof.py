@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney import _categories, _kept_rows, _parts, _spinney, _updates
 from spinney._arrays import Tree
 from spinney._frames import CONTAINERS, OUTPUT
+from spinney._losses import CUSTOM
 from spinney._validation import CONTAINER, LabelFormat, label_classes
 
 if TYPE_CHECKING:
@@ -81,8 +82,6 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
 }
 _CURVES = {"train", "validation", "out_of_bag", "score"}
 _SHARED = {"output_strategy", "loss", "learning_rate", "relabel_leaves", "estimator"}
-# The name of losses that are Python objects.
-CUSTOM = "custom"
 _LOSSES = {
     True: {"log_loss", "exponential", "hinge", "squared_error", CUSTOM},
     False: {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie", CUSTOM},
