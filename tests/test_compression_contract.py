@@ -721,9 +721,7 @@ def test_more_folds_than_the_data_bears_are_lowered_with_a_warning():
     X, y = data(CLASSIFIER, n=40)
     few = np.r_[np.flatnonzero(y == "a")[:4], np.flatnonzero(y == "b")[:3]]
     params = {"estimator": forest_of(CLASSIFIER), "max_steps": 20}
-    with pytest.warns(
-        UserWarning, match="cv is 10, but there are only 4 samples of the largest .*: using 4 folds"
-    ):
+    with pytest.warns(UserWarning, match="cv is 10, but there are only 4 samples of the largest .*: using 4 folds"):
         model = make(CLASSIFIER, cv=10, **params).fit(X[few], y[few])
     assert model_bytes(model) == model_bytes(make(CLASSIFIER, cv=4, **params).fit(X[few], y[few]))
     X, y = data(REGRESSOR, n=6)

@@ -258,42 +258,49 @@ base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), defaul
 """,
     "y_true_and_score": """
 y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-y_score : scores, or labels in their order; see the module
+    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+    Scores, or ranked labels in any of the forms that are described in `spinney.metrics`.
 """,
     "ranking": """
 y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-y_score : scores, or labels in their order; see the module
+    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+    Scores, or ranked labels in any of the forms that are described in `spinney.metrics`.
 k : int
-    From 1 to the number of labels, or of columns of `y_score` where it holds labels.
+    The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
+    contains ranked labels.
 """,
     "y_true_and_pred": """
 y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
 y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-    Predicted labels, 0 or 1; or labels and their scores as of `predict_topk`, all of which are predicted.
+    Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
 """,
     "y_mask_of_metrics": """
 y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-    True or 1 in cells that are not known.
+    True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 """,
     "propensities": """
 propensities : array-like of shape (n_labels,)
-    Above 0, at most 1: as of `propensities`, of the training rows.
+    The propensity of each label, greater than 0 and at most 1. `spinney.metrics.propensities` estimates them from the
+    labels of the training samples.
 """,
     "unless_known": """
 float
-    NaN when no row has a known label.
+    The score. NaN if no sample has a known label.
 """,
     "faults_of_rankings": """
 ValueError
-    When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
+    If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
 """,
     "faults_of_gains": """
 ValueError
-    When shapes do not fit, values are not finite, `k` or a propensity is out of range, or a row of labels has one
-    twice.
+    If the shapes do not match, values are not finite, `k` or a propensity is out of range, or a label occurs twice in a
+    ranking.
 """,
     "faults_of_predictions": """
 ValueError
-    When shapes do not fit, or predictions are other values than 0 and 1.
+    If the shapes do not match, or predictions are neither 0 nor 1.
 """,
 }

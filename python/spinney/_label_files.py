@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,15 @@ from sklearn.utils import check_array
 
 from spinney import _spinney, _validation
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 
 __all__ = ["LabelData", "Mulan", "dump_xmc", "load_mulan", "load_svmlight_multilabel", "load_xmc"]
 
 # The functions that open files with these extensions.
 _OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+# A file by its path, its content, or an object with a method `read`.
+Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
 
 class LabelData(NamedTuple):
@@ -38,14 +42,14 @@ class LabelData(NamedTuple):
 class Mulan(NamedTuple):
     """X and labels of a Mulan data set, with the names of features, labels and categories, as a named tuple."""
 
-    X: Any
+    X: NDArray[np.float32] | sparse.csr_array
     Y: sparse.csr_array
     feature_names: list[str]
     label_names: list[str]
     categories: dict[str, list[str]]
 
 
-def load_xmc(path_or_buffer: Any) -> LabelData:
+def load_xmc(path_or_buffer: Source) -> LabelData:
     r"""Load a file in the text format of the Extreme Classification Repository.
 
     The first line is `n_samples n_features n_labels`. Each following line is one sample, `l1,l2,... f1:v1 f2:v2 ...`,
@@ -105,7 +109,7 @@ def load_xmc(path_or_buffer: Any) -> LabelData:
         return _label_data(*_spinney.read_xmc(text))
 
 
-def dump_xmc(X: Any, Y: Any, path_or_buffer: Any) -> None:
+def dump_xmc(X: MatrixLike, Y: MatrixLike, path_or_buffer: str | os.PathLike[str] | BinaryIO) -> None:
     """Write X and labels to a file in the text format of the Extreme Classification Repository.
 
     Parameters
@@ -153,11 +157,11 @@ def dump_xmc(X: Any, Y: Any, path_or_buffer: Any) -> None:
 
 
 def load_svmlight_multilabel(
-    path_or_buffer: Any,
+    path_or_buffer: Source,
     *,
     n_features: int | None = None,
     n_labels: int | None = None,
-    zero_based: bool | str = "auto",
+    zero_based: bool | Literal["auto"] = "auto",
 ) -> LabelData:
     r"""Load a multi-label file in the svmlight / libsvm format.
 
@@ -222,7 +226,7 @@ def load_svmlight_multilabel(
         return _label_data(*_spinney.read_svmlight(text, n_features, n_labels, base))
 
 
-def load_mulan(arff_path: Any, xml_path: Any) -> Mulan:
+def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
     r"""Load a Mulan data set: an ARFF file, and an XML file that lists the attributes that are labels.
 
     Parameters

@@ -8,10 +8,12 @@ from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _digest, _kept_rows
+from spinney._types import MatrixLike
 
 __all__ = ["merge"]
 
@@ -48,7 +50,14 @@ def prove(need: Any, part: Any, n_trees: int) -> None:
     need(len(part[2]) == 32 and set(part[2]) <= set("0123456789abcdef"), PART, "has no digest")
 
 
-def merge(parts: Sequence[Any], X: Any = None, y: Any = None, sample_weight: Any = None, *, y_mask: Any = None) -> Any:
+def merge(
+    parts: Sequence[Any],
+    X: MatrixLike | None = None,
+    y: MatrixLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    y_mask: MatrixLike | None = None,
+) -> Any:
     """Merge parts of a forest that were fitted separately by `fit(X, y, trees=range(a, b))`.
 
     Parameters

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.inspection import permutation_importance as of_dense
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike, RandomState
 from spinney._validation import canonical
 
 __all__ = ["permutation_importance"]
@@ -21,14 +23,14 @@ __all__ = ["permutation_importance"]
 
 def permutation_importance(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: MatrixLike,
     *,
-    scoring: Any = None,
+    scoring: str | Callable[..., float] | Collection[str] | Mapping[str, Callable[..., float]] | None = None,
     n_repeats: int = 5,
     n_jobs: int | None = None,
-    random_state: Any = None,
-    sample_weight: Any = None,
+    random_state: RandomState = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Bunch | dict[str, Bunch]:
     """Compute permutation importances of features, without making sparse X dense.
 

@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
@@ -25,6 +25,7 @@ from spinney._base import n_positive
 from spinney._boosting_fit import BaseBoosting
 from spinney._frames import names_of
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 from spinney._validation import Float, Matrix, Target
 
 __all__ = ["fit_part"]
@@ -41,12 +42,12 @@ _MOST_DRAWS = 64
 
 def fit_part(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: MatrixLike,
     all_reduce: AllReduce,
     *,
     n_samples: int,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     keep_stages: bool = False,
 ) -> Any:
     """Fit a gradient boosting model to samples that are distributed over several workers.

@@ -13,12 +13,15 @@ from sklearn.utils.validation import _num_samples
 
 from spinney._pipelines import apart
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 from spinney._validation import Float
 
 __all__ = ["topk", "topk_chunks"]
 
 
-def topk(model: Any, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None) -> tuple[NDArray[np.int64], Float]:
+def topk(
+    model: Any, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
+) -> tuple[NDArray[np.int64], Float]:
     """Predict the `k` highest-scoring labels of each sample, by a classifier or a pipeline that ends with one.
 
     For a pipeline, X is transformed by the first steps and passed to `predict_topk` of the last step.
@@ -82,7 +85,7 @@ def topk_chunks(
     *,
     chunk_size: int = 10_000,
     min_score: float = 0.0,
-    exclude: Any = None,
+    exclude: MatrixLike | None = None,
     progress: bool = False,
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
     """Predict the `k` highest-scoring labels of each sample, chunk by chunk, to limit memory.

@@ -34,10 +34,10 @@ __all__ = [
 class Split(NamedTuple):
     """A data set with a training part and a test part, and its metadata."""
 
-    X_train: Any
-    X_test: Any
-    Y_train: Any
-    Y_test: Any
+    X_train: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
+    X_test: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
+    Y_train: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
+    Y_test: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
     meta: dict[str, Any]
 
 

@@ -26,7 +26,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 
@@ -36,6 +36,7 @@ from spinney._dask_samples import fit_samples
 from spinney._samples_apart import fit_part
 from spinney._sparse import is_sparse
 from spinney._topk import topk
+from spinney._types import MatrixLike
 
 __all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
 
@@ -45,12 +46,12 @@ _LASTING = (ValueError, TypeError, NotImplementedError, AttributeError)
 
 def fit(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: MatrixLike,
     executor: Any,
     *,
     n_parts: int | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     timeout: float | None = None,
     max_retries: int = 2,
     **fit_params: Any,
@@ -208,13 +209,13 @@ def predict_topk(
 
 def cross_validate(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: MatrixLike,
     executor: Any,
     *,
     settings: Sequence[dict[str, Any]] = ({},),
     cv: Any = None,
-    scoring: Any = None,
+    scoring: str | Callable[..., float] | None = None,
     timeout: float | None = None,
     max_retries: int = 2,
 ) -> dict[str, Any]:

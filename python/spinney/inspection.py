@@ -23,6 +23,7 @@ from spinney._permutation import permutation_importance
 from spinney._readable import check_tests_features, check_trees, fitted
 from spinney._shap import Explanation, shap_interaction_values, shap_values
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 from spinney._validation import Float
 from spinney.centroid import BaseCentroidForest
 from spinney.tree import DecisionTreeRegressor
@@ -168,7 +169,7 @@ def _columns_of_y(outputs: Any, model: Any) -> list[int]:
     return found
 
 
-def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bunch:
+def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | str], **options: Any) -> Bunch:
     """Compute the partial dependence of predictions on features, by a single traversal of the trees.
 
     This is the method "recursion" of `sklearn.inspection.partial_dependence`, for all tree-based models of spinney and
@@ -301,7 +302,7 @@ class _Recursion(DecisionTreeRegressor):
         return means
 
 
-def similar_rows(model: Any, X: Any, k: int | None = 10) -> sparse.csr_array:
+def similar_rows(model: Any, X: MatrixLike, k: int | None = 10) -> sparse.csr_array:
     """Find the training samples that are most similar to given samples by the leaves of a forest.
 
     Parameters

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from spinney import _propensity, _ranks
@@ -32,6 +32,7 @@ from spinney._label_counts import check_zero_division, counts
 from spinney._label_gains import Ranking, mean_ratio, ratio
 from spinney._scorers import TopkScorer
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 
 __all__ = [
     "coverage_error",
@@ -49,10 +50,12 @@ __all__ = [
 ]
 
 Float = NDArray[np.float64]
+# Scores or labels of samples, or the tuple of labels and scores that `predict_topk` returns.
+Ranked: TypeAlias = MatrixLike | tuple[ArrayLike, ArrayLike]
 
 
 @documented
-def one_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
+def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
     """Fraction of samples whose highest-scoring label is not a true label.
 
     The best value is 0 and the worst value is 1.
@@ -82,7 +85,7 @@ def one_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
 
 
 @documented
-def precision_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
+def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Precision at k: the fraction of true labels among the `k` highest-scoring labels, averaged over samples.
 
     Parameters
@@ -115,7 +118,7 @@ def precision_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> 
 
 
 @documented
-def recall_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
+def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Recall at k: the fraction of a sample's labels that are among the `k` highest-scoring, averaged over samples.
 
     Samples without labels are left out. The recall of a sample with more than `k` labels is always below 1.
@@ -144,7 +147,7 @@ def recall_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> flo
 
 
 @documented
-def ndcg_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
+def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Normalized discounted cumulative gain (nDCG) of the `k` highest-scoring labels, averaged over samples.
 
     A true label at rank r has a gain of 1 / log2(r + 1). The sum of the gains of a sample is divided by the largest
@@ -173,7 +176,7 @@ def ndcg_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float
     return mean_ratio(ranking.hits @ ranking.discounts, ranking.ideal)
 
 
-def propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Float:
+def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     """Propensities of labels: the probability that a true label was recorded, estimated from the label's frequency.
 
     A label that N_l of N samples have has the propensity p_l = 1 / (1 + C exp(-a log(N_l + b))), where
@@ -221,7 +224,9 @@ def propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Float:
 
 
 @documented
-def psp_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: Any = None) -> float:
+def psp_at_k(
+    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_mask: MatrixLike | None = None
+) -> float:
     """Propensity-scored precision at k, in which rare labels count more than frequent ones.
 
     The gain of a sample is the sum of 1 / p_l over the true labels l among its `k` highest-scoring labels, where p_l is
@@ -256,7 +261,9 @@ def psp_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: An
 
 
 @documented
-def psndcg_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: Any = None) -> float:
+def psndcg_at_k(
+    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_mask: MatrixLike | None = None
+) -> float:
     """Propensity-scored nDCG at k, in which rare labels and the first ranks count more.
 
     A true label l at rank r has a gain of 1 / (p_l log2(r + 1)), where p_l is the propensity of the label. The gain of
@@ -294,7 +301,7 @@ def psndcg_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask:
 
 
 @documented
-def label_coverage_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
+def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Label coverage at k: the fraction of labels that are predicted correctly for at least one sample.
 
     A label is predicted for a sample if it is among the `k` highest-scoring labels. Labels that no sample of `y_true`
@@ -324,7 +331,7 @@ def label_coverage_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None
     return ratio(len(named), len(np.unique(ranking.labels.indices)))
 
 
-def coverage_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
+def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
     """Coverage error: how far down the ranking one has to go to find all true labels, averaged over samples.
 
     This is `sklearn.metrics.coverage_error`, extended to sparse matrices and unknown entries. Among labels with equal
@@ -386,7 +393,9 @@ def coverage_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
 
 
 @documented
-def micro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: float = 0.0) -> float:
+def micro_f1(
+    y_true: MatrixLike, y_pred: Ranked, *, y_mask: MatrixLike | None = None, zero_division: float = 0.0
+) -> float:
     """Micro-averaged F1 score: the F1 score of all entries of the label matrix together.
 
     This is `sklearn.metrics.f1_score` with `average="micro"`, extended to unknown entries.
@@ -419,7 +428,9 @@ def micro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: flo
 
 
 @documented
-def macro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: float = 0.0) -> float:
+def macro_f1(
+    y_true: MatrixLike, y_pred: Ranked, *, y_mask: MatrixLike | None = None, zero_division: float = 0.0
+) -> float:
     """Macro-averaged F1 score: the unweighted mean of the F1 scores of all labels.
 
     This is `sklearn.metrics.f1_score` with `average="macro"`, extended to unknown entries.

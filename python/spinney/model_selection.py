@@ -12,19 +12,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import sklearn.model_selection as theirs
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_array, check_consistent_length, check_random_state, get_tags
+from sklearn.utils.validation import _num_samples
 
 from spinney import _ranks, _stratify
 from spinney._scorers import predict_topk
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike, Prediction, RandomState
 
 __all__ = [
     "MultilabelStratifiedKFold",
@@ -86,9 +88,9 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
 
     n_splits: int
     shuffle: bool
-    random_state: Any
+    random_state: RandomState
 
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None) -> None:
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: RandomState = None) -> None:
         if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 2:
             raise ValueError(f"n_splits is {n_splits!r}, accepted: an integer from 2")
         if not isinstance(shuffle, bool | np.bool_):
@@ -103,7 +105,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         """Return the number of folds. The arguments exist for compatibility and are ignored."""
         return self.n_splits
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    def split(self, X: Any, y: MatrixLike, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the indices of the training and test samples of each fold.
 
         Parameters
@@ -182,7 +184,7 @@ def _on_sparse(original: Callable[..., Any], estimator: Any, X: Any, y: Any, opt
 
 
 @_signed_as(theirs.cross_validate)
-def cross_validate(estimator: Any, X: Any, y: Any = None, **options: Any) -> dict[str, Any]:
+def cross_validate(estimator: Any, X: Any, y: MatrixLike | None = None, **options: Any) -> dict[str, Any]:
     """Fit and score an estimator on each fold.
 
     This is `sklearn.model_selection.cross_validate`, extended to sparse y.
@@ -225,7 +227,7 @@ def cross_validate(estimator: Any, X: Any, y: Any = None, **options: Any) -> dic
 
 
 @_signed_as(theirs.cross_val_score)
-def cross_val_score(estimator: Any, X: Any, y: Any = None, **options: Any) -> NDArray[np.float64]:
+def cross_val_score(estimator: Any, X: Any, y: MatrixLike | None = None, **options: Any) -> NDArray[np.float64]:
     """Score an estimator on each fold.
 
     This is `sklearn.model_selection.cross_val_score`, extended to sparse y.
@@ -265,8 +267,14 @@ def cross_val_score(estimator: Any, X: Any, y: Any = None, **options: Any) -> ND
 
 @_signed_as(theirs.cross_val_predict, k=None)
 def cross_val_predict(
-    estimator: Any, X: Any, y: Any = None, *, method: str = "predict", k: int | None = None, **options: Any
-) -> Any:
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    method: Literal["predict", "predict_proba", "predict_log_proba", "decision_function", "predict_topk"] = "predict",
+    k: int | None = None,
+    **options: Any,
+) -> Prediction:
     """Predict each sample by a model that was fitted on the other folds.
 
     This is `sklearn.model_selection.cross_val_predict`, extended to sparse y and to `predict_topk`.
@@ -326,7 +334,7 @@ def cross_val_predict(
 
 
 def cross_val_predict_topk(
-    estimator: Any, X: Any, y: Any, k: int, **options: Any
+    estimator: Any, X: Any, y: MatrixLike, k: int, **options: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Predict the `k` highest-scoring labels of each sample by a model that was fitted on the other folds.
 
@@ -409,7 +417,7 @@ class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 @_signed_as(theirs.learning_curve)
-def learning_curve(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[NDArray[Any], ...]:
+def learning_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> tuple[NDArray[Any], ...]:
     """Compute cross-validated scores for training sets of different sizes.
 
     This is `sklearn.model_selection.learning_curve`, extended to sparse y.
@@ -450,7 +458,7 @@ def learning_curve(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[NDAr
 
 
 @_signed_as(theirs.validation_curve)
-def validation_curve(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def validation_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Compute cross-validated training and test scores for different values of one parameter.
 
     This is `sklearn.model_selection.validation_curve`, extended to sparse y.
@@ -494,7 +502,7 @@ def validation_curve(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[ND
 
 @_signed_as(theirs.permutation_test_score)
 def permutation_test_score(
-    estimator: Any, X: Any, y: Any, *, groups: Any = None, **options: Any
+    estimator: Any, X: Any, y: MatrixLike, *, groups: ArrayLike | None = None, **options: Any
 ) -> tuple[float, NDArray[np.float64], float]:
     """Test the significance of a cross-validated score with permutations of y.
 
@@ -541,7 +549,7 @@ def permutation_test_score(
     options = {**options, "cv": theirs.check_cv(options.get("cv"))}
     if groups is None:
         # Without groups scikit-learn calls len(y), which sparse matrices do not support; with one group it does not.
-        groups, options["cv"] = np.zeros(y.shape[0], dtype=np.int64), _WithoutGroups(options["cv"])
+        groups, options["cv"] = np.zeros(_num_samples(y), dtype=np.int64), _WithoutGroups(options["cv"])
     options["groups"] = groups
     score, of_permuted, pvalue = _on_sparse(theirs.permutation_test_score, estimator, X, y, options)
     return score, of_permuted, pvalue

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _best, _calibration, _label_scores
@@ -30,6 +29,7 @@ from spinney._labels_around import LabelsAround, has, is_array, known_labels, n_
 from spinney._reliability_display import LabelReliabilityDisplay
 from spinney._thresholds import Objective, tuned
 from spinney._topk import topk
+from spinney._types import MatrixLike, Prediction, RandomState, available_if
 from spinney._validation import Float, LabelFormat, Target
 
 __all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
@@ -144,10 +144,10 @@ class TunedThresholds(LabelsAround):
         *,
         objective: str = "f1",
         shrinkage: float = 50.0,
-        toward: str = "share",
+        toward: Literal["share", "threshold"] = "share",
         cv: Any = None,
         min_score: float = 0.01,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.objective = objective
@@ -157,7 +157,9 @@ class TunedThresholds(LabelsAround):
         self.min_score = min_score
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> TunedThresholds:
+    def fit(
+        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> Self:
         """Fit the estimator, and tune the thresholds on scores of samples that it was not fitted on.
 
         Parameters
@@ -213,7 +215,7 @@ class TunedThresholds(LabelsAround):
             value = getattr(self, name)
             need(isinstance(value, float), name, "is no number")
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> Prediction:
         """Predict the labels whose score is at least their threshold.
 
         Parameters
@@ -238,19 +240,19 @@ class TunedThresholds(LabelsAround):
         found.eliminate_zeros()
         return found
 
-    @available_if(has("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Predict the probabilities of the fitted estimator, which tuning does not change."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
-    @available_if(has("decision_function"))  # type: ignore[untyped-decorator]
+    @available_if(has("decision_function"))
     def decision_function(self, X: Any) -> Any:
         """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores."""
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
-    def predict_sparse(self, X: Any, min_score: float = 0.0) -> Any:
+    def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
         """Predict the positive scores of at least `min_score` as a CSR array.
 
         See `RandomForestClassifier.predict_sparse`.
@@ -259,15 +261,17 @@ class TunedThresholds(LabelsAround):
         floor = _best.checked_min_score(min_score)
         return _label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
-    @available_if(has("predict_topk"))  # type: ignore[untyped-decorator]
+    @available_if(has("predict_topk"))
     def predict_topk(
-        self, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None
+        self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
         """Predict the `k` highest-scoring labels of each sample. Thresholds are not used; see `spinney.topk`."""
         check_is_fitted(self)
         return topk(self.estimator_, X, k, min_score=min_score, exclude=exclude)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> float:
+    def score(
+        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> float:
         """Score the predicted labels by the metric of the objective.
 
         Parameters
@@ -386,12 +390,12 @@ class CalibratedLabels(LabelsAround):
         self,
         estimator: Any,
         *,
-        method: str = "sigmoid",
+        method: Literal["isotonic", "sigmoid"] = "sigmoid",
         cv: Any = None,
         min_positives: int = 5,
-        too_few: str = "raise",
+        too_few: Literal["raise", "keep"] = "raise",
         min_score: float = 0.01,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.method = method
@@ -401,7 +405,9 @@ class CalibratedLabels(LabelsAround):
         self.min_score = min_score
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> CalibratedLabels:
+    def fit(
+        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> Self:
         """Fit the estimator, and calibrate its scores on samples that it was not fitted on.
 
         Parameters
@@ -477,7 +483,7 @@ class CalibratedLabels(LabelsAround):
                 "which leaves their scores as they are"
             )
 
-    def predict_sparse(self, X: Any, min_score: float = 0.0) -> Any:
+    def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
         """Predict calibrated probabilities of at least `min_score` as a CSR array.
 
         Parameters
@@ -506,7 +512,7 @@ class CalibratedLabels(LabelsAround):
         found: Float = self.predict_sparse(X).toarray()
         return found
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> Prediction:
         """Predict the labels whose calibrated probability is greater than 0.5.
 
         Parameters
@@ -523,7 +529,7 @@ class CalibratedLabels(LabelsAround):
         return self._built(sparse.csr_array(found > 0.5))
 
     def predict_topk(
-        self, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None
+        self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
         """Predict the `k` labels with the highest calibrated probabilities for each sample.
 

@@ -70,17 +70,21 @@ import sys
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from scipy import sparse
 from sklearn.utils._param_validation import RealNotInt
+from sklearn.utils.validation import _num_samples
 
 from spinney import _spinney, _validation
 from spinney._sparse import is_sparse
 from spinney._validation import Float
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from spinney._spinney import _ProjectionFamily
+    from spinney._types import MatrixLike, NProjections, RandomState
 
 __all__ = [
     "GaussianProjection",
@@ -111,7 +115,9 @@ class Projection:
     def _family(self) -> _ProjectionFamily:
         raise TypeError(f"{type(self).__name__} is no family of the engine: pass a callable instead")
 
-    def draw(self, n_outputs: int, n_projections: Any = "log", random_state: Any = None) -> Any:
+    def draw(
+        self, n_outputs: int, n_projections: NProjections = "log", random_state: RandomState = None
+    ) -> Float | sparse.csr_array:
         """Draw the matrix Φ that a tree would use.
 
         With an integer `random_state`, this is exactly the matrix that a single tree with the same `random_state` uses,
@@ -207,7 +213,7 @@ class RademacherProjection(Projection):
     'csr'
     """
 
-    sparsity: Any = 1
+    sparsity: float | Literal["achlioptas", "sqrt"] = 1
 
     def __post_init__(self) -> None:
         s = self.sparsity
@@ -308,12 +314,12 @@ class PCAProjection(Projection):
     def draw(
         self,
         n_outputs: int,
-        n_projections: Any = "log",
-        random_state: Any = None,
+        n_projections: NProjections = "log",
+        random_state: RandomState = None,
         *,
-        y: Any = None,
-        sample_weight: Any = None,
-    ) -> Any:
+        y: MatrixLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Float | sparse.csr_array:
         """Compute the matrix Φ that a tree grown on `y` would use.
 
         Parameters
@@ -343,7 +349,7 @@ class PCAProjection(Projection):
         if y is None:
             raise ValueError("y is None, but principal directions are those of y: PCAProjection().draw(..., y=y)")
         name = type(self).__name__
-        n_samples = y.shape[0] if is_sparse(y) else len(y)
+        n_samples = _num_samples(y)
         weights = _validation.check_weights(sample_weight, n_samples)
         if is_sparse(y):
             target = _validation.classes(y, weights, n_samples, name, warn_column=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ _ML = "ai.onnx.ml"
 _OPSET, _IR = 18, {3: 8, 5: 10}
 
 
-def to_onnx(model: Any, *, ml_opset: int = 3) -> Any:
+def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
     """Convert a fitted model to an ONNX graph.
 
     Parameters

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spinney import _categories
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 from spinney._validation import Float, Matrix, check_rows
 from spinney.export._ensemble import Ensemble, EnsembleTree
 
@@ -59,7 +60,7 @@ class JsonModel:
     def __repr__(self) -> str:
         return f"<{self._ensemble.estimator} of {self._ensemble.n_trees} trees, read by spinney.export.from_json>"
 
-    def predict_scores(self, X: Any) -> Float:
+    def predict_scores(self, X: MatrixLike) -> Float:
         """Compute the scores, which are the sums over trees before the link function.
 
         Parameters
@@ -79,13 +80,13 @@ class JsonModel:
         ValueError
             If X has a different number of features or infinite values, or if categories are not valid codes.
         """
-        X = check_rows(_categories.encode(self, X))
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {X.shape[1]} features, expected {self.n_features_in_}")
-        _categories.check_codes(self, X)
+        checked = check_rows(_categories.encode(self, X))
+        if checked.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {checked.shape[1]} features, expected {self.n_features_in_}")
+        _categories.check_codes(self, checked)
         model = self._ensemble
-        scores = np.empty((X.shape[0], model.n_scores))
-        for rows, block in _blocks(X, max(model.n_scores, model.n_features)):
+        scores = np.empty((checked.shape[0], model.n_scores))
+        for rows, block in _blocks(checked, max(model.n_scores, model.n_features)):
             sums = scores[rows]
             sums[:] = model.start
             for tree in model.trees():
@@ -93,7 +94,7 @@ class JsonModel:
             sums /= model.divisor
         return scores
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Predict in the same way as `predict` of the estimator.
 
         Parameters
@@ -120,7 +121,7 @@ class JsonModel:
         ]
         return found[0] if model.n_outputs == 1 else np.stack(found, axis=1)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: MatrixLike) -> Float | list[Float]:
         """Predict probabilities in the same way as `predict_proba` of the estimator.
 
         Parameters
