@@ -1,4 +1,4 @@
-"""A fitted tree as scikit-learn's arrays: what `tree_` is."""
+"""The attribute `tree_`: a fitted tree as arrays with the names that scikit-learn uses."""
 
 from __future__ import annotations
 
@@ -26,33 +26,35 @@ _ARRAYS = (
 
 
 class Tree:
-    """One fitted tree, with the attributes of scikit-learn's `sklearn.tree._tree.Tree`.
+    """A fitted tree, with the attributes of scikit-learn's `sklearn.tree._tree.Tree`.
 
-    Arrays are made when first asked for, kept, and read-only. Node 0 is the root, nodes are in pre-order; leaves have
-    children and feature of -1 and -2 as in scikit-learn.
+    Arrays are created at the first access, kept, and read-only. Node 0 is the root, and nodes are in depth-first order.
+    As in scikit-learn, leaves have -1 as children and -2 as feature.
 
     Attributes
     ----------
     node_count, n_leaves, max_depth, n_features, n_outputs, max_n_classes : int
     n_classes : ndarray of shape (n_outputs,)
-        1 for numbers, 2 for labels.
+        1 for numerical outputs, 2 for labels.
     children_left, children_right, feature : int64 ndarray of shape (node_count,)
     threshold, impurity, weighted_n_node_samples : float64 ndarray of shape (node_count,)
-        With `output_projection`, impurities are those of the projected outputs. A threshold of the largest float32
-        parts missing values from all others. NaN where categories are tested, see `categories_left`.
+        With `output_projection`, impurities are those of the projected outputs. If the threshold is the largest
+        float32, the split separates missing values from all others. It is NaN for splits on categories, see
+        `categories_left`.
     n_node_samples : int64 ndarray of shape (node_count,)
-        Distinct training rows of positive weight.
+        Number of distinct training samples with positive weight.
     value : float64 ndarray of shape (node_count, n_outputs, max_n_classes)
-        Means of numbers, frequencies of classes; with `criterion="absolute_error"` medians in leaves, and the weighted
-        mean of the leaves below in other nodes. O(node_count * n_outputs * max_n_classes) memory, made on demand.
+        Means of numerical outputs, and frequencies of classes. With `criterion="absolute_error"`, medians in leaves,
+        and the weighted mean of the leaves below in other nodes. It takes O(node_count * n_outputs * max_n_classes)
+        memory, and is created on demand.
     leaf_values : csr_array of shape (node_count, n_columns)
-        What prediction adds for a row that reaches a leaf, to the bit, where it is not zero: a column for each number
-        and label, and for each class of each output, as in predictions. Splits have none. O(node_count + stored
-        values), however many outputs there are: it is what converters of models should read, and `value` for looking at
-        trees.
+        The exact values that predictions use for samples that reach a leaf, without zeros. Columns are those of
+        predictions: one for each numerical output and label, and one for each class of each output. The rows of splits
+        are empty. It takes O(node_count + stored values) memory for any number of outputs. Converters of models should
+        read it; `value` is for the inspection of trees.
     missing_go_to_left : uint8 ndarray of shape (node_count,)
-        1 where samples whose value is missing go to the left child: as learned where some training samples of the node
-        had no value, else to the child of more weight (the left one of equal weights). 0 in leaves.
+        1 if samples with a missing value go to the left child. This is learned if some training samples of the node
+        have a missing value; otherwise it is the child with more weight (the left one for equal weights). 0 in leaves.
     """
 
     children_left: NDArray[np.int64]
@@ -97,9 +99,10 @@ class Tree:
         return found
 
     def categories_left(self, node: int) -> NDArray[np.int64]:
-        """Codes of the categories that a split sends left, rising; all others and missing ones go right.
+        """Return the sorted codes of the categories that a split sends left; all other categories go right.
 
-        Empty where the split tests a threshold, and in leaves. Raises IndexError for nodes that are not there.
+        The result is empty for leaves and for splits with a threshold. Missing categories go right as well. An
+        IndexError is raised if the node does not exist.
         """
         return self._tree.categories_left(range(self.node_count)[node]).astype(np.int64)
 
@@ -107,20 +110,26 @@ class Tree:
         return (Tree, (self._forest,))
 
     def apply(self, X: ArrayLike | Matrix) -> NDArray[np.int64]:
-        """Leaf of each row."""
+        """Return the index of the leaf that each sample reaches, of shape (n_samples,)."""
         return self._forest.apply(check_rows(X))[:, 0].astype(np.int64)
 
     def decision_path(self, X: ArrayLike | Matrix) -> sparse.csr_matrix:
-        """Indicator, (n_samples, node_count), of the nodes that each row passes."""
+        """Return the indicator of the nodes that each sample passes through, of shape (n_samples, node_count)."""
         return decision_path(self._forest, check_rows(X))[0]
 
     def predict(self, X: ArrayLike | Matrix) -> Float:
-        """Value of the leaf of each row: (n_samples, max_n_classes), or (n_samples, n_outputs, max_n_classes)."""
+        """Return the value of the leaf that each sample reaches.
+
+        Of shape (n_samples, max_n_classes) for one output, else (n_samples, n_outputs, max_n_classes).
+        """
         value = self.value[self.apply(X)]
         return value[:, 0] if self.n_outputs == 1 else value
 
     def compute_feature_importances(self, normalize: bool = True) -> Float:
-        """Mean decrease of impurity of each feature; sums to 1 with `normalize` unless the tree is one leaf."""
+        """Return the total decrease of impurity by each feature, scaled to the sum 1 with `normalize`.
+
+        All importances are zero if the tree is a single leaf.
+        """
         splits = np.flatnonzero(self.children_left >= 0)
         total = self.weighted_n_node_samples * self.impurity
         decrease = total[splits] - total[self.children_left[splits]] - total[self.children_right[splits]]
@@ -129,7 +138,7 @@ class Tree:
         return np.asarray(importances / whole if normalize and whole > 0 else importances)
 
     def compute_partial_dependence(self, X: Float, target_features: NDArray[np.intp], out: Float) -> None:
-        """Adds to `out` the mean prediction at each row of X, features not among `target_features` averaged out."""
+        """Add to `out` the mean prediction at each row of X, averaged over the features not in `target_features`."""
         features = [int(feature) for feature in target_features]
         out += self._forest.partial_dependence(features, np.ascontiguousarray(as_float32(X)))[:, 0]
 
@@ -137,7 +146,7 @@ class Tree:
 def decision_path(
     forest: _spinney.Forest, X: Matrix, n_threads: int = 1
 ) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
-    """Indicator of the nodes that each row passes in each tree, and the first column of each tree."""
+    """The indicator of the nodes that each sample passes through in each tree, and the first column of each tree."""
     ptr, nodes, offsets = forest.decision_path(X, n_threads)
     index: Any = np.int32 if max(len(nodes), offsets[-1]) <= np.iinfo(np.int32).max else np.int64
     parts: Any = (np.ones(len(nodes), dtype=np.int64), nodes.astype(index), ptr.astype(index))
