@@ -362,7 +362,7 @@ def test_progress_is_reported(name, monkeypatch):
         assert (n_steps, title, unit) == (None, name, "step")
         yield seen.append
 
-    monkeypatch.setattr("spinney.compression.progress_bar", record)
+    monkeypatch.setattr("spinney._compression_fit.progress_bar", record)
     X, y = make_data(name)
     model = make(name).fit(X, y)
     assert seen == sorted(seen)

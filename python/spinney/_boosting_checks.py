@@ -1,4 +1,4 @@
-"""Parameters of boosting that no table can check: those that contradict each other, or the stages grown before."""
+"""Checks for parameters of boosting that contradict each other, or that contradict the existing stages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from spinney._validation import Target
 
 
 def name_of(loss: Any) -> str:
-    """The name of a loss of the engine; `CUSTOM` for an object."""
+    """The name of a loss of the engine; `CUSTOM` for a loss of the user."""
     return loss if isinstance(loss, str) else CUSTOM
 
 
 def check_parameters(boosting: Any) -> None:
-    """What no table can say: parameters that contradict each other."""
+    """Check for parameters that contradict each other, which the table of constraints cannot express."""
     if isclass(boosting.loss):
         raise ValueError(f"loss is the class {boosting.loss.__name__}, accepted: a name, or an object of a class")
     has_steps = boosting.output_strategy in ("auto", "projected") and not boosting.relabel_leaves
@@ -57,7 +57,7 @@ def check_parameters(boosting: Any) -> None:
 
 
 def check_masked(boosting: Any, target: Target) -> None:
-    """What does not support y of which some cells are not known."""
+    """Check for parameters and kinds of y that do not support unknown values."""
     for parameter in ("estimator", "init", "scoring", "label_weight"):
         # Regressors have no labels.
         if getattr(boosting, parameter, None) is not None:
@@ -69,7 +69,7 @@ def check_masked(boosting: Any, target: Target) -> None:
 
 
 def loss_parameter(boosting: Any) -> dict[str, float | list[float]]:
-    """The parameter that the loss has, if it has one: of all outputs, or of each."""
+    """The parameter of the loss, if it has one: a number for all outputs, or a list with one for each."""
     name = LOSS_PARAMETERS.get(name_of(boosting.loss))
     if name is None:
         return {}
@@ -78,7 +78,7 @@ def loss_parameter(boosting: Any) -> dict[str, float | list[float]]:
 
 
 def _of_each(name: str, values: Any, n_outputs: int) -> list[float]:
-    """Shares, one for each output."""
+    """Fractions, one for each output."""
     accepted = f"a float in the range (0.0, 1.0), or {n_outputs} of them, one for each output"
     try:
         found = np.asarray(values, dtype=np.float64)
@@ -115,13 +115,13 @@ def check_warm_start(boosting: Any, before: dict[str, Any], shared: dict[str, An
                 "warm_start=True it must be the same"
             )
     for name, value in shared.items():
-        # A parameter of the loss is there when the loss, which comes first, is the same.
+        # The loss comes first: if it is the same, so is the set of its parameters.
         if (old := before["_shared"][name]) != value:
             raise ValueError(
                 f"{name} is {value!r}, but the stages grown before have {old!r}; with warm_start=True it must be "
                 "the same"
             )
-    # Steps of one score are kept in float64.
+    # The steps of a single column of scores are always float64.
     kept = before["_model"].step_dtype
     if kept != boosting.step_dtype and before["_model"].width > 1:
         raise ValueError(

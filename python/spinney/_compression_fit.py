@@ -585,7 +585,8 @@ class BaseCompressed(BaseEnsemble):
         -------
         {node_indicator}
         """
-        return decision_path(self._forest, self._check_predict(X), self._n_threads())
+        checked = self._check_predict(X)
+        return decision_path(self._forest, checked, self._n_threads())
 
 
 def _n_test_nodes(forest: _spinney.Forest) -> int:

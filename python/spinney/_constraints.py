@@ -1,4 +1,4 @@
-"""Monotonic and interaction constraints, from what users write to what the engine takes."""
+"""The parameters `monotonic_cst` and `interaction_cst`: checks and conversion to the engine's form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GROUPS = '"pairwise", "no_interactions", None, or groups of features, each a li
 
 
 def monotonic_to_engine(estimator: Any, n_outputs: int) -> list[list[int]] | None:
-    """The direction of each feature, for all outputs or for each; None where no feature has one."""
+    """The constraint of each feature, for all outputs or for each output; None if there are none."""
     asked = getattr(estimator, "monotonic_cst", None)
     if asked is None:
         return None
@@ -58,7 +58,7 @@ def _checked_sign(value: Any) -> int:
 
 
 def groups_to_engine(estimator: Any) -> list[list[int]] | None:
-    """The groups of features that may interact; None where all may."""
+    """The groups of features that may interact; None if all features may interact."""
     asked = getattr(estimator, "interaction_cst", None)
     n_features = estimator.n_features_in_
     if asked is None:
@@ -80,13 +80,13 @@ def groups_to_engine(estimator: Any) -> list[list[int]] | None:
 
 
 def has_directions(estimator: Any) -> bool:
-    """Whether some feature has a direction."""
+    """Whether some feature has a monotonic constraint."""
     asked = getattr(estimator, "monotonic_cst", None)
     return asked is not None and bool(np.any(list(asked.values()) if isinstance(asked, Mapping) else asked))
 
 
 def _place(parameter: str, feature: Any, estimator: Any) -> int:
-    """The position of a feature that is given by it or by its name."""
+    """The index of a feature that is given by its index or its name."""
     n_features = estimator.n_features_in_
     if isinstance(feature, str):
         names = list(getattr(estimator, "feature_names_in_", ()))

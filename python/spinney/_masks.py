@@ -1,7 +1,7 @@
-"""Unknown entries of y: masks, and scores of the known entries.
+"""Masks of unknown values of y, and scores of the known values.
 
-A mask is True for unknown entries: a bool array of the shape of y, or for labels a CSR matrix whose stored entries are
-unknown, or None if all are known. Samples without a known entry have weight zero.
+A mask is True where a value is unknown. It is an array of booleans of the shape of y, or for labels a CSR pattern; it
+is None if all values are known. Samples without a known value get the weight zero.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Float = NDArray[np.float64]
 
 
 class Score(float):
-    """A score of the known entries, with their number as the attribute `n_cells`."""
+    """A score of the known values, with their number."""
 
     n_cells: int
 
@@ -33,7 +33,7 @@ class Score(float):
 
 
 def check(y_mask: Any, shape: tuple[int, int]) -> Any:
-    """A validated mask for y of this shape, as a bool array or a CSR pattern, or None if nothing is masked."""
+    """The checked mask of y, as an array of booleans or a CSR pattern; None if it masks nothing."""
     if is_sparse(y_mask):
         entries = y_mask.tocoo()
         if entries.shape != shape:
@@ -63,11 +63,11 @@ def _check_values(values: NDArray[Any]) -> None:
 
 
 def of_missing(y: NDArray[Any]) -> NDArray[np.bool_] | None:
-    """The mask of NaN in a two-dimensional array, or None if there is no NaN."""
+    """Where a two-dimensional array is NaN; None if it has no NaN."""
     if y.dtype.kind != "f":
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        # NaN propagates through sums. Most arrays have none, and need no second pass.
+        # A sum with NaN is NaN: most arrays have none, and need no second pass.
         if not np.isnan(np.sum(y)):
             return None
     missing = np.isnan(y)
@@ -75,7 +75,7 @@ def of_missing(y: NDArray[Any]) -> NDArray[np.bool_] | None:
 
 
 def join(one: Any, other: Any) -> Any:
-    """The entries that either mask contains, as a CSR pattern if one of them is."""
+    """The values that either mask marks, as a CSR pattern if one of the masks is."""
     if one is None or other is None:
         return other if one is None else one
     if is_sparse(one) or is_sparse(other):
@@ -84,23 +84,23 @@ def join(one: Any, other: Any) -> Any:
 
 
 def dense(mask: Any) -> Any:
-    """The mask as a bool array."""
+    """The mask as a dense array."""
     if mask is None:
         return None
     return np.asarray(mask.toarray() if is_sparse(mask) else mask, dtype=np.bool_)
 
 
 def to_engine(mask: Any) -> Any:
-    """The mask in the form of the engine."""
+    """The mask in the engine's form."""
     if mask is None or not is_sparse(mask):
         return mask
     return mask.indptr, mask.indices, mask.shape[1]
 
 
 def weights_of_known(mask: Any, weights: Float | None, names: NDArray[np.object_] | None) -> Float | None:
-    """Sample weights, with zero for samples without a known entry.
+    """Sample weights, which are zero for samples without a known value.
 
-    Raises an error if an output has no known entry among the samples of positive weight.
+    Raises if an output has no known value among the samples with positive weight; the message names the output.
     """
     if mask is None:
         return weights
@@ -118,7 +118,7 @@ def weights_of_known(mask: Any, weights: Float | None, names: NDArray[np.object_
 
 
 def fill(y: NDArray[Any], mask: NDArray[np.bool_], weights: Float | None) -> NDArray[Any]:
-    """A copy of y in which masked entries are the first known value of their output in a sample of positive weight."""
+    """A copy of y with unknown values replaced by the first known value of their column that has positive weight."""
     filled = y.copy()
     exists = np.ones(len(y), dtype=np.bool_) if weights is None else weights > 0
     for j in np.flatnonzero(mask.any(axis=0)):
@@ -128,7 +128,7 @@ def fill(y: NDArray[Any], mask: NDArray[np.bool_], weights: Float | None) -> NDA
 
 
 def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weights: Any = None) -> Score:
-    """R² of the known entries of each output, averaged over outputs with known entries."""
+    """R² of the known values of each output, averaged over the outputs that have some."""
     scores = []
     for j in range(mask.shape[1]):
         known = ~mask[:, j]
@@ -139,7 +139,7 @@ def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weight
 
 
 def accuracy(right: NDArray[np.bool_], mask: NDArray[np.bool_], weights: Any = None) -> Score:
-    """Fraction of samples whose known entries are all correct, among samples with known entries."""
+    """The fraction of samples whose known values are all right, among the samples that have some."""
     rows = ~mask.all(axis=1)
     correct = np.asarray((right | mask).all(axis=1))[rows]
     w = None if weights is None else np.asarray(weights)[rows]
@@ -150,7 +150,7 @@ def accuracy(right: NDArray[np.bool_], mask: NDArray[np.bool_], weights: Any = N
 
 
 def to_score(y: Any, y_mask: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
-    """Reshape y to two dimensions, with its mask, or None if all entries are known and scikit-learn can score y."""
+    """Two-dimensional y and its mask; None if all values are known, so that scikit-learn computes the score."""
     if y_mask is None and (is_sparse(y) or np.asarray(y).dtype.kind not in "f"):
         return None
     y = np.asarray(y.toarray() if is_sparse(y) else y)
@@ -165,7 +165,7 @@ def to_score(y: Any, y_mask: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | No
 def alike(
     truth: tuple[NDArray[Any], NDArray[np.bool_]], predicted: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-    """y, predictions and mask, which must have the same shape."""
+    """y, predictions and mask, after a check that they have the same shape."""
     y, mask = truth
     if y.shape != predicted.shape:
         raise ValueError(f"y has shape {y.shape}, expected {predicted.shape}: that of the predictions for X")

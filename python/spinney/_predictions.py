@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
-from spinney import _best, _masks, _validation
+from spinney import _best, _class_weight, _masks, _validation
 from spinney._at_once import of_one_fit
 from spinney._base import BaseModel
 from spinney._docs import documented
@@ -148,7 +148,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
         if target.mask is not None and self.class_weight is not None:
             raise ValueError("class_weight is set, but y has masked cells, accepted: class_weight=None with these")
-        return _validation.row_weights(self.class_weight, target, weights)
+        return _class_weight.row_weights(self.class_weight, target, weights)
 
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)

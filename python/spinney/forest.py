@@ -269,7 +269,8 @@ class BaseForest(TreeParameters, BaseBagging):
         -------
         {node_indicator}
         """
-        return decision_path(self._forest, self._check_predict(X), self._n_threads())
+        checked = self._check_predict(X)
+        return decision_path(self._forest, checked, self._n_threads())
 
 
 class BaseForestClassifier(BaseForest, BaseBaggingClassifier):
