@@ -266,7 +266,7 @@ def test_rounds_start_from_another_model(name, outputs, params):
 def test_starts_that_do_not_fit_are_refused():
     X, y = make_data(REGRESSOR, outputs="several")
     model = make(REGRESSOR)
-    with pytest.raises(ValueError, match=r"base_margin has the shape \(60, 2\), expected \(60, 3\)"):
+    with pytest.raises(ValueError, match=r"base_margin must have shape \(60, 3\), got an array of shape \(60, 2\)"):
         model.fit(X, y, base_margin=y[:, :2])
     with pytest.raises(ValueError, match="base_margin contains NaN"):
         model.fit(X, y, base_margin=np.full(y.shape, np.nan))
@@ -278,12 +278,14 @@ def test_starts_that_do_not_fit_are_refused():
         model.fit(X, y, base_margin=y, base_margin_val=y)
     with pytest.raises(ValueError, match="base_margin is given, and init is too"):
         make(REGRESSOR, init=LinearRegression()).fit(X, y, base_margin=y)
-    with pytest.raises(ValueError, match="init is the class LinearRegression, accepted: an object"):
+    with pytest.raises(ValueError, match="init must be an instance, got the class LinearRegression"):
         make(REGRESSOR, init=LinearRegression).fit(X, y)
-    with pytest.raises(ValueError, match=r"init FrozenEstimator predicts an array of shape \(60, 1\)"):
+    with pytest.raises(
+        ValueError, match=r"init must predict .*but FrozenEstimator predicts an array of shape \(60, 1\)"
+    ):
         make(REGRESSOR, init=FrozenEstimator(LinearRegression().fit(X, y[:, 0]))).fit(X, y)
     for parameter, value in (("init", LinearRegression()), ("scoring", "r2"), ("callbacks", Recorder())):
-        with pytest.raises(ValueError, match=f"{parameter} is given, which estimator= .LinearRegression. does not"):
+        with pytest.raises(ValueError, match=f"estimator= .LinearRegression. does not support {parameter}"):
             make(REGRESSOR, estimator=LinearRegression(), **{parameter: value}).fit(X, y)
 
 
@@ -304,9 +306,9 @@ def test_the_first_stages_are_a_model(name, outputs, params):
         np.testing.assert_array_equal(part.train_score_, model.train_score_[:n_stages])
     assert model.n_estimators_ == 7
     for wrong in (-1, 8, 2.0, True):
-        with pytest.raises(ValueError, match=r"n_stages is .*accepted: an integer from 0 to 7"):
+        with pytest.raises(ValueError, match=r"n_stages must be an integer from 0 to 7, got "):
             model.predict(X, n_stages=wrong)
-    with pytest.raises(ValueError, match="accepted: an integer from 1 to 7"):
+    with pytest.raises(ValueError, match="n_stages must be an integer from 1 to 7"):
         model.truncated(0)
 
 

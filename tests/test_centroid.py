@@ -293,7 +293,7 @@ def test_bad_options_of_text_are_named(options, message):
     model = make("CentroidForestClassifier").fit(X, y)
     with pytest.raises(ValueError, match=message):
         export_centroids(model, **options)
-    with pytest.raises(TypeError, match="accepted: a centroid forest"):
+    with pytest.raises(TypeError, match="model must be a centroid forest"):
         export_centroids(make("RandomForestClassifier").fit(X, y))
 
 
@@ -383,7 +383,13 @@ def test_missing_values_are_refused_in_words(name):
     bad = X.copy()
     bad[3, 2] = np.nan
     for convert in LAYOUTS.values():
-        check_refused(model, ValueError, "X contains NaN, which CentroidForest.* accepted: finite", convert(bad), y)
+        check_refused(
+            model,
+            ValueError,
+            "X contains NaN, which CentroidForest.* does not support.* must be finite",
+            convert(bad),
+            y,
+        )
         for method in ("predict", "apply"):
             with pytest.raises(ValueError, match="X contains NaN"):
                 getattr(model, method)(convert(bad))
@@ -406,7 +412,9 @@ def test_text_and_categories_are_refused_in_words(name):
     X, y = make_data(name)
     for column in (["a", "b", "c"] * 20, pd.Categorical([1, 2, 3] * 20)):
         frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(color=column)
-        with pytest.raises(ValueError, match=r"text or categories in feature .color..*OneHotEncoder"):
+        with pytest.raises(
+            ValueError, match=r"does not support text or categories, got feature .color..*OneHotEncoder"
+        ):
             make(name).fit(frame, y)
 
 
@@ -449,8 +457,8 @@ def test_bad_parameters_are_named(name, parameter, value):
 @pytest.mark.parametrize(
     ("params", "outputs", "message"),
     [
-        ({"label_weight": "balanced"}, "single", "label_weight is given, but y holds classes"),
-        ({"label_weight": [1.0]}, "labels", r"label_weight has shape \(1,\)"),
+        ({"label_weight": "balanced"}, "single", "label_weight is only supported for y of labels, got y of classes"),
+        ({"label_weight": [1.0]}, "labels", r"label_weight must have shape .*got \(1,\)"),
         ({"label_weight": [1.0, -1.0, 1.0]}, "labels", "label_weight is -1.0"),
         ({"class_weight": {"z": 1}}, "single", "class_weight"),
         ({"output_projection": "gaussian"}, "single", "output_projection is for several outputs"),
@@ -502,7 +510,9 @@ def test_what_centroid_forests_have_not_says_what_there_is(name):
         lambda: spinney.inspection.partial_dependence(model, X, [0]),
         lambda: export_rules(model),
     ):
-        with pytest.raises(TypeError, match=f"model is a {name}, whose nodes test no single feature.*export_centroids"):
+        with pytest.raises(
+            TypeError, match=f"model must have nodes that test single features, got a {name}.*export_centroids"
+        ):
             refused()
     with pytest.raises(TypeError, match="a centroid forest is smaller with"):
         spinney.compression.compact_leaves(model, top_k=2)

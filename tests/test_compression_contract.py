@@ -412,7 +412,7 @@ def test_topk_is_the_head_of_the_sorted_probabilities(loss, outputs):
     np.testing.assert_array_equal(scores, -np.sort(-proba, axis=1)[:, :2])
     np.testing.assert_array_equal(scores, np.take_along_axis(proba, indices, axis=1))
     for k in (0, 4, True, 1.5):
-        with pytest.raises(ValueError, match=f"k is {k}, accepted: an integer from 1 to"):
+        with pytest.raises(ValueError, match=f"k must be an integer from 1 to .*, got {k}"):
             model.predict_topk(X, k)
 
 

@@ -208,7 +208,7 @@ class NoFutures:
     ("executor", "options", "error", "message"),
     [
         (3, {}, TypeError, "executor is a int"),
-        (NoFutures(), {}, TypeError, "accepted: concurrent.futures.Future"),
+        (NoFutures(), {}, TypeError, "must return a concurrent.futures.Future"),
         (InTurn(result=lambda _: None), {}, RuntimeError, "returned nothing for trees"),
         (InTurn(), {"n_parts": 0}, ValueError, "n_parts is 0"),
         (InTurn(), {"n_parts": 1.5}, TypeError, "n_parts is 1.5"),

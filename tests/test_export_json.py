@@ -258,7 +258,7 @@ def test_any_missing_key_is_refused():
 def test_rows_that_do_not_fit_are_refused():
     model, X = fitted("RandomForestClassifier-several-missing")
     read = from_json(to_json(model))
-    with pytest.raises(ValueError, match="X has 3 features, expected 12"):
+    with pytest.raises(ValueError, match="X must have 12 features, got 3"):
         read.predict(X[:, :3])
     with pytest.raises(ValueError, match="infinity"):
         read.predict(np.full((1, 12), np.inf))

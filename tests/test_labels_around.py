@@ -167,7 +167,7 @@ def test_bad_masks_are_named():
     X, Y, mask = masked_problem()
     for kind in KINDS:
         for bad, message in [
-            (mask[:-1], r"y_mask has shape \(199, 15\), expected \(200, 15\)"),
+            (mask[:-1], r"y_mask must have shape \(200, 15\).*got \(199, 15\)"),
             (mask * 2, "y_mask holds other values than 0 and 1"),
             (np.ones_like(mask), "y has no known cell in column 0"),
         ]:
@@ -258,8 +258,8 @@ FAULTS = [
     (0, ("params", "shrinkage"), -1.0, "shrinkage is -1.0"),
     (0, ("params", "objective"), "best", "objective is 'best'"),
     (0, ("params", "min_score"), 2, "min_score"),
-    (0, ("params", "estimator"), None, "which has no scores"),
-    (0, ("params", "estimator"), 3, "which has no scores"),
+    (0, ("params", "estimator"), None, "must be a classifier with predict_proba or decision_function"),
+    (0, ("params", "estimator"), 3, "must be a classifier with predict_proba or decision_function"),
     (0, ("fitted",), [], "are no object"),
     (0, ("fitted", "threshold_"), values(*[0.5] * 14), "threshold_ has not a number for each label"),
     (0, ("fitted", "threshold_"), values(*[0.5] * 14, {"float": "nan"}), "threshold_ has not a number for each label"),

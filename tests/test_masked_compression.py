@@ -170,8 +170,8 @@ def test_the_training_loss_falls_and_scores_are_of_known_cells(tmp_path):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"solver": "lasso"}, 'solver="lasso", whose steps ask for all cells of a row; accepted'),
-        ({"method": "grow"}, 'method="grow", whose steps ask for all cells of a row; accepted'),
+        ({"solver": "lasso"}, 'solver="lasso" does not support y with masked entries'),
+        ({"method": "grow"}, 'method="grow" does not support y with masked entries'),
         ({"estimator": spinney.ExtraTreesRegressor(5, ccp_alpha=0.1)}, "ccp_alpha"),
         ({"cv": [([0, 1], range(2, 60)), (range(2, 60), [0, 1])]}, "y_mask is true for all"),
         (

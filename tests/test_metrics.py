@@ -88,10 +88,10 @@ def test_no_labels_at_all():
 @pytest.mark.parametrize(
     ("scores", "k", "message"),
     [
-        (np.ones((3, 4)), 1, "y_score has 3 rows, expected 2"),
-        (np.ones((2, 5)), 1, "y_score has 5 columns, expected 4"),
-        (np.ones((2, 4)), 5, "k is 5, accepted: an integer from 1 to 4"),
-        (np.ones((2, 4)), 0, "k is 0, accepted: an integer from 1 to 4"),
+        (np.ones((3, 4)), 1, "y_score must have 2 rows, as y_true, got 3"),
+        (np.ones((2, 5)), 1, "y_score must have 4 columns, as y_true, got 5"),
+        (np.ones((2, 4)), 5, "k must be an integer from 1 to 4, got 5"),
+        (np.ones((2, 4)), 0, "k must be an integer from 1 to 4, got 0"),
         (np.array([[0], [4]]), 1, "y_score holds labels outside 0..3"),
         (np.full((2, 4), np.nan), 1, "y_score contains NaN"),
     ],
@@ -381,14 +381,14 @@ PAIR = (np.array([[0], [1]]), np.array([[0.5], [0.5]]))
         (sparse.csr_array([[np.nan, 0, 0, 1], [0, 0, 0, 1]]), 1, "y_score contains NaN"),
         (np.full((2, 4), np.inf), 1, "y_score contains infinity"),
         ((PAIR[0], np.array([[np.nan], [1]])), 1, "y_score contains NaN"),
-        ((PAIR[0], np.ones((2, 2))), 1, "y_score has scores of shape .2, 2., expected .2, 1."),
+        ((PAIR[0], np.ones((2, 2))), 1, "y_score must have scores of shape .2, 1..*got .2, 2."),
         ((np.ones((2, 2)), np.ones((2, 2))), 1, "y_score has labels of dtype float64"),
         ((np.array([[0, 0], [1, 2]]), np.ones((2, 2))), 1, "y_score has the label 0 twice in row 0"),
-        (PAIR, 2, "k is 2, accepted: an integer from 1 to 1"),
+        (PAIR, 2, "k must be an integer from 1 to 1, got 2"),
         (np.array([[-2], [1]]), 1, "y_score holds labels outside 0..3"),
-        (sparse.csr_array((2, 3)), 1, "y_score has 3 columns, expected 4"),
-        (sparse.csr_array((3, 4)), 1, "y_score has 3 rows, expected 2"),
-        (sparse.csr_array((2, 4)), 5, "k is 5, accepted: an integer from 1 to 4"),
+        (sparse.csr_array((2, 3)), 1, "y_score must have 4 columns, as y_true, got 3"),
+        (sparse.csr_array((3, 4)), 1, "y_score must have 2 rows, as y_true, got 3"),
+        (sparse.csr_array((2, 4)), 5, "k must be an integer from 1 to 4, got 5"),
         (sparse.csr_array((2, 4)), True, "k is True"),
         (sparse.csr_array((2, 4)), 1.0, "k is 1.0"),
     ],
@@ -431,7 +431,7 @@ def test_bad_predictions(y_pred, options, message):
 
 
 def test_coverage_error_needs_all_scores():
-    with pytest.raises(ValueError, match="accepted: scores of all labels"):
+    with pytest.raises(ValueError, match="y_score must be scores of all labels"):
         coverage_error(np.eye(2, 4), PAIR)
 
 
@@ -514,11 +514,11 @@ def test_scorers_of_estimators_that_rank_nothing_use_all_scores():
 @pytest.mark.parametrize(
     ("metric", "k", "error", "message"),
     [
-        ("f1", 1, ValueError, "metric is 'f1', accepted: a function, or one of"),
+        ("f1", 1, ValueError, "metric must be a callable or one of .*got 'f1'"),
         ("coverage_error", 1, ValueError, "metric is 'coverage_error'"),
         (coverage_error, 1, ValueError, "needs scores of all labels"),
         (3, 1, TypeError, "metric is 3"),
-        (ndcg_at_k, 0, ValueError, "k is 0, accepted: a positive integer"),
+        (ndcg_at_k, 0, ValueError, "k must be a positive integer, got 0"),
         (ndcg_at_k, True, ValueError, "k is True"),
         (ndcg_at_k, 1.5, ValueError, "k is 1.5"),
     ],

@@ -287,7 +287,7 @@ def test_what_is_no_plain_value_is_named_and_nothing_is_written(tmp_path):
 
 @pytest.mark.parametrize("other", [None, 3, "model", Ridge(), spinney.RandomForestClassifier, [1]])
 def test_other_objects_are_refused(other, tmp_path):
-    with pytest.raises(TypeError, match="accepted: fitted estimators of spinney"):
+    with pytest.raises(TypeError, match="must be a fitted estimator of spinney"):
         spinney.save(other, tmp_path / "model")
     assert not os.listdir(tmp_path)
 

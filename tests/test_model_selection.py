@@ -150,10 +150,10 @@ def test_seeds():
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"n_splits": 1}, ValueError, "n_splits is 1, accepted: an integer from 2"),
+        ({"n_splits": 1}, ValueError, "n_splits must be an integer of at least 2, got 1"),
         ({"n_splits": True}, ValueError, "n_splits is True"),
         ({"n_splits": 2.0}, ValueError, "n_splits is 2.0"),
-        ({"shuffle": 1}, TypeError, "shuffle is 1, accepted: True or False"),
+        ({"shuffle": 1}, TypeError, "shuffle must be True or False, got 1"),
         ({"random_state": 0}, ValueError, "random_state is 0, but shuffle=False draws nothing"),
     ],
 )
@@ -165,7 +165,7 @@ def test_bad_parameters(parameters, error, message):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.arange(10), "y has 1 dimension.s., accepted: labels of shape"),
+        (np.arange(10), r"y must have shape \(n_samples, n_labels\), got an array with 1 dimension"),
         (None, "y has 0 dimension"),
         (np.full((10, 2), 2), "y holds other values than 0 and 1, such as 2"),
         (sparse.csr_array(np.full((10, 2), -1.5)), "y holds other values than 0 and 1, such as -1.5"),
@@ -376,10 +376,13 @@ def test_few_labels(d):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk"), "k is None, accepted with"),
+        (
+            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk"),
+            "k must be a positive integer with method='predict_topk', got None",
+        ),
         (lambda y: ours.cross_val_predict(FOREST, X, y, k=3), "k is 3, but method is 'predict'"),
-        (lambda y: ours.cross_val_predict(FOREST, X, y, method="apply"), "method is 'apply', accepted: one of"),
-        (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 0), "k is 0, accepted: a positive integer"),
+        (lambda y: ours.cross_val_predict(FOREST, X, y, method="apply"), "method must be one of .*got 'apply'"),
+        (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 0), "k must be a positive integer, got 0"),
         (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 6), "k is 6"),
         (lambda y: ours.cross_val_predict_topk(FOREST, X, np.arange(60) % 2, 1), "y has 1 dimension"),
         (

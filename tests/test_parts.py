@@ -90,12 +90,12 @@ def test_a_part_predicts_as_the_forest_of_its_trees():
         (lambda parts: [parts[0], parts[2]], "trees 2 to 2 are missing"),
         (lambda parts: [*parts, parts[1]], "tree 2 is in two parts"),
         (lambda _: [], "parts is empty"),
-        (lambda parts: [*parts[:2], whole_forest()], r"parts\[2\] was not fitted as a part"),
-        (lambda parts: [*parts[:2], other(parts[2], max_depth=1)], "differ in the parameter max_depth: None and 1"),
-        (lambda parts: [*parts[:2], other(parts[2], random_state=9)], "differ in the parameter random_state"),
-        (lambda parts: [*parts[:2], on_other_data(X + 1)], "fitted to different data"),
-        (lambda parts: [*parts[:2], on_other_data(np.hstack([X, X]))], "fitted to different data"),
-        (lambda parts: [*parts[:2], on_other_data(X, CLASSES[::-1])], "fitted to different data"),
+        (lambda parts: [*parts[:2], whole_forest()], r"parts\[2\] was fitted without trees"),
+        (lambda parts: [*parts[:2], other(parts[2], max_depth=1)], "differ in max_depth: None and 1"),
+        (lambda parts: [*parts[:2], other(parts[2], random_state=9)], "differ in random_state"),
+        (lambda parts: [*parts[:2], on_other_data(X + 1)], "must be fitted to the same X, y and weights"),
+        (lambda parts: [*parts[:2], on_other_data(np.hstack([X, X]))], "must be fitted to the same X, y and weights"),
+        (lambda parts: [*parts[:2], on_other_data(X, CLASSES[::-1])], "must be fitted to the same X, y and weights"),
         (lambda parts: [*parts[:2], of_extra_trees()], "a RandomForestClassifier and a ExtraTreesClassifier"),
     ],
 )
@@ -133,7 +133,7 @@ def test_what_is_no_list_of_forests_is_a_type_error(parts):
 @pytest.mark.parametrize(
     ("trees", "params", "error", "message"),
     [
-        ([0, 1], {}, TypeError, "trees is a list, accepted: a range"),
+        ([0, 1], {}, TypeError, "trees must be a range .*got a list"),
         (range(3, 3), {}, ValueError, r"trees is range\(3, 3\)"),
         (range(5, 8), {}, ValueError, "n_estimators is 7"),
         (range(-1, 3), {}, ValueError, r"trees is range\(-1, 3\)"),

@@ -381,5 +381,5 @@ def test_rules_of_models_that_have_none(name):
     if name in BOOSTING:
         X, y = make_data(name)
         model = make(name).fit(X, y)
-        with pytest.raises(TypeError, match="accepted: a tree or forest"):
+        with pytest.raises(TypeError, match="model must be a tree or forest"):
             export_rules(model)

@@ -329,9 +329,9 @@ def test_weights_that_are_rounded_are_refused():
 
 def test_other_arguments_are_checked():
     X, numbers, _ = data()
-    with pytest.raises(TypeError, match="model is a RandomForestRegressor"):
+    with pytest.raises(TypeError, match="model must be .*got a RandomForestRegressor"):
         fit_part(spinney.RandomForestRegressor(), X, numbers, lambda *_: None, n_samples=N)
-    with pytest.raises(TypeError, match="all_reduce is a int"):
+    with pytest.raises(TypeError, match="all_reduce must be a callable.*got a int"):
         fit_part(Regressor(**SMALL), X, numbers, 3, n_samples=N)
     for n_samples in (0, 1.5, True):
         with pytest.raises(ValueError, match="n_samples"):

@@ -77,7 +77,7 @@ def test_attributes_of_other_rows_are_dropped_and_a_fit_starts_anew():
         (X[NEW, :3], CLASSES[NEW], {"retire": 2}, "3 features"),
         (X[NEW], np.array(["z"] * 50), {"retire": 2}, "y has the class 'z'"),
         (X[NEW], CLASSES[OLD], {"retire": 2}, "inconsistent"),
-        (pd.DataFrame(X[NEW], columns=list("abcd")), CLASSES[NEW], {"retire": 2}, "other names of features"),
+        (pd.DataFrame(X[NEW], columns=list("abcd")), CLASSES[NEW], {"retire": 2}, "must have the same feature names"),
     ],
 )
 def test_bad_rows_change_nothing(rows, y, options, message):

@@ -173,7 +173,9 @@ class BaseBagging(BaseEnsemble):
 
     def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: Any) -> None:
         if target.mask is not None and callable(self.oob_score):
-            raise ValueError("oob_score is a function, but y has masked cells, accepted: True with these")
+            raise ValueError(
+                "oob_score does not support y with masked entries if it is a callable: it must be True, got a function"
+            )
         scores, n_trees = self._oob_predict(config, X, target, weights)
         scored = n_trees > 0
         exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0

@@ -239,8 +239,8 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         """
         if transform is not None and not (isinstance(transform, str) and transform == "default"):
             raise ValueError(
-                f"transform is {transform!r}, but {type(self).__name__} has no transform; accepted: None, and "
-                "predict=... for predictions as frames"
+                f"transform must be None, since {type(self).__name__} has no method transform, got {transform!r}; "
+                "use predict=... for predictions as frames"
             )
         if predict is None:
             return self
@@ -281,7 +281,9 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         if getattr(self, "warm_start", False):
             where = _frames.different(target.names, getattr(self, "target_names_in_", None))
             if where is not None:
-                raise ValueError(f"y has {where}: warm_start=True needs the columns of the fit before, in their order")
+                raise ValueError(
+                    f"y must have {where}: warm_start=True requires the outputs of the previous fit in the same order"
+                )
         self.n_outputs_ = target.n_outputs
         self.__dict__.pop("target_names_in_", None)
         if target.names is not None:

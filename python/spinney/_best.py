@@ -24,7 +24,7 @@ BLOCK_SCORES = 1 << 23
 
 def checked_k(k: Any, width: int) -> int:
     if isinstance(k, bool | np.bool_) or not isinstance(k, Integral) or not 1 <= int(k) <= width:
-        raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {width}")
+        raise ValueError(f"k must be an integer from 1 to {width}, got {k!r}")
     return int(k)
 
 
@@ -32,18 +32,18 @@ def checked_min_score(min_score: Any) -> float:
     is_number = isinstance(min_score, Real) and not isinstance(min_score, bool | np.bool_)
     # Compared before conversion, since very large integers cannot be converted to float.
     if not is_number or not 0 <= min_score <= 1:
-        raise ValueError(f"min_score is {min_score!r}, accepted: a probability, a number from 0 to 1")
+        raise ValueError(f"min_score must be a number from 0 to 1, got {min_score!r}")
     return float(min_score)
 
 
 def pattern(exclude: Any, n_rows: int, width: int) -> sparse.csr_array | None:
     """Excluded columns in canonical form: one row for each sample, or a single row for all samples."""
-    accepted = f"a sparse matrix of shape ({n_rows}, {width}) or a list of columns from 0 to {width - 1}"
+    accepted = f"a sparse matrix of shape ({n_rows}, {width}) or a list of labels from 0 to {width - 1}"
     if exclude is None:
         return None
     if is_sparse(exclude):
         if exclude.ndim != 2 or exclude.shape != (n_rows, width):
-            raise ValueError(f"exclude is a sparse matrix of shape {exclude.shape}, accepted: {accepted}")
+            raise ValueError(f"exclude must be {accepted}, got a sparse matrix of shape {exclude.shape}")
         marked = sparse.csr_array(exclude, copy=True)
         marked.sum_duplicates()
         marked.eliminate_zeros()
@@ -53,10 +53,10 @@ def pattern(exclude: Any, n_rows: int, width: int) -> sparse.csr_array | None:
     columns = np.asarray(exclude)
     if columns.ndim != 1 or (len(columns) and columns.dtype.kind not in "iu"):
         what = f"of dtype {columns.dtype} and shape {columns.shape}"
-        raise TypeError(f"exclude is a {type(exclude).__name__} {what}, accepted: {accepted}")
+        raise TypeError(f"exclude must be {accepted}, got a {type(exclude).__name__} {what}")
     wrong = columns[(columns < 0) | (columns >= width)]
     if len(wrong):
-        raise ValueError(f"exclude has the column {wrong[0]}, accepted: {accepted}")
+        raise ValueError(f"exclude must be {accepted}, got the label {wrong[0]}")
     columns = np.unique(columns).astype(np.int64)
     return sparse.csr_array((np.ones(len(columns), dtype=np.bool_), columns, [0, len(columns)]), shape=(1, width))
 

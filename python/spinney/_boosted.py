@@ -82,7 +82,7 @@ class BoostedModel(BaseEnsemble):
         if self.init is None:
             return None
         if isclass(self.init):
-            raise ValueError(f"init is the class {self.init.__name__}, accepted: an object of it")
+            raise ValueError(f"init must be an instance, got the class {self.init.__name__}")
         if isinstance(self.init, FrozenEstimator):
             return self.init
         estimator = clone(self.init)
@@ -102,9 +102,9 @@ class BoostedModel(BaseEnsemble):
             margins = np.asarray(margins, dtype=np.float64)
             margins = margins[:, np.newaxis] if margins.ndim == 1 else margins
             if margins.shape != (X.shape[0], width):
-                raise ValueError(f"{name} has the shape {margins.shape}, expected {(X.shape[0], width)}")
+                raise ValueError(f"{name} must have shape {(X.shape[0], width)}, got an array of shape {margins.shape}")
             if not np.isfinite(margins).all():
-                raise ValueError(f"{name} contains NaN or infinity, accepted: finite numbers")
+                raise ValueError(f"{name} must be finite, got NaN or infinity")
             found = margins / self._unit()
         elif self._init is None:
             return None
@@ -116,8 +116,8 @@ class BoostedModel(BaseEnsemble):
         found = self._margins_of(init, X)
         if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
             raise ValueError(
-                f"init {type(init).__name__} predicts an array of shape {found.shape}, expected finite numbers of "
-                f"shape {(X.shape[0], width)}"
+                f"init must predict finite numbers of shape {(X.shape[0], width)}, but {type(init).__name__} "
+                f"predicts an array of shape {found.shape}"
             )
         return found
 
@@ -128,8 +128,8 @@ class BoostedModel(BaseEnsemble):
             return found
         if not (found > 0).all():
             raise ValueError(
-                f"init {type(estimator).__name__} predicts numbers that are not positive, but loss="
-                f"{self._shared['loss']!r} has the logarithms of predictions as scores; accepted: positive predictions"
+                f"init must predict positive numbers, since the scores of loss={self._shared['loss']!r} are "
+                f"logarithms of predictions, but {type(estimator).__name__} predicts numbers that are not positive"
             )
         return np.log(found)
 
@@ -161,7 +161,7 @@ class BoostedModel(BaseEnsemble):
     def _check_stages(self, n_stages: Any, *, least: int = 0) -> int:
         is_integer = isinstance(n_stages, Integral) and not isinstance(n_stages, bool)
         if not is_integer or not least <= n_stages <= self.n_estimators_:
-            raise ValueError(f"n_stages is {n_stages!r}, accepted: an integer from {least} to {self.n_estimators_}")
+            raise ValueError(f"n_stages must be an integer from {least} to {self.n_estimators_}, got {n_stages!r}")
         return int(n_stages)
 
     def _staged(self, X: Any) -> Iterator[Float]:

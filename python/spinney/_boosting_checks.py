@@ -23,12 +23,12 @@ def name_of(loss: Any) -> str:
 def check_parameters(boosting: Any) -> None:
     """Check for parameters that contradict each other, which the table of constraints cannot express."""
     if isclass(boosting.loss):
-        raise ValueError(f"loss is the class {boosting.loss.__name__}, accepted: a name, or an object of a class")
+        raise ValueError(f"loss must be a name or an instance, got the class {boosting.loss.__name__}")
     has_steps = boosting.output_strategy in ("auto", "projected") and not boosting.relabel_leaves
     if boosting.step_dtype != "float64" and not has_steps:
         raise ValueError(
-            f"step_dtype is {boosting.step_dtype!r}, but leaves hold what they add, and no steps; accepted: 'float64', "
-            "or output_strategy='projected' with relabel_leaves=False"
+            f"step_dtype={boosting.step_dtype!r} requires output_strategy='projected' with "
+            "relabel_leaves=False, since other models have no step sizes; it must be 'float64'"
         )
     if boosting.estimator is None:
         return
@@ -38,16 +38,15 @@ def check_parameters(boosting: Any) -> None:
     for parameter in ("init", "scoring", "callbacks", "label_weight"):
         # Regressors have no labels.
         if getattr(boosting, parameter, None) is not None:
-            raise ValueError(f"{parameter} is given, which estimator= ({name}) does not support; accepted: None")
+            raise ValueError(f"estimator= ({name}) does not support {parameter}: it must be None")
     if isclass(boosting.estimator):
         name = boosting.estimator.__name__
-        raise ValueError(f"estimator is the class {name}, accepted: an object of it, {name}()")
+        raise ValueError(f"estimator must be an instance, {name}(), got the class {name}")
     if not is_regressor(boosting.estimator):
-        raise ValueError(f"estimator is {name}, which is not a regressor; accepted: regressors of scikit-learn")
+        raise ValueError(f"estimator must be a regressor of scikit-learn, got {name}")
     if boosting.output_strategy == "single_target":
         raise ValueError(
-            "output_strategy is 'single_target', which grows trees alone; with estimator=, accepted: 'joint' and "
-            "'projected'"
+            "estimator does not support output_strategy='single_target': it must be 'joint' or 'projected'"
         )
     if boosting.output_strategy == "projected" and boosting.relabel_leaves:
         raise ValueError(
@@ -61,11 +60,11 @@ def check_masked(boosting: Any, target: Target) -> None:
     for parameter in ("estimator", "init", "scoring", "label_weight"):
         # Regressors have no labels.
         if getattr(boosting, parameter, None) is not None:
-            raise ValueError(
-                f"{parameter} is given, which does not support masked cells of y; accepted: None with these"
-            )
+            raise ValueError(f"{parameter} does not support y with masked entries: it must be None")
     if target.kind == "classes" and target.n_outputs > 1:
-        raise ValueError("y has masked cells and several outputs of classes, accepted: numbers or labels with these")
+        raise ValueError(
+            "y does not support masked entries with several outputs of classes: y must be regression targets or labels"
+        )
 
 
 def loss_parameter(boosting: Any) -> dict[str, float | list[float]]:
@@ -83,9 +82,9 @@ def _of_each(name: str, values: Any, n_outputs: int) -> list[float]:
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is {values!r}, accepted: {accepted}") from error
+        raise ValueError(f"{name} must be {accepted}, got {values!r}") from error
     if found.shape != (n_outputs,) or not ((found > 0) & (found < 1)).all():
-        raise ValueError(f"{name} is {values!r}, accepted: {accepted}")
+        raise ValueError(f"{name} must be {accepted}, got {values!r}")
     return [float(value) for value in found]
 
 
@@ -93,11 +92,13 @@ def check_init_cv(boosting: Any) -> None:
     if boosting.init_cv is None:
         return
     if boosting.init is None:
-        raise ValueError(f"init_cv is {boosting.init_cv}, but init is None; accepted: an estimator, or init_cv=None")
+        raise ValueError(
+            f"init_cv={boosting.init_cv} requires init, which is None: init must be an estimator, or init_cv None"
+        )
     if isinstance(boosting.init, FrozenEstimator):
         raise ValueError(
-            f"init_cv is {boosting.init_cv}, but init is frozen and cannot be fitted without some rows; accepted: an "
-            "estimator that is not frozen, or init_cv=None"
+            f"init_cv={boosting.init_cv} does not support a frozen init, which cannot be fitted on other "
+            "folds: init must not be frozen, or init_cv must be None"
         )
 
 

@@ -266,8 +266,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         watched = _eval_sets.checked(self, eval_sets, target, _label_weight.shares(of_labels))
         if watched and margins[0] is not None:
             raise ValueError(
-                "base_margin is given, and eval_sets is too: the scores that rows of eval_sets start from are not "
-                "known; accepted: one of them, or init= in place of base_margin"
+                "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
+                "or init= instead of base_margin"
             )
         _boosting_checks.check_init_cv(self)
         if n_grown == self.n_estimators:
@@ -450,7 +450,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         """The parameters in the engine's form. A fit that does not draw projections gets any valid projection."""
         projection = None
         if isinstance(self.n_projections, bool):
-            raise ValueError(f"n_projections is {self.n_projections}, accepted: an integer from 1, a share, or 'log'")
+            raise ValueError(
+                f"n_projections must be an integer of at least 1, a fraction, or 'log', got {self.n_projections}"
+            )
         strategy = self._shared["output_strategy"]
         if strategy == "projected" and not draws:
             projection = _projection.of_stages("gaussian", 1, self._n_columns(target), Growth(self._seed))
@@ -460,8 +462,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             projection = _projection.of_stages(self.output_projection, self.n_projections, width, growth)
             if projection["n_projections"] > 1 and not self.relabel_leaves:
                 raise ValueError(
-                    f"n_projections is {projection['n_projections']}, but leaves that are not relabelled hold a single "
-                    "number: with relabel_leaves=False, accepted: 1"
+                    "n_projections must be 1 with relabel_leaves=False, since leaves that are not relabeled store a "
+                    f"single value, got {projection['n_projections']}"
                 )
         tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
         tree["max_features"] = self.max_features_

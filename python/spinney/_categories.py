@@ -21,9 +21,7 @@ MOST_CATEGORIES = 65_535
 # The categories of each categorical feature, and None for the others.
 Known = list[NDArray[Any] | None]
 
-_ACCEPTED = (
-    '"from_dtype", None, a mask (n_features,), or indices or names of features, which are positions and column names'
-)
+_ACCEPTED = '"from_dtype", None, a mask of shape (n_features,), or indices or column names of features'
 
 
 def learn(estimator: Any, X: Any) -> tuple[Any, Known | None]:
@@ -66,8 +64,8 @@ def declare(estimator: Any, X: Any, known: Known | None) -> None:
             most = int(np.nanmax(values, initial=0.0)) + 1
             if most > MOST_CATEGORIES:
                 raise ValueError(
-                    f"X has the category {most - 1} in feature {_called(estimator, j)}, a category by "
-                    f"categorical_features; accepted: at most {MOST_CATEGORIES} categories, whose codes are below that"
+                    f"X must have at most {MOST_CATEGORIES} categories, with smaller codes, in feature "
+                    f"{_called(estimator, j)}, which is categorical, got the code {most - 1}"
                 )
             known[j] = np.arange(most)
     estimator.categories_ = known
@@ -86,8 +84,8 @@ def encode(estimator: Any, X: Any) -> Any:
         for j, categories in enumerate(known):
             if categories is not None and not _are_codes(categories):
                 raise ValueError(
-                    f"X holds numbers, but feature {_called(estimator, j)} is a category with values such as "
-                    f"{categories.tolist()[:1]}; accepted: a frame, or an array of objects, with values of that kind"
+                    f"X must be a frame or an object array with values like {categories.tolist()[:1]} in feature "
+                    f"{_called(estimator, j)}, which is categorical, got numbers"
                 )
         return X
     codes = {}
@@ -96,8 +94,8 @@ def encode(estimator: Any, X: Any) -> Any:
             continue
         if categories.dtype.kind == "O" and not columns.is_by_value(j):
             raise ValueError(
-                f"X has numbers in feature {_called(estimator, j)}, which is a category with values such as "
-                f"{categories.tolist()[:1]}; accepted: values of that kind"
+                f"X must have values like {categories.tolist()[:1]} in feature {_called(estimator, j)}, which is "
+                "categorical, got numbers"
             )
         codes[j] = columns.codes(j, categories)
     return columns.replaced(codes)
@@ -180,7 +178,7 @@ def _places(asked: Any, n_features: int, X: Any) -> set[int]:
     is_list = isinstance(asked, Iterable) and not isinstance(asked, (str, bytes, Mapping))
     items = list(asked) if is_list else None
     if items is None:
-        raise ValueError(f"categorical_features is {asked!r}, accepted: {_ACCEPTED}")
+        raise ValueError(f"categorical_features must be {_ACCEPTED}, got {asked!r}")
     if items and all(isinstance(item, (bool, np.bool_)) for item in items):
         if len(items) != n_features:
             raise ValueError(f"categorical_features is a mask of length {len(items)}, but X has {n_features} features")
@@ -193,16 +191,16 @@ def _places(asked: Any, n_features: int, X: Any) -> set[int]:
         return {columns.index(item) for item in items}
     for item in items:
         if not isinstance(item, Integral) or isinstance(item, (bool, np.bool_)):
-            raise ValueError(f"categorical_features has {item!r}, accepted: {_ACCEPTED}")
+            raise ValueError(f"categorical_features must be {_ACCEPTED}, got the item {item!r}")
         if not 0 <= int(item) < n_features:
-            raise ValueError(f"categorical_features has the index {item}, accepted: 0 to {n_features - 1}")
+            raise ValueError(f"categorical_features must have indices from 0 to {n_features - 1}, got {item}")
     return {int(item) for item in items}
 
 
 def _checked(categories: Sequence[Any], name: Any) -> NDArray[Any]:
     """Categories as an array of a single kind: bools, integers, floats, or strings otherwise."""
     if len(categories) > MOST_CATEGORIES:
-        raise ValueError(f"X has {len(categories)} categories in feature {name!r}, accepted: at most {MOST_CATEGORIES}")
+        raise ValueError(f"X must have at most {MOST_CATEGORIES} categories in feature {name!r}, got {len(categories)}")
     for kind in (bool, int, float):
         if categories and all(type(value) is kind for value in categories):
             return np.array(categories)
@@ -230,8 +228,8 @@ def _check_codes(estimator: Any, j: int, values: NDArray[Any]) -> None:
     wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
     if wrong.any():
         raise ValueError(
-            f"X has {values[wrong][0]:g} in feature {_called(estimator, j)}, a category by categorical_features; "
-            "accepted: whole numbers from 0, and NaN"
+            f"X must have integers from 0 or NaN in feature {_called(estimator, j)}, which is categorical, "
+            f"got {values[wrong][0]:g}"
         )
 
 

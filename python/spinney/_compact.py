@@ -140,23 +140,24 @@ def compact_leaves(
     from spinney.compression import BaseCompressed  # which offers this function
 
     if not isinstance(model, (BaseForest, BaseTree, BaseCompressed, BaseBoosting)):
-        accepted = "a tree, forest, compressed forest or boosted model of spinney"
+        hint = ""
         if isinstance(model, BaseBagging):
-            accepted += "; a centroid forest is smaller with a larger max_leaf_samples or min_centroid_weight"
-        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
+            hint = "; a centroid forest is smaller with a larger max_leaf_samples or min_centroid_weight"
+        accepted = "a tree, forest, compressed forest or boosting model of spinney"
+        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}{hint}")
     check_is_fitted(model)
     if isinstance(model, BaseBoosting) and model._weak is not None:
         raise TypeError(f"model is a {type(model).__name__} with estimator=, which has no leaves of spinney's own")
     if top_k is not None and (not isinstance(top_k, Integral) or isinstance(top_k, bool) or top_k < 1):
-        raise ValueError(f"top_k is {top_k!r}, accepted: None or an integer, at least 1")
+        raise ValueError(f"top_k must be None or an integer of at least 1, got {top_k!r}")
     if dtype not in (None, "float32", "float16", "int8"):
-        raise ValueError(f'dtype is {dtype!r}, accepted: None, "float32", "float16" and "int8"')
+        raise ValueError(f'dtype must be None, "float32", "float16" or "int8", got {dtype!r}')
     if top_k is not None and training_data is not None:
         raise ValueError("top_k and training_data exclude each other: leaves hold columns or rows, pass one of them")
     if max_change is not None:
         is_number = isinstance(max_change, Real) and not isinstance(max_change, bool) and 0 <= max_change < np.inf
         if not is_number:
-            raise ValueError(f"max_change is {max_change!r}, accepted: None or a finite number, at least 0")
+            raise ValueError(f"max_change must be None or a finite number of at least 0, got {max_change!r}")
         if not isinstance(model, BaseBoosting):
             raise ValueError(f"max_change is given for a {type(model).__name__}: it applies to boosted models only")
     if isinstance(model, BaseBoosting):
@@ -247,9 +248,7 @@ def _with_stored_rows(model: Any, training_data: Any) -> _spinney.Forest:
         weights = _validation.check_weights(sample_weight, X.shape[0])
         target = model._check_y(y, weights, X.shape[0])
         if target.mask is not None:
-            raise ValueError(
-                "y has masked cells, which leaves of training rows do not support; accepted: y without NaN"
-            )
+            raise ValueError("y does not support masked entries for leaves of training samples: y must not contain NaN")
         if target.n_outputs != model.n_outputs_:
             raise ValueError(f"y has {target.n_outputs} outputs, the model {model.n_outputs_}")
         if "classes_" in model.__dict__:

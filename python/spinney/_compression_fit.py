@@ -185,20 +185,22 @@ class BaseCompressed(BaseEnsemble):
     def _fit(self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any) -> None:
         self._check_parameters()
         if y_mask is not None and not self._masks_y:
-            raise ValueError("y_mask is given, but y holds classes or labels, accepted in compression: None")
+            raise ValueError(
+                "y_mask is only supported for regression targets in compression, got y of classes or labels"
+            )
         if self._is_frozen():
             check_is_fitted(self._given())
         if _constraints.has_directions(self._given()):
             raise ValueError(
-                f"estimator has monotonic_cst, which {type(self).__name__} does not keep: coefficients of nodes have "
-                "no direction; accepted: monotonic_cst=None"
+                f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
+                "nodes have no direction: monotonic_cst must be None"
             )
         X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
         if target.mask is not None and (self.method, self.solver) != ("path", "stagewise"):
             given = 'method="grow"' if self.method == "grow" else 'solver="lasso"'
             raise ValueError(
-                f"y has cells that are not known, but {given}, whose steps ask for all cells of a row; accepted with "
-                'them: method="path" with solver="stagewise"'
+                f"{given} does not support y with masked entries, since its steps need all entries of a sample; "
+                'use method="path" with solver="stagewise"'
             )
         of_labels = _label_weight.of_labels(self, target, weights)
         _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
@@ -238,16 +240,16 @@ class BaseCompressed(BaseEnsemble):
         """Check for parameters that contradict each other, which the table of constraints cannot express."""
         given = self._given()
         if isinstance(given, type):
-            raise ValueError(f"estimator is the class {given.__name__}, accepted: an object of it, {given.__name__}()")
+            raise ValueError(f"estimator must be an instance, {given.__name__}(), got the class {given.__name__}")
         if given is None and not self._is_frozen():
             fits = True
         else:
             fits = isinstance(given, BaseForest | BaseTree) and is_classifier(given) == is_classifier(self)
         if not fits:
-            kind = "classifiers" if is_classifier(self) else "regressors"
+            kind = "classifier" if is_classifier(self) else "regressor"
             raise ValueError(
-                f"estimator is {type(given).__name__}, accepted: trees and forests of spinney that are {kind}, or None "
-                f"for {self._default_estimator.__name__}()"
+                f"estimator must be a tree or forest of spinney that is a {kind}, or None for "
+                f"{self._default_estimator.__name__}(), got {type(given).__name__}"
             )
         if self.method == "grow":
             if self.solver != "stagewise":
@@ -320,7 +322,7 @@ class BaseCompressed(BaseEnsemble):
         except (ValueError, TypeError, IndexError) as error:
             raise ValueError(f"cv is {self.cv!r}, but the rows cannot be split so: {error}") from error
         if len(splits) < 2:
-            raise ValueError(f"cv is {self.cv!r}, which has {len(splits)} folds; accepted: at least 2")
+            raise ValueError(f"cv must have at least 2 folds, got {self.cv!r} with {len(splits)} folds")
         return [fold_rows(split, number, exists) for number, split in enumerate(splits)]
 
     # --- the forest --------------------------------------------------------------------------------------------------
@@ -372,7 +374,7 @@ class BaseCompressed(BaseEnsemble):
             raise ValueError(f"y has {target.n_outputs} outputs, but {name} was fitted on {forest.n_outputs_}")
         names = (getattr(m, "target_names_in_", None) for m in (self, forest))
         if (where := _frames.different(*names)) is not None:
-            raise ValueError(f"y has {where}: {name} was fitted on other columns")
+            raise ValueError(f"y must have {where}: {name} was fitted on other outputs")
         if not is_classifier(self):
             return forest
         if (forest._label_format is None) != (self._label_format is None):
@@ -507,7 +509,7 @@ class BaseCompressed(BaseEnsemble):
         check_fitted(self)
         is_number = isinstance(l1_norm, Real) and not isinstance(l1_norm, bool) and is_float(l1_norm)
         if not is_number or not 0 <= float(l1_norm) < np.inf:
-            raise ValueError(f"l1_norm is {l1_norm!r}, accepted: a finite number from 0")
+            raise ValueError(f"l1_norm must be a finite number of at least 0, got {l1_norm!r}")
         if "_path" not in self.__dict__:
             raise ValueError(
                 "the path is not saved with a model: this one, loaded from a file, has no other norms; fit again"

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-_SIGNS = "-1, 0 or 1 of each feature"
 _SHAPES = (
-    f"None, an array-like (n_features,) or (n_features, n_outputs) of {_SIGNS}, or a dict of these by feature names"
+    "None, an array-like of shape (n_features,) or (n_features, n_outputs) with -1, 0 or 1 for each feature, or a dict "
+    "of such values by feature name"
 )
 _GROUPS = '"pairwise", "no_interactions", None, or groups of features, each a list, tuple or set of indices or names'
 
@@ -36,13 +36,13 @@ def _signs(asked: Any, n_features: int, n_outputs: int) -> Any:
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise ValueError(f"monotonic_cst is {asked!r}, accepted: {_SHAPES}")
+        raise ValueError(f"monotonic_cst must be {_SHAPES}, got {asked!r}")
     if values.shape[0] != n_features:
         raise ValueError(f"monotonic_cst has shape {values.shape[0]} but the input data X has {n_features} features.")
     if values.shape[1] not in (1, n_outputs):
         raise ValueError(
-            f"monotonic_cst has {values.shape[1]} columns, but y has {n_outputs} outputs: accepted: (n_features,), or "
-            "(n_features, n_outputs)"
+            f"monotonic_cst must have shape (n_features,) or (n_features, {n_outputs}), one column for each "
+            f"output of y, got {values.shape[1]} columns"
         )
     for value in np.unique(values):
         _checked_sign(value)
@@ -52,9 +52,7 @@ def _signs(asked: Any, n_features: int, n_outputs: int) -> Any:
 def _checked_sign(value: Any) -> int:
     if isinstance(value, (Integral, np.floating, float)) and value in (-1, 0, 1):
         return int(value)
-    raise ValueError(
-        f"monotonic_cst must be None or an array-like of -1, 0 or 1, but has {value!r}; accepted: {_SIGNS}"
-    )
+    raise ValueError(f"monotonic_cst must be None or an array-like of -1, 0 or 1, got {value!r}")
 
 
 def groups_to_engine(estimator: Any) -> list[list[int]] | None:
@@ -68,13 +66,13 @@ def groups_to_engine(estimator: Any) -> list[list[int]] | None:
             return [[j] for j in range(n_features)]
         if asked == "pairwise":
             return [list(pair) for pair in combinations(range(n_features), 2)] or [[0]]
-        raise ValueError(f"interaction_cst is {asked!r}, accepted: {_GROUPS}")
+        raise ValueError(f"interaction_cst must be {_GROUPS}, got {asked!r}")
     if not isinstance(asked, Iterable) or isinstance(asked, (bytes, Mapping)):
-        raise ValueError(f"interaction_cst is {asked!r}, accepted: {_GROUPS}")
+        raise ValueError(f"interaction_cst must be {_GROUPS}, got {asked!r}")
     groups = []
     for group in asked:
         if not isinstance(group, Iterable) or isinstance(group, (str, bytes, Mapping)):
-            raise ValueError(f"interaction_cst has the group {group!r}, accepted: {_GROUPS}")
+            raise ValueError(f"interaction_cst must be {_GROUPS}, got the group {group!r}")
         groups.append(sorted({_place("interaction_cst", feature, estimator) for feature in group}))
     return groups
 
@@ -94,7 +92,7 @@ def _place(parameter: str, feature: Any, estimator: Any) -> int:
             raise ValueError(f"{parameter} has the name {feature!r}, which is no column of X")
         return names.index(feature)
     if not isinstance(feature, Integral) or isinstance(feature, (bool, np.bool_)):
-        raise ValueError(f"{parameter} has the feature {feature!r}, accepted: an index of a feature, or its name")
+        raise ValueError(f"{parameter} must have indices or names of features, got {feature!r}")
     if not 0 <= int(feature) < n_features:
-        raise ValueError(f"{parameter} has the index {feature}, accepted: 0 to {n_features - 1}")
+        raise ValueError(f"{parameter} must have indices from 0 to {n_features - 1}, got {feature}")
     return int(feature)

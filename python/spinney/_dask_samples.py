@@ -91,12 +91,12 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
     `keep_stages` is True.
     """
     if not isinstance(model, BaseBoosting):
-        accepted = "GradientBoostingRegressor and GradientBoostingClassifier"
-        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
+        accepted = "GradientBoostingRegressor or GradientBoostingClassifier"
+        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
     if not all(callable(getattr(client, name, None)) for name in ("submit", "who_has", "run", "nthreads")):
-        raise TypeError(f"client is a {type(client).__name__}, accepted: a distributed.Client")
+        raise TypeError(f"client must be a distributed.Client, got a {type(client).__name__}")
     if not isinstance(timeout, Real) or isinstance(timeout, bool) or not 0 < float(timeout) < np.inf:
-        raise ValueError(f"timeout is {timeout!r}, accepted: a positive number of seconds")
+        raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
     by_worker = _by_worker(blocks, client, float(timeout))
     token, addresses = uuid.uuid4().hex, list(by_worker)
     lengths = [
@@ -106,7 +106,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
     ]
     n_samples = sum(_in_time(client, lengths, "lengths of blocks", float(timeout)))
     if n_samples == 0:
-        raise ValueError("blocks have no samples, accepted: at least one sample")
+        raise ValueError("blocks must have at least one sample, got none")
     client.run(_open_box, token, workers=addresses)
     tasks: list[Any] = []
     try:
@@ -174,7 +174,7 @@ def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]
         raise RuntimeError("the cluster has no workers")
     if not isinstance(blocks, list | tuple) or not blocks:
         raise TypeError(
-            f"blocks is {blocks!r:.80}, accepted: a list of (X, y) or (X, y, sample_weight), or their futures"
+            f"blocks must be a list of (X, y) or (X, y, sample_weight), or of their futures, got {blocks!r:.80}"
         )
     futures = []
     for i, block in enumerate(blocks):
@@ -195,7 +195,7 @@ def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]
 
 def _proven(block: Any, name: str) -> None:
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-        raise TypeError(f"{name} is a {type(block).__name__}, accepted: (X, y) or (X, y, sample_weight)")
+        raise TypeError(f"{name} must be (X, y) or (X, y, sample_weight), got a {type(block).__name__}")
 
 
 def _waited(futures: list[Any], timeout: float) -> bool:

@@ -51,19 +51,19 @@ def named(eval_sets: Any) -> list[tuple[str, str, Any]]:
     if isinstance(eval_sets, dict):
         for name in eval_sets:
             if not isinstance(name, str):
-                raise TypeError(f"eval_sets has the name {name!r}, accepted: strings")
+                raise TypeError(f"eval_sets must have strings as names, got {name!r}")
         # A plain string: strings of numpy have another type in model files.
         sets = [(str(name), f"eval_sets[{str(name)!r}]", given) for name, given in eval_sets.items()]
     elif isinstance(eval_sets, list):
         sets = [(f"eval_{i}", f"eval_sets[{i}]", given) for i, given in enumerate(eval_sets)]
     else:
         hint = ": put it into a list" if isinstance(eval_sets, tuple) else ""
-        raise TypeError(f"eval_sets is a {type(eval_sets).__name__}, accepted: {_ACCEPTED}{hint}")
+        raise TypeError(f"eval_sets must be {_ACCEPTED}, got a {type(eval_sets).__name__}{hint}")
     for _, what, given in sets:
         if not isinstance(given, tuple | list):
-            raise TypeError(f"{what} is a {type(given).__name__}, accepted: (X, y) or (X, y, sample_weight)")
+            raise TypeError(f"{what} must be (X, y) or (X, y, sample_weight), got a {type(given).__name__}")
         if len(given) not in (2, 3):
-            raise ValueError(f"{what} has {len(given)} parts, accepted: (X, y) or (X, y, sample_weight)")
+            raise ValueError(f"{what} must be (X, y) or (X, y, sample_weight), got a tuple of length {len(given)}")
     return sets
 
 
@@ -97,7 +97,7 @@ def _checked(
         raise ValueError("its y contains NaN, and scoring is given, which does not support cells that are not known")
     X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
     if mask is not None and shares is not None:
-        raise ValueError("its y contains NaN, and label_weight is given, accepted: label_weight=None with these")
+        raise ValueError("label_weight does not support eval_sets with NaN in y: it must be None")
     loss = _mean_loss(estimator, target, engine, _masks.dense(mask), weights, shares)
     return EvalSet(name, what, X, y, weights, loss)
 
@@ -139,7 +139,7 @@ def _cell_losses(
         if mask is not None:
             engine = np.where(mask, engine[~mask][0], engine)
         if (refused := loss.refused(engine)) is not None:
-            raise ValueError(f"its y is {refused[0]:g} with loss={name!r}, accepted: {refused[1]}")
+            raise ValueError(f"its y must be {refused[1]} with loss={name!r}, got {refused[0]:g}")
         return lambda scores: _losses.of_numbers(loss, engine, scores, parameter)
     on = _cells_on(target, engine, estimator._n_columns(target))
     return lambda scores: _losses.of_cells(loss, on, scores, parameter)

@@ -49,7 +49,9 @@ def names_of(y: Any, what: str = "y") -> NDArray[np.object_] | None:
         return None
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"{what} has two columns with the name {twice!r}, accepted: names that differ, or an array")
+        raise ValueError(
+            f"{what} must have distinct column names, got {twice!r} for two columns; rename one, or pass an array"
+        )
     return np.array([str(name) for name in names], dtype=object)
 
 
@@ -57,22 +59,20 @@ def label_names(names: Any, n_labels: int) -> NDArray[np.object_]:
     """Validate the argument `label_names`: one string for each label, without duplicates."""
     accepted = "a list or an array of strings, one for each label"
     if isinstance(names, str | bytes | Mapping | Set):
-        raise TypeError(f"label_names is a {type(names).__name__}, accepted: {accepted}")
+        raise TypeError(f"label_names must be {accepted}, got a {type(names).__name__}")
     try:
         found = list(names)
     except TypeError as error:
-        raise TypeError(f"label_names is {names!r}, accepted: {accepted}") from error
+        raise TypeError(f"label_names must be {accepted}, got {names!r}") from error
     for j, name in enumerate(found):
         if not isinstance(name, str):
-            raise TypeError(f"label_names has {name!r} at position {j}, accepted: {accepted}")
+            raise TypeError(f"label_names must be {accepted}, got {name!r} at position {j}")
     if len(found) != n_labels:
-        raise ValueError(f"label_names has length {len(found)}, expected {n_labels}: one for each column of y")
+        raise ValueError(f"label_names must have length {n_labels}, one name for each label, got length {len(found)}")
     first: dict[str, int] = {}
     for j, name in enumerate(found):
         if (before := first.setdefault(name, j)) < j:
-            raise ValueError(
-                f"label_names has {str(name)!r} at positions {before} and {j}, accepted: names that differ"
-            )
+            raise ValueError(f"label_names must be distinct, got {str(name)!r} at positions {before} and {j}")
     return np.array([str(name) for name in found], dtype=object)
 
 
@@ -91,14 +91,14 @@ def different(found: NDArray[np.object_] | None, known: NDArray[np.object_] | No
         return None
     for j, (name, expected) in enumerate(zip(found, known, strict=True)):
         if name != expected:
-            return f"the column {name!r} at position {j}, expected {expected!r}"
+            return f"the name {expected!r} at position {j}, got {name!r}"
     return None
 
 
 def check_container(predict: Any) -> None:
     """Check that predictions can be converted to frames of this library."""
     if not isinstance(predict, str) or predict not in ("default", *CONTAINERS):
-        raise ValueError(f'predict is {predict!r}, accepted: "default", "pandas", "polars" and None')
+        raise ValueError(f'predict must be "default", "pandas", "polars" or None, got {predict!r}')
     if predict == "default":
         return
     try:
@@ -143,8 +143,8 @@ def _frame(container: str, found: Any, names: Sequence[Any], X: Any) -> Any:
         return frames.DataFrame(_native(found), index=_index(X), columns=names)
     if is_sparse(found):
         raise ValueError(
-            "predictions are sparse, as y was, and polars has no sparse columns; accepted: set_output(predict="
-            '"pandas"), whose columns are sparse, or "default"'
+            'predict="polars" does not support sparse predictions, which this model returns since y was '
+            'sparse: use set_output(predict="pandas"), which supports sparse columns, or "default"'
         )
     return frames.DataFrame([_column(str(name), found[:, j]) for j, name in enumerate(names)])
 

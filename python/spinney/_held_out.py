@@ -69,7 +69,7 @@ def validation_set(
     loss = LOSSES.get(boosting._shared["loss"])
     if target.kind == "numbers" and loss is not None and (refused := loss.refused(held)) is not None:
         # The engine would name y_val in its error.
-        raise ValueError(f'y is {refused[0]:g} with loss="{boosting._shared["loss"]}", accepted: {refused[1]}')
+        raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{boosting._shared["loss"]}"')
     kept = np.ones(X.shape[0]) if weights is None else weights.copy()
     kept[held_rows] = 0
     X_held = X.tocsr()[held_rows] if is_sparse(X) else X[held_rows]
@@ -93,7 +93,7 @@ def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: 
     there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     n_folds, width = int(boosting.init_cv), boosting._n_columns(target)
     if n_folds > len(there):
-        raise ValueError(f"init_cv is {n_folds}, but there are {len(there)} rows; accepted: at most as many folds")
+        raise ValueError(f"init_cv must be at most the number of samples, {len(there)}, got {n_folds}")
     fold = folds(there, target, n_folds, boosting._seed)
     X = X.tocsr() if is_sparse(X) else X
     y = y.tocsr() if is_sparse(y) else y

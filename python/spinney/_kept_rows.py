@@ -53,8 +53,8 @@ def check_kept(forest: Any) -> None:
     """Raise unless the forest has stored its training samples."""
     if not hasattr(forest, LEAVES):
         raise ValueError(
-            f"this {type(forest).__name__} keeps no training rows, accepted: a forest that was fitted with "
-            "keep_rows=True, and not pruned since"
+            f"this {type(forest).__name__} stores no training samples: it must be fitted with keep_rows=True, "
+            "and not pruned after that"
         )
 
 
@@ -128,7 +128,7 @@ def check_quantiles(q: Any) -> Float:
     """Check quantile levels: a number from 0 to 1, or a list of such numbers."""
     shares = np.asarray(q, dtype=np.float64)
     if shares.ndim > 1 or not ((shares >= 0) & (shares <= 1)).all():
-        raise ValueError(f"q is {q!r}, accepted: a number from 0 to 1, or a list of such numbers")
+        raise ValueError(f"q must be a number from 0 to 1, or a list of such numbers, got {q!r}")
     return shares
 
 
@@ -138,7 +138,7 @@ def draws(forest: Any, leaves: NDArray[Any], n_samples: Any, random_state: Any) 
     All outputs of a draw come from the same training sample.
     """
     if not isinstance(n_samples, Integral) or n_samples < 1:
-        raise ValueError(f"n_samples is {n_samples!r}, accepted: an integer from 1")
+        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
     targets: Float = getattr(forest, TARGETS)
     rng = check_random_state(random_state)
     parts = []
@@ -151,7 +151,7 @@ def draws(forest: Any, leaves: NDArray[Any], n_samples: Any, random_state: Any) 
 def check_k(k: Any) -> int | None:
     """Check a number of samples to return; None stands for all."""
     if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
-        raise ValueError(f"k is {k!r}, accepted: an integer from 1, or None")
+        raise ValueError(f"k must be a positive integer or None, got {k!r}")
     return None if k is None else int(k)
 
 

@@ -151,7 +151,7 @@ def dump_xmc(X: MatrixLike, Y: MatrixLike, path_or_buffer: str | os.PathLike[str
     if hasattr(path_or_buffer, "write"):
         path_or_buffer.write(text)
         return
-    path = _path_of(path_or_buffer, "path_or_buffer", "paths and file objects")
+    path = _path_of(path_or_buffer, "path_or_buffer", "a path or a file object")
     with _OPEN.get(path.suffix.lower(), open)(path, "wb") as file:
         file.write(text)
 
@@ -215,12 +215,12 @@ def load_svmlight_multilabel(
     n_features, n_labels = _count(n_features, "n_features"), _count(n_labels, "n_labels")
     if isinstance(zero_based, str):
         if zero_based != "auto":
-            raise ValueError(f'zero_based is {zero_based!r}, accepted: True, False and "auto"')
+            raise ValueError(f'zero_based must be True, False or "auto", got {zero_based!r}')
         base = None
     elif isinstance(zero_based, bool | np.bool_):
         base = bool(zero_based)
     else:
-        raise TypeError(f'zero_based is {zero_based!r}, accepted: True, False and "auto"')
+        raise TypeError(f'zero_based must be True, False or "auto", got {zero_based!r}')
     text, name = _bytes_of(path_or_buffer, "path_or_buffer")
     with _naming(name):
         return _label_data(*_spinney.read_svmlight(text, n_features, n_labels, base))
@@ -315,9 +315,9 @@ def _bytes_of(source: Any, what: str) -> tuple[bytes, str | None]:
     if hasattr(source, "read"):
         found = source.read()
         if not isinstance(found, bytes):
-            raise TypeError(f"{what} reads {type(found).__name__}, accepted: files opened in binary mode")
+            raise TypeError(f"{what} must be opened in binary mode, but read() returned {type(found).__name__}")
         return found, None
-    path = _path_of(source, what, "paths, bytes and file objects")
+    path = _path_of(source, what, "a path, bytes or a file object")
     with _OPEN.get(path.suffix.lower(), open)(path, "rb") as file:
         try:
             return file.read(), str(path)
@@ -331,7 +331,7 @@ def _path_of(source: Any, what: str, accepted: str) -> Path:
     try:
         return Path(os.fspath(source))
     except TypeError as error:
-        raise TypeError(f"{what} is a {type(source).__name__}, accepted: {accepted}") from error
+        raise TypeError(f"{what} must be {accepted}, got a {type(source).__name__}") from error
 
 
 @contextmanager
@@ -349,7 +349,7 @@ def _count(count: Any, what: str) -> int | None:
     if count is None:
         return None
     if isinstance(count, bool) or not isinstance(count, Integral) or not 0 <= int(count) <= _validation.MOST:
-        raise ValueError(f"{what} is {count!r}, accepted: an integer from 0 to {_validation.MOST}, or None")
+        raise ValueError(f"{what} must be an integer from 0 to {_validation.MOST}, or None, got {count!r}")
     return int(count)
 
 
@@ -363,13 +363,13 @@ class _LabelNames:
         kind = tag.rpartition("}")[2]
         if kind == "label":
             if "name" not in attributes:
-                raise ValueError("a label has no name, expected <label name=...>")
+                raise ValueError("each label must have a name, <label name=...>, got one without")
             self.names.append(attributes["name"])
         elif kind != "labels":
-            raise ValueError(f"there is an element {kind!r}, expected labels and label")
+            raise ValueError(f"elements must be labels or label, got {kind!r}")
 
     def doctype(self, name: str, public: str | None, system: str | None) -> NoReturn:
-        raise ValueError("there is a document type, which may declare entities, expected none")
+        raise ValueError("the file must not have a document type declaration, which may declare entities")
 
     def close(self) -> None:
         """Do nothing; XML parsers require this method."""
@@ -389,10 +389,10 @@ def _label_names(text: bytes, name: str | None) -> list[str]:
         raise ValueError(f"{name}: {error}") from error
     names = found.names
     if not names:
-        raise ValueError(f"{name} has no labels, expected at least one <label name=...>")
+        raise ValueError(f"{name} must have at least one <label name=...>, got none")
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"{name} has the label {twice!r} twice, expected names that differ")
+        raise ValueError(f"{name} must have distinct names of labels, got {twice!r} twice")
     return names
 
 
@@ -428,6 +428,6 @@ def _labels_of(Y: Any, n_samples: int) -> sparse.csr_array:
     if not is_sparse(Y):
         Y = check_array(Y, dtype=None, input_name="Y", ensure_min_samples=0, ensure_min_features=0)
         if not _validation.is_binary(Y):
-            raise ValueError("Y holds other values than the numbers 0 and 1, accepted: labels")
+            raise ValueError("Y must be labels, 0 or 1, got other values")
         Y = sparse.csr_array(Y)
     return _validation.sparse_labels(Y, n_samples)

@@ -51,11 +51,11 @@ class Ranking:
 def _check_propensities(values: Any, n_labels: int) -> Float:
     values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="propensities")
     if values.shape != (n_labels,):
-        raise ValueError(f"propensities has shape {values.shape}, expected ({n_labels},): one for each label")
+        raise ValueError(f"propensities must have shape ({n_labels},), one value for each label, got {values.shape}")
     if values.min() <= 0 or values.max() > 1:
         raise ValueError(
-            f"propensities are from {values.min():g} to {values.max():g}, accepted: above 0, at most 1; of inverse "
-            "propensities w pass 1 / w"
+            f"propensities must be greater than 0 and at most 1, got values from {values.min():g} to "
+            f"{values.max():g}; for inverse propensities w pass 1 / w"
         )
     return np.asarray(values)
 

@@ -37,8 +37,7 @@ def check_scores(estimator: Any) -> None:
     final, _ = apart(estimator)
     if not any(hasattr(final, name) for name in ("predict_sparse", "predict_proba", "decision_function")):
         raise TypeError(
-            f"estimator is {type(final).__name__}, which has no scores, accepted: a classifier with predict_proba or "
-            "decision_function"
+            f"estimator must be a classifier with predict_proba or decision_function, got {type(final).__name__}"
         )
 
 
@@ -57,7 +56,10 @@ def scores_at_least(estimator: Any, X: Any, floor: float, n_labels: int) -> spar
         parts = [_best.at_least(_dense_scores(final, rows), floor) for rows in blocks_of(X, n_labels)]
         found = parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
     if found.shape[1] != n_labels:
-        raise ValueError(f"estimator gives scores of {found.shape[1]} labels, expected {n_labels}: the columns of y")
+        raise ValueError(
+            f"estimator must predict scores of {n_labels} labels, the number of columns of y, got scores of "
+            f"{found.shape[1]} labels"
+        )
     found.sort_indices()
     return found
 
@@ -103,7 +105,7 @@ def cross_validated(
     known = np.zeros(n, dtype=np.bool_)
     known[order] = True
     if len(order) != known.sum():
-        raise ValueError("cv tests a row in more than one fold, accepted: folds without rows in common")
+        raise ValueError("cv must have disjoint test folds, got a sample that is in more than one")
     stacked = sparse.csr_array(sparse.vstack([*parts, sparse.csr_array((1, d))], format="csr"))
     at = np.full(n, len(order))
     at[order] = np.arange(len(order))
@@ -133,20 +135,23 @@ def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
         cv = "oob" if can_oob and final.bootstrap else 5
     if isinstance(cv, str):
         if cv != "oob":
-            raise ValueError(f"cv is {cv!r}, accepted: 'oob', an integer of at least 2, folds, or None")
+            raise ValueError(
+                f"cv must be 'oob', an integer of at least 2, a cross-validation generator, or None, got {cv!r}"
+            )
         if not can_oob:
             raise ValueError(
-                f"cv is 'oob', but estimator is {type(final).__name__}, accepted: a forest of spinney with "
-                "bootstrap=True, or cv=int"
+                f"cv='oob' requires a forest of spinney with bootstrap=True, got {type(final).__name__}; use cv=int"
             )
         if not final.bootstrap:
             raise ValueError(
-                f"cv is 'oob', but {type(final).__name__} has bootstrap=False: every tree has seen all rows; accepted: "
-                "bootstrap=True, or cv=int"
+                f"cv='oob' requires bootstrap=True, but {type(final).__name__} has bootstrap=False, so that every "
+                "tree was grown on all samples; use cv=int"
             )
         return cv
     if isinstance(cv, bool) or (isinstance(cv, int | np.integer) and cv < 2):
-        raise ValueError(f"cv is {cv!r}, accepted: 'oob', an integer of at least 2, folds, or None")
+        raise ValueError(
+            f"cv must be 'oob', an integer of at least 2, a cross-validation generator, or None, got {cv!r}"
+        )
     if isinstance(cv, int | np.integer):
         return KFold(int(cv), shuffle=True, random_state=random_state)
     return check_cv(cv)

@@ -25,11 +25,9 @@ def to_engine(model: Any, target: Target, weights: Float | None) -> dict[str, li
     if found is None:
         return {}
     if model.monotonic_cst is not None:
-        raise ValueError("label_weight is given, and monotonic_cst, accepted: one of them")
+        raise ValueError("label_weight does not support monotonic_cst: one of them must be None")
     if model.criterion not in ("gini", "squared_error"):
-        raise ValueError(
-            f"criterion is {model.criterion!r}, but weighted labels are numbers: with label_weight, accepted: 'gini'"
-        )
+        raise ValueError(f"criterion must be 'gini' with label_weight, got {model.criterion!r}")
     return {"output_weights": found.tolist()}
 
 
@@ -40,11 +38,9 @@ def of_labels(model: Any, target: Target, weights: Float | None) -> Float | None
     given = model.label_weight
     if target.kind != "labels":
         other = "class_weight" if hasattr(model, "class_weight") else "class_weight of the estimator, or sample_weight"
-        raise ValueError(
-            f"label_weight is given, but y holds {target.kind}, accepted: None, or y of labels; see {other}"
-        )
+        raise ValueError(f"label_weight is only supported for y of labels, got y of {target.kind}; see {other}")
     if target.mask is not None:
-        raise ValueError("label_weight is given, but y has masked cells, accepted: label_weight=None with these")
+        raise ValueError("label_weight does not support y with masked entries: it must be None")
     if isinstance(given, str):
         return balanced(target, weights) if given == "balanced" else inverse_propensities(target, weights)
     return _checked(given, target.n_outputs)
@@ -66,12 +62,12 @@ def _checked(given: Any, n_labels: int) -> Float:
     except (TypeError, ValueError) as error:
         raise ValueError(f"label_weight is not a list of numbers: {error}") from error
     if array.shape != (n_labels,):
-        raise ValueError(f"label_weight has shape {array.shape}, accepted: ({n_labels},), a number for each label")
+        raise ValueError(f"label_weight must have shape ({n_labels},), one value for each label, got {array.shape}")
     wrong = ~(np.isfinite(array) & (array >= 0))
     if wrong.any():
-        raise ValueError(f"label_weight is {array[wrong][0]}, accepted: finite numbers, none negative")
+        raise ValueError(f"label_weight must be finite and not negative, got {array[wrong][0]}")
     if not array.any():
-        raise ValueError("label_weight is zero for every label, accepted: at least one positive number")
+        raise ValueError("label_weight must be positive for at least one label, got zero for every label")
     return array
 
 

@@ -49,7 +49,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 
     def _validate_params(self) -> None:
         if isinstance(self.estimator, type):
-            raise TypeError(f"estimator is the class {self.estimator.__name__}, accepted: an object of it")
+            raise TypeError(f"estimator must be an instance, got the class {self.estimator.__name__}")
         _label_scores.check_scores(self.estimator)
         _best.checked_min_score(self.min_score)
 
@@ -59,7 +59,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         if len(np.shape(y)) != 2:
             raise ValueError(
-                f"y has {len(np.shape(y))} dimension(s), accepted: 2, labels 0 and 1 of shape (n_samples, n_labels)"
+                f"y must have shape (n_samples, n_labels), got an array with {len(np.shape(y))} dimension(s)"
             )
         n = _num_samples(X)
         weights = _validation.check_weights(sample_weight, n)
@@ -70,13 +70,13 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         final, _ = apart(self.estimator)
         if target.mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
             raise ValueError(
-                f"y has masked cells, which {type(final).__name__} does not take, accepted: classifiers of spinney "
-                "that do, or a fitted one in FrozenEstimator"
+                f"{type(final).__name__} does not support y with masked entries: estimator must be a classifier "
+                "of spinney that does, or a fitted one in FrozenEstimator"
             )
         truth = target.original
         truth.sort_indices()
         if not truth.nnz:
-            raise ValueError("y has no label in any row of positive weight, accepted: y with some that are 1")
+            raise ValueError("y must have at least one label in a sample of positive weight, got none")
         return target, weights, cv
 
     def _unseen(self, X: Any, target: Target, weights: Float | None, cv: Any) -> tuple[sparse.csr_array, Float]:

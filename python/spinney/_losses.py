@@ -41,10 +41,10 @@ class ScoreLoss:
     def refused(self, y: Float) -> tuple[float, str] | None:
         """A value of y for which the loss is not defined, and what is accepted; None if there is none."""
         if (large := np.abs(y) > _LARGEST_Y).any():
-            return float(y[large][0]), "magnitudes up to 1e150"
+            return float(y[large][0]), "at most 1e150 in magnitude"
         outside = y < self.least if self.is_least_in else y <= self.least
         if outside.any():
-            return float(y[outside][0]), f"numbers {'from 0 up' if self.is_least_in else 'above 0'}"
+            return float(y[outside][0]), "at least 0" if self.is_least_in else "above 0"
         return None
 
 
@@ -173,7 +173,7 @@ def weighted_mean(losses: Float, weights: Float | None, n_columns: int) -> float
 
 
 def mean_of_known(losses: Float, mask: NDArray[np.bool_], weights: Float | None, *, by_column: bool) -> float:
-    """The mean over all known values, or with `by_column` over the means of the columns, which are 0 for unknown columns."""
+    """The mean over all known values, or with `by_column` over the means of columns, 0 for unknown columns."""
     weights = np.ones(len(losses)) if weights is None else _scaled(weights)
     known = weights @ ~mask
     sums = weights @ np.where(mask, 0.0, losses)

@@ -52,14 +52,14 @@ def check(y_mask: Any, shape: tuple[int, int]) -> Any:
 
 
 def _of_shape(got: tuple[int, ...], expected: tuple[int, int]) -> str:
-    return f"y_mask has shape {got}, expected {expected}: that of y, True or 1 where a cell is not known"
+    return f"y_mask must have shape {expected}, that of y, with True or 1 for unknown entries, got {got}"
 
 
 def _check_values(values: NDArray[Any]) -> None:
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"y_mask is of dtype {values.dtype}, accepted: bool, or the numbers 0 and 1")
+        raise ValueError(f"y_mask must be bool, or the numbers 0 and 1, got dtype {values.dtype}")
     if values.dtype.kind != "b" and not ((values == 0) | (values == 1)).all():
-        raise ValueError("y_mask holds other values than 0 and 1, accepted: True or 1 where a cell of y is not known")
+        raise ValueError("y_mask must be True or 1 for unknown entries of y and False or 0 otherwise, got other values")
 
 
 def of_missing(y: NDArray[Any]) -> NDArray[np.bool_] | None:
@@ -168,5 +168,5 @@ def alike(
     """y, predictions and mask, after a check that they have the same shape."""
     y, mask = truth
     if y.shape != predicted.shape:
-        raise ValueError(f"y has shape {y.shape}, expected {predicted.shape}: that of the predictions for X")
+        raise ValueError(f"y must have shape {predicted.shape}, that of the predictions for X, got {y.shape}")
     return y, predicted, mask

@@ -185,14 +185,14 @@ def estimate_fit_memory(
     from spinney.compression import BaseCompressed
 
     if not isinstance(estimator, BaseModel):
-        raise TypeError(f"estimator is a {type(estimator).__name__}, accepted: an estimator of spinney")
+        raise TypeError(f"estimator must be an estimator of spinney, got a {type(estimator).__name__}")
     estimator._validate_params()
     if isinstance(estimator, BaseBoosting | BaseCompressed):
         estimator._check_parameters()
     if eval_sets is not None and not isinstance(estimator, BaseBoosting):
-        raise TypeError(f"eval_sets is given, which {type(estimator).__name__} does not take; accepted: None")
+        raise TypeError(f"{type(estimator).__name__} does not support eval_sets: it must be None")
     if y_mask is not None and not estimator._masks_y:
-        raise TypeError(f"y_mask is given, which {type(estimator).__name__} does not take; accepted: None")
+        raise TypeError(f"{type(estimator).__name__} does not support y_mask: it must be None")
     conversions, shapes = _of_raw(estimator, X, y, y_mask)
     watched = _watched(estimator, _eval_sets.named(eval_sets))
     return sum(term.n_bytes for term in [*conversions, *terms(estimator, shapes), *watched])

@@ -281,8 +281,8 @@ def loads(data: Any) -> Any:
         buffer = np.frombuffer(data, dtype=np.uint8)
     except (TypeError, ValueError, BufferError) as error:
         if isinstance(data, bytes | bytearray | memoryview) and len(data) == 0:
-            raise ValueError("data is empty, accepted: the bytes of a model") from error
-        raise TypeError(f"data is {_article(data)}, accepted: bytes, such as spinney.dumps gives") from error
+            raise ValueError("data must be the bytes of a model, got no bytes") from error
+        raise TypeError(f"data must be bytes, such as spinney.dumps returns, got {_article(data)}") from error
     with _faults_of("data"):
         _refuse_pickle(buffer[:2].tobytes())
         if _pipeline_files.is_start_of(buffer[:4].tobytes()):
@@ -294,10 +294,10 @@ def _method_of(file: Any, name: str) -> Any:
     """The method of a file object, or None if `path` is a path."""
     if isinstance(file, bytes | bytearray | memoryview):
         instead = "spinney.loads(data) for the bytes of a model" if name == "read" else "a path or a binary file"
-        raise TypeError(f"path is {_article(file)}, accepted: a str, an os.PathLike, or a binary file; {instead}")
+        raise TypeError(f"path must be a str, an os.PathLike or a binary file, got {_article(file)}; {instead}")
     found = getattr(file, name, None)
     if not callable(found):
-        raise TypeError(f"path is {_article(file)}, accepted: a str, an os.PathLike, or a binary file with {name}()")
+        raise TypeError(f"path must be a str, an os.PathLike or a binary file with {name}(), got {_article(file)}")
     return found
 
 
@@ -324,7 +324,7 @@ def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
     """The model of the engine, and the JSON text and the arrays of the estimator."""
     name = type(model).__name__
     if not _is_of_spinney(model):
-        raise TypeError(f"model is {_article(model)}, accepted: fitted estimators of spinney and pipelines")
+        raise TypeError(f"model must be a fitted estimator of spinney or a pipeline, got {_article(model)}")
     check_is_fitted(model)
     model._validate_params()
     encoder = Encoder(_nested)
@@ -394,14 +394,16 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
     See `save`.
     """
     if mmap_mode not in (None, "r"):
-        raise ValueError(f'mmap_mode is {mmap_mode!r}, accepted: None and "r"')
+        raise ValueError(f'mmap_mode must be None or "r", got {mmap_mode!r}')
     if not isinstance(path, str | PathLike):
         read = _method_of(path, "read")
         if mmap_mode is not None:
-            raise ValueError('mmap_mode is "r", accepted with a file object: None')
+            raise ValueError('mmap_mode must be None with a file object, got "r"')
         data = read()
         if not isinstance(data, bytes | bytearray | memoryview):
-            raise TypeError(f"path.read() gave {_article(data)}, accepted: bytes, of a file opened with mode 'rb'")
+            raise TypeError(
+                f"path must be a file opened with mode 'rb', but path.read() returned {_article(data)} instead of bytes"
+            )
         return loads(data)
     name = os.fsdecode(path)
     with _faults_of(name):
@@ -479,8 +481,8 @@ def inspect_model(path: Path) -> _ModelSummary:
         with open(name, "rb") as file:
             if _pipeline_files.is_start_of(file.read(len(_pipeline_files.START))):
                 raise ValueError(
-                    f"{name}: it is a zip archive, as pipelines are saved, accepted: files of a single estimator; "
-                    "spinney.load reads pipelines, skops.io.visualize shows what is inside"
+                    f"{name}: the file must contain a single estimator, got a zip archive, as which pipelines are "
+                    "saved; spinney.load reads pipelines, and skops.io.visualize shows their content"
                 ) from error
         raise ValueError(f"{name}: {error}") from error
 

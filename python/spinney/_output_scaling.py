@@ -32,7 +32,7 @@ def to_engine(model: Any, criterion: str) -> OutputFactors:
     given = [name for name, value in zip(CONSTRAINTS, (scaling, weights), strict=True) if value is not None]
     if given and criterion != "squared_error":
         raise ValueError(
-            f"criterion is {criterion!r}, but {given[0]} scales variances: with {given[0]}, accepted: 'squared_error'"
+            f"criterion must be 'squared_error' with {given[0]}, which scales variances, got {criterion!r}"
         )
     return {
         "output_scaling": scaling if isinstance(scaling, str) else numbers("output_scaling", scaling),
@@ -49,5 +49,5 @@ def numbers(name: str, values: Any) -> list[float] | None:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is not a list of numbers: {error}") from error
     if array.ndim != 1:
-        raise ValueError(f"{name} has shape {array.shape}, accepted: (n_outputs,), a number for each output")
+        raise ValueError(f"{name} must have shape (n_outputs,), one value for each output, got {array.shape}")
     return [float(value) for value in array]

@@ -28,15 +28,15 @@ def checked_range(forest: Any, trees: Any) -> tuple[int, int]:
     """The validated argument `trees` of `fit`: the index of the first tree, and one past the index of the last one."""
     n = int(forest.n_estimators)
     if not isinstance(trees, range):
-        raise TypeError(f"trees is a {type(trees).__name__}, accepted: a range such as range(0, {n}), or None")
+        raise TypeError(f"trees must be a range such as range(0, {n}), or None, got a {type(trees).__name__}")
     if trees.step != 1 or not 0 <= trees.start < trees.stop <= n:
         raise ValueError(
-            f"trees is {trees}, accepted: a range of step 1 of at least one tree within range(0, {n}), as n_estimators "
-            f"is {n}"
+            f"trees must be a non-empty range of step 1 within range(0, {n}), since n_estimators is {n}, got {trees}"
         )
     if not isinstance(forest.random_state, Integral):
         raise ValueError(
-            f"random_state is {forest.random_state!r}, accepted with trees: an integer, as all parts draw from one seed"
+            "random_state must be an integer with trees, since all parts use the same seed, got "
+            f"{forest.random_state!r}"
         )
     if forest.warm_start:
         raise ValueError("trees cannot be chosen with warm_start=True: set warm_start=False")
@@ -128,20 +128,20 @@ def _checked(parts: Any) -> list[Any]:
     from spinney._bagging import BaseBagging
 
     if isinstance(parts, BaseBagging) or not hasattr(parts, "__iter__"):
-        raise TypeError(f"parts is a {type(parts).__name__}, accepted: a list of fitted forests")
+        raise TypeError(f"parts must be a list of fitted forests, got a {type(parts).__name__}")
     found = list(parts)
     if not found:
-        raise ValueError("parts is empty, accepted: at least one fitted forest")
+        raise ValueError("parts must have at least one fitted forest, got none")
     for place, part in enumerate(found):
         if not isinstance(part, BaseBagging):
-            raise TypeError(f"parts[{place}] is a {type(part).__name__}, accepted: forests and centroid forests")
+            raise TypeError(f"parts must be forests or centroid forests, got a {type(part).__name__} as parts[{place}]")
         try:
             check_is_fitted(part)
         except NotFittedError as error:
             raise NotFittedError(f"parts[{place}]: {error}") from None
         if not hasattr(part, PART):
             raise ValueError(
-                f"parts[{place}] was not fitted as a part, accepted: forests grown by fit(X, y, trees=range(a, b))"
+                f"parts must be fitted by fit(X, y, trees=range(a, b)), but parts[{place}] was fitted without trees"
             )
     return found
 
@@ -151,18 +151,18 @@ def _check_alike(parts: list[Any]) -> None:
     params = first.get_params(deep=False)
     for part in parts[1:]:
         if type(part) is not type(first):
-            raise ValueError(f"parts are a {type(first).__name__} and a {type(part).__name__}, accepted: of one class")
+            raise ValueError(f"parts must be of one class, got a {type(first).__name__} and a {type(part).__name__}")
         others = part.get_params(deep=False)
         for name in sorted(params.keys() - _FREE):
             if not _is_equal(params[name], others[name]):
                 raise ValueError(
-                    f"parts differ in the parameter {name}: {params[name]!r} and {others[name]!r}, accepted: the same "
-                    "parameters, but for n_jobs and verbose"
+                    f"parts must have the same parameters except n_jobs and verbose, but differ in {name}: "
+                    f"{params[name]!r} and {others[name]!r}"
                 )
         if getattr(part, PART)[2] != getattr(first, PART)[2]:
             raise ValueError(
-                f"parts were fitted to different data: trees {_named(first)} have digest {getattr(first, PART)[2]}, "
-                f"trees {_named(part)} {getattr(part, PART)[2]}; accepted: the same X, y and weights"
+                f"parts must be fitted to the same X, y and weights: trees {_named(first)} have digest "
+                f"{getattr(first, PART)[2]}, trees {_named(part)} {getattr(part, PART)[2]}"
             )
 
 
@@ -184,9 +184,9 @@ def _named(part: Any) -> str:
 def _check_all_there(ranges: list[tuple[int, int]], n: int) -> None:
     for (_, stop), (start, _) in pairwise([(0, 0), *ranges, (n, n)]):
         if start > stop:
-            raise ValueError(f"trees {stop} to {start - 1} are missing, accepted: all of range(0, {n})")
+            raise ValueError(f"parts must have all trees of range(0, {n}), but trees {stop} to {start - 1} are missing")
         if start < stop:
-            raise ValueError(f"tree {start} is in two parts, accepted: each tree of range(0, {n}) once")
+            raise ValueError(f"parts must have each tree of range(0, {n}) once, but tree {start} is in two parts")
 
 
 def _set_oob(merged: Any, digest: str, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> None:

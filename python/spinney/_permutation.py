@@ -94,13 +94,13 @@ def permutation_importance(
     2
     """
     if isinstance(n_repeats, bool) or not isinstance(n_repeats, Integral) or n_repeats < 1:
-        raise ValueError(f"n_repeats is {n_repeats!r}, accepted: an integer from 1 on")
+        raise ValueError(f"n_repeats must be a positive integer, got {n_repeats!r}")
     if not is_sparse(X):
         options: dict[str, Any] = {"scoring": scoring, "n_repeats": int(n_repeats), "n_jobs": n_jobs}
         found: Bunch = of_dense(model, X, y, random_state=random_state, sample_weight=sample_weight, **options)
         return found
     if X.shape[0] == 0:
-        raise ValueError("X has no rows, accepted: at least one")
+        raise ValueError("X must have at least one sample, got none")
     columns = sparse.csc_array(canonical(X, "X"))
     columns.sum_duplicates()
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}

@@ -147,7 +147,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
         if target.mask is not None and self.class_weight is not None:
-            raise ValueError("class_weight is set, but y has masked cells, accepted: class_weight=None with these")
+            raise ValueError("class_weight does not support y with masked entries: it must be None")
         return _class_weight.row_weights(self.class_weight, target, weights)
 
     def _set_outputs(self, target: Target) -> None:

@@ -55,7 +55,7 @@ REGRESSOR_CRITERIA = {"squared_error", "friedman_mse", "poisson", "absolute_erro
 # The reason why a criterion does not support projections of regression targets.
 UNPROJECTED = {
     "poisson": "projected outputs may be negative",
-    "absolute_error": "medians of projected outputs tell nothing of those of the outputs",
+    "absolute_error": "medians of projected outputs do not determine those of the outputs",
 }
 
 
@@ -94,18 +94,18 @@ def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
         criterion = "squared_error"
     if output_projection is None and criterion == "squared_error" and kind != "numbers":
         raise ValueError(
-            "criterion is 'squared_error', which classifiers take with output_projection only; without, accepted: "
-            "'gini', 'entropy', 'log_loss'"
+            "criterion='squared_error' of classifiers requires output_projection: criterion must be 'gini', "
+            "'entropy' or 'log_loss'"
         )
     if output_projection is not None and criterion in ENTROPIES:
         raise ValueError(
-            f"criterion is {criterion!r}, but projected outputs are numbers: with output_projection, accepted: 'gini' "
-            "and 'squared_error', which mean the same there"
+            "criterion must be 'gini' or 'squared_error', which are equivalent, with output_projection, got "
+            f"{criterion!r}"
         )
     if output_projection is not None and criterion in UNPROJECTED:
         raise ValueError(
-            f"criterion is {criterion!r}, but {UNPROJECTED[criterion]}: with output_projection, accepted: "
-            "'squared_error'"
+            f"criterion must be 'squared_error' with output_projection, since {UNPROJECTED[criterion]}, got "
+            f"{criterion!r}"
         )
     return criterion
 
@@ -151,8 +151,8 @@ def to_engine(
         is_integer = isinstance(n_projections, Integral)
         if not (isinstance(n_projections, str) or (is_integer and n_projections in (default, q))):
             raise ValueError(
-                f"n_projections is {n_projections!r}, but output_projection is a matrix of {q} rows; accepted with it: "
-                f"{_quoted(default)} (the default, not used) and {q}"
+                f"n_projections must be {q}, the number of rows of the matrix output_projection, or "
+                f"{_quoted(default)} (the default), got {n_projections!r}"
             )
         return {"family": None, "matrices": [matrix], "n_projections": q, "shared": growth.shared}
     return drawn(output_projection, count_projections(n_projections, d), d, growth)
@@ -166,7 +166,7 @@ def given_matrix(output_projection: Any, n_outputs: int) -> _ProjectionMatrix | 
     """The matrix, if `output_projection` is a matrix, and None otherwise."""
     if isclass(output_projection):
         name = output_projection.__name__
-        raise ValueError(f"output_projection is the class {name}, accepted: an object of it, {name}()")
+        raise ValueError(f"output_projection must be an instance, {name}(), got the class {name}")
     if isinstance(output_projection, str | Projection) or callable(output_projection):
         return None
     return _matrix(output_projection, "output_projection", n_outputs, None)
@@ -193,8 +193,8 @@ def of_stages(output_projection: Any, n_projections: Any, n_outputs: int, growth
     q = _n_rows(matrix)
     if not isinstance(n_projections, str) and n_projections not in (1, q):
         raise ValueError(
-            f"n_projections is {n_projections!r}, but output_projection is a matrix of {q} rows; accepted with it: "
-            f"1 (the default, not used) and {q}"
+            f"n_projections must be {q}, the number of rows of the matrix output_projection, or 1 (the "
+            f"default), got {n_projections!r}"
         )
     return {"family": None, "matrices": [matrix], "n_projections": q, "shared": True}
 
@@ -222,13 +222,13 @@ def _matrix(phi: Any, name: str, n_outputs: int, n_projections: int | None) -> _
     n_rows = n_projections or max(1, phi.shape[0] if phi.ndim else 0)
     if phi.shape != (n_rows, n_outputs):
         raise ValueError(
-            f"{name} has shape {phi.shape}, expected ({n_projections or 'n_projections'}, {n_outputs}): a row for each "
-            "projection, at least one, and a column for each output (of classes, for each class of each output)"
+            f"{name} must have shape ({n_projections or 'n_projections'}, {n_outputs}), with at least one row "
+            f"and a column for each output (for classes, for each class of each output), got {phi.shape}"
         )
     values = phi.data if is_sparse(phi) else phi
     if not np.isfinite(values).all():
         what = "NaN" if np.isnan(values).any() else "infinity"
-        raise ValueError(f"{name} contains {what}, accepted: finite numbers")
+        raise ValueError(f"{name} must be finite, got {what}")
     if not is_sparse(phi):
         return np.ascontiguousarray(phi)
     phi = canonical(phi, name)

@@ -72,7 +72,7 @@ def labels_of(y: Any, name: str) -> sparse.csr_array:
     wrong = (values != 0) & (values != 1)
     if wrong.any():
         found = float(values[wrong][0])
-        raise ValueError(f"{name} holds other values than 0 and 1, such as {found:g}, accepted: labels")
+        raise ValueError(f"{name} must be labels, 0 or 1, got {found:g}")
     return pattern(y.astype(np.bool_) if is_sparse(y) else y == 1, name)
 
 
@@ -121,7 +121,7 @@ def _only(matrix: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array
 
 def check_k(k: Any, most: int) -> int:
     if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= most:
-        raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {most}")
+        raise ValueError(f"k must be an integer from 1 to {most}, got {k!r}")
     return int(k)
 
 
@@ -152,7 +152,7 @@ def of_all_labels(y_score: Any, shape: tuple[int, int]) -> Any:
     """Validated scores of all labels as float32 or float64, dense or as canonical CSR."""
     _check_rows(y_score.shape[0], shape[0])
     if y_score.shape[1] != shape[1]:
-        raise ValueError(f"y_score has {y_score.shape[1]} columns, expected {shape[1]}: those of y_true")
+        raise ValueError(f"y_score must have {shape[1]} columns, as y_true, got {y_score.shape[1]}")
     if is_sparse(y_score):
         y_score = _stored(y_score, "y_score")
     return y_score if y_score.dtype in (np.float32, np.float64) else y_score.astype(np.float64)
@@ -160,7 +160,7 @@ def of_all_labels(y_score: Any, shape: tuple[int, int]) -> Any:
 
 def _check_rows(n_rows: int, expected: int) -> None:
     if n_rows != expected:
-        raise ValueError(f"y_score has {n_rows} rows, expected {expected}: those of y_true")
+        raise ValueError(f"y_score must have {expected} rows, as y_true, got {n_rows}")
 
 
 def listed(labels: Any, scores: Any, shape: tuple[int, int], mask: sparse.csr_array | None = None) -> Index:
@@ -169,7 +169,9 @@ def listed(labels: Any, scores: Any, shape: tuple[int, int], mask: sparse.csr_ar
     n, d = shape
     _check_rows(len(labels), n)
     if labels.dtype.kind not in "iu":
-        raise ValueError(f"y_score has labels of dtype {labels.dtype}, accepted: integers, or -1 for no label")
+        raise ValueError(
+            f"y_score must have labels of an integer dtype, with -1 for no label, got dtype {labels.dtype}"
+        )
     if labels.min() < -1 or labels.max() >= d:
         raise ValueError(f"y_score holds labels outside 0..{d - 1}, and -1 for none")
     ranked: Index = labels.astype(np.int64)
@@ -189,13 +191,13 @@ def _check_once(labels: Index) -> None:
     rows, places = np.nonzero((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0))
     if len(rows):
         twice = in_order[rows[0], places[0]]
-        raise ValueError(f"y_score has the label {twice} twice in row {rows[0]}, accepted: each label once")
+        raise ValueError(f"y_score must have each label once in a row, got the label {twice} twice in row {rows[0]}")
 
 
 def _by_score(labels: Index, scores: Any) -> Index:
     scores = np.asarray(scores)
     if scores.shape != labels.shape:
-        raise ValueError(f"y_score has scores of shape {scores.shape}, expected {labels.shape}: that of its labels")
+        raise ValueError(f"y_score must have scores of shape {labels.shape}, that of its labels, got {scores.shape}")
     # The scores of padding are ignored.
     scores = check_array(np.where(labels < 0, 0, scores), dtype=np.float64, input_name="y_score")
     order = np.lexsort((labels, -scores), axis=1)

@@ -158,7 +158,7 @@ def scorer_of(estimator: Any, scoring: Any) -> tuple[Callable[[Any, Any, Any], A
 
 def checked_score(score: Any, name: str) -> float:
     if not isinstance(score, Real) or not np.isfinite(float(score)):
-        raise ValueError(f"scoring ({name}) is {score!r} after a stage, accepted: a scorer of finite numbers")
+        raise ValueError(f"scoring must return finite numbers, but {name} returned {score!r} after a stage")
     return float(score)
 
 
@@ -169,7 +169,7 @@ def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
     for callback in found:
         if not callable(getattr(callback, "on_round", None)):
             raise TypeError(
-                f"callbacks has {callback!r}, accepted: objects with a method on_round(round, train_loss, "
-                "validation_loss) that returns whether the fit is to end"
+                "callbacks must be objects with a method on_round(round, train_loss, validation_loss) that "
+                f"returns whether to stop the fit, got {callback!r}"
             )
     return found

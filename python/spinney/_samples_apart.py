@@ -136,14 +136,15 @@ def fit_part(
     5
     """
     if not isinstance(model, BaseBoosting):
-        accepted = "GradientBoostingRegressor and GradientBoostingClassifier"
-        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
+        accepted = "GradientBoostingRegressor or GradientBoostingClassifier"
+        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
     if not callable(all_reduce):
         raise TypeError(
-            f"all_reduce is a {type(all_reduce).__name__}, accepted: a callable of a buffer and 'sum' or 'max'"
+            "all_reduce must be a callable with the arguments buffer and 'sum' or 'max', got a "
+            f"{type(all_reduce).__name__}"
         )
     if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
-        raise ValueError(f"n_samples is {n_samples!r}, accepted: an integer of at least 1")
+        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
     workers = _Workers(all_reduce)
     part = workers.agree(lambda: _Part(model, X, y, sample_weight), lambda part: part.told())
     found = sum(part.n_given for part in workers.told)
@@ -186,8 +187,8 @@ def _stages_of_all(model: Any, told: list[_Told]) -> _spinney.Boosted | None:
         return None
     if fewest == 0:
         raise ValueError(
-            f"warm_start goes on from the stages of the model, but it has {most} on worker {n_stages.index(most)} and "
-            f"none on worker {n_stages.index(0)}, accepted: a fitted model on every worker"
+            f"warm_start requires a fitted model on every worker, but the model has {most} stages on worker "
+            f"{n_stages.index(most)} and none on worker {n_stages.index(0)}"
         )
     grown: _spinney.Boosted = model._model.truncated(fewest)
     return grown
@@ -282,8 +283,8 @@ class _Workers:
             for name in first | told.same:
                 if told.same.get(name) != first.get(name):
                     raise ValueError(
-                        f"{name} is {first.get(name)} on worker 0 and {told.same.get(name)} on worker {i}, "
-                        "accepted: the same on all workers"
+                        f"{name} must be the same on all workers, got {first.get(name)} on worker 0 and "
+                        f"{told.same.get(name)} on worker {i}"
                     )
         return found
 
@@ -302,7 +303,7 @@ def _check_supported(model: Any) -> None:
     """Raise an error for parameters that are not supported with distributed samples."""
 
     def refuse(name: str, accepted: str) -> None:
-        raise ValueError(f"{name} is {getattr(model, name)!r}, which fit_part does not support, accepted: {accepted}")
+        raise ValueError(f"fit_part does not support {name}={getattr(model, name)!r}: it must be {accepted}")
 
     if not isinstance(model.random_state, Integral) or isinstance(model.random_state, bool):
         refuse("random_state", "an integer, the same on all workers")
@@ -312,15 +313,15 @@ def _check_supported(model: Any) -> None:
         if getattr(model, name) is not None:
             refuse(name, "None")
     if model._patience() is not None:
-        refuse("n_iter_no_change" if model.early_stopping == "auto" else "early_stopping", "no early stopping")
+        refuse(*(("n_iter_no_change", "None") if model.early_stopping == "auto" else ("early_stopping", "False")))
     if model.max_bins is None:
-        refuse("max_bins", "2 to 255")
+        refuse("max_bins", "from 2 to 255")
     if model.leaf_estimation == "line_search" and model.line_search != "newton" and model.loss == "log_loss":
         refuse("line_search", "'newton'")
     if model.warm_start and hasattr(model, "_model") and (model._weak is not None or model._init is not None):
         raise ValueError(
-            "model has stages of another estimator, or starts from init, which fit_part does not support, accepted: "
-            "warm_start=False, or stages of trees"
+            "fit_part does not support a model with stages of another estimator, or that start from init: "
+            "warm_start must be False, or its stages trees"
         )
     for name in ("class_weight", "label_weight"):
         if isinstance(getattr(model, name, None), str):
@@ -340,7 +341,8 @@ class _Part:
             y = np.asarray(y)
         if len(X.shape) != 2 or len(y.shape) not in (1, 2) or X.shape[0] != y.shape[0]:
             raise ValueError(
-                f"X has shape {X.shape} and y {y.shape}, accepted: (n_samples, n_features), and y of as many samples"
+                "X must have shape (n_samples, n_features), and y the same number of samples, got X of shape "
+                f"{X.shape} and y of shape {y.shape}"
             )
         self.model, self.n_given = model, int(X.shape[0])
         self.names = names_of(y)
@@ -381,7 +383,7 @@ class _Part:
         kinds = {type(value) for value in values.tolist()}
         if not all(issubclass(kind, str) for kind in kinds):
             names = ", ".join(sorted(kind.__name__ for kind in kinds))
-            raise TypeError(f"y is of objects of the types {names}, accepted: numbers, booleans or strings")
+            raise TypeError(f"y must be numbers, bools or strings, got objects of the types {names}")
         return np.unique(values.astype(str))
 
     def with_stand_in(self, told: list[_Told]) -> _Part:
@@ -430,13 +432,13 @@ class _Checked:
         self.X = new._check_X(part.X, reset=True)
         if (categories := new.is_categorical_) is not None and np.any(categories):
             raise ValueError(
-                f"categorical_features is {new.categorical_features!r}, and X has some, which fit_part does not "
-                "support, accepted: numbers"
+                "fit_part does not support categorical features, got X with some and "
+                f"categorical_features={new.categorical_features!r}"
             )
         n = self.X.shape[0]
         self.target = _target(new, part, n)
         if self.target.mask is not None:
-            raise ValueError("y has missing values, which fit_part does not support, accepted: numbers")
+            raise ValueError("fit_part does not support missing values in y: y must be numbers")
         if grown is None:
             new._seed = _validation.draw_seed(new.random_state)
         shared = new._describe(self.target)
@@ -446,8 +448,8 @@ class _Checked:
         softmax = self.target.kind == "classes" and self.target.n_columns > 2 and new.loss == "log_loss"
         if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":
             raise ValueError(
-                "leaf_estimation is 'line_search', which fit_part does not support for three and more classes, "
-                "accepted: 'newton'"
+                "fit_part does not support leaf_estimation='line_search' for three and more classes: it must be "
+                "'newton'"
             )
         there = np.count_nonzero(part.weights) if part.weights is not None else n
         weights = part.weights if there else None

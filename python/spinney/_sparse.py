@@ -43,7 +43,7 @@ def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_
     check_consistent_length(y, np.empty(n_samples))
     w = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if w.shape != (n_samples,):
-        raise ValueError(f"sample_weight has shape {w.shape}, expected ({n_samples},): one weight for each row of X")
+        raise ValueError(f"sample_weight must have shape ({n_samples},), one weight for each sample, got {w.shape}")
     n_outputs, of_rows = y.shape[1], np.repeat(w, np.diff(y.indptr))
     total = w.sum()
     mean = np.bincount(y.indices, weights=of_rows * y.data, minlength=n_outputs) / total
@@ -56,7 +56,7 @@ def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_
         rows = slice(start, start + n_rows)
         predicted = predict(rows)
         if predicted.shape[1] != n_outputs:
-            raise ValueError(f"y has {n_outputs} columns, expected {predicted.shape[1]}: those of the fit")
+            raise ValueError(f"y must have {predicted.shape[1]} outputs, as in the fit, got {n_outputs}")
         errors += w[rows] @ (y[rows].toarray() - predicted) ** 2
     # The score of a constant output is 1 if it is predicted exactly, else 0.
     scores, varies = np.where(errors == 0, 1.0, 0.0), around > 0

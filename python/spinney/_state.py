@@ -138,7 +138,7 @@ class Encoder:
         if kind is np.random.RandomState:
             state = value.get_state(legacy=True)
             if state[0] != "MT19937":
-                raise self._refused(f"is a RandomState of {state[0]}, accepted: MT19937")
+                raise self._refused(f"must be a RandomState of MT19937, got {state[0]}")
             return {"random_state": [self.encode(part) for part in state[1:]]}
         if kind is LabelFormat:
             container = None if value.container is None else value.container.__name__
@@ -204,7 +204,7 @@ def prove_size(text: str) -> None:
     """Check that a text does not contain too many lists and objects."""
     for bracket, most in _MOST_BRACKETS.items():
         if (n := text.count(bracket)) > most:
-            raise ValueError(f"the text of the estimator has {n} times {bracket!r}, accepted: at most {most}")
+            raise ValueError(f"the text of the estimator must have at most {most} times {bracket!r}, got {n}")
 
 
 def _described(value: Any) -> str:

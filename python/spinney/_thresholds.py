@@ -42,7 +42,8 @@ _BLOCK = 1 << 20
 _HALF = 0.5
 
 ACCEPTED = (
-    "'f1', 'micro_f1', 'macro_f1', 'precision>=.9' with any share, 'label_count', 'label_count=3' with any number"
+    "'f1', 'micro_f1', 'macro_f1', 'precision>=.9' or another fraction, 'label_count', or 'label_count=3' or another "
+    "number"
 )
 
 
@@ -64,7 +65,7 @@ class Objective:
                 level, kind = float(found[2]), found[1].rstrip(">= ")
                 if level > 0 and (kind == "label_count" or level <= 1):
                     return cls(kind, level)
-        raise ValueError(f"objective is {objective!r}, accepted: {ACCEPTED}")
+        raise ValueError(f"objective must be {ACCEPTED}, got {objective!r}")
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,8 @@ def topk(
     final, before = apart(model)
     if not hasattr(final, "predict_topk"):
         raise TypeError(
-            f"model is {type(final).__name__}, which has no predict_topk, accepted: a classifier of spinney that was "
-            "fitted on labels or one output of classes, or a pipeline that ends with one"
+            "model must be a classifier of spinney that was fitted on labels or one output of classes, or a "
+            f"pipeline that ends with one, got {type(final).__name__}, which has no predict_topk"
         )
     if before is not None:
         X = before.transform(X)
@@ -136,7 +136,7 @@ def topk_chunks(
     [(4, 2), (2, 2)]
     """
     if isinstance(chunk_size, bool) or not isinstance(chunk_size, Integral) or chunk_size < 1:
-        raise ValueError(f"chunk_size is {chunk_size!r}, accepted: an integer of at least 1")
+        raise ValueError(f"chunk_size must be a positive integer, got {chunk_size!r}")
     bar = _bar(None if isinstance(X, Iterator) else _num_samples(X)) if progress else None
     return _chunks(model, X, k, int(chunk_size), min_score, exclude, bar)
 

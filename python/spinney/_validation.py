@@ -139,8 +139,8 @@ def check_values(X: Any, *, is_canonical: bool = False) -> Matrix:
         is_finite = values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64))
     if not is_finite and np.isinf(values).any():
         raise ValueError(
-            "Input X contains infinity or a value too large for dtype('float32'), accepted: finite values, and NaN "
-            "where a value is missing"
+            "Input X contains infinity or a value too large for dtype('float32'): values must be finite, or "
+            "NaN for missing values"
         )
     return X
 
@@ -229,11 +229,11 @@ def check_weights(sample_weight: Any, n_samples: int) -> Float | None:
         sample_weight = np.full(n_samples, sample_weight, dtype=np.float64)
     w = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if w.shape != (n_samples,):
-        raise ValueError(f"sample_weight has shape {w.shape}, expected ({n_samples},): one weight for each row of X")
+        raise ValueError(f"sample_weight must have shape ({n_samples},), one weight for each sample, got {w.shape}")
     if (w < 0).any():
-        raise ValueError(f"sample_weight has a negative value ({w.min()}), accepted: zero and above")
+        raise ValueError(f"sample_weight must not be negative, got {w.min()}")
     if not w.any():
-        raise ValueError("sample_weight is zero for every row, accepted: at least one positive sample weight")
+        raise ValueError("sample_weight must be positive for at least one sample, got zero for every sample")
     return np.ascontiguousarray(w)
 
 
@@ -323,7 +323,7 @@ class Target:
 
     def _like(self, y: Any, n_samples: int, name: str, what: str, *, masks: bool) -> tuple[Any, Any]:
         if (where := different(names_of(y, what), self.names)) is not None:
-            raise ValueError(f"{what} has {where}: the columns of y have to be those of the fit, in their order")
+            raise ValueError(f"{what} must have {where}: outputs must be those of the fit, in the same order")
         if self.kind == "numbers":
             other = numbers(y, n_samples, name, warn_column=False, masks=masks, each_output=False)
             return self._as_wide(other.engine, what), other.mask
@@ -352,7 +352,7 @@ class Target:
 
     def _as_wide(self, y: Any, what: str) -> Any:
         if y.shape[1] != self.n_outputs:
-            raise ValueError(f"{what} has {y.shape[1]} columns, expected {self.n_outputs}: those of y")
+            raise ValueError(f"{what} must have {self.n_outputs} outputs, as y, got {y.shape[1]}")
         return y
 
 
@@ -376,7 +376,7 @@ def numbers(
     if is_sparse(y):
         entries = _sparse_numbers(y, n_samples, weights)
         if y_mask is not None:
-            raise ValueError("y_mask is given, and y is sparse numbers, accepted: y_mask with y.toarray()")
+            raise ValueError("y_mask does not support sparse regression targets: pass y.toarray()")
         if keeps_sparse:
             container = "array" if isinstance(y, sparse.sparray) else "matrix"
             engine = _engine_of_numbers(entries)
@@ -390,10 +390,7 @@ def numbers(
     return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
 
 
-_OF_ONE_OUTPUT = (
-    "Input y contains NaN, and has one output: a row without y is no row, accepted: y without such rows, or a y_mask "
-    "of them"
-)
+_OF_ONE_OUTPUT = "Input y contains NaN and has one output: samples without y must be left out, or masked by y_mask"
 
 
 def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any, *, each_output: bool = True) -> Any:
@@ -441,7 +438,7 @@ def classes(
     y = of_sparse_columns(y)
     if is_sparse(y):
         if multi_label is False:
-            raise ValueError("multi_label is False, but y is sparse, which holds labels; accepted: y.toarray()")
+            raise ValueError("multi_label=False does not support sparse y, which contains labels: pass y.toarray()")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
         y, missing = apart_from_gaps(y, n_samples, weights) if has_columns and masks else (y, None)
         labels = sparse_labels(y, n_samples, weights)
@@ -455,7 +452,10 @@ def classes(
             labels = sparse.csr_array(labels > labels.multiply(mask))
         return _labels(labels, LabelFormat(y.dtype, container), names, mask)
     if multi_label is True and np.ndim(y) != 2:
-        raise ValueError(f"multi_label is True, but y has {np.ndim(y)} dimension(s), accepted: 2 (n_samples, n_labels)")
+        raise ValueError(
+            f"y must have shape (n_samples, n_labels) with multi_label=True, got an array with {np.ndim(y)} "
+            "dimension(s)"
+        )
     warn_column = warn_column and multi_label is not True
     y = _dense(y, None, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
     mask = _mask_of_dense(y, y_mask, weights, names) if masks else None
@@ -523,20 +523,20 @@ def is_binary(y: NDArray[Any]) -> bool:
 def _check_sparse_y(y: Any, n_samples: int, columns: str, values: str) -> None:
     """Raise unless sparse y has `n_samples` rows and a numerical type. `columns` and `values` are for messages."""
     if y.ndim != 2:
-        raise ValueError(f"y is sparse with {y.ndim} dimension(s), accepted: 2 (n_samples, {columns})")
+        raise ValueError(f"y must have shape (n_samples, {columns}), got a sparse array with {y.ndim} dimension(s)")
     if y.shape[0] != n_samples:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, y has {y.shape[0]}"
         )
     if y.dtype.kind not in "biuf":
-        raise ValueError(f"y is sparse of dtype {y.dtype}, accepted: {values} (bool, int or float)")
+        raise ValueError(f"y must be {values} (bool, int or float), got a sparse matrix of dtype {y.dtype}")
 
 
 def _sparse_numbers(y: Any, n_samples: int, weights: Float | None) -> sparse.csr_array:
     """A copy of the nonzero entries of y as float64. Samples with weight zero have none."""
     _check_sparse_y(y, n_samples, "n_outputs", "numbers")
     if y.shape[1] == 0:
-        raise ValueError("y is sparse with 0 columns, accepted: at least one output")
+        raise ValueError("y must have at least one output, got a sparse matrix with 0 columns")
     entries = canonical(y, "y").tocoo()
     values = entries.data.astype(np.float64)
     there = values != 0
@@ -545,8 +545,8 @@ def _sparse_numbers(y: Any, n_samples: int, weights: Float | None) -> sparse.csr
     values = values[there]
     if not np.isfinite(values).all():
         raise ValueError(
-            "y is sparse and contains NaN or infinity, accepted: finite numbers, or y.toarray(), where NaN among "
-            "several outputs is a cell that is not known"
+            "y must be finite if it is sparse, got NaN or infinity; pass y.toarray(), in which NaN among "
+            "several outputs is an unknown entry"
         )
     return sparse.csr_array((values, (entries.row[there], entries.col[there])), shape=y.shape)
 
@@ -583,10 +583,10 @@ def with_label_names(target: Target, names: Any) -> Target:
     if names is None:
         return target
     if target.kind != "labels":
-        raise ValueError(f"label_names is given, but y holds {target.kind}; accepted: None, or y of labels")
+        raise ValueError(f"label_names is only supported for y of labels, got y of {target.kind}")
     found = label_names(names, target.n_outputs)
     if (where := different(target.names, found)) is not None:
-        raise ValueError(f"y has {where}: label_names has to be the names of the columns of y, or None")
+        raise ValueError(f"y must have {where}: label_names must be the names of the columns of y, or None")
     return replace(target, names=found)
 
 

@@ -51,9 +51,9 @@ def fitted(
     def predict(estimator: Any, X: Matrix, n_targets: int) -> Float:
         found = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
         if found.shape[1] != n_targets:
-            raise ValueError(f"estimator {name} predicts {found.shape[1]} columns, expected {n_targets}")
+            raise ValueError(f"estimator must predict {n_targets} columns, but {name} predicts {found.shape[1]}")
         if not np.isfinite(found).all():
-            raise ValueError(f"estimator {name} predicts NaN or infinity, accepted: finite numbers")
+            raise ValueError(f"estimator must predict finite numbers, but {name} predicts NaN or infinity")
         return found
 
     def fit_predict(stage: int, rows: NDArray[np.uint32], targets: Float, w: Float) -> tuple[Float, Float | None]:

@@ -478,7 +478,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             try:
                 _has_probabilities(self)
             except AttributeError as error:
-                raise ValueError(f"min_score is {min_score!r}, but {error}; accepted: 0 with these losses") from None
+                raise ValueError(f"min_score must be 0 with this loss, got {min_score!r}: {error}") from None
         marked = _best.pattern(exclude, checked.shape[0], width)
         if self._weak is None and self._init is None:
             for_engine = None if marked is None else (marked.indptr, marked.indices, width)

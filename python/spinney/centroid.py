@@ -201,9 +201,9 @@ class BaseCentroidForest(BaseBagging):
         # Values are finite or NaN, and float64 holds any sum of them: the sum is NaN if and only if a value is.
         if np.isnan(np.sum(values, dtype=np.float64)):
             raise ValueError(
-                f"X contains NaN, which {type(self).__name__} has no place for: the nearest centroid of a row with "
-                "missing values is not known; accepted: finite numbers. Impute, or take a random forest, which splits "
-                "on missing values"
+                f"X contains NaN, which {type(self).__name__} does not support, since the nearest centroid of a "
+                "sample with missing values is unknown: X must be finite. Impute missing values, or use a random "
+                "forest, which splits on missing values"
             )
         return X
 
@@ -249,7 +249,7 @@ class BaseCentroidForest(BaseBagging):
     def _count_directions(self, target: Target) -> int:
         found = int(count_projections(self.n_projections, target.n_columns))
         if found > 2**16:
-            raise ValueError(f"n_projections is {self.n_projections!r}, accepted: up to 65536 directions")
+            raise ValueError(f"n_projections must be at most 65536, got {self.n_projections!r}")
         return found
 
     def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
@@ -295,9 +295,9 @@ def _check_no_categories(model: BaseCentroidForest, X: Any) -> None:
     columns = _categories.by_value(X)
     if columns:
         raise ValueError(
-            f"X has text or categories in feature {columns[0]!r}, which {type(model).__name__} does not split on; "
-            "accepted: numbers, such as sklearn.preprocessing.OneHotEncoder makes of categories and "
-            "sklearn.feature_extraction.text.CountVectorizer of texts"
+            f"{type(model).__name__} does not support text or categories, got feature {columns[0]!r} of X; "
+            "use for example sklearn.preprocessing.OneHotEncoder for categories and "
+            "sklearn.feature_extraction.text.CountVectorizer for texts"
         )
 
 

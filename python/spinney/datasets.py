@@ -88,7 +88,9 @@ def _load(path: Path) -> Any:
         if "a" in archive:
             return archive["a"]
         if "format" not in archive:
-            raise ValueError(f"{path} holds {sorted(archive)}, accepted: a scipy sparse matrix, or one array named 'a'")
+            raise ValueError(
+                f"{path} must contain a scipy sparse matrix, or one array named 'a', got {sorted(archive)}"
+            )
     return sparse.load_npz(path)
 
 
@@ -266,7 +268,7 @@ def _checked(n_samples: int, n_outputs: int, noisy_outputs: int, random_state: S
 
 def _check_count(name: str, value: int, least: int) -> None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= sys.maxsize:
-        raise ValueError(f"{name} is {value!r}, accepted: an integer of at least {least}")
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
 # ---- Breiman's Two-norm

@@ -121,7 +121,7 @@ def fit(
     100
     """
     if not isinstance(estimator, BaseBagging):
-        raise TypeError(f"estimator is a {type(estimator).__name__}, accepted: forests and centroid forests of spinney")
+        raise TypeError(f"estimator must be a forest or centroid forest of spinney, got a {type(estimator).__name__}")
     cuts = _cuts(int(estimator.n_estimators), _count_parts(n_parts, executor))
     ranges = [range(start, stop) for start, stop in cuts]
     _parts.checked_range(estimator, ranges[0])
@@ -271,10 +271,10 @@ def cross_validate(
     (2, 3)
     """
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
-        raise TypeError(f"scoring is a {type(scoring).__name__}, accepted: a name, a function, or None")
+        raise TypeError(f"scoring must be a name, a callable, or None, got a {type(scoring).__name__}")
     candidates = [dict(setting) for setting in settings]
     if not candidates:
-        raise ValueError("settings is empty, accepted: at least one dict of parameters")
+        raise ValueError("settings must have at least one dict of parameters, got none")
     for setting in candidates:
         clone(estimator).set_params(**setting)
     folds = list(check_cv(cv, None if is_sparse(y) else y, classifier=is_classifier(estimator)).split(X, y))
@@ -321,14 +321,14 @@ def _scored(data: Any, estimator: Any, fold: Any) -> tuple[float, float, float]:
 
 def _count_parts(n_parts: Any, executor: Any) -> int:
     if not callable(getattr(executor, "submit", None)):
-        raise TypeError(f"executor is a {type(executor).__name__}, accepted: an object with a method submit")
+        raise TypeError(f"executor must be an object with a method submit, got a {type(executor).__name__}")
     if n_parts is None:
         found = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
         return max(1, int(found))
     if not isinstance(n_parts, Integral) or isinstance(n_parts, bool):
-        raise TypeError(f"n_parts is {n_parts!r}, accepted: an integer of at least 1, or None")
+        raise TypeError(f"n_parts must be a positive integer or None, got {n_parts!r}")
     if n_parts < 1:
-        raise ValueError(f"n_parts is {n_parts}, accepted: at least 1")
+        raise ValueError(f"n_parts must be a positive integer or None, got {n_parts}")
     return int(n_parts)
 
 
@@ -350,7 +350,7 @@ def _results(executor: Any, calls: list[Any], data: Any, timeout: Any, max_retri
     """The results of the calls, in the order of the calls."""
     ends = _end_of(timeout)
     if not isinstance(max_retries, Integral) or isinstance(max_retries, bool) or max_retries < 0:
-        raise ValueError(f"max_retries is {max_retries!r}, accepted: an integer of at least 0")
+        raise ValueError(f"max_retries must be an integer of at least 0, got {max_retries!r}")
     found: list[Any] = [None] * len(calls)
     n_lost = [0] * len(calls)
     pending: dict[Future[Any], int] = {}
@@ -389,7 +389,7 @@ def _end_of(timeout: Any) -> float | None:
     if timeout is None:
         return None
     if not isinstance(timeout, Real) or isinstance(timeout, bool) or not float(timeout) > 0:
-        raise ValueError(f"timeout is {timeout!r}, accepted: a positive number of seconds, or None")
+        raise ValueError(f"timeout must be a positive number of seconds, or None, got {timeout!r}")
     return time.monotonic() + float(timeout)
 
 
@@ -403,7 +403,7 @@ def _submitted(executor: Any, name: str, call: tuple[Callable[..., Any], Any], d
         raise RuntimeError(f"the executor takes no more tasks, {name} among them: {error}") from error
     if not isinstance(future, Future):
         raise TypeError(
-            f"executor.submit returned a {type(future).__name__}, accepted: concurrent.futures.Future; of a Dask "
-            "client pass client.get_executor()"
+            f"executor.submit must return a concurrent.futures.Future, got a {type(future).__name__}; for a "
+            "Dask client pass client.get_executor()"
         )
     return future

@@ -117,11 +117,11 @@ def feature_importances(
     model = fitted(model)
     check_trees(model)
     if not isinstance(kind, str) or kind not in ("gain", "count"):
-        raise ValueError(f"kind is {kind!r}, accepted: 'gain' and 'count'")
+        raise ValueError(f"kind must be 'gain' or 'count', got {kind!r}")
     if kind == "count":
         if outputs is not None:
             raise ValueError(
-                f"outputs is {outputs!r}, but kind='count' counts splits whatever the output; accepted: None"
+                f"outputs must be None with kind='count', which counts splits independently of outputs, got {outputs!r}"
             )
         return _n_splits(model._forest)
     if outputs is None:
@@ -129,12 +129,13 @@ def feature_importances(
         return importances
     if model._kind not in ("tree", "forest"):
         raise ValueError(
-            f"outputs is {outputs!r}, but {type(model).__name__} has trees of other outputs than y; accepted: None"
+            f"outputs must be None, since the trees of {type(model).__name__} have other outputs than y, got "
+            f"{outputs!r}"
         )
     forest: _spinney.Forest = model._forest
     if isinstance(outputs, str):
         if outputs != "all":
-            raise ValueError(f'outputs is {outputs!r}, accepted: columns of y, "all" or None')
+            raise ValueError(f'outputs must be a sequence of outputs, "all" or None, got {outputs!r}')
         return forest.feature_importances(range(forest.n_outputs))
     return forest.feature_importances(_columns_of_y(outputs, model))
 
@@ -154,17 +155,17 @@ def _columns_of_y(outputs: Any, model: Any) -> list[int]:
     try:
         columns = list(outputs)
     except TypeError as error:
-        raise TypeError(f"outputs is {outputs!r}, accepted: {accepted}") from error
+        raise TypeError(f"outputs must be {accepted}, got {outputs!r}") from error
     found = []
     for j in columns:
         if isinstance(j, str):
             if j not in names:
                 why = "" if names else "; y had no names"
-                raise ValueError(f"outputs has {str(j)!r}, accepted: {accepted}{why}")
+                raise ValueError(f"outputs must be {accepted}, got {str(j)!r}{why}")
             found.append(names[j])
             continue
         if isinstance(j, bool) or not isinstance(j, Integral) or not 0 <= int(j) < n_outputs:
-            raise ValueError(f"outputs has {j!r}, accepted: {accepted}")
+            raise ValueError(f"outputs must be {accepted}, got {j!r}")
         found.append(int(j))
     return found
 
@@ -237,7 +238,7 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
     check_trees(model)
     if unknown := sorted(options.keys() - {"grid_resolution", "percentiles", "custom_values", "feature_names"}):
         raise ValueError(
-            f"{unknown[0]} is given, accepted: grid_resolution, percentiles, custom_values and feature_names"
+            f"options must be grid_resolution, percentiles, custom_values or feature_names, got {unknown[0]}"
         )
     if isinstance(features, str | Integral):
         features = [features]
@@ -252,7 +253,7 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
         # Only the columns of the requested features become dense, and the others are dropped.
         columns = np.asarray(features)
         if columns.dtype.kind not in "iu" or (columns < 0).any() or (columns >= n_features).any():
-            raise ValueError(f"features is {features!r}, accepted with sparse X: integers from 0 to {n_features - 1}")
+            raise ValueError(f"features must be integers from 0 to {n_features - 1} with sparse X, got {features!r}")
         if custom := options.get("custom_values"):
             options["custom_values"] = {i: custom[j] for i, j in enumerate(columns.tolist()) if j in custom}
         X, features = X.tocsc()[:, columns].toarray(), list(range(len(columns)))
@@ -349,7 +350,7 @@ def similar_rows(model: Any, X: MatrixLike, k: int | None = 10) -> sparse.csr_ar
     """
     if not isinstance(model, BaseBagging):
         accepted = "a random forest, extra-trees or a centroid forest of spinney"
-        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
+        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
     check_is_fitted(model)
     most = _kept_rows.check_k(k)
     model = model._twin()
@@ -434,7 +435,7 @@ def export_rules(
     """
     check_is_fitted(model)
     if isinstance(model, BaseBoosting) or not isinstance(model, BaseModel):
-        raise TypeError(f"model is a {type(model).__name__}, accepted: a tree or forest of spinney")
+        raise TypeError(f"model must be a tree or forest of spinney, got a {type(model).__name__}")
     check_tests_features(model)
     model = model._twin()
     forest = model._forest
@@ -444,7 +445,7 @@ def export_rules(
         if size is None and name != "top_k":
             continue
         if not isinstance(size, Integral) or not least <= size <= most:
-            raise ValueError(f"{name} is {size!r}, accepted: an integer from {least} to {most}")
+            raise ValueError(f"{name} must be an integer from {least} to {most}, got {size!r}")
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", None)
     features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
@@ -457,7 +458,7 @@ def export_rules(
 def _checked_tree(tree: Any, n_trees: int) -> int:
     """The non-negative index of a tree, given an index that may count from the end."""
     if not isinstance(tree, Integral) or not -n_trees <= int(tree) < n_trees:
-        raise ValueError(f"tree is {tree!r}, accepted: an integer from {-n_trees} to {n_trees - 1}")
+        raise ValueError(f"tree must be an integer from {-n_trees} to {n_trees - 1}, got {tree!r}")
     return range(n_trees)[int(tree)]
 
 
@@ -518,7 +519,7 @@ def export_centroids(
     """
     check_is_fitted(model)
     if not isinstance(model, BaseCentroidForest):
-        raise TypeError(f"model is a {type(model).__name__}, accepted: a centroid forest of spinney; see export_rules")
+        raise TypeError(f"model must be a centroid forest of spinney, got a {type(model).__name__}; see export_rules")
     model = model._twin()
     of_tree = model._forest.tree(_checked_tree(tree, model._forest.n_trees))
     sizes = {
@@ -528,7 +529,7 @@ def export_centroids(
     }
     for name, (size, least, most) in sizes.items():
         if not isinstance(size, Integral) or isinstance(size, bool) or not least <= size <= most:
-            raise ValueError(f"{name} is {size!r}, accepted: an integer from {least} to {most}")
+            raise ValueError(f"{name} must be an integer from {least} to {most}, got {size!r}")
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", None)
     names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")
@@ -547,7 +548,7 @@ def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) 
         return None
     if isinstance(names, str) or len(names) != expected:
         got = repr(names) if isinstance(names, str) else f"{len(names)} names"
-        raise ValueError(f"{what} is {got}, expected {expected}: {meaning}")
+        raise ValueError(f"{what} must have length {expected}, {meaning}, got {got}")
     return [str(name) for name in names]
 
 
@@ -563,7 +564,9 @@ def _column_names(model: Any, forest: _spinney.Forest, names: Sequence[Any] | No
     if names is None:
         names = model.classes_
     if len(names) != forest.n_outputs:
-        raise ValueError(f"class_names has {len(names)} parts, expected {forest.n_outputs}: one for each column of y")
+        raise ValueError(
+            f"class_names must have length {forest.n_outputs}, one sequence for each output, got length {len(names)}"
+        )
     columns: list[str] = []
     outputs = _frames.output_names(model)
     for j, (part, classes) in enumerate(zip(names, model.classes_, strict=True)):

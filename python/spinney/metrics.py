@@ -210,16 +210,16 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     >>> propensities([[1, 0], [1, 0], [1, 0], [1, 1]]).round(2)
     array([0.8 , 0.72])
     """
-    for name, value, least in (("a", a, "0"), ("b", b, "above 0")):
+    for name, value, least in (("a", a, "of at least 0"), ("b", b, "above 0")):
         in_range = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < np.inf
-        if not in_range or (value == 0 and least != "0"):
-            raise ValueError(f"{name} is {value!r}, accepted: a finite number from {least}")
+        if not in_range or (value == 0 and name == "b"):
+            raise ValueError(f"{name} must be a finite number {least}, got {value!r}")
     labels, _ = _ranks.known_labels(Y, None, "Y")
     n, d = labels.shape
     frequencies = np.bincount(labels.indices, minlength=d)
     found: Float = 1.0 / _propensity.inverse(frequencies, n, a, b)
     if not found.all():
-        raise ValueError(f"a is {a!r} and b is {b!r}, which makes propensities zero, accepted: less extreme values")
+        raise ValueError(f"a and b must not be so extreme that propensities are zero, got a={a!r} and b={b!r}")
     return found
 
 
@@ -365,7 +365,7 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     2.0
     """
     if _ranks.is_pair(y_score):
-        raise ValueError("y_score is labels and their scores, accepted: scores of all labels")
+        raise ValueError("y_score must be scores of all labels, got labels and their scores")
     labels, mask = _ranks.known_labels(y_true, y_mask)
     y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
     scores = _ranks.of_all_labels(y_score, labels.shape)
@@ -523,14 +523,16 @@ def make_topk_scorer(
     """
     if isinstance(metric, str):
         if metric not in _TOPK_METRICS:
-            raise ValueError(f"metric is {metric!r}, accepted: a function, or one of {sorted(_TOPK_METRICS)}")
+            raise ValueError(f"metric must be a callable or one of {sorted(_TOPK_METRICS)}, got {metric!r}")
         metric = _TOPK_METRICS[metric]
     if not callable(metric):
-        raise TypeError(f"metric is {metric!r}, accepted: a function, or one of {sorted(_TOPK_METRICS)}")
+        raise TypeError(f"metric must be a callable or one of {sorted(_TOPK_METRICS)}, got {metric!r}")
     if metric is coverage_error:
-        raise ValueError("metric is coverage_error, which needs scores of all labels, accepted: metrics of the first k")
+        raise ValueError(
+            "metric must be a metric of the first k labels, got coverage_error, which needs scores of all labels"
+        )
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k is {k!r}, accepted: a positive integer")
+        raise ValueError(f"k must be a positive integer, got {k!r}")
     if greater_is_better is None:
         greater_is_better = metric is not one_error
     return TopkScorer(metric, int(k), 1 if greater_is_better else -1, options)

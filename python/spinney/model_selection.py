@@ -92,11 +92,13 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
 
     def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: RandomState = None) -> None:
         if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 2:
-            raise ValueError(f"n_splits is {n_splits!r}, accepted: an integer from 2")
+            raise ValueError(f"n_splits must be an integer of at least 2, got {n_splits!r}")
         if not isinstance(shuffle, bool | np.bool_):
-            raise TypeError(f"shuffle is {shuffle!r}, accepted: True or False")
+            raise TypeError(f"shuffle must be True or False, got {shuffle!r}")
         if not shuffle and random_state is not None:
-            raise ValueError(f"random_state is {random_state!r}, but shuffle=False draws nothing, accepted: None")
+            raise ValueError(
+                f"random_state must be None with shuffle=False, which draws no random numbers, got {random_state!r}"
+            )
         self.n_splits = int(n_splits)
         self.shuffle = bool(shuffle)
         self.random_state = random_state
@@ -140,7 +142,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         labels = _labels(y)
         n, n_labels = labels.shape
         if n < self.n_splits:
-            raise ValueError(f"n_splits is {self.n_splits}, but y has {n} rows, accepted: at most so many")
+            raise ValueError(f"n_splits must be at most the number of samples, {n}, got {self.n_splits}")
         if not self.shuffle:
             return _stratify.folds(labels, self.n_splits, np.arange(n_labels))
         rng = check_random_state(self.random_state)
@@ -153,8 +155,8 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
 def _labels(y: Any) -> sparse.csr_array:
     if not is_sparse(y) and np.ndim(y) != 2:
         raise ValueError(
-            f"y has {np.ndim(y)} dimension(s), accepted: labels of shape (n_samples, n_labels); for one column of "
-            "classes use sklearn.model_selection.StratifiedKFold"
+            f"y must have shape (n_samples, n_labels), got an array with {np.ndim(y)} dimension(s); for a "
+            "single column of classes use sklearn.model_selection.StratifiedKFold"
         )
     y = check_array(y, accept_sparse=True, input_name="y", ensure_all_finite="allow-nan")
     return _ranks.labels_of(y, "y")
@@ -319,15 +321,17 @@ def cross_val_predict(
     """
     if method == "predict_topk":
         if k is None:
-            raise ValueError("k is None, accepted with method='predict_topk': a positive integer")
+            raise ValueError("k must be a positive integer with method='predict_topk', got None")
         return cross_val_predict_topk(estimator, X, y, k, **options)
     if k is not None:
-        raise ValueError(f"k is {k!r}, but method is {method!r}, accepted: None, or method='predict_topk'")
+        raise ValueError(
+            f"k must be None with method={method!r}, got {k!r}; it is only used with method='predict_topk'"
+        )
     if not is_sparse(y):
         return theirs.cross_val_predict(estimator, X, y, method=method, **options)
     accepted = ("predict", "predict_proba", "predict_log_proba", "decision_function")
     if method not in accepted:
-        raise ValueError(f"method is {method!r}, accepted: one of {[*accepted, 'predict_topk']}")
+        raise ValueError(f"method must be one of {[*accepted, 'predict_topk']}, got {method!r}")
     if method != "predict":
         estimator = _Predicting(estimator, method)
     return _on_sparse(theirs.cross_val_predict, estimator, X, y, options)
@@ -378,10 +382,10 @@ def cross_val_predict_topk(
     1.0
     """
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k is {k!r}, accepted: a positive integer")
+        raise ValueError(f"k must be a positive integer, got {k!r}")
     if not is_sparse(y):
         if np.ndim(y) != 2:
-            raise ValueError(f"y has {np.ndim(y)} dimension(s), accepted: labels of shape (n_samples, n_labels)")
+            raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {np.ndim(y)} dimension(s)")
         found = theirs.cross_val_predict(_Predicting(estimator, "predict_topk", int(k)), X, y, **options)
     else:
         found = _on_sparse(theirs.cross_val_predict, _Predicting(estimator, "predict_topk", int(k)), X, y, options)
@@ -453,7 +457,7 @@ def learning_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> tup
     if not is_sparse(y):
         return tuple(theirs.learning_curve(estimator, X, y, **options))
     if options.get("exploit_incremental_learning"):
-        raise ValueError("exploit_incremental_learning is True, but y is sparse, accepted: False, or dense y")
+        raise ValueError("exploit_incremental_learning=True does not support sparse y: it must be False, or y dense")
     return tuple(_on_sparse(theirs.learning_curve, estimator, X, y, options))
 
 

@@ -204,7 +204,7 @@ class TunedThresholds(LabelsAround):
         Objective.parsed(self.objective)
         _checked_shrinkage(self.shrinkage)
         if not isinstance(self.toward, str) or self.toward not in ("share", "threshold"):
-            raise ValueError(f"toward is {self.toward!r}, accepted: 'share' and 'threshold'")
+            raise ValueError(f"toward must be 'share' or 'threshold', got {self.toward!r}")
         super()._validate_params()
 
     def _prove(self, need: Callable[[Any, str, str], None]) -> None:
@@ -305,7 +305,7 @@ class TunedThresholds(LabelsAround):
 def _checked_shrinkage(shrinkage: Any) -> float:
     is_number = isinstance(shrinkage, Real) and not isinstance(shrinkage, bool | np.bool_)
     if not is_number or not shrinkage >= 0:
-        raise ValueError(f"shrinkage is {shrinkage!r}, accepted: a number of at least 0, or infinity")
+        raise ValueError(f"shrinkage must be a number of at least 0, or infinity, got {shrinkage!r}")
     # Integers beyond the largest float cannot be converted.
     return float(shrinkage) if shrinkage <= np.finfo(np.float64).max else np.inf
 
@@ -450,12 +450,12 @@ class CalibratedLabels(LabelsAround):
 
     def _validate_params(self) -> None:
         if not isinstance(self.method, str) or self.method not in METHODS:
-            raise ValueError(f"method is {self.method!r}, accepted: 'isotonic' and 'sigmoid'")
+            raise ValueError(f"method must be 'isotonic' or 'sigmoid', got {self.method!r}")
         if not isinstance(self.too_few, str) or self.too_few not in ("raise", "keep"):
-            raise ValueError(f"too_few is {self.too_few!r}, accepted: 'raise' and 'keep'")
+            raise ValueError(f"too_few must be 'raise' or 'keep', got {self.too_few!r}")
         least = self.min_positives
         if isinstance(least, bool) or not isinstance(least, Integral) or least < 1:
-            raise ValueError(f"min_positives is {least!r}, accepted: an integer of at least 1")
+            raise ValueError(f"min_positives must be a positive integer, got {least!r}")
         super()._validate_params()
 
     @property
@@ -478,9 +478,9 @@ class CalibratedLabels(LabelsAround):
             names = few[:5].tolist() if target.names is None else target.names[few[:5]].tolist()
             more = ", …" if len(few) > 5 else ""
             raise ValueError(
-                f"y has {len(few)} label(s) with fewer than min_positives={self.min_positives} rows that have them: "
-                f"{', '.join(map(str, names))}{more}; accepted: more rows, a smaller min_positives, or too_few='keep', "
-                "which leaves their scores as they are"
+                f"y must have at least min_positives={self.min_positives} samples for each label, but {len(few)} "
+                f"label(s) have fewer: {', '.join(map(str, names))}{more}; use more samples, a smaller "
+                "min_positives, or too_few='keep', which leaves their scores uncalibrated"
             )
 
     def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:

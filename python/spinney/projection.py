@@ -106,7 +106,9 @@ def count_projections(n_projections: Any, n_outputs: int) -> int:
             return _spinney.count_projections(n_outputs, count=min(int(n_projections), sys.maxsize))
         if isinstance(n_projections, RealNotInt) and 0 < float(n_projections) <= 1:
             return _spinney.count_projections(n_outputs, share=float(n_projections))
-    raise ValueError(f'n_projections is {n_projections!r}, accepted: "log", an integer from 1, a share in (0, 1]')
+    raise ValueError(
+        f'n_projections must be "log", an integer of at least 1, or a fraction in (0, 1], got {n_projections!r}'
+    )
 
 
 class Projection:
@@ -151,7 +153,7 @@ class Projection:
     ) -> Float | sparse.csr_array:
         most = _validation.MOST
         if isinstance(n_outputs, bool) or not isinstance(n_outputs, Integral) or not 1 <= int(n_outputs) <= most:
-            raise ValueError(f"n_outputs is {n_outputs!r}, accepted: an integer from 1 to {most}")
+            raise ValueError(f"n_outputs must be an integer from 1 to {most}, got {n_outputs!r}")
         d = int(n_outputs)
         q = count_projections(n_projections, d)
         seed = _validation.draw_seed(random_state)
@@ -231,7 +233,9 @@ class RademacherProjection(Projection):
                 and float(s) >= 1
             )
         if not known:
-            raise ValueError(f'sparsity is {s!r}, accepted: a finite number from 1, "achlioptas" (3), "sqrt" (√d)')
+            raise ValueError(
+                f'sparsity must be a finite number of at least 1, "achlioptas" (3) or "sqrt" (√d), got {s!r}'
+            )
 
     def _family(self) -> _ProjectionFamily:
         s = None if isinstance(self.sparsity, str) else float(self.sparsity)
@@ -264,7 +268,7 @@ class SubsampleProjection(Projection):
 
     def __post_init__(self) -> None:
         if not isinstance(self.replacement, bool):
-            raise ValueError(f"replacement is {self.replacement!r}, accepted: True or False")
+            raise ValueError(f"replacement must be True or False, got {self.replacement!r}")
 
     def _family(self) -> _ProjectionFamily:
         return {"name": "subsample", "sparsity": None, "replacement": self.replacement}
@@ -395,7 +399,7 @@ def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     222
     """
     if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or not 1 <= n_samples <= sys.maxsize:
-        raise ValueError(f"n_samples is {n_samples!r}, accepted: an integer from 1")
+        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
     if isinstance(eps, bool) or not isinstance(eps, Real) or not _validation.is_float(eps):
-        raise ValueError(f"eps is {eps!r}, accepted: a number above 0 and below 1")
+        raise ValueError(f"eps must be a number greater than 0 and less than 1, got {eps!r}")
     return _spinney.johnson_lindenstrauss_dim(int(n_samples), float(eps))

@@ -181,9 +181,9 @@ def to_c(model: Any, name: str = "model") -> str:
     True
     """
     if not isinstance(name, str):
-        raise TypeError(f"name is a {type(name).__name__}, accepted: a string")
+        raise TypeError(f"name must be a string, got a {type(name).__name__}")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, flags=re.ASCII) or _KEYWORDS.fullmatch(name):
-        raise ValueError(f"name is {name!r}, accepted: an identifier of C that is no keyword and begins with a letter")
+        raise ValueError(f"name must be a C identifier that is not a keyword and starts with a letter, got {name!r}")
     return "".join(_parts(ensemble_of(model, "to_c"), name))
 
 

@@ -95,8 +95,8 @@ def _values(what: str, arrays: Sequence[NDArray[Any] | None] | None) -> list[Any
         for value in values or ():
             if not isinstance(value, (bool, int, float, str)):
                 raise ValueError(
-                    f"to_json does not support {what} of type {type(value).__name__}, accepted: numbers, text and "
-                    "truth values"
+                    f"to_json does not support {what} of type {type(value).__name__}: they must be numbers, strings "
+                    "or bools"
                 )
     return found
 
@@ -149,7 +149,7 @@ def from_json(text: str | bytes) -> JsonModel:
     See `to_json`.
     """
     if not isinstance(text, (str, bytes)):
-        raise TypeError(f"text is a {type(text).__name__}, accepted: a string or bytes")
+        raise TypeError(f"text must be a string or bytes, got a {type(text).__name__}")
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError as error:
@@ -171,7 +171,7 @@ def _need(holds: Any, fault: str) -> None:
 def _read(content: Any) -> Ensemble:
     _need(isinstance(content, dict), "it is no object")
     _need(content.get("format") == FORMAT, f'"format" is not "{FORMAT}"')
-    _need(content.get("version") == VERSION, f'"version" is {content.get("version")!r}, accepted: {VERSION}')
+    _need(content.get("version") == VERSION, f'"version" must be {VERSION}, got {content.get("version")!r}')
     kind, link = content.get("kind"), content.get("link")
     _need(kind in ("numbers", "classes", "labels"), '"kind" is not known')
     _need(link in LINKS, '"link" is not known')
@@ -298,7 +298,7 @@ def _size(content: dict[str, Any], name: str) -> int:
     found = content.get(name)
     if type(found) is not int or not 1 <= found <= _INT:
         raise ValueError(
-            f'text is no valid model: "{name}" is {str(found)[:40]}, accepted: an integer from 1 to {_INT}'
+            f'text is not a valid model: "{name}" must be an integer from 1 to {_INT}, got {str(found)[:40]}'
         )
     return found
 

@@ -82,7 +82,7 @@ def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
     >>> predictions, probabilities = session.run(None, {"X": X})
     """
     if type(ml_opset) is not int or ml_opset not in (3, 5):
-        raise ValueError(f"ml_opset is {ml_opset!r}, accepted: 3 and 5")
+        raise ValueError(f"ml_opset must be 3 or 5, got {ml_opset!r}")
     ensemble = ensemble_of(model, "to_onnx")
     try:
         import onnx
@@ -319,12 +319,12 @@ class _Graph:
         if classes.dtype.kind not in "OU":
             kind = {"i": np.int64, "u": np.int64, "b": bool, "f": np.float64}.get(classes.dtype.kind)
             if kind is None:
-                raise TypeError(f"to_onnx does not support classes of type {classes.dtype}, accepted: numbers and text")
+                raise TypeError(
+                    f"to_onnx does not support classes of type {classes.dtype}: they must be numbers or strings"
+                )
             return self._constant(classes, kind)
         if not all(isinstance(value, str) for value in classes.tolist()):
-            raise TypeError(
-                "to_onnx does not support classes that are objects, accepted: numbers, text and truth values"
-            )
+            raise TypeError("to_onnx does not support classes that are objects: they must be numbers, strings or bools")
         name = f"constant_{len(self._constants)}"
         values = [value.encode() for value in classes.tolist()]
         tensor = self._onnx.helper.make_tensor(name, self._onnx.TensorProto.STRING, [len(values)], values)

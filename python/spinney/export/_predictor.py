@@ -82,7 +82,7 @@ class JsonModel:
         """
         checked = check_rows(_categories.encode(self, X))
         if checked.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {checked.shape[1]} features, expected {self.n_features_in_}")
+            raise ValueError(f"X must have {self.n_features_in_} features, got {checked.shape[1]}")
         _categories.check_codes(self, checked)
         model = self._ensemble
         scores = np.empty((checked.shape[0], model.n_scores))

@@ -81,7 +81,7 @@ def to_treelite(model: Any, *, raw_scores: bool = False) -> Any:
     >>> predictions = treelite.gtil.predict(theirs, X)
     """
     if not isinstance(raw_scores, (bool, np.bool_)):
-        raise TypeError(f"raw_scores is {raw_scores!r}, accepted: True and False")
+        raise TypeError(f"raw_scores must be True or False, got {raw_scores!r}")
     ensemble = ensemble_of(model, "to_treelite")
     if not raw_scores and ensemble.link not in _POSTPROCESSORS:
         raise ValueError(
