@@ -236,7 +236,10 @@ def test_scorers_see_every_set(name, outputs):
 def test_scores_that_are_no_numbers_name_the_set():
     X, y = make_data(REGRESSOR)
     model = make(REGRESSOR, scoring=lambda *_: np.nan)
-    with pytest.raises(ValueError, match=r"^eval_sets\['b'\]: scoring \(<lambda>\) is nan after a stage"):
+    with pytest.raises(
+        ValueError,
+        match=r"^eval_sets\['b'\]: scoring must return finite numbers, but <lambda> returned nan after a stage",
+    ):
         model.fit(X, y, eval_sets={"b": (X, y)})
     assert not hasattr(model, "n_estimators_")
 
@@ -341,7 +344,7 @@ def test_curves_that_do_not_fit_the_model_are_no_state(curves):
             ValueError,
             r"eval_sets\[1\] must be \(X, y\) or \(X, y, sample_weight\), got a tuple of length 1",
         ),
-        (lambda X, y: {"test": (X, y, None, 1)}, ValueError, r"eval_sets\['test'\] has 4 parts"),
+        (lambda X, y: {"test": (X, y, None, 1)}, ValueError, r"eval_sets\['test'\] must be .*got a tuple of length 4"),
         (lambda X, y: [(X[:, 1:], y)], ValueError, r"eval_sets\[0\]: X has 11 features, but .* is expecting 12"),
         (lambda X, y: [(X + np.inf, y)], ValueError, r"eval_sets\[0\]: Input X contains infinity"),
         (lambda X, y: {"t": (X[1:], y)}, ValueError, r"eval_sets\['t'\]: .*inconsistent numbers of samples"),
@@ -393,7 +396,9 @@ def test_errors_of_y_name_the_set():
     check_refused(model, ValueError, message, X, y, eval_sets=[(X[:1], ["z"])])
     X, Y = make_data(CLASSIFIER, outputs="labels")
     model = make(CLASSIFIER).fit(X, Y)
-    check_refused(model, ValueError, r"^eval_sets\[0\]: its y has 2 columns", X, Y, eval_sets=[(X, Y[:, :2])])
+    check_refused(
+        model, ValueError, r"^eval_sets\[0\]: its y must have 3 outputs, as y, got 2", X, Y, eval_sets=[(X, Y[:, :2])]
+    )
     check_refused(model, ValueError, r"^eval_sets\[0\]: y is sparse and holds", X, Y, eval_sets=[(X, 2 * Y)])
     message = r"^eval_sets\[0\]: its y is sparse, but y holds classes: convert it with toarray"
     X, y = make_data(CLASSIFIER)

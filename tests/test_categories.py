@@ -287,7 +287,7 @@ def test_what_is_no_category_is_refused():
     codes = np.array([[0.0, 1], [1, 2], [2, 3], [0, 4]])
     for wrong, message in [
         (-1.0, r"X must have integers from 0 or NaN in feature 0, which is categorical, got -1"),
-        (0.5, r"X has 0.5 in feature 0"),
+        (0.5, r"X must have integers from 0 or NaN in feature 0, which is categorical, got 0\.5"),
         (65_535.0, r"X must have at most 65535 categories, .*in feature 0, which is categorical, got the code 65535"),
     ]:
         bad = codes.copy()

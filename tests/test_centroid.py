@@ -280,12 +280,12 @@ def test_centroids_as_text():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tree": 5}, "tree is 5"),
-        ({"node": -1}, "node is -1"),
-        ({"node": 10**9}, "node is 1000000000"),
-        ({"n_features": 0}, "n_features is 0"),
-        ({"decimals": 1.5}, "decimals is 1.5"),
-        ({"feature_names": ["a"]}, "feature_names is 1 names"),
+        ({"tree": 5}, "tree must be an integer from -5 to 4, got 5"),
+        ({"node": -1}, "node must be an integer from 0 to 13, got -1"),
+        ({"node": 10**9}, "node must be an integer from 0 to 13, got 1000000000"),
+        ({"n_features": 0}, "n_features must be an integer from 1 to 2147483648, got 0"),
+        ({"decimals": 1.5}, r"decimals must be an integer from 0 to 30, got 1\.5"),
+        ({"feature_names": ["a"]}, "feature_names must have length 12, one for each feature, got 1 names"),
     ],
 )
 def test_bad_options_of_text_are_named(options, message):
@@ -459,7 +459,7 @@ def test_bad_parameters_are_named(name, parameter, value):
     [
         ({"label_weight": "balanced"}, "single", "label_weight is only supported for y of labels, got y of classes"),
         ({"label_weight": [1.0]}, "labels", r"label_weight must have shape .*got \(1,\)"),
-        ({"label_weight": [1.0, -1.0, 1.0]}, "labels", "label_weight is -1.0"),
+        ({"label_weight": [1.0, -1.0, 1.0]}, "labels", r"label_weight must be finite and not negative, got -1\.0"),
         ({"class_weight": {"z": 1}}, "single", "class_weight"),
         ({"output_projection": "gaussian"}, "single", "output_projection is for several outputs"),
         ({"oob_score": True}, "single", "oob_score needs trees that do not see all rows"),

@@ -223,7 +223,7 @@ def test_the_forest_is_not_changed(name):
     ("cv", "message"),
     [
         ([], "cv must have at least 2 folds, got .* with 0 folds"),
-        ([(np.arange(30), np.arange(30, 60))], "cv must have at least 2 folds, got .* with 1 folds"),
+        ([(np.arange(30), np.arange(30, 60))], "(?s)cv must have at least 2 folds, got .* with 1 folds"),
         (KFold(70), r"the rows cannot be split so: Cannot have number of splits"),
         ([([0, 1], [1, 2])] * 2, "row 1 is both a train row and a test row of fold 0"),
         ([([0, 1], [])] * 2, "fold 0 has no test rows of positive weight"),

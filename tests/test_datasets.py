@@ -27,7 +27,7 @@ def test_what_is_missing_is_named(tmp_path):
 
 def test_other_archives_are_refused(tmp_path):
     np.savez(tmp_path / "X_train.npz", b=np.zeros(3))
-    with pytest.raises(ValueError, match=r"X_train\.npz holds"):
+    with pytest.raises(ValueError, match=r"X_train\.npz must contain a scipy sparse matrix"):
         load_npz_folder(tmp_path)
 
 

@@ -143,10 +143,10 @@ def test_forests_without_rows_and_wrong_questions_are_refused():
     with pytest.raises(TypeError, match="model must be a random forest.*got a DecisionTreeRegressor"):
         similar_rows(make("DecisionTreeRegressor").fit(X, y), X)
     pruned = model.prune_reduced_error(X, y)
-    with pytest.raises(ValueError, match="keeps no training rows"):
+    with pytest.raises(ValueError, match="this RandomForestRegressor stores no training samples: it mu"):
         pruned.predict_quantiles(X)
     again = model.set_params(keep_rows=False).fit(X, y)
-    with pytest.raises(ValueError, match="keeps no training rows"):
+    with pytest.raises(ValueError, match="this RandomForestRegressor stores no training samples: it mu"):
         again.predict_quantiles(X)
 
 

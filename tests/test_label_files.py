@@ -352,7 +352,7 @@ def test_counts_of_the_header_cost_nothing():
     [
         ([[np.inf]], [[1]], "X is inf at sample 0, feature 0, accepted: finite numbers and NaN"),
         (sparse.csr_array([[0, -1e300]]), [[1]], "X is -inf at sample 0, feature 1"),
-        ([[1.0]], [[2]], "Y holds other values than the numbers 0 and 1"),
+        ([[1.0]], [[2]], "Y must be labels, 0 or 1, got other values"),
         ([[1.0]], [[1], [0]], "X has 1 rows, y has 2"),
         ([[1.0]], sparse.csr_array([[2]]), "other than 0 and 1, such as 2"),
     ],
@@ -463,7 +463,7 @@ def test_mulan_files_hold_what_was_put_into_them(data):
     text, columns, rows, is_sparse = data
     labels = [name for name, kind, *_ in columns if kind == "label"]
     if not labels:
-        with pytest.raises(ValueError, match="xml_path has no labels"):
+        with pytest.raises(ValueError, match=r"xml_path must have at least one <label name=\.\.\.>, got none"):
             load_mulan(text, named(labels))
         return
     found = load_mulan(text, named(reversed(labels)))
@@ -517,10 +517,13 @@ BOMB = '<!DOCTYPE labels [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><labe
         (b'<!DOCTYPE labels SYSTEM "file:///etc/passwd"><labels><label name="a"/></labels>', "document type"),
         (b"<labels>", "is no XML: .*line 1"),
         (b"", "is no XML"),
-        (b"<labels/>", "has no labels"),
-        (b"<labels><label/></labels>", "a label has no name"),
-        (b"<labels><feature name='a'/></labels>", "an element 'feature'"),
-        (b"<labels><label name='a'/><label name='a'/></labels>", "has the label 'a' twice"),
+        (b"<labels/>", r"xml_path must have at least one <label name=\.\.\.>, got none"),
+        (b"<labels><label/></labels>", r"xml_path: each label must have a name, <label name=\.\.\.>, got one without"),
+        (b"<labels><feature name='a'/></labels>", "xml_path: elements must be labels or label, got 'feature'"),
+        (
+            b"<labels><label name='a'/><label name='a'/></labels>",
+            "xml_path must have distinct names of labels, got 'a' twice",
+        ),
         (b"<?xml version='1.0' encoding='unheard-of'?><labels/>", "unheard-of|unknown encoding"),
         (b"<labels><label name='c'/></labels>", "label is 'c', accepted: names of attributes"),
     ],
@@ -536,7 +539,7 @@ def test_files_of_mulan_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"a\.arff: line 7: the value '2' of 'a', expected 0 or 1"):
         load_mulan(tmp_path / "a.arff", tmp_path / "a.xml")
     (tmp_path / "b.xml.gz").write_bytes(gzip.compress(b"<labels/>"))
-    with pytest.raises(ValueError, match=r"b\.xml\.gz has no labels"):
+    with pytest.raises(ValueError, match=r"b\.xml\.gz must have at least one <label name="):
         load_mulan(tmp_path / "a.arff", tmp_path / "b.xml.gz")
 
 

@@ -123,7 +123,14 @@ def test_names_are_of_labels_and_those_of_the_frame(name, data):
     X, Y = data
     model = small(name).fit(X, Y)
     frame = pd.DataFrame(Y, columns=NAMES)
-    check_refused(model, ValueError, "label_names is given, but y holds classes", X, Y[:, 0], label_names=["a"])
+    check_refused(
+        model,
+        ValueError,
+        "label_names is only supported for y of labels, got y of classes",
+        X,
+        Y[:, 0],
+        label_names=["a"],
+    )
     check_refused(
         model, ValueError, "y must have the name 'µ' at position 0, got 'one'", X, frame, label_names=NAMES[::-1]
     )
@@ -167,7 +174,14 @@ def test_members_and_fits_that_go_on_know_the_names(name, data):
         assert model.estimator_.target_names_in_.tolist() == NAMES
         return
     model.set_params(warm_start=True, n_estimators=7)
-    check_refused(model, ValueError, "y has the column 'µ'.*: warm_start=True needs", X, Y, label_names=NAMES[::-1])
+    check_refused(
+        model,
+        ValueError,
+        "y must have the name 'one' at position 0, got 'µ': warm_start=True requires",
+        X,
+        Y,
+        label_names=NAMES[::-1],
+    )
     assert model.fit(X, Y, label_names=NAMES).topk_names(X, 1).shape == (len(X), 1)
 
 

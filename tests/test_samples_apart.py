@@ -238,7 +238,9 @@ def test_workers_that_differ_are_refused_on_all():
         return given
 
     for found in two_parts(deeper):
-        with pytest.raises(ValueError, match=r"max_depth is . on worker 0 and . on worker 1"):
+        with pytest.raises(
+            ValueError, match="max_depth must be the same on all workers, got . on worker 0 and . on worker 1"
+        ):
             raise found
 
     def wider(worker, given):

@@ -279,7 +279,7 @@ def test_bad_input_is_named_and_nothing_is_lost():
     refused(ValueError, "outputs must be .*got -1", X, -1)
     refused(ValueError, "outputs must be .*got True", X, [True])
     refused(ValueError, "outputs must be .*got 'y9'", X, "y9")
-    refused(ValueError, "outputs has 'y1' twice", X, [1, "y1"])
+    refused(ValueError, "outputs must be distinct.*got 'y1' twice", X, [1, "y1"])
     refused(TypeError, "outputs must be .*got 1.5", X, 1.5)
     with pytest.raises(ValueError, match="output must be one of the 3 scores of the model, got None"):
         shap_interaction_values(model, X)
