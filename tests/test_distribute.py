@@ -239,5 +239,5 @@ def test_an_executor_that_was_shut_down_and_wrong_estimators():
         distribute.fit(spinney.RandomForestClassifier(), X, y, InTurn())
     with pytest.raises(ValueError, match="settings must have at least one dict of parameters, got none"):
         distribute.cross_validate(model, X, y, InTurn(), settings=[])
-    with pytest.raises(TypeError, match="scoring is a dict"):
+    with pytest.raises(TypeError, match="scoring must be .*got a dict"):
         distribute.cross_validate(model, X, y, InTurn(), scoring={"a": "f1"})

@@ -129,7 +129,7 @@ def test_what_does_not_fit_is_refused():
         (
             {"init_cv": 3, "init": FrozenEstimator(LinearRegression().fit(X, y))},
             ValueError,
-            "init_cv is 3, but init is frozen",
+            "init_cv=3 does not support a frozen init",
         ),
         ({"init_cv": 2, "init": KNeighborsRegressor(60)}, ValueError, "Expected n_neighbors <= n_samples_fit"),
     ]:

@@ -366,7 +366,7 @@ def test_propensities_are_those_of_the_formula():
         assert propensities(sparse.csc_array(Y), a, b) == pytest.approx(expected, rel=1e-12)
     assert (propensities(Y[:2]) == 1).all()
     for name, value in (("a", -1), ("a", np.inf), ("a", True), ("b", 0), ("b", np.nan), ("b", "1")):
-        with pytest.raises(ValueError, match=f"{name} is "):
+        with pytest.raises(ValueError, match=f"{name} must be "):
             propensities(Y, **{name: value})
     with pytest.raises(ValueError, match="makes propensities zero"):
         propensities(Y, 1e6, 1e-6)

@@ -247,7 +247,9 @@ def test_workers_that_differ_are_refused_on_all():
         return given | {"X": given["X"][:, : P - worker]}
 
     for found in two_parts(wider):
-        with pytest.raises(ValueError, match=r"the number of features is . on worker 0"):
+        with pytest.raises(
+            ValueError, match=r"the number of features must be the same on all workers, got . on worker 0"
+        ):
             raise found
 
 
