@@ -189,7 +189,7 @@ def test_y_outside_the_domain_of_the_loss(loss, bad, accepted, weak):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_projections": True}, "n_projections must be an integer of at least 1, a fraction, "),
+        ({"n_projections": True}, "n_projections must be .*got True"),
         ({"n_projections": 2, "relabel_leaves": False}, "n_projections must be 1 with relabel_leaves=False, .*got 2"),
         ({"output_projection": np.ones((2, 3)), "relabel_leaves": False}, "n_projections must be 1 with .*got 2"),
         (

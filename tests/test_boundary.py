@@ -89,7 +89,7 @@ def test_continuous_y_is_not_for_classifiers(name):
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_sparse_y_of_no_numbers_is_refused(name):
     X, _ = make_data(name)
-    with pytest.raises(ValueError, match="y must be .*got a sparse matrix of dtype"):
+    with pytest.raises(ValueError, match=r"y must be .*got a sparse matrix of dtype"):
         make(name).fit(X, sparse.csr_array(np.eye(len(X), dtype=complex)))
 
 
@@ -342,7 +342,7 @@ def test_more_projections_than_the_engine_counts(name):
     for family in ("gaussian", "rademacher", "sparse", spinney.projection.SubsampleProjection(replacement=True)):
         for count in (2**40, 2**62, 10**30):
             model, X, y = projected(name, output_projection=family, n_projections=count)
-            with pytest.raises(ValueError, match="n_projections (must be .* got |is .* accepted)"):
+            with pytest.raises(ValueError, match=r"n_projections (must be .* got |is .* accepted)"):
                 model.fit(X, y)
 
 
@@ -380,7 +380,7 @@ def test_more_projections_than_the_engine_counts(name):
         ),
         (
             lambda: spinney.projection.GaussianProjection().draw(3, True),
-            "n_projections must be an integer of at least 1, a fraction, ",
+            "n_projections must be .*got True",
         ),
         (
             lambda: spinney.projection.GaussianProjection().draw(3, 2.0),

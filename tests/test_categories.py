@@ -310,11 +310,11 @@ def test_what_is_no_category_is_refused():
         check_refused(model, ValueError, message, X, y)
     model = spinney.DecisionTreeRegressor().fit(X, y)
     with pytest.raises(
-        ValueError, match="X must have values like .* in feature 'colour', which is categorical, got numbers"
+        ValueError, match=r"X must have values like .* in feature 'colour', which is categorical, got numbers"
     ):
         model.predict(X.assign(colour=1.0))
     with pytest.raises(
-        ValueError, match="X must be a frame or an object array with values like .* in feature 'colour'.*got numbers"
+        ValueError, match=r"X must be a frame or an object array with values like .* in feature 'colour'.*got numbers"
     ):
         model.predict(np.zeros((2, 2)))
     many = pd.DataFrame({"id": [f"n{i}" for i in range(65_536)]})

@@ -656,7 +656,7 @@ def test_the_picture_wants_a_fitted_model_and_matplotlib(name, agg, monkeypatch)
     with pytest.raises(NotFittedError):
         CompressionPathDisplay.from_estimator(make(name))
     X, y = data(name)
-    with pytest.raises(TypeError, match="must be a compressed forest.*got ExtraTrees"):
+    with pytest.raises(TypeError, match=r"must be a compressed forest.*got ExtraTrees"):
         CompressionPathDisplay.from_estimator(forest_of(name).fit(X, y))
     model = make(name, l1_norm=0.5).fit(X, y)
     display = CompressionPathDisplay.from_estimator(model)

@@ -231,7 +231,7 @@ def test_an_executor_that_was_shut_down_and_wrong_estimators():
     executor.shutdown()
     with pytest.raises(RuntimeError, match="takes no more tasks, trees 0 to 8 among them"):
         distribute.fit(clone(model), X, y, executor)
-    with pytest.raises(TypeError, match="estimator must be a forest.*got a GradientBoostingRegressor"):
+    with pytest.raises(TypeError, match=r"estimator must be a forest.*got a GradientBoostingRegressor"):
         distribute.fit(spinney.GradientBoostingRegressor(), X, NUMBERS, InTurn())
     with pytest.raises(
         ValueError, match="random_state must be an integer with trees, since all parts use the same seed, got None"
@@ -239,5 +239,5 @@ def test_an_executor_that_was_shut_down_and_wrong_estimators():
         distribute.fit(spinney.RandomForestClassifier(), X, y, InTurn())
     with pytest.raises(ValueError, match="settings must have at least one dict of parameters, got none"):
         distribute.cross_validate(model, X, y, InTurn(), settings=[])
-    with pytest.raises(TypeError, match="scoring must be .*got a dict"):
+    with pytest.raises(TypeError, match=r"scoring must be .*got a dict"):
         distribute.cross_validate(model, X, y, InTurn(), scoring={"a": "f1"})

@@ -246,12 +246,12 @@ def test_any_missing_key_is_refused():
     model, _ = fitted("GradientBoostingRegressor-several-missing-projected-False")
     content = json.loads(to_json(model))
     for key in set(content) - {"estimator", "feature_names", "output_names", "categories"}:
-        with pytest.raises(ValueError, match="text is no(t a)? valid model"):
+        with pytest.raises(ValueError, match=r"text is no(t a)? valid model"):
             from_json(json.dumps({name: value for name, value in content.items() if name != key}))
     tree = content["trees"][0]
     for key in set(tree) - {"column", "factors"}:
         less = {name: value for name, value in tree.items() if name != key}
-        with pytest.raises(ValueError, match="text is no(t a)? valid model"):
+        with pytest.raises(ValueError, match=r"text is no(t a)? valid model"):
             from_json(json.dumps({**content, "trees": [less]}))
 
 

@@ -157,7 +157,7 @@ def test_weak_models_and_foreign_objects_have_no_counts():
     model = make("GradientBoostingRegressor", estimator=Ridge(), relabel_leaves=False, n_estimators=2).fit(X, y)
     with pytest.raises(ValueError, match=r"^model is a GradientBoostingRegressor that with estimator= has"):
         feature_importances(model, kind="count")
-    with pytest.raises(TypeError, match="^model must be a fitted estimator of spinney, got a Ridge"):
+    with pytest.raises(TypeError, match=r"^model must be a fitted estimator of spinney, got a Ridge"):
         feature_importances(Ridge(), kind="count")
     with pytest.raises(NotFittedError):
         feature_importances(spinney.RandomForestRegressor(), kind="count")

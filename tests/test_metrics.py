@@ -368,7 +368,7 @@ def test_propensities_are_those_of_the_formula():
     for name, value in (("a", -1), ("a", np.inf), ("a", True), ("b", 0), ("b", np.nan), ("b", "1")):
         with pytest.raises(ValueError, match=f"{name} must be "):
             propensities(Y, **{name: value})
-    with pytest.raises(ValueError, match="makes propensities zero"):
+    with pytest.raises(ValueError, match="must not be so extreme that propensities are zero"):
         propensities(Y, 1e6, 1e-6)
 
 

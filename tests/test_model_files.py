@@ -325,7 +325,7 @@ def test_errors_of_the_system_are_those_of_python(tmp_path):
     for call in (lambda: spinney.save(model, 7), lambda: spinney.load(7), lambda: spinney.inspect_model(None)):
         with pytest.raises(TypeError):
             call()
-    with pytest.raises(ValueError, match="mmap_mode must be .*got 'w'"):
+    with pytest.raises(ValueError, match=r"mmap_mode must be .*got 'w'"):
         spinney.load(missing, mmap_mode="w")
 
 

@@ -606,11 +606,11 @@ def test_bad_input_is_named(kind):
     refused(ValueError, "cv='oob' requires bootstrap=True", cv="oob", estimator=forest(bootstrap=False))
     refused(
         ValueError,
-        "cv is 'oob', but estimator is OneVsRest",
+        "cv='oob' requires a forest of spinney .*got OneVsRest",
         cv="oob",
         estimator=OneVsRestClassifier(RidgeClassifier()),
     )
-    refused(ValueError, "cv is 'oob', but estimator is Gradient", cv="oob", estimator=make(BOOSTING[0]))
+    refused(ValueError, "cv='oob' requires a forest of spinney .*got Gradient", cv="oob", estimator=make(BOOSTING[0]))
     for cv in ("prefit", 1, True):
         refused(ValueError, r"cv must be 'oob', an integer of at least 2.*got ", cv=cv)
     for bad in (-0.1, 2, "a"):
@@ -738,7 +738,7 @@ def test_topk_through_a_pipeline_and_in_chunks():
         assert [len(indices) for indices, _ in chunks] == [33, 33, 33, 21]
         for at in (0, 1):
             np.testing.assert_array_equal(np.concatenate([chunk[at] for chunk in chunks]), expected[at])
-    with pytest.raises(TypeError, match="model must be .*got RidgeClassifier, which has no predict_topk"):
+    with pytest.raises(TypeError, match=r"model must be .*got RidgeClassifier, which has no predict_topk"):
         spinney.topk(make_pipeline(RidgeClassifier()), X, 1)
     for bad in (0, 1.5, True, "a"):
         with pytest.raises(ValueError, match=r"chunk_size must be a positive integer, got "):

@@ -124,7 +124,7 @@ def of_extra_trees():
 
 @pytest.mark.parametrize("parts", [whole_forest, lambda: 3, lambda: [3], lambda: [StandardScaler()]])
 def test_what_is_no_list_of_forests_is_a_type_error(parts):
-    with pytest.raises(TypeError, match="parts must be .*got a "):
+    with pytest.raises(TypeError, match=r"parts must be .*got a "):
         spinney.merge(parts())
     with pytest.raises(NotFittedError, match=r"parts\[0\]"):
         spinney.merge([spinney.RandomForestClassifier()])
@@ -196,12 +196,12 @@ def test_what_is_no_model_is_refused_in_a_short_message(tmp_path):
         spinney.load(data)
     assert len(str(caught.value)) < 300
     for wrong in (3, None, [1], "text", {}):
-        with pytest.raises(TypeError, match="data must be bytes.*got a"):
+        with pytest.raises(TypeError, match=r"data must be bytes.*got a"):
             spinney.loads(wrong)
     for wrong in (3, None, data):
-        with pytest.raises(TypeError, match="path must be .*got a"):
+        with pytest.raises(TypeError, match=r"path must be .*got a"):
             spinney.save(model, wrong)
-    with pytest.raises(TypeError, match=r"path\.read\(\) gave a str"):
+    with pytest.raises(TypeError, match=r"path\.read\(\) returned a str"):
         spinney.load(io.StringIO("text"))
     with pytest.raises(ValueError, match="mmap_mode"):
         spinney.load(io.BytesIO(data), mmap_mode="r")

@@ -218,7 +218,7 @@ def test_scores_are_those_of_dense_numbers(container):
     for w in (None, weights):
         # Sums in another order.
         assert model.score(X, container(y), w) == pytest.approx(r2_score(y, dense, sample_weight=w), abs=1e-12)
-    with pytest.raises(ValueError, match="must have .* outputs, as in the fit"):
+    with pytest.raises(ValueError, match=r"must have .* outputs, as in the fit"):
         model.score(X, sparse.csr_array(y[:, 1:]))
     with pytest.raises(ValueError, match="inconsistent"):
         model.score(X, sparse.csr_array(y[1:]))
