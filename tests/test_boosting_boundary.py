@@ -145,7 +145,7 @@ def test_parameters_of_losses(parameter, bad, accepted):
 def test_quantiles_of_outputs(bad):
     X, Y = make_data(REGRESSOR, outputs="several")
     model = make(REGRESSOR, loss="quantile").fit(X, Y)
-    message = r"quantile is .*, accepted: a float in the range \(0.0, 1.0\), or 3 of them, one for each output"
+    message = r"quantile must be a float in the range \(0.0, 1.0\), or 3 of them, one for each output, got "
     check_refused(model.set_params(quantile=bad), ValueError, message, X, Y)
 
 
@@ -153,10 +153,10 @@ def test_quantiles_of_outputs(bad):
 @pytest.mark.parametrize(
     ("loss", "bad", "accepted"),
     [
-        ("poisson", -1.0, "numbers from 0 up"),
-        ("tweedie", -1e-300, "numbers from 0 up"),
-        ("gamma", 0.0, "numbers above 0"),
-        ("gamma", -2.0, "numbers above 0"),
+        ("poisson", -1.0, "at least 0"),
+        ("tweedie", -1e-300, "at least 0"),
+        ("gamma", 0.0, "above 0"),
+        ("gamma", -2.0, "above 0"),
     ],
 )
 def test_y_outside_the_domain_of_the_loss(loss, bad, accepted, weak):
@@ -166,7 +166,13 @@ def test_y_outside_the_domain_of_the_loss(loss, bad, accepted, weak):
     model = make(REGRESSOR, loss=loss, **params).fit(X, Y)
     outside = Y.copy()
     outside[7, 2] = bad
-    message = f'is -?[0-9.e-]+ with loss="{loss}", accepted: {accepted}'
+    engine = {"at least 0": "numbers from 0 up", "above 0": "numbers above 0"}[accepted]
+    number = "-?[0-9.e-]+"
+    told = (
+        f'must be {accepted}, got {number} with loss="{loss}"',
+        f'is {number} with loss="{loss}", accepted: {engine}',
+    )
+    message = f"({'|'.join(told)})"
     check_refused(model, ValueError, "^y " + message, X, outside)
     check_refused(model, ValueError, "^y_val " + message, X, Y, X_val=X, y_val=outside)
     for fraction in (0.1, 0.9):  # the row is fitted, or held out
@@ -183,32 +189,44 @@ def test_y_outside_the_domain_of_the_loss(loss, bad, accepted, weak):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_projections": True}, "n_projections is True"),
-        ({"n_projections": 2, "relabel_leaves": False}, "n_projections is 2, .*relabel_leaves=False, accepted: 1"),
-        ({"output_projection": np.ones((2, 3)), "relabel_leaves": False}, "n_projections is 2, .*accepted: 1"),
-        ({"output_projection": np.ones((2, 3)), "n_projections": 3}, "n_projections is 3, but .* matrix of 2 rows"),
+        ({"n_projections": True}, "n_projections must be .*got True"),
+        ({"n_projections": 2, "relabel_leaves": False}, "n_projections must be 1 with relabel_leaves=False, .*got 2"),
+        ({"output_projection": np.ones((2, 3)), "relabel_leaves": False}, "n_projections must be 1 with .*got 2"),
+        (
+            {"output_projection": np.ones((2, 3)), "n_projections": 3},
+            "n_projections must be 2, the number of rows of the matrix ou",
+        ),
         (
             {"output_projection": np.ones((2, 4))},
-            r"output_projection has shape \(2, 4\), expected \(n_pro",
+            r"output_projection must have shape \(n_pro.*got \(2, 4\)",
         ),
-        ({"output_projection": [[np.nan, 0, 0]]}, "output_projection contains NaN"),
+        ({"output_projection": [[np.nan, 0, 0]]}, "output_projection must be finite, got NaN"),
         (
             {"output_projection": spinney.projection.GaussianProjection},
-            "the class GaussianProjection, accepted: an",
+            r"must be an instance, GaussianProjection\(\), got the class GaussianProjection",
         ),
-        ({"output_projection": lambda d, q, seed: np.ones((q + 1, d))}, r"has shape \(2, 3\), expected \(1, 3\)"),
+        ({"output_projection": lambda d, q, seed: np.ones((q + 1, d))}, r"must have shape \(1, 3\).*got \(2, 3\)"),
         ({"output_projection": "subsample", "n_projections": 4}, "n_projections"),
         ({"n_projections": 2**62}, "n_projections"),
-        ({"estimator": Ridge, "relabel_leaves": False}, "estimator is the class Ridge, accepted: an object of it"),
-        ({"estimator": LogisticRegression(), "relabel_leaves": False}, "LogisticRegression, which is not a regressor"),
+        (
+            {"estimator": Ridge, "relabel_leaves": False},
+            r"estimator must be an instance, Ridge\(\), got the class Ridge",
+        ),
+        (
+            {"estimator": LogisticRegression(), "relabel_leaves": False},
+            "estimator must be a regressor of scikit-learn, got LogisticRegression",
+        ),
         (
             {"estimator": DecisionTreeClassifier(), "relabel_leaves": False},
-            "DecisionTreeClassifier, which is not",
+            "must be a regressor of scikit-learn, got DecisionTreeClassifier",
         ),
         ({"estimator": SVR(), "output_strategy": "joint"}, "SVR, which predicts one output, .* fits it to 3"),
-        ({"estimator": Ridge(), "output_strategy": "single_target"}, "'single_target'.*accepted: 'joint' and 'proj"),
-        ({"step_dtype": "float8"}, "step_dtype is 'float8', but leaves hold what they add.*relabel_leaves=False"),
-        ({"step_dtype": "float8", "output_strategy": "joint"}, "step_dtype is 'float8'.*accepted: 'float64'"),
+        (
+            {"estimator": Ridge(), "output_strategy": "single_target"},
+            "output_strategy='single_target': it must be 'joint' or 'proj",
+        ),
+        ({"step_dtype": "float8"}, "step_dtype='float8' requires .*relabel_leaves=False"),
+        ({"step_dtype": "float8", "output_strategy": "joint"}, "step_dtype='float8' requires .*must be 'float64'"),
         (
             {"estimator": Ridge(), "output_strategy": "projected"},
             "relabel_leaves is True, but Ridge has no leaves.*pass relabel_leaves=False",
@@ -249,7 +267,13 @@ def test_y_that_is_no_labels_or_classes(Y, message):
 def test_y_that_is_no_numbers():
     X, y = make_data(REGRESSOR)
     model = make(REGRESSOR).fit(X, y)
-    check_refused(model, ValueError, "y is sparse of dtype", X, sparse.csr_array(np.eye(len(X), dtype=complex)))
+    check_refused(
+        model,
+        ValueError,
+        "y must be .*got a sparse matrix of dtype",
+        X,
+        sparse.csr_array(np.eye(len(X), dtype=complex)),
+    )
     check_refused(model, ValueError, "could not convert", X, ["a"] * len(X))
     check_refused(model, ValueError, "NaN", X, np.full(len(X), np.nan))
 
@@ -257,9 +281,9 @@ def test_y_that_is_no_numbers():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.ones(59), "sample_weight has shape"),
-        (np.where(np.arange(60) == 5, -1.0, 1.0), "sample_weight has a negative value"),
-        (np.zeros(60), "sample_weight is zero for every row"),
+        (np.ones(59), "sample_weight must have shape"),
+        (np.where(np.arange(60) == 5, -1.0, 1.0), "sample_weight must not be negative, got "),
+        (np.zeros(60), "sample_weight must be positive for at least one sample"),
         (np.where(np.arange(60) == 5, np.nan, 1.0), "sample_weight contains NaN"),
     ],
 )
@@ -285,12 +309,20 @@ def test_validation_sets(name):
     check_refused(model, ValueError, "X_val.*features", X, y, X_val=X[:, 1:], y_val=y)
     check_refused(model, ValueError, "inconsistent numbers", X, y, X_val=X, y_val=y[1:])
     two = np.column_stack([y, y])
-    check_refused(model, ValueError, "y_val has 2 columns, expected 1", X, y, X_val=X, y_val=two)
-    check_refused(model, (TypeError, ValueError), "sparse|60 col", X, y, X_val=X, y_val=sparse.eye_array(60))
+    check_refused(model, ValueError, "y_val must have 1 outputs, as y, got 2", X, y, X_val=X, y_val=two)
+    check_refused(
+        model,
+        (TypeError, ValueError),
+        "sparse|must have 1 outputs, as y, got 60",
+        X,
+        y,
+        X_val=X,
+        y_val=sparse.eye_array(60),
+    )
     if name == CLASSIFIER:
         check_refused(model, ValueError, "y_val has the class 'z', which y has not", X, y, X_val=X[:1], y_val=["z"])
         Y = make_data(name, outputs="labels")[1]
-        check_refused(model, ValueError, "y_val has 2 columns, expected 3", X, Y, X_val=X, y_val=Y[:, :2])
+        check_refused(model, ValueError, "y_val must have 3 outputs, as y, got 2", X, Y, X_val=X, y_val=Y[:, :2])
         check_refused(model, ValueError, "values other than 0 and 1", X, Y, X_val=X, y_val=Y + 1)
     model.set_params(n_iter_no_change=2, validation_fraction=0.99)
     check_refused(model, ValueError, "validation_fraction is 0.99.*cannot be split", X[:5], y[:5])
@@ -341,8 +373,12 @@ class Bad(RegressorMixin, BaseEstimator):
     [
         (Bad(raises=LookupError("mine")), LookupError, "mine"),
         (Bad(raises=KeyboardInterrupt()), KeyboardInterrupt, None),
-        (Bad(lambda X: np.full(len(X), np.nan)), ValueError, "estimator Bad predicts NaN or infinity"),
-        (Bad(lambda X: np.ones((len(X), 2))), ValueError, "estimator Bad predicts 2 columns, expected 1"),
+        (
+            Bad(lambda X: np.full(len(X), np.nan)),
+            ValueError,
+            "estimator must predict finite numbers, but Bad predicts NaN or infinity",
+        ),
+        (Bad(lambda X: np.ones((len(X), 2))), ValueError, "estimator must predict 1 columns, but Bad predicts 2"),
         (Bad(lambda X: ["a"] * len(X)), ValueError, "could not convert"),
         (Bad(lambda X: np.ones(len(X) - 1)), ValueError, "reshape|rows|shape"),
     ],

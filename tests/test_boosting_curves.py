@@ -236,7 +236,10 @@ def test_scorers_see_every_set(name, outputs):
 def test_scores_that_are_no_numbers_name_the_set():
     X, y = make_data(REGRESSOR)
     model = make(REGRESSOR, scoring=lambda *_: np.nan)
-    with pytest.raises(ValueError, match=r"^eval_sets\['b'\]: scoring \(<lambda>\) is nan after a stage"):
+    with pytest.raises(
+        ValueError,
+        match=r"^eval_sets\['b'\]: scoring must return finite numbers, but <lambda> returned nan after a stage",
+    ):
         model.fit(X, y, eval_sets={"b": (X, y)})
     assert not hasattr(model, "n_estimators_")
 
@@ -332,18 +335,30 @@ def test_curves_that_do_not_fit_the_model_are_no_state(curves):
 @pytest.mark.parametrize(
     ("sets", "error", "message"),
     [
-        (lambda X, y: (X, y), TypeError, r"eval_sets is a tuple, accepted: a list of \(X, y\).*put it into a list"),
-        (lambda X, _: X, TypeError, r"eval_sets is a ndarray, accepted: a list of \(X, y\)"),
-        (lambda X, y: {1: (X, y)}, TypeError, r"eval_sets has the name 1, accepted: strings"),
-        (lambda X, y: [(X, y), X], TypeError, r"eval_sets\[1\] is a ndarray, accepted: \(X, y\) or"),
-        (lambda X, y: [(X, y), (X,)], ValueError, r"eval_sets\[1\] has 1 parts, accepted: \(X, y\) or \(X, y, sample_"),
-        (lambda X, y: {"test": (X, y, None, 1)}, ValueError, r"eval_sets\['test'\] has 4 parts"),
+        (lambda X, y: (X, y), TypeError, r"eval_sets must be a list of \(X, y\).*got a tuple: put it into a list"),
+        (lambda X, _: X, TypeError, r"eval_sets must be a list of \(X, y\).*got a ndarray"),
+        (lambda X, y: {1: (X, y)}, TypeError, r"eval_sets must have strings as names, got 1"),
+        (lambda X, y: [(X, y), X], TypeError, r"eval_sets\[1\] must be \(X, y\) or .*got a ndarray"),
+        (
+            lambda X, y: [(X, y), (X,)],
+            ValueError,
+            r"eval_sets\[1\] must be \(X, y\) or \(X, y, sample_weight\), got a tuple of length 1",
+        ),
+        (lambda X, y: {"test": (X, y, None, 1)}, ValueError, r"eval_sets\['test'\] must be .*got a tuple of length 4"),
         (lambda X, y: [(X[:, 1:], y)], ValueError, r"eval_sets\[0\]: X has 11 features, but .* is expecting 12"),
         (lambda X, y: [(X + np.inf, y)], ValueError, r"eval_sets\[0\]: Input X contains infinity"),
         (lambda X, y: {"t": (X[1:], y)}, ValueError, r"eval_sets\['t'\]: .*inconsistent numbers of samples"),
-        (lambda X, y: [(X, y, -np.ones(len(X)))], ValueError, r"eval_sets\[0\]: sample_weight has a negative value"),
-        (lambda X, y: [(X, y, np.ones(3))], ValueError, r"eval_sets\[0\]: sample_weight has shape \(3,\), expected"),
-        (lambda X, y: [(X, y, 0 * X[:, 0])], ValueError, r"eval_sets\[0\]: sample_weight is zero for every row"),
+        (lambda X, y: [(X, y, -np.ones(len(X)))], ValueError, r"eval_sets\[0\]: sample_weight must not be negative"),
+        (
+            lambda X, y: [(X, y, np.ones(3))],
+            ValueError,
+            r"eval_sets\[0\]: sample_weight must have shape .*, got \(3,\)",
+        ),
+        (
+            lambda X, y: [(X, y, 0 * X[:, 0])],
+            ValueError,
+            r"eval_sets\[0\]: sample_weight must be positive for at least one sample",
+        ),
     ],
 )
 @pytest.mark.parametrize("name", BOOSTING)
@@ -357,20 +372,23 @@ def test_errors_of_y_name_the_set():
     model = make(REGRESSOR).fit(X, y)
     for bad, message in (
         (np.where(y > 0, y, np.nan), "Input y contains NaN"),
-        (np.column_stack([y, y]), "its y has 2 columns, expected 1: those of y"),
-        (sparse.csr_array(np.where(y > 0, y, np.inf)[:, None]), "y is sparse and contains NaN or infinity"),
-        (y * 1e200, "its y is .*e.* accepted: magnitudes up to 1e150"),
+        (np.column_stack([y, y]), "its y must have 1 outputs, as y, got 2"),
+        (
+            sparse.csr_array(np.where(y > 0, y, np.inf)[:, None]),
+            "y must be finite if it is sparse, got NaN or infinity",
+        ),
+        (y * 1e200, "its y must be at most 1e150 in magnitude with .*, got .*e"),
     ):
         check_refused(model, ValueError, rf"^eval_sets\[1\]: {message}", X, y, eval_sets=[(X, y), (X, bad)])
     for loss, accepted in (
-        ("poisson", "numbers from 0 up"),
-        ("tweedie", "numbers from 0 up"),
-        ("gamma", "numbers above"),
+        ("poisson", "at least 0"),
+        ("tweedie", "at least 0"),
+        ("gamma", "above 0"),
     ):
         model = make(REGRESSOR, loss=loss).fit(X, np.exp(y))
         wrong = np.exp(y)
         wrong[5] = 0 if loss == "gamma" else -1
-        message = rf"^eval_sets\['a'\]: its y is {wrong[5]:g} with loss='{loss}', accepted: {accepted}"
+        message = rf"^eval_sets\['a'\]: its y must be {accepted} with loss='{loss}', got {wrong[5]:g}$"
         check_refused(model, ValueError, message, X, np.exp(y), eval_sets={"a": (X, wrong)})
     X, y = make_data(CLASSIFIER)
     model = make(CLASSIFIER).fit(X, y)
@@ -378,7 +396,9 @@ def test_errors_of_y_name_the_set():
     check_refused(model, ValueError, message, X, y, eval_sets=[(X[:1], ["z"])])
     X, Y = make_data(CLASSIFIER, outputs="labels")
     model = make(CLASSIFIER).fit(X, Y)
-    check_refused(model, ValueError, r"^eval_sets\[0\]: its y has 2 columns", X, Y, eval_sets=[(X, Y[:, :2])])
+    check_refused(
+        model, ValueError, r"^eval_sets\[0\]: its y must have 3 outputs, as y, got 2", X, Y, eval_sets=[(X, Y[:, :2])]
+    )
     check_refused(model, ValueError, r"^eval_sets\[0\]: y is sparse and holds", X, Y, eval_sets=[(X, 2 * Y)])
     message = r"^eval_sets\[0\]: its y is sparse, but y holds classes: convert it with toarray"
     X, y = make_data(CLASSIFIER)
@@ -388,7 +408,7 @@ def test_errors_of_y_name_the_set():
 
 def test_given_scores_and_sets_that_have_none_do_not_go_together():
     X, y = make_data(REGRESSOR)
-    message = r"^base_margin is given, and eval_sets is too.*accepted: one of them, or init="
+    message = r"^base_margin does not support eval_sets.*use only one of them, or init="
     check_refused(make(REGRESSOR).fit(X, y), ValueError, message, X, y, base_margin=y, eval_sets=[(X, y)])
     assert hasattr(make(REGRESSOR).fit(X, y, base_margin=y, eval_sets=[]), "n_estimators_")
 
@@ -470,15 +490,17 @@ def test_the_picture_wants_a_fitted_boosting_its_scores_and_matplotlib(agg, monk
     with pytest.raises(NotFittedError):
         draw(make(REGRESSOR))
     X, y = make_data(REGRESSOR)
-    with pytest.raises(TypeError, match=r"^estimator is a RandomForestRegressor, accepted: a boosting of spinney$"):
+    with pytest.raises(
+        TypeError, match=r"^estimator must be a gradient boosting model of spinney, got a RandomForestRegressor$"
+    ):
         draw(make("RandomForestRegressor").fit(X, y))
-    with pytest.raises(TypeError, match=r"^estimator is the class GradientBoostingRegressor, accepted"):
+    with pytest.raises(TypeError, match=r"^estimator must be .*, got the class GradientBoostingRegressor$"):
         draw(spinney.GradientBoostingRegressor)
     model = make(REGRESSOR).fit(X, y, eval_sets=[(X, y)])
     for which in ("metric", None, ["loss"]):
-        with pytest.raises(ValueError, match=r"^which is .*, accepted: 'loss' and 'score'$"):
+        with pytest.raises(ValueError, match=r"^which must be 'loss' or 'score', got "):
             draw(model, which=which)
-    with pytest.raises(ValueError, match=r"^which is 'score', but the .* fitted without scoring; accepted: 'loss'$"):
+    with pytest.raises(ValueError, match=r"^which must be 'loss', since the .* fitted without scoring, got 'score'$"):
         draw(model, which="score")
     assert not matplotlib.pyplot.get_fignums()
     display = draw(model)

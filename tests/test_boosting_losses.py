@@ -312,5 +312,5 @@ def test_losses_in_files_are_those_of_the_model():
 def test_trees_and_forests_alone_are_compressed():
     X, y = data("poisson", "single")
     boosting = make_model("poisson").fit(X, y)
-    with pytest.raises(ValueError, match="estimator is GradientBoostingRegressor, accepted: trees and forests"):
+    with pytest.raises(ValueError, match=r"estimator must be a tree or forest.*got GradientBoostingRegressor"):
         spinney.CompressedForestRegressor(estimator=boosting).fit(X, y)

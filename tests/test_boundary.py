@@ -89,7 +89,7 @@ def test_continuous_y_is_not_for_classifiers(name):
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_sparse_y_of_no_numbers_is_refused(name):
     X, _ = make_data(name)
-    with pytest.raises(ValueError, match="y is sparse of dtype"):
+    with pytest.raises(ValueError, match=r"y must be .*got a sparse matrix of dtype"):
         make(name).fit(X, sparse.csr_array(np.eye(len(X), dtype=complex)))
 
 
@@ -107,10 +107,10 @@ def test_text_y_is_not_for_regressors(name):
         (sparse.csr_array(np.full((60, 3), 2)), "y is sparse and holds values other than 0 and 1"),
         (sparse.csr_array(np.full((60, 3), -1.0)), "y is sparse and holds values other than 0 and 1"),
         (sparse.csr_array(np.full((60, 3), np.nan)), "y is sparse and holds values other than 0 and 1"),
-        (sparse.csr_array(np.full((60, 3), 1j)), "y is sparse of dtype complex"),
+        (sparse.csr_array(np.full((60, 3), 1j)), "y must be .*got a sparse matrix of dtype complex"),
         (sparse.csr_array((59, 3)), "inconsistent numbers of samples.*60.*59"),
         (sparse.csr_array((60, 0)), "y is 0 columns wide"),
-        (sparse.coo_array(np.ones(60)), "y is sparse with 1 dimension"),
+        (sparse.coo_array(np.ones(60)), r"y must have shape \(n_samples, .*got a sparse array with 1 dimension"),
     ],
 )
 def test_sparse_y_that_is_no_labels(name, Y, message):
@@ -122,13 +122,13 @@ def test_sparse_y_that_is_no_labels(name, Y, message):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.ones(59), "sample_weight has shape"),
-        (np.ones((60, 1)), "sample_weight has shape|1D"),
-        (np.where(np.arange(60) == 5, -1.0, 1.0), "sample_weight has a negative value"),
-        (np.zeros(60), "sample_weight is zero for every row"),
+        (np.ones(59), "sample_weight must have shape"),
+        (np.ones((60, 1)), "sample_weight must have shape|1D"),
+        (np.where(np.arange(60) == 5, -1.0, 1.0), "sample_weight must not be negative, got "),
+        (np.zeros(60), "sample_weight must be positive for at least one sample"),
         (np.where(np.arange(60) == 5, np.nan, 1.0), "sample_weight contains NaN"),
         (np.where(np.arange(60) == 5, np.inf, 1.0), "sample_weight contains infinity"),
-        (0, "sample_weight is zero for every row"),
+        (0, "sample_weight must be positive for at least one sample"),
         (["a"] * 60, "could not convert"),
     ],
 )
@@ -210,7 +210,7 @@ def test_classes_of_weight_zero_are_left_out_of_growth(name):
     X, y = make_data(name)
     model = make(name, class_weight={"a": 0, "b": 1, "c": 1}).fit(X, y)
     assert (model.predict_proba(X)[:, 0] == 0).all()
-    with pytest.raises(ValueError, match="class_weight is zero for every row"):
+    with pytest.raises(ValueError, match="class_weight must be positive for at least one sample"):
         make(name, class_weight={"a": 0, "b": 0, "c": 0}).fit(X, y)
 
 
@@ -231,11 +231,11 @@ def test_an_unknown_family_is_told_those_that_exist(name):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_projections": True}, "n_projections is True, accepted"),
-        ({"n_projections": True, "output_projection": "gaussian"}, "n_projections is True, accepted"),
+        ({"n_projections": True}, "n_projections must be .*got True"),
+        ({"n_projections": True, "output_projection": "gaussian"}, "n_projections must be .*got True"),
         (
             {"output_projection": spinney.projection.GaussianProjection},
-            "the class GaussianProjection, accepted: an obj",
+            r"must be an instance, GaussianProjection\(\), got the class GaussianProjection",
         ),
         ({"output_projection": spinney.projection.Projection()}, "Projection is no family"),
         ({"output_projection": "subsample", "n_projections": 4}, "n_projections"),
@@ -243,28 +243,31 @@ def test_an_unknown_family_is_told_those_that_exist(name):
         ({"output_projection": "pca", "n_projections": 4}, "n_projections"),
         (
             {"output_projection": np.ones((2, 4))},
-            r"output_projection has shape \(2, 4\), expected \(n_projections, 3\)",
+            r"output_projection must have shape \(n_projections, 3\).*got \(2, 4\)",
         ),
-        ({"output_projection": sparse.csr_array(np.ones((2, 4)))}, "output_projection has shape"),
-        ({"output_projection": np.ones(3)}, "output_projection has shape"),
-        ({"output_projection": np.ones((1, 2, 3))}, "output_projection has shape"),
-        ({"output_projection": np.ones((0, 3))}, r"output_projection has shape \(0, 3\)"),
-        ({"output_projection": sparse.csr_array((0, 3))}, r"output_projection has shape \(0, 3\)"),
+        ({"output_projection": sparse.csr_array(np.ones((2, 4)))}, "output_projection must have shape"),
+        ({"output_projection": np.ones(3)}, "output_projection must have shape"),
+        ({"output_projection": np.ones((1, 2, 3))}, "output_projection must have shape"),
+        ({"output_projection": np.ones((0, 3))}, r"output_projection must.*got \(0, 3\)"),
+        ({"output_projection": sparse.csr_array((0, 3))}, r"output_projection must.*got \(0, 3\)"),
         ({"output_projection": []}, "output_projection"),
         ({"output_projection": np.array(1.0)}, "output_projection"),
         ({"output_projection": [[1, 2], [3]]}, "output_projection is not a matrix of numbers"),
         ({"output_projection": [["a", "b", "c"]]}, "output_projection is not a matrix of numbers"),
         ({"output_projection": [[1j, 0, 0]]}, "output_projection is not a matrix of numbers"),
-        ({"output_projection": [[np.nan, 0, 0]]}, "output_projection contains NaN"),
-        ({"output_projection": [[np.inf, 0, 0]]}, "output_projection contains infinity"),
-        ({"output_projection": sparse.csr_array([[np.nan, 0, 0]])}, "output_projection contains NaN"),
-        ({"output_projection": np.ones((2, 3)), "n_projections": 3}, "n_projections is 3, but .* matrix of 2 rows"),
-        ({"output_projection": np.ones((2, 3)), "n_projections": 1.0}, "n_projections is 1.0, but"),
-        ({"output_projection": lambda d, q, s: np.ones((q + 1, d))}, r"has shape \(2, 3\), expected \(1, 3\)"),
-        ({"output_projection": lambda d, q, s: np.ones((q, d - 1))}, "has shape"),
-        ({"output_projection": lambda d, q, s: np.full((q, d), np.nan)}, "contains NaN"),
-        ({"output_projection": lambda d, q, s: None}, "not a matrix|has shape"),
-        ({"output_projection": lambda d, q, s: "rubbish"}, "not a matrix|has shape"),
+        ({"output_projection": [[np.nan, 0, 0]]}, "output_projection must be finite, got NaN"),
+        ({"output_projection": [[np.inf, 0, 0]]}, "output_projection must be finite, got infinity"),
+        ({"output_projection": sparse.csr_array([[np.nan, 0, 0]])}, "output_projection must be finite, got NaN"),
+        (
+            {"output_projection": np.ones((2, 3)), "n_projections": 3},
+            "n_projections must be 2, the number of rows of the matrix ou",
+        ),
+        ({"output_projection": np.ones((2, 3)), "n_projections": 1.0}, r"n_projections must be.*got 1\.0"),
+        ({"output_projection": lambda d, q, s: np.ones((q + 1, d))}, r"must have shape \(1, 3\).*got \(2, 3\)"),
+        ({"output_projection": lambda d, q, s: np.ones((q, d - 1))}, "must have shape"),
+        ({"output_projection": lambda d, q, s: np.full((q, d), np.nan)}, "must be finite, got NaN"),
+        ({"output_projection": lambda d, q, s: None}, "not a matrix|must have shape"),
+        ({"output_projection": lambda d, q, s: "rubbish"}, "not a matrix|must have shape"),
     ],
 )
 def test_projections(name, params, message):
@@ -321,10 +324,10 @@ def test_a_single_output_of_classes_has_no_projection(name):
 def test_criteria_of_projected_classifiers(name):
     for criterion in ("entropy", "log_loss"):
         model, X, y = projected(name, criterion=criterion, output_projection="gaussian")
-        with pytest.raises(ValueError, match=f"criterion is '{criterion}'.*accepted: 'gini' and 'squared_error'"):
+        with pytest.raises(ValueError, match=f"criterion must be 'gini' or 'squared_error'.*got '{criterion}'"):
             model.fit(X, y)
     model, X, y = projected(name, criterion="squared_error")
-    with pytest.raises(ValueError, match=r"criterion is 'squared_error'.*output_projection only"):
+    with pytest.raises(ValueError, match="criterion='squared_error' of classifiers requires output_pro"):
         model.fit(X, y)
 
 
@@ -339,35 +342,65 @@ def test_more_projections_than_the_engine_counts(name):
     for family in ("gaussian", "rademacher", "sparse", spinney.projection.SubsampleProjection(replacement=True)):
         for count in (2**40, 2**62, 10**30):
             model, X, y = projected(name, output_projection=family, n_projections=count)
-            with pytest.raises(ValueError, match=r"n_projections is .* accepted"):
+            with pytest.raises(ValueError, match=r"n_projections (must be .* got |is .* accepted)"):
                 model.fit(X, y)
 
 
 @pytest.mark.parametrize(
     ("make_family", "message"),
     [
-        (lambda: spinney.projection.RademacherProjection(0.5), "sparsity is 0.5, accepted"),
-        (lambda: spinney.projection.RademacherProjection(np.nan), "sparsity is nan"),
-        (lambda: spinney.projection.RademacherProjection(np.inf), "sparsity is inf"),
-        (lambda: spinney.projection.RademacherProjection(True), "sparsity is True"),
-        (lambda: spinney.projection.RademacherProjection("log"), "sparsity is 'log'.*achlioptas.*sqrt"),
-        (lambda: spinney.projection.RademacherProjection(None), "sparsity is None"),
-        (lambda: spinney.projection.SubsampleProjection("yes"), "replacement is 'yes'"),
-        (lambda: spinney.projection.GaussianProjection().draw(0), "n_outputs is 0"),
-        (lambda: spinney.projection.GaussianProjection().draw(2.0), "n_outputs is 2.0"),
-        (lambda: spinney.projection.GaussianProjection().draw(True), "n_outputs is True"),
-        (lambda: spinney.projection.GaussianProjection().draw(3, 0), "n_projections is 0"),
-        (lambda: spinney.projection.GaussianProjection().draw(3, True), "n_projections is True"),
-        (lambda: spinney.projection.GaussianProjection().draw(3, 2.0), "n_projections is 2.0"),
-        (lambda: spinney.projection.GaussianProjection().draw(3, "sqrt"), "n_projections is 'sqrt'"),
+        (lambda: spinney.projection.RademacherProjection(0.5), "sparsity must be .* got 0.5"),
+        (
+            lambda: spinney.projection.RademacherProjection(np.nan),
+            r'sparsity must be a finite number of at least 1, "achlioptas" \(3\) or "sqrt" \(√d\), got nan',
+        ),
+        (
+            lambda: spinney.projection.RademacherProjection(np.inf),
+            r'sparsity must be a finite number of at least 1, "achlioptas" \(3\) or "sqrt" \(√d\), got inf',
+        ),
+        (lambda: spinney.projection.RademacherProjection(True), "sparsity must be a finite.*got True"),
+        (lambda: spinney.projection.RademacherProjection("log"), "sparsity must be a finite.*got 'log'"),
+        (lambda: spinney.projection.RademacherProjection(None), "sparsity must be a finite.*got None"),
+        (lambda: spinney.projection.SubsampleProjection("yes"), "replacement must be True or False, got 'yes'"),
+        (
+            lambda: spinney.projection.GaussianProjection().draw(0),
+            "n_outputs must be an integer from 1 to 4294967295, got 0",
+        ),
+        (
+            lambda: spinney.projection.GaussianProjection().draw(2.0),
+            r"n_outputs must be an integer from 1 to 4294967295, got 2\.0",
+        ),
+        (
+            lambda: spinney.projection.GaussianProjection().draw(True),
+            "n_outputs must be an integer from 1 to 4294967295, got True",
+        ),
+        (
+            lambda: spinney.projection.GaussianProjection().draw(3, 0),
+            r'n_projections must be "log", an integer of at least 1, or a fraction in \(0, 1\], got 0',
+        ),
+        (
+            lambda: spinney.projection.GaussianProjection().draw(3, True),
+            "n_projections must be .*got True",
+        ),
+        (
+            lambda: spinney.projection.GaussianProjection().draw(3, 2.0),
+            r'n_projections must be "log", an integer of at least 1, or a fraction in \(0, 1\], got 2\.0',
+        ),
+        (lambda: spinney.projection.GaussianProjection().draw(3, "sqrt"), "n_projections must be.*got 'sqrt'"),
         (lambda: spinney.projection.GaussianProjection().draw(3, 1, "seed"), "seed"),
         (lambda: spinney.projection.SubsampleProjection().draw(3, 4), "n_projections"),
         (lambda: spinney.projection.HadamardProjection().draw(3, 5), "n_projections"),
-        (lambda: spinney.projection.johnson_lindenstrauss_dim(0, 0.5), "n_samples is 0"),
-        (lambda: spinney.projection.johnson_lindenstrauss_dim(2.5, 0.5), "n_samples is 2.5"),
+        (lambda: spinney.projection.johnson_lindenstrauss_dim(0, 0.5), "n_samples must be a positive integer, got 0"),
+        (
+            lambda: spinney.projection.johnson_lindenstrauss_dim(2.5, 0.5),
+            r"n_samples must be a positive integer, got 2\.5",
+        ),
         (lambda: spinney.projection.johnson_lindenstrauss_dim(9, 0), "eps is 0"),
         (lambda: spinney.projection.johnson_lindenstrauss_dim(9, 1.0), "eps is 1"),
-        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, "a"), "eps is 'a'"),
+        (
+            lambda: spinney.projection.johnson_lindenstrauss_dim(9, "a"),
+            "eps must be a number greater than 0 and less than 1, got 'a'",
+        ),
         (lambda: spinney.projection.johnson_lindenstrauss_dim(9, np.nan), "eps is"),
     ],
 )
@@ -407,7 +440,7 @@ def test_unfitted(name):
 @pytest.mark.parametrize("k", [0, 4, -1, 1.5, "2"])
 def test_k_out_of_range(k):
     X, y = make_data("RandomForestClassifier")
-    with pytest.raises(ValueError, match=f"k is {k!r}, accepted: an integer from 1 to 3"):
+    with pytest.raises(ValueError, match=f"k must be an integer from 1 to 3, got {k!r}"):
         make("RandomForestClassifier").fit(X, y).predict_topk(X, k)
 
 

@@ -280,12 +280,12 @@ def test_centroids_as_text():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tree": 5}, "tree is 5"),
-        ({"node": -1}, "node is -1"),
-        ({"node": 10**9}, "node is 1000000000"),
-        ({"n_features": 0}, "n_features is 0"),
-        ({"decimals": 1.5}, "decimals is 1.5"),
-        ({"feature_names": ["a"]}, "feature_names is 1 names"),
+        ({"tree": 5}, "tree must be an integer from -5 to 4, got 5"),
+        ({"node": -1}, "node must be an integer from 0 to 13, got -1"),
+        ({"node": 10**9}, "node must be an integer from 0 to 13, got 1000000000"),
+        ({"n_features": 0}, "n_features must be an integer from 1 to 2147483648, got 0"),
+        ({"decimals": 1.5}, r"decimals must be an integer from 0 to 30, got 1\.5"),
+        ({"feature_names": ["a"]}, "feature_names must have length 12, one for each feature, got 1 names"),
     ],
 )
 def test_bad_options_of_text_are_named(options, message):
@@ -293,7 +293,7 @@ def test_bad_options_of_text_are_named(options, message):
     model = make("CentroidForestClassifier").fit(X, y)
     with pytest.raises(ValueError, match=message):
         export_centroids(model, **options)
-    with pytest.raises(TypeError, match="accepted: a centroid forest"):
+    with pytest.raises(TypeError, match="model must be a centroid forest"):
         export_centroids(make("RandomForestClassifier").fit(X, y))
 
 
@@ -383,7 +383,13 @@ def test_missing_values_are_refused_in_words(name):
     bad = X.copy()
     bad[3, 2] = np.nan
     for convert in LAYOUTS.values():
-        check_refused(model, ValueError, "X contains NaN, which CentroidForest.* accepted: finite", convert(bad), y)
+        check_refused(
+            model,
+            ValueError,
+            "X contains NaN, which CentroidForest.* does not support.* must be finite",
+            convert(bad),
+            y,
+        )
         for method in ("predict", "apply"):
             with pytest.raises(ValueError, match="X contains NaN"):
                 getattr(model, method)(convert(bad))
@@ -406,7 +412,9 @@ def test_text_and_categories_are_refused_in_words(name):
     X, y = make_data(name)
     for column in (["a", "b", "c"] * 20, pd.Categorical([1, 2, 3] * 20)):
         frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(color=column)
-        with pytest.raises(ValueError, match=r"text or categories in feature .color..*OneHotEncoder"):
+        with pytest.raises(
+            ValueError, match=r"does not support text or categories, got feature .color..*OneHotEncoder"
+        ):
             make(name).fit(frame, y)
 
 
@@ -449,9 +457,9 @@ def test_bad_parameters_are_named(name, parameter, value):
 @pytest.mark.parametrize(
     ("params", "outputs", "message"),
     [
-        ({"label_weight": "balanced"}, "single", "label_weight is given, but y holds classes"),
-        ({"label_weight": [1.0]}, "labels", r"label_weight has shape \(1,\)"),
-        ({"label_weight": [1.0, -1.0, 1.0]}, "labels", "label_weight is -1.0"),
+        ({"label_weight": "balanced"}, "single", "label_weight is only supported for y of labels, got y of classes"),
+        ({"label_weight": [1.0]}, "labels", r"label_weight must have shape .*got \(1,\)"),
+        ({"label_weight": [1.0, -1.0, 1.0]}, "labels", r"label_weight must be finite and not negative, got -1\.0"),
         ({"class_weight": {"z": 1}}, "single", "class_weight"),
         ({"output_projection": "gaussian"}, "single", "output_projection is for several outputs"),
         ({"oob_score": True}, "single", "oob_score needs trees that do not see all rows"),
@@ -502,12 +510,14 @@ def test_what_centroid_forests_have_not_says_what_there_is(name):
         lambda: spinney.inspection.partial_dependence(model, X, [0]),
         lambda: export_rules(model),
     ):
-        with pytest.raises(TypeError, match=f"model is a {name}, whose nodes test no single feature.*export_centroids"):
+        with pytest.raises(
+            TypeError, match=f"model must have nodes that test single features, got a {name}.*export_centroids"
+        ):
             refused()
     with pytest.raises(TypeError, match="a centroid forest is smaller with"):
         spinney.compression.compact_leaves(model, top_k=2)
     compressed = getattr(spinney, f"CompressedForest{name.removeprefix('CentroidForest')}")
-    with pytest.raises(ValueError, match=f"estimator is {name}"):
+    with pytest.raises(ValueError, match=f"estimator must be .*got {name}"):
         compressed(estimator=make(name)).fit(X, y)
     # scikit-learn's ways, which ask for predictions alone, are there.
     assert permutation_importance(model, X, y, n_repeats=1, random_state=0).importances_mean.shape == (X.shape[1],)

@@ -412,7 +412,7 @@ def test_topk_is_the_head_of_the_sorted_probabilities(loss, outputs):
     np.testing.assert_array_equal(scores, -np.sort(-proba, axis=1)[:, :2])
     np.testing.assert_array_equal(scores, np.take_along_axis(proba, indices, axis=1))
     for k in (0, 4, True, 1.5):
-        with pytest.raises(ValueError, match=f"k is {k}, accepted: an integer from 1 to"):
+        with pytest.raises(ValueError, match=f"k must be an integer from 1 to .*, got {k}"):
             model.predict_topk(X, k)
 
 
@@ -656,7 +656,7 @@ def test_the_picture_wants_a_fitted_model_and_matplotlib(name, agg, monkeypatch)
     with pytest.raises(NotFittedError):
         CompressionPathDisplay.from_estimator(make(name))
     X, y = data(name)
-    with pytest.raises(TypeError, match="estimator is ExtraTrees"):
+    with pytest.raises(TypeError, match=r"must be a compressed forest.*got ExtraTrees"):
         CompressionPathDisplay.from_estimator(forest_of(name).fit(X, y))
     model = make(name, l1_norm=0.5).fit(X, y)
     display = CompressionPathDisplay.from_estimator(model)
@@ -721,11 +721,11 @@ def test_more_folds_than_the_data_bears_are_lowered_with_a_warning():
     X, y = data(CLASSIFIER, n=40)
     few = np.r_[np.flatnonzero(y == "a")[:4], np.flatnonzero(y == "b")[:3]]
     params = {"estimator": forest_of(CLASSIFIER), "max_steps": 20}
-    with pytest.warns(UserWarning, match="cv is 10 folds, more than the largest class has rows.*: 4 folds are made"):
+    with pytest.warns(UserWarning, match="cv is 10, but there are only 4 samples of the largest .*: using 4 folds"):
         model = make(CLASSIFIER, cv=10, **params).fit(X[few], y[few])
     assert model_bytes(model) == model_bytes(make(CLASSIFIER, cv=4, **params).fit(X[few], y[few]))
     X, y = data(REGRESSOR, n=6)
-    with pytest.warns(UserWarning, match="cv is 7 folds, more than there are rows .*: 6 folds are made"):
+    with pytest.warns(UserWarning, match="cv is 7, but there are only 6 samples with .*: using 6 folds"):
         make(REGRESSOR, cv=7).fit(X, y)
     with pytest.raises(ValueError, match="n_samples=1"):
         make(REGRESSOR, cv=7).fit(X[:1], y[:1])

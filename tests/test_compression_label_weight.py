@@ -200,5 +200,8 @@ def test_bad_ones_are_named_and_change_nothing(weights, message):
 def test_classes_are_refused(loss, outputs):
     X, y = make_data(NAME, outputs=outputs)
     model = make(NAME, loss=loss).fit(X, y).set_params(label_weight="balanced")
-    message = "y holds classes, accepted: None, or y of labels; see class_weight of the estimator, or sample_weight"
+    message = (
+        "label_weight is only supported for y of labels, got y of classes; see class_weight of the estimator, or "
+        "sample_weight"
+    )
     check_refused(model, ValueError, message, X, y)

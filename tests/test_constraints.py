@@ -467,13 +467,13 @@ def test_one_sample_one_class_and_constant_columns():
         ({"monotonic_cst": "up"}, "monotonic_cst"),
         ({"monotonic_cst": [[1], [0]]}, "monotonic_cst"),
         ({"monotonic_cst": {"a": 1}}, "monotonic_cst has the name 'a'"),
-        ({"monotonic_cst": {99: 1}}, "monotonic_cst has the index 99"),
+        ({"monotonic_cst": {99: 1}}, "monotonic_cst must have indices from 0 to 11, got 99"),
         ({"monotonic_cst": {0: 2}}, "monotonic_cst must be None or an array-like of -1, 0 or 1"),
         ({"interaction_cst": "all"}, "interaction_cst"),
-        ({"interaction_cst": [1, 2]}, "interaction_cst has the group 1"),
+        ({"interaction_cst": [1, 2]}, "interaction_cst must be.*got the group 1"),
         ({"interaction_cst": [["a"]]}, "interaction_cst has the name 'a'"),
-        ({"interaction_cst": [[-1]]}, "interaction_cst has the index -1"),
-        ({"interaction_cst": [[0.5]]}, "interaction_cst has the feature 0.5"),
+        ({"interaction_cst": [[-1]]}, "interaction_cst must have indices from 0 to 11, got -1"),
+        ({"interaction_cst": [[0.5]]}, r"interaction_cst must have indices or names of features, got 0\.5"),
     ],
 )
 def test_bad_constraints_are_refused(name, params, message):
@@ -511,7 +511,7 @@ def test_what_directions_mean_nothing_for():
         (
             spinney.CompressedForestRegressor(forest(monotonic_cst=signs)),
             (X, y),
-            "monotonic_cst, which CompressedForestRegressor does not keep",
+            "CompressedForestRegressor does not support an estimator with",
         ),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -27,7 +27,7 @@ def test_what_is_missing_is_named(tmp_path):
 
 def test_other_archives_are_refused(tmp_path):
     np.savez(tmp_path / "X_train.npz", b=np.zeros(3))
-    with pytest.raises(ValueError, match=r"X_train\.npz holds"):
+    with pytest.raises(ValueError, match=r"X_train\.npz must contain a scipy sparse matrix"):
         load_npz_folder(tmp_path)
 
 
@@ -118,7 +118,7 @@ def test_noisy_outputs_are_the_others_in_orders_of_their_own(make):
 )
 def test_sizes_that_make_no_sense_are_named(make, wrong):
     (name,) = wrong
-    with pytest.raises(ValueError, match=rf"{name} is .*, accepted: an integer of at least"):
+    with pytest.raises(ValueError, match=rf"{name} must be an integer of at least .*, got "):
         make(**wrong)
 
 
@@ -145,5 +145,5 @@ def test_twonorm_is_a_function_of_its_seed():
 
 @pytest.mark.parametrize("wrong", [{"n_samples": 0}, {"n_features": 0}, {"n_features": 1.5}])
 def test_twonorm_says_what_is_wrong(wrong):
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is .*accepted"):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be .*got "):
         make_twonorm(**wrong)

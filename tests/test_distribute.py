@@ -207,13 +207,13 @@ class NoFutures:
 @pytest.mark.parametrize(
     ("executor", "options", "error", "message"),
     [
-        (3, {}, TypeError, "executor is a int"),
-        (NoFutures(), {}, TypeError, "accepted: concurrent.futures.Future"),
+        (3, {}, TypeError, "executor must be an object with a method submit, got a int"),
+        (NoFutures(), {}, TypeError, "must return a concurrent.futures.Future"),
         (InTurn(result=lambda _: None), {}, RuntimeError, "returned nothing for trees"),
-        (InTurn(), {"n_parts": 0}, ValueError, "n_parts is 0"),
-        (InTurn(), {"n_parts": 1.5}, TypeError, "n_parts is 1.5"),
-        (InTurn(), {"timeout": 0}, ValueError, "timeout is 0"),
-        (InTurn(), {"max_retries": -1}, ValueError, "max_retries is -1"),
+        (InTurn(), {"n_parts": 0}, ValueError, "n_parts must be a positive integer or None, got 0"),
+        (InTurn(), {"n_parts": 1.5}, TypeError, r"n_parts must be a positive integer or None, got 1\.5"),
+        (InTurn(), {"timeout": 0}, ValueError, "timeout must be a positive number of seconds, or None, got 0"),
+        (InTurn(), {"max_retries": -1}, ValueError, "max_retries must be an integer of at least 0, got -1"),
         (InTurn(), {"sample_weight": [1.0]}, ValueError, "sample_weight"),
     ],
 )
@@ -231,11 +231,13 @@ def test_an_executor_that_was_shut_down_and_wrong_estimators():
     executor.shutdown()
     with pytest.raises(RuntimeError, match="takes no more tasks, trees 0 to 8 among them"):
         distribute.fit(clone(model), X, y, executor)
-    with pytest.raises(TypeError, match="estimator is a GradientBoostingRegressor"):
+    with pytest.raises(TypeError, match=r"estimator must be a forest.*got a GradientBoostingRegressor"):
         distribute.fit(spinney.GradientBoostingRegressor(), X, NUMBERS, InTurn())
-    with pytest.raises(ValueError, match="random_state is None"):
+    with pytest.raises(
+        ValueError, match="random_state must be an integer with trees, since all parts use the same seed, got None"
+    ):
         distribute.fit(spinney.RandomForestClassifier(), X, y, InTurn())
-    with pytest.raises(ValueError, match="settings is empty"):
+    with pytest.raises(ValueError, match="settings must have at least one dict of parameters, got none"):
         distribute.cross_validate(model, X, y, InTurn(), settings=[])
-    with pytest.raises(TypeError, match="scoring is a dict"):
+    with pytest.raises(TypeError, match=r"scoring must be .*got a dict"):
         distribute.cross_validate(model, X, y, InTurn(), scoring={"a": "f1"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -10,6 +11,7 @@ import re
 
 import pytest
 import spinney
+from sklearn.base import BaseEstimator
 
 MODULES = [
     "spinney",
@@ -17,18 +19,7 @@ MODULES = [
 ]
 PUBLIC = [getattr(spinney, name) for name in spinney.__all__ if inspect.isclass(getattr(spinney, name))]
 PUBLIC += [spinney.multilabel.TunedThresholds, spinney.multilabel.CalibratedLabels]
-# The classes that describe all their parameters themselves, one by one.
-COMPOSED = [
-    getattr(spinney, name)
-    for name in (
-        "DecisionTreeClassifier",
-        *(
-            kind + task
-            for kind in ("RandomForest", "ExtraTrees", "CentroidForest", "GradientBoosting")
-            for task in ("Classifier", "Regressor")
-        ),
-    )
-]
+ESTIMATORS = [cls for cls in PUBLIC if issubclass(cls, BaseEstimator)]
 
 
 def written_examples(module) -> int:
@@ -55,18 +46,36 @@ def test_examples_are_found():
 def test_every_parameter_is_described_and_there_is_an_example(estimator):
     doc = inspect.getdoc(estimator)
     assert "Examples\n--------" in doc
-    if "Parameters\n----------" not in doc:  # it names the class whose parameters are the same
-        doc += inspect.getdoc(estimator.__mro__[1])
     for parameter in inspect.signature(estimator).parameters:
         assert parameter in doc, parameter
 
 
 @pytest.mark.parametrize("estimator", PUBLIC)
 def test_composed_texts_are_whole(estimator):
-    assert not re.search(r"^ *{\w+}$", estimator.__doc__, flags=re.MULTILINE)
+    texts = [estimator.__doc__]
+    texts += [getattr(member, "__doc__", None) or "" for _, member in inspect.getmembers_static(estimator)]
+    for text in texts:
+        assert not re.search(r"^ *{\w+}$", text, flags=re.MULTILINE)
+        assert "{default}" not in text
 
 
-@pytest.mark.parametrize("estimator", [*COMPOSED, *PUBLIC[-2:]])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_defaults_that_are_described_are_those_of_the_constructor(estimator):
+    doc = inspect.getdoc(estimator)
+    for name, parameter in inspect.signature(estimator).parameters.items():
+        if said := re.search(rf"^{name} : .*default=(.*)$", doc, flags=re.MULTILINE):
+            assert ast.literal_eval(said[1]) == parameter.default, name
+        else:
+            assert parameter.default is inspect.Parameter.empty, name
+
+
+def test_fits_return_their_estimator_in_types_too():
+    for estimator in PUBLIC:
+        if estimator.__module__ in ("spinney.tree", "spinney.forest", "spinney.boosting", "spinney.centroid"):
+            assert inspect.signature(estimator.fit).return_annotation == "Self"
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_composed_texts_are_in_the_order_of_the_constructor(estimator):
     doc = inspect.getdoc(estimator)
     parameters = doc.split("Parameters\n----------")[1].split("\n\nAttributes\n")[0]

@@ -95,7 +95,7 @@ def test_the_file_allocates_nothing_and_names_are_the_users(tmp_path):
 def test_what_is_no_identifier_is_refused():
     model, _ = fitted("DecisionTreeRegressor-single-missing")
     for name in ["", "1a", "a b", "_a", "while", "a-b", "ä", "a\n", "a;"]:
-        with pytest.raises(ValueError, match=r"name is .* accepted: an identifier of C"):
+        with pytest.raises(ValueError, match=r"name must be a C identifier.*got "):
             to_c(model, name=name)
-    with pytest.raises(TypeError, match="name is a int, accepted: a string"):
+    with pytest.raises(TypeError, match="name must be a string, got a int"):
         to_c(model, name=3)

@@ -111,5 +111,5 @@ def test_compiled(case, tmp_path):
 
 
 def test_raw_scores_is_yes_or_no():
-    with pytest.raises(TypeError, match="raw_scores is 1, accepted: True and False"):
+    with pytest.raises(TypeError, match="raw_scores must be True or False, got 1"):
         to_treelite(fitted("DecisionTreeRegressor-single-missing")[0], raw_scores=1)

@@ -244,9 +244,9 @@ def test_sets_that_are_watched_count(name):
     assert sizes[2] - sizes[1] == sizes[1] - sizes[0] >= least
     by_name = {"a": (sparse.csc_array(X), y, np.ones(len(X)))}
     assert spinney.estimate_fit_memory(model, X, y, eval_sets=by_name) > plain
-    with pytest.raises(TypeError, match=r"eval_sets\[0\] is a ndarray, accepted: \(X, y\)"):
+    with pytest.raises(TypeError, match=r"eval_sets\[0\] must be \(X, y\) .*got a ndarray"):
         spinney.estimate_fit_memory(model, X, y, eval_sets=[X])
-    with pytest.raises(TypeError, match="eval_sets is given, which RandomForestRegressor does not take"):
+    with pytest.raises(TypeError, match="RandomForestRegressor does not support eval_sets: it must be None"):
         spinney.estimate_fit_memory(spinney.RandomForestRegressor(), X, X[:, 0], eval_sets=[(X, X[:, 0])])
 
 
@@ -273,13 +273,15 @@ def test_cells_that_are_not_known_count(name):
         # Classes are those of the known cells.
         classes = np.where(mask, np.nan, y + 3)
         assert spinney.estimate_fit_memory(model, X, classes) > 0
-    with pytest.raises(ValueError, match=r"y_mask has shape \(600, 2\), expected \(600, 3\)"):
+    with pytest.raises(ValueError, match=r"y_mask must have shape \(600, 3\).*got \(600, 2\)"):
         spinney.estimate_fit_memory(model, X, y, y_mask=mask[:, :2])
 
 
 def test_masks_are_for_those_that_take_them():
     X, y = make_data("CompressedForestClassifier", outputs="labels")
-    with pytest.raises((TypeError, ValueError), match="y_mask is given"):
+    with pytest.raises(
+        (TypeError, ValueError), match=r"does not support y_mask|y_mask is only supported|y_mask does not support"
+    ):
         spinney.estimate_fit_memory(make("CompressedForestClassifier"), X, y, y_mask=y > 0)
 
 
@@ -308,7 +310,7 @@ def test_categories_count(name):
     assert size(sparse.csc_array(codes), [1]) > size(sparse.csc_array(codes))
     few = np.minimum(codes, 9)
     assert size(few, [1]) < one
-    with pytest.raises(ValueError, match=r"categorical_features has the index 4, accepted: 0 to 3"):
+    with pytest.raises(ValueError, match=r"categorical_features must have indices from 0 to 3, got 4"):
         size(codes, [4])
     model = make(name, categorical_features=[1])
     before = dict(model.__dict__)
@@ -363,5 +365,5 @@ def test_parameters_lower_the_estimate():
 
 
 def test_only_estimators_of_spinney_have_an_estimate():
-    with pytest.raises(TypeError, match="estimator is a list, accepted: an estimator of spinney"):
+    with pytest.raises(TypeError, match="estimator must be an estimator of spinney, got a list"):
         spinney.estimate_fit_memory([], np.zeros((3, 2)), np.zeros(3))

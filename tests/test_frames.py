@@ -89,7 +89,9 @@ def test_two_columns_of_one_name_are_refused(name):
     X, Y = several(name)
     frame = pd.DataFrame(Y, columns=["a", "b", "a"])
     for twice in (frame, frame.astype(pd.SparseDtype(Y.dtype, 0))):
-        check_refused(small(name).fit(X, Y), ValueError, "y has two columns with the name 'a', accepted: ", X, twice)
+        check_refused(
+            small(name).fit(X, Y), ValueError, "y must have distinct column names, got 'a' for two columns", X, twice
+        )
 
 
 def test_names_are_there_with_weights_of_zero_and_frames_of_sparse_columns(name):
@@ -170,7 +172,7 @@ def test_a_warm_start_takes_no_other_columns(name):
     X, Y = several(name)
     frame = pd.DataFrame(Y, columns=NAMES)
     model = small(name, warm_start=True).fit(X, frame).set_params(n_estimators=7)
-    check_refused(model, ValueError, "y has the column 'gene1' at position 0, expected 'gene0'", X, swapped(frame))
+    check_refused(model, ValueError, "y must have the name 'gene0' at position 0, got 'gene1'", X, swapped(frame))
     assert model.fit(X, frame).target_names_in_.tolist() == NAMES
     assert not hasattr(model.set_params(n_estimators=8).fit(X, Y), "target_names_in_")
     X, y = make_data(name)
@@ -182,7 +184,7 @@ def test_a_warm_start_takes_no_other_columns(name):
 def test_held_out_rows_with_other_columns_are_refused(kind):
     X, Y = several(kind)
     frame = pd.DataFrame(Y, columns=NAMES)
-    message = "has the column 'gene1' at position 0, expected 'gene0'"
+    message = "must have the name 'gene0' at position 0, got 'gene1'"
     for name in (f"DecisionTree{kind}", f"RandomForest{kind}"):
         model = make(name).fit(X, frame)
         with pytest.raises(ValueError, match=f"y_val {message}"):
@@ -197,7 +199,7 @@ def test_held_out_rows_with_other_columns_are_refused(kind):
     with pytest.raises(ValueError, match=message):
         boosting.fit(X, frame, X_val=X, y_val=frame).refit_leaves(X, swapped(frame))
     frozen = FrozenEstimator(make(f"ExtraTrees{kind}").fit(X, frame))
-    with pytest.raises(ValueError, match=f"y {message}: ExtraTrees{kind} was fitted on other columns"):
+    with pytest.raises(ValueError, match=f"y {message}: ExtraTrees{kind} was fitted on other outputs"):
         small(f"CompressedForest{kind}", estimator=frozen).fit(X, swapped(frame))
 
 
@@ -279,7 +281,7 @@ def test_labels_of_every_type(name, dtype, library):
     stored = small(name).fit(rows, sparse.csr_array(Y.astype(dtype)))
     stored.set_output(predict=library)
     if library == "polars":
-        with pytest.raises(ValueError, match=r"predictions are sparse, .* polars has no sparse columns"):
+        with pytest.raises(ValueError, match='predict="polars" does not support sparse predictions, which '):
             stored.predict(rows)
         return
     found = stored.predict(rows)
@@ -331,9 +333,11 @@ def test_a_fit_that_predicts_has_arrays(name):
 def test_a_choice_that_is_none(name, monkeypatch):
     model = small(name)
     for wrong in ("numpy", "Pandas", 1, pd.DataFrame, np.array(["pandas", "polars"])):
-        with pytest.raises(ValueError, match=r'predict is .*, accepted: "default", "pandas", "polars" and None'):
+        with pytest.raises(ValueError, match=r'predict must be "default", "pandas", "polars" or None, got '):
             model.set_output(predict=wrong)
-    with pytest.raises(ValueError, match=f"transform is 'pandas', but {name} has no transform; .*predict="):
+    with pytest.raises(
+        ValueError, match=f"transform must be None, since {name} has no method transform, got 'pandas'; use predict="
+    ):
         model.set_output(transform="pandas", predict="pandas")
     assert "_predict_output" not in model.set_output(transform="default").__dict__
     monkeypatch.setitem(sys.modules, "polars", None)
@@ -355,9 +359,9 @@ def test_importances_of_outputs_by_name():
         np.testing.assert_array_equal(importances(model, ["gene2", 0]), importances(model, [2, 0]))
         np.testing.assert_array_equal(importances(model, model.target_names_in_), importances(model, "all"))
         for wrong in ("gene3", ["gene3"], "gene1"):
-            with pytest.raises(ValueError, match=r"outputs (is|has) 'gene[13]', accepted: "):
+            with pytest.raises(ValueError, match=r"outputs must be .*, got 'gene[13]'"):
                 importances(model, wrong)
-        with pytest.raises(ValueError, match=r"outputs has 'gene0', accepted: .*; y had no names"):
+        with pytest.raises(ValueError, match=r"outputs must be .*, got 'gene0'; y had no names"):
             importances(make(name).fit(X, Y), ["gene0"])
 
 

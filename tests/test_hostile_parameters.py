@@ -178,7 +178,9 @@ def test_a_list_of_one_dict_is_for_one_output():
 
 @pytest.mark.parametrize("metric", [metrics.ndcg_at_k, metrics.precision_at_k])
 def test_a_label_is_not_ranked_twice(metric):
-    with pytest.raises(ValueError, match=r"^y_score has the label 1 twice in row 1, accepted: each label once$"):
+    with pytest.raises(
+        ValueError, match=r"^y_score must have each label once in a row, got the label 1 twice in row 1$"
+    ):
         metric([[0, 1], [0, 1]], [[0, 1], [1, 1]], 2)
     # What comes after the first k is not looked at.
     assert metric([[0, 1], [0, 1]], [[1, 1], [1, 1]], 1) == 1

@@ -114,14 +114,22 @@ def test_what_does_not_fit_is_refused():
     X, y = case(REGRESSOR, "single")
     model = make(REGRESSOR).fit(X, y)
     for params, error, message in [
-        ({"init_cv": 3}, ValueError, "init_cv is 3, but init is None"),
+        (
+            {"init_cv": 3},
+            ValueError,
+            "init_cv=3 requires init, which is None: init must be an estimator, or init_cv None",
+        ),
         ({"init_cv": 1, "init": LinearRegression()}, ValueError, "'init_cv' parameter"),
         ({"init_cv": 2.5, "init": LinearRegression()}, ValueError, "'init_cv' parameter"),
-        ({"init_cv": 91, "init": LinearRegression()}, ValueError, "init_cv is 91, but there are 90 rows"),
+        (
+            {"init_cv": 91, "init": LinearRegression()},
+            ValueError,
+            "init_cv must be at most the number of samples, 90, got 91",
+        ),
         (
             {"init_cv": 3, "init": FrozenEstimator(LinearRegression().fit(X, y))},
             ValueError,
-            "init_cv is 3, but init is frozen",
+            "init_cv=3 does not support a frozen init",
         ),
         ({"init_cv": 2, "init": KNeighborsRegressor(60)}, ValueError, "Expected n_neighbors <= n_samples_fit"),
     ]:

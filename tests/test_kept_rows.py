@@ -128,25 +128,25 @@ def test_forests_without_rows_and_wrong_questions_are_refused():
     X, y = make_data("RandomForestRegressor", n=50)
     model = make("RandomForestRegressor").fit(X, y)
     for ask in (model.predict_quantiles, model.sample_y, lambda X: similar_rows(model, X)):
-        with pytest.raises(ValueError, match="keeps no training rows, accepted: a forest that was fitted with"):
+        with pytest.raises(ValueError, match="stores no training samples: it must be fitted with"):
             ask(X)
     check_refused(model.set_params(keep_rows="yes"), ValueError, "'keep_rows' parameter", X, y)
     model = make("RandomForestRegressor", keep_rows=True).fit(X, y)
     for q in (-0.1, 1.1, [0.5, np.nan], [[0.5]]):
-        with pytest.raises(ValueError, match=r"q is .*, accepted: a number from 0 to 1"):
+        with pytest.raises(ValueError, match=r"q must be a number from 0 to 1.*, got "):
             model.predict_quantiles(X, q)
-    with pytest.raises(ValueError, match="n_samples is 0, accepted"):
+    with pytest.raises(ValueError, match="n_samples must be a positive integer, got 0"):
         model.sample_y(X, 0)
     for k in (0, 1.5, True):
-        with pytest.raises(ValueError, match=r"k is .*, accepted: an integer from 1, or None"):
+        with pytest.raises(ValueError, match=r"k must be a positive integer or None, got "):
             similar_rows(model, X, k)
-    with pytest.raises(TypeError, match="model is a DecisionTreeRegressor, accepted: a random forest"):
+    with pytest.raises(TypeError, match=r"model must be a random forest.*got a DecisionTreeRegressor"):
         similar_rows(make("DecisionTreeRegressor").fit(X, y), X)
     pruned = model.prune_reduced_error(X, y)
-    with pytest.raises(ValueError, match="keeps no training rows"):
+    with pytest.raises(ValueError, match="this RandomForestRegressor stores no training samples: it mu"):
         pruned.predict_quantiles(X)
     again = model.set_params(keep_rows=False).fit(X, y)
-    with pytest.raises(ValueError, match="keeps no training rows"):
+    with pytest.raises(ValueError, match="this RandomForestRegressor stores no training samples: it mu"):
         again.predict_quantiles(X)
 
 

@@ -59,7 +59,7 @@ def test_best_labels_have_names(name, data, form):
     assert found.tolist() == [[NAMES[label] for label in row] for row in indices]
     assert model.topk_names(sparse.csr_array(X), k=3).tolist() == model.topk_names(X, 3).tolist()
     for k in (0, 4, 1.5):
-        with pytest.raises(ValueError, match=r"k is .*, accepted: an integer from 1 to 3"):
+        with pytest.raises(ValueError, match=r"k must be an integer from 1 to 3, got "):
             model.topk_names(X, k)
 
 
@@ -102,16 +102,16 @@ def test_names_go_with_copies_and_not_with_the_next_fit(name, data, tmp_path):
 @pytest.mark.parametrize(
     ("names", "error", "message"),
     [
-        (NAMES[:2], ValueError, "label_names has length 2, expected 3: one for each column of y"),
-        ([], ValueError, "label_names has length 0, expected 3"),
-        (["a", "b", "a"], ValueError, "label_names has 'a' at positions 0 and 2, accepted: names that differ"),
-        (["a", "b", 3], TypeError, "label_names has 3 at position 2, accepted: a list or an array of strings"),
-        (np.arange(3), TypeError, "at position 0, accepted"),
-        (np.array([["a"], ["b"], ["c"]]), TypeError, "at position 0, accepted"),
-        ("abc", TypeError, "label_names is a str, accepted"),
-        ({"a", "b", "c"}, TypeError, "label_names is a set, accepted"),
-        (dict.fromkeys("abc"), TypeError, "label_names is a dict, accepted"),
-        (3, TypeError, "label_names is 3, accepted"),
+        (NAMES[:2], ValueError, "label_names must have length 3, one name for each label, got length 2"),
+        ([], ValueError, "label_names must have length 3, .*got length 0"),
+        (["a", "b", "a"], ValueError, "label_names must be distinct, got 'a' at positions 0 and 2"),
+        (["a", "b", 3], TypeError, "label_names must be a list or an array of strings.*got 3 at position 2"),
+        (np.arange(3), TypeError, "label_names must be .*at position 0"),
+        (np.array([["a"], ["b"], ["c"]]), TypeError, "label_names must be .*at position 0"),
+        ("abc", TypeError, "label_names must be .*got a str"),
+        ({"a", "b", "c"}, TypeError, "label_names must be .*got a set"),
+        (dict.fromkeys("abc"), TypeError, "label_names must be .*got a dict"),
+        (3, TypeError, "label_names must be .*got 3"),
     ],
 )
 def test_names_that_are_none_are_refused(name, data, names, error, message):
@@ -123,13 +123,20 @@ def test_names_are_of_labels_and_those_of_the_frame(name, data):
     X, Y = data
     model = small(name).fit(X, Y)
     frame = pd.DataFrame(Y, columns=NAMES)
-    check_refused(model, ValueError, "label_names is given, but y holds classes", X, Y[:, 0], label_names=["a"])
     check_refused(
-        model, ValueError, "y has the column 'one' at position 0, expected 'µ'", X, frame, label_names=NAMES[::-1]
+        model,
+        ValueError,
+        "label_names is only supported for y of labels, got y of classes",
+        X,
+        Y[:, 0],
+        label_names=["a"],
+    )
+    check_refused(
+        model, ValueError, "y must have the name 'µ' at position 0, got 'one'", X, frame, label_names=NAMES[::-1]
     )
     assert model.fit(X, frame, label_names=NAMES).target_names_in_.tolist() == NAMES
     regressor = small(name.replace("Classifier", "Regressor"))
-    with pytest.raises(ValueError, match="label_names is given, but y holds numbers; accepted: None, or y of labels"):
+    with pytest.raises(ValueError, match="label_names is only supported for y of labels, got y of numbers"):
         regressor.fit(X, Y, label_names=NAMES)
 
 
@@ -153,7 +160,7 @@ def test_importances_are_of_labels_by_name(name, data):
     model = small(name).fit(X, Y, label_names=NAMES)
     importances = spinney.inspection.feature_importances
     np.testing.assert_array_equal(importances(model, ["µ"]), importances(model, [2]))
-    with pytest.raises(ValueError, match=r"outputs has 'four', accepted: .* or a name in target_names_in_"):
+    with pytest.raises(ValueError, match=r"outputs must be .* or a name in target_names_in_.*got 'four'"):
         importances(model, ["four"])
 
 
@@ -167,7 +174,14 @@ def test_members_and_fits_that_go_on_know_the_names(name, data):
         assert model.estimator_.target_names_in_.tolist() == NAMES
         return
     model.set_params(warm_start=True, n_estimators=7)
-    check_refused(model, ValueError, "y has the column 'µ'.*: warm_start=True needs", X, Y, label_names=NAMES[::-1])
+    check_refused(
+        model,
+        ValueError,
+        "y must have the name 'one' at position 0, got 'µ': warm_start=True requires",
+        X,
+        Y,
+        label_names=NAMES[::-1],
+    )
     assert model.fit(X, Y, label_names=NAMES).topk_names(X, 1).shape == (len(X), 1)
 
 

@@ -144,12 +144,12 @@ def test_more_trees():
 
 
 BAD = [
-    ([1, 2], r"label_weight has shape \(2,\), accepted: \(3,\)"),
-    ([[1, 2, 3]], r"label_weight has shape \(1, 3\)"),
-    ([1, -1, 1], "label_weight is -1.0, accepted: finite numbers, none negative"),
-    ([1, np.nan, 1], "label_weight is nan"),
-    ([1, np.inf, 1], "label_weight is inf"),
-    ([0, 0, 0], "label_weight is zero for every label"),
+    ([1, 2], r"label_weight must have shape \(3,\), .*got \(2,\)"),
+    ([[1, 2, 3]], r"label_weight must have shape \(3,\), one value for each label, got \(1, 3\)"),
+    ([1, -1, 1], "label_weight must be finite and not negative, got -1.0"),
+    ([1, np.nan, 1], "label_weight must be finite and not negative, got nan"),
+    ([1, np.inf, 1], "label_weight must be finite and not negative, got inf"),
+    ([0, 0, 0], "label_weight must be positive for at least one label, got zero for every label"),
     (["a", "b", "c"], "label_weight is not a list of numbers"),
     ("rare", "'label_weight' parameter"),
 ]
@@ -168,7 +168,10 @@ def test_balanced_classes_of_many_labels_are_refused(name, rule):
     if rule not in ("balanced",) and name not in FORESTS:
         pytest.skip("forests draw rows")
     X, Y = labels(n_labels=11)
-    with pytest.raises(ValueError, match=f"class_weight is '{rule}', but y has 11 labels.*label_weight='balanced'"):
+    with pytest.raises(
+        ValueError,
+        match=f"class_weight='{rule}' supports at most 10 labels, got y with 11 labels.*label_weight='balanced'",
+    ):
         make(name, class_weight=rule).fit(X, Y)
     make(name, class_weight=rule).fit(X, Y[:, :10])
 
@@ -178,12 +181,14 @@ def test_what_they_are_not_for_is_refused(name):
     X, Y = make_data(name, outputs="labels")
     y = make_data(name)[1]
     model = make(name, label_weight="balanced").fit(X, Y)
-    check_refused(model, ValueError, "y holds classes, accepted: None, or y of labels", X, y)
-    check_refused(model, ValueError, "y has masked cells", X, Y, y_mask=np.eye(*Y.shape, dtype=bool))
+    check_refused(model, ValueError, "label_weight is only supported for y of labels, got y of classes", X, y)
+    check_refused(
+        model, ValueError, "does not support y with masked entries", X, Y, y_mask=np.eye(*Y.shape, dtype=bool)
+    )
     model = make(name, label_weight="balanced", criterion="entropy")
-    with pytest.raises(ValueError, match="criterion is 'entropy', but weighted labels are numbers"):
+    with pytest.raises(ValueError, match="criterion must be 'gini' with label_weight, got 'entropy'"):
         model.fit(X, Y)
-    with pytest.raises(ValueError, match="monotonic_cst, accepted: one of them"):
+    with pytest.raises(ValueError, match="label_weight does not support monotonic_cst"):
         make(name, label_weight="balanced", monotonic_cst=[1] + [0] * 11).fit(X, Y)
 
 

@@ -152,7 +152,7 @@ def test_rows_given_to_stop_by_may_have_gaps() -> None:
     X, y, mask = data("labels", "log_loss")
     with_gaps = boosting("labels").fit(X[30:], y[30:], X_val=X[:30], y_val=np.where(mask, NAN, y)[:30])
     assert np.isfinite(with_gaps.validation_score_).all()
-    with pytest.raises(ValueError, match="scoring is given, which does not support masked cells"):
+    with pytest.raises(ValueError, match="scoring does not support y with masked entries: it must be None"):
         boosting("labels", scoring="accuracy").fit(X[30:], y[30:], X_val=X[:30], y_val=np.where(mask, NAN, y)[:30])
 
 
@@ -242,7 +242,7 @@ def test_watched_gaps_that_cannot_be_are_refused() -> None:
         boosting("labels").fit(X, y, eval_sets={"a": (X, nothing)})
     with pytest.raises(ValueError, match="y_val has no known cell: it is NaN in every row"):
         boosting("labels").fit(X, y, X_val=X, y_val=nothing)
-    with pytest.raises(ValueError, match=r"eval_sets\[0\]: Input y contains NaN, and has one output"):
+    with pytest.raises(ValueError, match=r"eval_sets\[0\]: Input y contains NaN and has one output: sampl"):
         boosting("numbers").fit(X, y[:, 0], eval_sets=[(X, gaps[:, 1])])
     classes = y + 2 * (np.arange(len(y))[:, None] % 2)
     with pytest.raises(ValueError, match=r"eval_sets\[0\]: Input y contains NaN"):
@@ -254,10 +254,13 @@ def test_what_does_not_support_masks_says_so() -> None:
     from sklearn.linear_model import LogisticRegression, Ridge
 
     refused: list[tuple[dict[str, Any], str]] = [
-        ({"init": LogisticRegression()}, "init is given, which does not support masked cells"),
-        ({"estimator": Ridge(), "output_strategy": "joint"}, "estimator is given, which does not support masked cells"),
-        ({"scoring": "accuracy", "early_stopping": True}, "scoring is given, which does not support masked cells"),
-        ({"class_weight": "balanced"}, "class_weight is set, but y has masked cells"),
+        ({"init": LogisticRegression()}, "init does not support y with masked entries: it must be None"),
+        ({"estimator": Ridge(), "output_strategy": "joint"}, "estimator does not support y with masked entries"),
+        (
+            {"scoring": "accuracy", "early_stopping": True},
+            "scoring does not support y with masked entries: it must be None",
+        ),
+        ({"class_weight": "balanced"}, "class_weight does not support y with masked entries: it must be None"),
         ({"output_strategy": "projected", "output_projection": "pca"}, "output_projection is Pca, accepted: another"),
     ]
     for parameters, message in refused:

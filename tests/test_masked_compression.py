@@ -170,8 +170,8 @@ def test_the_training_loss_falls_and_scores_are_of_known_cells(tmp_path):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"solver": "lasso"}, 'solver="lasso", whose steps ask for all cells of a row; accepted'),
-        ({"method": "grow"}, 'method="grow", whose steps ask for all cells of a row; accepted'),
+        ({"solver": "lasso"}, 'solver="lasso" does not support y with masked entries'),
+        ({"method": "grow"}, 'method="grow" does not support y with masked entries'),
         ({"estimator": spinney.ExtraTreesRegressor(5, ccp_alpha=0.1)}, "ccp_alpha"),
         ({"cv": [([0, 1], range(2, 60)), (range(2, 60), [0, 1])]}, "y_mask is true for all"),
         (
@@ -193,10 +193,12 @@ def test_what_does_not_hold_is_refused(params, message):
 def test_bad_masks_are_refused():
     X, Y = make_data(REGRESSOR, outputs="several")
     model = make(REGRESSOR, step_size=STEP).fit(X, Y)
-    check_refused(model, ValueError, "y_mask has shape", X, Y, y_mask=np.zeros((2, 2)))
+    check_refused(model, ValueError, "y_mask must have shape", X, Y, y_mask=np.zeros((2, 2)))
     nothing = np.zeros(Y.shape, dtype=bool)
     nothing[:, 1] = True
     check_refused(model, ValueError, "y has no known cell in column 1", X, Y, y_mask=nothing)
     X, y = make_data(COMPRESSED[0], outputs="several")
     classifier = make(COMPRESSED[0], step_size=STEP).fit(X, y)
-    check_refused(classifier, ValueError, "y_mask is given, but y holds classes or labels", X, y, y_mask=y > 9)
+    check_refused(
+        classifier, ValueError, "y_mask is only supported for regression targets in compression", X, y, y_mask=y > 9
+    )

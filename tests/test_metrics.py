@@ -88,10 +88,10 @@ def test_no_labels_at_all():
 @pytest.mark.parametrize(
     ("scores", "k", "message"),
     [
-        (np.ones((3, 4)), 1, "y_score has 3 rows, expected 2"),
-        (np.ones((2, 5)), 1, "y_score has 5 columns, expected 4"),
-        (np.ones((2, 4)), 5, "k is 5, accepted: an integer from 1 to 4"),
-        (np.ones((2, 4)), 0, "k is 0, accepted: an integer from 1 to 4"),
+        (np.ones((3, 4)), 1, "y_score must have 2 rows, as y_true, got 3"),
+        (np.ones((2, 5)), 1, "y_score must have 4 columns, as y_true, got 5"),
+        (np.ones((2, 4)), 5, "k must be an integer from 1 to 4, got 5"),
+        (np.ones((2, 4)), 0, "k must be an integer from 1 to 4, got 0"),
         (np.array([[0], [4]]), 1, "y_score holds labels outside 0..3"),
         (np.full((2, 4), np.nan), 1, "y_score contains NaN"),
     ],
@@ -129,7 +129,7 @@ def test_masked_cells_are_left_out_of_the_ranking(seed, k, scores_as):
         assert ndcg_at_k(y, passed, k, y_mask=y_mask) == pytest.approx(np.mean(gains))
     assert precision_at_k(truth, passed, k, y_mask=np.zeros_like(mask)) == precision_at_k(truth, passed, k)
     assert np.isnan(precision_at_k(truth, passed, k, y_mask=np.ones_like(mask)))
-    with pytest.raises(ValueError, match="y_mask has shape"):
+    with pytest.raises(ValueError, match="y_mask must have shape"):
         precision_at_k(truth, passed, k, y_mask=mask[:, 1:])
 
 
@@ -366,9 +366,9 @@ def test_propensities_are_those_of_the_formula():
         assert propensities(sparse.csc_array(Y), a, b) == pytest.approx(expected, rel=1e-12)
     assert (propensities(Y[:2]) == 1).all()
     for name, value in (("a", -1), ("a", np.inf), ("a", True), ("b", 0), ("b", np.nan), ("b", "1")):
-        with pytest.raises(ValueError, match=f"{name} is "):
+        with pytest.raises(ValueError, match=f"{name} must be "):
             propensities(Y, **{name: value})
-    with pytest.raises(ValueError, match="makes propensities zero"):
+    with pytest.raises(ValueError, match="must not be so extreme that propensities are zero"):
         propensities(Y, 1e6, 1e-6)
 
 
@@ -381,16 +381,24 @@ PAIR = (np.array([[0], [1]]), np.array([[0.5], [0.5]]))
         (sparse.csr_array([[np.nan, 0, 0, 1], [0, 0, 0, 1]]), 1, "y_score contains NaN"),
         (np.full((2, 4), np.inf), 1, "y_score contains infinity"),
         ((PAIR[0], np.array([[np.nan], [1]])), 1, "y_score contains NaN"),
-        ((PAIR[0], np.ones((2, 2))), 1, "y_score has scores of shape .2, 2., expected .2, 1."),
-        ((np.ones((2, 2)), np.ones((2, 2))), 1, "y_score has labels of dtype float64"),
-        ((np.array([[0, 0], [1, 2]]), np.ones((2, 2))), 1, "y_score has the label 0 twice in row 0"),
-        (PAIR, 2, "k is 2, accepted: an integer from 1 to 1"),
+        ((PAIR[0], np.ones((2, 2))), 1, "y_score must have scores of shape .2, 1..*got .2, 2."),
+        (
+            (np.ones((2, 2)), np.ones((2, 2))),
+            1,
+            "y_score must have labels of an integer dtype, with -1 for no label, got dtype float64",
+        ),
+        (
+            (np.array([[0, 0], [1, 2]]), np.ones((2, 2))),
+            1,
+            "y_score must have each label once in a row, got the label 0 twice in row 0",
+        ),
+        (PAIR, 2, "k must be an integer from 1 to 1, got 2"),
         (np.array([[-2], [1]]), 1, "y_score holds labels outside 0..3"),
-        (sparse.csr_array((2, 3)), 1, "y_score has 3 columns, expected 4"),
-        (sparse.csr_array((3, 4)), 1, "y_score has 3 rows, expected 2"),
-        (sparse.csr_array((2, 4)), 5, "k is 5, accepted: an integer from 1 to 4"),
-        (sparse.csr_array((2, 4)), True, "k is True"),
-        (sparse.csr_array((2, 4)), 1.0, "k is 1.0"),
+        (sparse.csr_array((2, 3)), 1, "y_score must have 4 columns, as y_true, got 3"),
+        (sparse.csr_array((3, 4)), 1, "y_score must have 2 rows, as y_true, got 3"),
+        (sparse.csr_array((2, 4)), 5, "k must be an integer from 1 to 4, got 5"),
+        (sparse.csr_array((2, 4)), True, "k must be .*integer.*, got True"),
+        (sparse.csr_array((2, 4)), 1.0, r"k must be an integer from 1 to 4, got 1\.0"),
     ],
 )
 def test_more_bad_scores(scores, k, message):
@@ -402,9 +410,9 @@ def test_more_bad_scores(scores, k, message):
 @pytest.mark.parametrize(
     ("p", "message"),
     [
-        (np.ones(3), "propensities has shape"),
-        ([1, 1, 0, 1], "propensities are from 0 to 1"),
-        ([1, 1, 2, 1], "propensities are from 1 to 2"),
+        (np.ones(3), "propensities must have shape"),
+        ([1, 1, 0, 1], "propensities must be greater than 0 and at most 1, got value"),
+        ([1, 1, 2, 1], "propensities must be greater than 0 and at most 1, got value"),
         ([1, 1, np.nan, 1], "propensities contains NaN"),
     ],
 )
@@ -417,11 +425,11 @@ def test_bad_propensities(p, message):
 @pytest.mark.parametrize(
     ("y_pred", "options", "message"),
     [
-        (np.full((2, 4), 0.5), {}, "y_pred holds other values than 0 and 1"),
-        (sparse.csr_array([[2, 0, 0, 0], [0, 0, 0, 0]]), {}, "y_pred holds other values than 0 and 1"),
-        (np.ones((2, 3)), {}, "y_pred has shape"),
-        (np.ones((2, 4)), {"zero_division": 0.5}, "zero_division is 0.5"),
-        (np.ones((2, 4)), {"zero_division": "warn"}, "zero_division is 'warn'"),
+        (np.full((2, 4), 0.5), {}, "y_pred must be labels, 0 or 1, got"),
+        (sparse.csr_array([[2, 0, 0, 0], [0, 0, 0, 0]]), {}, "y_pred must be labels, 0 or 1, got"),
+        (np.ones((2, 3)), {}, "y_pred must have shape"),
+        (np.ones((2, 4)), {"zero_division": 0.5}, r"zero_division must be 0\.0, 1\.0 or np\.nan, got 0\.5"),
+        (np.ones((2, 4)), {"zero_division": "warn"}, "zero_division must be 0.0, 1.0 or np.nan, got 'warn'"),
     ],
 )
 def test_bad_predictions(y_pred, options, message):
@@ -431,7 +439,7 @@ def test_bad_predictions(y_pred, options, message):
 
 
 def test_coverage_error_needs_all_scores():
-    with pytest.raises(ValueError, match="accepted: scores of all labels"):
+    with pytest.raises(ValueError, match="y_score must be scores of all labels"):
         coverage_error(np.eye(2, 4), PAIR)
 
 
@@ -514,13 +522,13 @@ def test_scorers_of_estimators_that_rank_nothing_use_all_scores():
 @pytest.mark.parametrize(
     ("metric", "k", "error", "message"),
     [
-        ("f1", 1, ValueError, "metric is 'f1', accepted: a function, or one of"),
-        ("coverage_error", 1, ValueError, "metric is 'coverage_error'"),
+        ("f1", 1, ValueError, "metric must be a callable or one of .*got 'f1'"),
+        ("coverage_error", 1, ValueError, "metric must be a callable.*got 'coverage_error'"),
         (coverage_error, 1, ValueError, "needs scores of all labels"),
-        (3, 1, TypeError, "metric is 3"),
-        (ndcg_at_k, 0, ValueError, "k is 0, accepted: a positive integer"),
-        (ndcg_at_k, True, ValueError, "k is True"),
-        (ndcg_at_k, 1.5, ValueError, "k is 1.5"),
+        (3, 1, TypeError, "metric must be a callable.*got 3"),
+        (ndcg_at_k, 0, ValueError, "k must be a positive integer, got 0"),
+        (ndcg_at_k, True, ValueError, "k must be .*integer.*, got True"),
+        (ndcg_at_k, 1.5, ValueError, r"k must be a positive integer, got 1\.5"),
     ],
 )
 def test_bad_scorers(metric, k, error, message):

@@ -243,7 +243,7 @@ def test_infinity_is_still_refused(name):
     X, y = make_data(name)
     X = with_missing(X)
     X[0, 0] = np.inf
-    with pytest.raises(ValueError, match=r"X contains infinity.*NaN where a value is missing"):
+    with pytest.raises(ValueError, match=r"X contains infinity.*NaN for missing values"):
         make(name).fit(X, y)
 
 

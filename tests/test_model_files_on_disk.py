@@ -386,7 +386,7 @@ for call in (spinney.load, lambda path: spinney.load(path, mmap_mode="r")):
     try:
         call(path)
     except ValueError as error:
-        assert "accepted: at most" in str(error), error
+        assert "must have at most" in str(error), error
     else:
         raise AssertionError("it loads")
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

@@ -150,11 +150,15 @@ def test_seeds():
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"n_splits": 1}, ValueError, "n_splits is 1, accepted: an integer from 2"),
-        ({"n_splits": True}, ValueError, "n_splits is True"),
-        ({"n_splits": 2.0}, ValueError, "n_splits is 2.0"),
-        ({"shuffle": 1}, TypeError, "shuffle is 1, accepted: True or False"),
-        ({"random_state": 0}, ValueError, "random_state is 0, but shuffle=False draws nothing"),
+        ({"n_splits": 1}, ValueError, "n_splits must be an integer of at least 2, got 1"),
+        ({"n_splits": True}, ValueError, "n_splits must be an integer of at least 2, got True"),
+        ({"n_splits": 2.0}, ValueError, r"n_splits must be an integer of at least 2, got 2\.0"),
+        ({"shuffle": 1}, TypeError, "shuffle must be True or False, got 1"),
+        (
+            {"random_state": 0},
+            ValueError,
+            "random_state must be None with shuffle=False, which draws no random numbers, got 0",
+        ),
     ],
 )
 def test_bad_parameters(parameters, error, message):
@@ -165,12 +169,12 @@ def test_bad_parameters(parameters, error, message):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.arange(10), "y has 1 dimension.s., accepted: labels of shape"),
-        (None, "y has 0 dimension"),
-        (np.full((10, 2), 2), "y holds other values than 0 and 1, such as 2"),
-        (sparse.csr_array(np.full((10, 2), -1.5)), "y holds other values than 0 and 1, such as -1.5"),
+        (np.arange(10), r"y must have shape \(n_samples, n_labels\), got an array with 1 dimension"),
+        (None, r"y must have shape \(n_samples, n_labels\), got an array with 0"),
+        (np.full((10, 2), 2), "y must be labels, 0 or 1, got 2"),
+        (sparse.csr_array(np.full((10, 2), -1.5)), r"y must be labels, 0 or 1, got -1\.5"),
         (np.full((10, 2), np.inf), "Input y contains infinity"),
-        (np.eye(4), "n_splits is 5, but y has 4 rows"),
+        (np.eye(4), "n_splits must be at most the number of samples, 4, got 5"),
     ],
 )
 def test_bad_labels(y, message):
@@ -376,12 +380,21 @@ def test_few_labels(d):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk"), "k is None, accepted with"),
-        (lambda y: ours.cross_val_predict(FOREST, X, y, k=3), "k is 3, but method is 'predict'"),
-        (lambda y: ours.cross_val_predict(FOREST, X, y, method="apply"), "method is 'apply', accepted: one of"),
-        (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 0), "k is 0, accepted: a positive integer"),
-        (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 6), "k is 6"),
-        (lambda y: ours.cross_val_predict_topk(FOREST, X, np.arange(60) % 2, 1), "y has 1 dimension"),
+        (
+            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk"),
+            "k must be a positive integer with method='predict_topk', got None",
+        ),
+        (
+            lambda y: ours.cross_val_predict(FOREST, X, y, k=3),
+            "k must be None with method='predict', got 3; it is only used with method='predict_topk'",
+        ),
+        (lambda y: ours.cross_val_predict(FOREST, X, y, method="apply"), "method must be one of .*got 'apply'"),
+        (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 0), "k must be a positive integer, got 0"),
+        (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 6), "k must be an integer from 1 to 5, got 6"),
+        (
+            lambda y: ours.cross_val_predict_topk(FOREST, X, np.arange(60) % 2, 1),
+            r"y must have shape \(n_samples, n_labels\), got an array with 1 dimension\(s\)",
+        ),
         (
             lambda y: ours.cross_val_predict_topk(FOREST, X, y, 1, cv=theirs.ShuffleSplit(2)),
             "only works for partitions",
@@ -391,7 +404,7 @@ def test_few_labels(d):
         (lambda y: ours.cross_val_score(FOREST, X, y, cv=1.5), "cv"),
         (
             lambda y: ours.learning_curve(FOREST, X, y, exploit_incremental_learning=True),
-            "exploit_incremental_learning is True, but y is sparse",
+            "exploit_incremental_learning=True does not support sparse y:",
         ),
     ],
 )

@@ -131,23 +131,23 @@ def test_bad_arguments_of_the_best_labels_are_named(name):
     X, Y = problem()
     model = small(name).fit(X, Y)
     for k in (0, 16, 1.5, "3", True, None):
-        with pytest.raises(ValueError, match=r"k is .*accepted: an integer from 1 to 15"):
+        with pytest.raises(ValueError, match=r"k must be an integer from 1 to 15, got "):
             model.predict_topk(X, k)
     for bad in (-0.1, 1.5, "a", None, np.nan, True):
         for call in (lambda b=bad: model.predict_topk(X, 1, min_score=b), lambda b=bad: model.predict_sparse(X, b)):
-            with pytest.raises(ValueError, match=r"min_score is .*accepted: a probability"):
+            with pytest.raises(ValueError, match=r"min_score must be a number from 0 to 1, got "):
                 call()
     for bad, error, message in [
         (
             sparse.csr_array((3, 15)),
             ValueError,
-            r"exclude is a sparse matrix of shape \(3, 15\), accepted: .*\(120, 15\)",
+            r"exclude must be .*\(120, 15\).*got a sparse matrix of shape \(3, 15\)",
         ),
-        ([15], ValueError, "exclude has the column 15, accepted"),
-        ([-1], ValueError, "exclude has the column -1, accepted"),
-        ([0.5], TypeError, "exclude is a list of dtype float64"),
-        (np.zeros((120, 15)), TypeError, "exclude is a ndarray of dtype float64 and shape"),
-        ("label", TypeError, "exclude is a str"),
+        ([15], ValueError, "exclude must be .*got the label 15"),
+        ([-1], ValueError, "exclude must be .*got the label -1"),
+        ([0.5], TypeError, r"exclude must be a sparse.*got a list of dtype float64 and shape \(1,\)"),
+        (np.zeros((120, 15)), TypeError, "exclude must be .*got a ndarray of dtype float64 and shape"),
+        ("label", TypeError, "exclude must be .*got a str"),
     ]:
         with pytest.raises(error, match=message):
             model.predict_topk(X, 1, exclude=bad)
@@ -157,7 +157,7 @@ def test_a_floor_needs_probabilities():
     X, Y = problem()
     model = make(BOOSTING[0], loss="squared_error").fit(X, Y)
     assert (model.predict_topk(X, 15)[0] >= 0).all()
-    with pytest.raises(ValueError, match=r"min_score is 0.5, but loss='squared_error' has no probabilities"):
+    with pytest.raises(ValueError, match=r"min_score must be 0 with this loss, got 0\.5: loss='squared_e"):
         model.predict_topk(X, 1, min_score=0.5)
     assert not hasattr(model, "predict_sparse")
 
@@ -438,7 +438,7 @@ def test_rare_labels_are_drawn_to_what_all_labels_do(toward):
 )
 def test_unknown_objectives_are_refused(objective):
     X, Y = problem()
-    with pytest.raises(ValueError, match=r"objective is .*accepted: 'f1', 'micro_f1', 'macro_f1', 'precision>=.9'"):
+    with pytest.raises(ValueError, match=r"objective must be 'f1', 'micro_f1', 'macro_f1', 'precision>=.9'.*got "):
         TunedThresholds(forest(), objective=objective).fit(X, Y)
 
 
@@ -563,7 +563,7 @@ def test_company_of_scikit_learn(made):
     assert clone(model).get_params().keys() == model.get_params().keys()
     # The model itself is left as it was by a fit that fails.
     before = dict(model.__dict__)
-    with pytest.raises(ValueError, match="y has no label in any row"):
+    with pytest.raises(ValueError, match="y must have at least one label in a sample of positive weight, got none"):
         model.fit(X, Y * 0)
     assert all(model.__dict__[key] is before[key] for key in before)
     search = GridSearchCV(made(), {"estimator__max_depth": [1, None]}, cv=2).fit(X, Y)
@@ -597,38 +597,43 @@ def test_bad_input_is_named(kind):
             model.fit(X, y)
         assert not hasattr(model, "estimator_")
 
-    refused(TypeError, "estimator is MaxAbsScaler, which has no scores", estimator=MaxAbsScaler())
-    refused(TypeError, "estimator is the class", estimator=spinney.RandomForestClassifier)
-    refused(ValueError, "bootstrap=False: every tree has seen all rows", cv="oob", estimator=forest(bootstrap=False))
+    refused(
+        TypeError,
+        "estimator must be a classifier with predict_proba or decision_function, got MaxAbsScaler",
+        estimator=MaxAbsScaler(),
+    )
+    refused(TypeError, "estimator must be an instance, got the class", estimator=spinney.RandomForestClassifier)
+    refused(ValueError, "cv='oob' requires bootstrap=True", cv="oob", estimator=forest(bootstrap=False))
     refused(
         ValueError,
-        "cv is 'oob', but estimator is OneVsRest",
+        "cv='oob' requires a forest of spinney .*got OneVsRest",
         cv="oob",
         estimator=OneVsRestClassifier(RidgeClassifier()),
     )
-    refused(ValueError, "cv is 'oob', but estimator is Gradient", cv="oob", estimator=make(BOOSTING[0]))
+    refused(ValueError, "cv='oob' requires a forest of spinney .*got Gradient", cv="oob", estimator=make(BOOSTING[0]))
     for cv in ("prefit", 1, True):
-        refused(ValueError, r"cv is .*accepted: 'oob', an integer of at least 2", cv=cv)
+        refused(ValueError, r"cv must be 'oob', an integer of at least 2.*got ", cv=cv)
     for bad in (-0.1, 2, "a"):
-        refused(ValueError, "min_score is .*accepted: a probability", min_score=bad)
-    refused(ValueError, r"y has 1 dimension\(s\), accepted: 2", y=np.ones(120))
+        refused(ValueError, "min_score must be a number from 0 to 1, got ", min_score=bad)
+    refused(ValueError, r"y must have shape \(n_samples, n_labels\), got an array with 1 dimension", y=np.ones(120))
     refused(ValueError, "holds other values than the numbers 0 and 1", y=Y.toarray() * 2)
     refused(ValueError, "inconsistent numbers of samples", y=Y[:5])
     if kind is TunedThresholds:
-        refused(ValueError, "toward is 'all', accepted: 'share' and 'threshold'", toward="all")
+        refused(ValueError, "toward must be 'share' or 'threshold', got 'all'", toward="all")
         for bad in (-1, "a", np.nan, None, True):
-            refused(ValueError, "shrinkage is .*accepted: a number of at least 0", shrinkage=bad)
+            refused(ValueError, "shrinkage must be a number of at least 0.*got ", shrinkage=bad)
     else:
-        refused(ValueError, "method is 'platt', accepted: 'isotonic' and 'sigmoid'", method="platt")
-        refused(ValueError, "too_few is 'drop', accepted", too_few="drop")
+        refused(ValueError, "method must be 'isotonic' or 'sigmoid', got 'platt'", method="platt")
+        refused(ValueError, "too_few must be 'raise' or 'keep', got 'drop'", too_few="drop")
         for bad in (0, 1.5, True, "a"):
-            refused(ValueError, "min_positives is .*accepted: an integer of at least 1", min_positives=bad)
+            refused(ValueError, "min_positives must be a positive integer, got ", min_positives=bad)
         refused(
-            ValueError, r"y has \d+ label\(s\) with fewer than min_positives=5 rows that have them: 3.*too_few='keep'"
+            ValueError,
+            r"y must have at least min_positives=5 samples for each label, but \d+ label.* fewer: 3.*too_few='keep'",
         )
         refused(
             ValueError,
-            "y has no label in any row of positive weight",
+            "y must have at least one label in a sample of positive weight",
             y=sparse.csr_array((120, 3), dtype=int),
         )
 
@@ -733,10 +738,10 @@ def test_topk_through_a_pipeline_and_in_chunks():
         assert [len(indices) for indices, _ in chunks] == [33, 33, 33, 21]
         for at in (0, 1):
             np.testing.assert_array_equal(np.concatenate([chunk[at] for chunk in chunks]), expected[at])
-    with pytest.raises(TypeError, match="model is RidgeClassifier, which has no predict_topk"):
+    with pytest.raises(TypeError, match=r"model must be .*got RidgeClassifier, which has no predict_topk"):
         spinney.topk(make_pipeline(RidgeClassifier()), X, 1)
     for bad in (0, 1.5, True, "a"):
-        with pytest.raises(ValueError, match=r"chunk_size is .*accepted: an integer of at least 1"):
+        with pytest.raises(ValueError, match=r"chunk_size must be a positive integer, got "):
             spinney.topk_chunks(pipeline, X, 1, chunk_size=bad)
     tags = TunedThresholds(pipeline).fit(X, Y)
     np.testing.assert_array_equal(spinney.topk(tags, X, 4, **rules)[0], tags.predict_topk(X, 4, **rules)[0])
@@ -772,18 +777,18 @@ def test_the_reliability_of_labels_is_counted_cell_by_cell():
     assert again.ax_ is display.ax_
     assert again.lines_[0].get_label() == "RandomForestClassifier"
     for bad, message in [
-        ({"n_bins": 0}, "n_bins is 0"),
-        ({"strategy": "even"}, "strategy is 'even'"),
-        ({"labels": [15]}, r"labels is \[15\], accepted: a list of integers from 0 to 14"),
-        ({"labels": []}, "labels is"),
+        ({"n_bins": 0}, "n_bins must be a positive integer, got 0"),
+        ({"strategy": "even"}, "strategy must be 'uniform' or 'quantile', got 'even'"),
+        ({"labels": [15]}, r"labels must be a list of integers from 0 to 14, got \[15\]"),
+        ({"labels": []}, "labels must be a list of integers from 0 to 14, got "),
     ]:
         with pytest.raises(ValueError, match=message):
             LabelReliabilityDisplay.from_estimator(model, X, Y, **bad)
-    with pytest.raises(ValueError, match="y_score has shape"):
+    with pytest.raises(ValueError, match="y_score must have shape"):
         LabelReliabilityDisplay.from_predictions(truth, scores[:3])
-    with pytest.raises(ValueError, match="outside 0 and 1"):
+    with pytest.raises(ValueError, match="y_score must be probabilities from 0 to 1"):
         LabelReliabilityDisplay.from_predictions(truth, scores * 2)
-    with pytest.raises(TypeError, match="which has no scores"):
+    with pytest.raises(TypeError, match="must be a classifier with predict_proba or decision_function"):
         LabelReliabilityDisplay.from_estimator(MaxAbsScaler(), X, Y)
     with pytest.raises(NotFittedError):
         LabelReliabilityDisplay.from_estimator(forest(), X, Y)

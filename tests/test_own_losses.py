@@ -235,7 +235,12 @@ def test_what_a_loss_does_wrong_comes_through(data, what, error, message, n_jobs
 
 @pytest.mark.parametrize(
     ("loss", "message"),
-    [(HalfSquares, "loss is the class HalfSquares"), (object(), "'loss'"), (np.square, "'loss'"), ("cubes", "'loss'")],
+    [
+        (HalfSquares, "loss must be a name or an instance, got the class HalfSquares"),
+        (object(), "'loss'"),
+        (np.square, "'loss'"),
+        ("cubes", "'loss'"),
+    ],
 )
 def test_what_is_no_loss_is_refused(data, loss, message):
     with pytest.raises(ValueError, match=message):

@@ -525,7 +525,7 @@ def test_importances_of_all_outputs(name):
     assert np.abs(stored - expected).max() > 1e-4
     unprojected = make(name).fit(X, Y)
     np.testing.assert_allclose(feature_importances(unprojected, outputs="all"), unprojected.feature_importances_)
-    with pytest.raises(ValueError, match="outputs is 'some'"):
+    with pytest.raises(ValueError, match=r"outputs must be .*got 'some'"):
         feature_importances(model, outputs="some")
 
 

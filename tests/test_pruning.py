@@ -252,7 +252,7 @@ def test_reduced_error_refuses_other_data(name, outputs):
     before = model_bytes(model)
     with pytest.raises(ValueError, match="X has 11 features"):
         model.prune_reduced_error(X[:, 1:], y)
-    with pytest.raises(ValueError, match="y_val has"):
+    with pytest.raises(ValueError, match="y_val must have"):
         model.prune_reduced_error(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="0 sample"):
         model.prune_reduced_error(X[:0], y[:0])
@@ -344,7 +344,7 @@ def test_names_of_features_classes_labels_and_numbers():
     ]
     several = spinney.DecisionTreeClassifier(max_depth=1).fit(X, np.where(Y, "b", "a"))
     assert export_rules(several).splitlines()[1] == "if feature_0 > 2.500: y0=b 1.000, y1=b 0.667 (3 samples)"
-    with pytest.raises(ValueError, match=r"class_names\[1\] is 1 names, expected 2"):
+    with pytest.raises(ValueError, match=r"class_names\[1\] must have length 2, one for each class, got 1 names"):
         export_rules(several, class_names=[["x", "y"], ["z"]])
     numbers = spinney.DecisionTreeRegressor(max_depth=1).fit(X, Y.astype(float))
     assert export_rules(numbers).splitlines()[1] == "if feature_0 > 2.500: y0 1.000, y1 0.667 (3 samples)"
@@ -381,5 +381,5 @@ def test_rules_of_models_that_have_none(name):
     if name in BOOSTING:
         X, y = make_data(name)
         model = make(name).fit(X, y)
-        with pytest.raises(TypeError, match="accepted: a tree or forest"):
+        with pytest.raises(TypeError, match="model must be a tree or forest"):
             export_rules(model)

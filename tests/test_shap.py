@@ -275,19 +275,19 @@ def test_bad_input_is_named_and_nothing_is_lost():
     refused(ValueError, "background does not fit.* 0 sample", X, background=X[:0])
     refused(ValueError, "background does not fit.*infinity", X, background=np.full((2, 12), np.inf))
     refused(ValueError, "background does not fit.*2D", X, background=3)
-    refused(ValueError, r"outputs has 3, accepted: columns of scores, each an integer from 0 to 2 or a name", X, [3])
-    refused(ValueError, "outputs has -1, accepted", X, -1)
-    refused(ValueError, "outputs has True, accepted", X, [True])
-    refused(ValueError, "outputs has 'y9', accepted", X, "y9")
-    refused(ValueError, "outputs has 'y1' twice", X, [1, "y1"])
-    refused(TypeError, "outputs is 1.5, accepted", X, 1.5)
-    with pytest.raises(ValueError, match="output is None, but the model has 3 scores"):
+    refused(ValueError, r"outputs must be columns of scores, each an integer from 0 to 2 or a name.*got 3", X, [3])
+    refused(ValueError, "outputs must be .*got -1", X, -1)
+    refused(ValueError, "outputs must be .*got True", X, [True])
+    refused(ValueError, "outputs must be .*got 'y9'", X, "y9")
+    refused(ValueError, "outputs must be distinct.*got 'y1' twice", X, [1, "y1"])
+    refused(TypeError, "outputs must be .*got 1.5", X, 1.5)
+    with pytest.raises(ValueError, match="output must be one of the 3 scores of the model, got None"):
         shap_interaction_values(model, X)
-    with pytest.raises(TypeError, match=r"output is \[0, 1\], accepted"):
+    with pytest.raises(TypeError, match=r"output must be an integer or a name, got \[0, 1\]"):
         shap_interaction_values(model, X, [0, 1])
     assert model.__dict__.keys() == before.keys()
     assert all(model.__dict__[key] is before[key] for key in before)
-    with pytest.raises(TypeError, match="model is a list, accepted: a fitted estimator of spinney"):
+    with pytest.raises(TypeError, match="model must be a fitted estimator of spinney, got a list"):
         shap_values([model], X)
 
 
@@ -296,7 +296,7 @@ def test_models_whose_nodes_test_no_feature_are_refused(name):
     X, y = make_data(name)
     model = make(name).fit(np.abs(X), y)
     for explain in (shap_values, shap_interaction_values):
-        with pytest.raises(TypeError, match="whose nodes test no single feature, accepted: models whose nodes do"):
+        with pytest.raises(TypeError, match="model must have nodes that test single features"):
             explain(model, X)
 
 

@@ -71,13 +71,18 @@ def test_attributes_of_other_rows_are_dropped_and_a_fit_starts_anew():
 @pytest.mark.parametrize(
     ("rows", "y", "options", "message"),
     [
-        (X[NEW], CLASSES[NEW], {"retire": 0}, "retire is 0"),
+        (X[NEW], CLASSES[NEW], {"retire": 0}, "retire must be an integer from 1 to 8, the number of trees, got 0"),
         (X[NEW], CLASSES[NEW], {"retire": 9}, "from 1 to 8"),
-        (X[NEW], CLASSES[NEW], {"retire": 2.0}, r"retire is 2\.0"),
-        (X[NEW, :3], CLASSES[NEW], {"retire": 2}, "3 features"),
+        (
+            X[NEW],
+            CLASSES[NEW],
+            {"retire": 2.0},
+            r"retire must be an integer from 1 to 8, the number of trees, got 2\.0",
+        ),
+        (X[NEW, :3], CLASSES[NEW], {"retire": 2}, "must have 4 features, as in the fit, got 3"),
         (X[NEW], np.array(["z"] * 50), {"retire": 2}, "y has the class 'z'"),
         (X[NEW], CLASSES[OLD], {"retire": 2}, "inconsistent"),
-        (pd.DataFrame(X[NEW], columns=list("abcd")), CLASSES[NEW], {"retire": 2}, "other names of features"),
+        (pd.DataFrame(X[NEW], columns=list("abcd")), CLASSES[NEW], {"retire": 2}, "must have the same feature names"),
     ],
 )
 def test_bad_rows_change_nothing(rows, y, options, message):

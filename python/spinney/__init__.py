@@ -1,38 +1,42 @@
-"""Trees and tree ensembles for data that is wide on both sides.
+"""Trees and tree ensembles for data with many features and many outputs.
 
-The estimators have scikit-learn's names, parameters and behaviour. What is new is what they accept: sparse X in either
-orientation and either index width, and multi-label y as a sparse matrix; and structures grown on random projections of
-the outputs.
+The estimators have the interface of scikit-learn. In addition, they support sparse X in CSR and CSC format with 32-bit
+and 64-bit indices, multi-label y as a sparse matrix, and trees grown on random projections of the outputs.
 
 Modules
 -------
 `spinney.tree`, `spinney.forest`, `spinney.centroid`, `spinney.boosting`, `spinney.compression`
-    The estimators, also found here.
+    The estimators, which can also be imported from `spinney`. Compression makes models smaller that predict the same or
+    nearly the same.
 `spinney.projection`
-    Random projections of the outputs: families, and which to choose.
-`spinney.compression`
-    Smaller models that predict the same, or nearly so.
+    Random projections of the outputs.
 `spinney.multilabel`
-    From scores of labels to labels: tuned thresholds, calibration.
+    Tuned decision thresholds and calibrated probabilities for many labels.
 `spinney.metrics`
-    Scores for predictions and rankings of many labels, dense or sparse, and scorers for searches.
+    Metrics and scorers for dense and sparse label matrices.
 `spinney.model_selection`
-    Folds for labels, and cross-validation where y is sparse.
+    Stratified folds for labels, and cross-validation with sparse y.
 `spinney.inspection`
-    What a fitted model says about its features.
+    Importances, partial dependence, explanations and rules of fitted models.
 `spinney.export`
-    Models for other programs: JSON, C, ONNX, treelite, scikit-learn.
+    Conversion of models to JSON, C, ONNX, treelite and scikit-learn.
 `spinney.datasets`
-    Readers of data sets.
+    Loading and generating data sets.
 `spinney.distribute`
-    Fits, predictions and cross-validation by the workers of an executor, on one machine or many.
+    Fitting, prediction and cross-validation on several processes or machines.
 
-Model files: `save`, `load`, `dumps`, `loads` and `inspect_model`, for files that run no code when they are loaded.
-`merge` puts forests together that were grown in parts. `estimate_fit_memory`
-says what a fit will take of memory.
+Functions
+---------
+`save`, `load`, `dumps`, `loads`, `inspect_model`
+    Model files, which can be loaded without running code of the file.
+`merge`
+    Merges parts of a forest that were fitted separately.
+`estimate_fit_memory`
+    Estimates the memory that a fit needs.
+`topk`, `topk_chunks`
+    The highest-scoring labels of samples, also for pipelines and in chunks.
 
-`Predictor`: one row at a time, for services. `topk` and `topk_chunks`: the best labels of rows, through pipelines and
-chunk by chunk.
+`Predictor` predicts single samples with low latency.
 """
 
 from spinney import (

@@ -1,4 +1,4 @@
-"""A fitted tree as scikit-learn's arrays: what `tree_` is."""
+"""The attribute `tree_`: a fitted tree as arrays like those of scikit-learn."""
 
 from __future__ import annotations
 
@@ -26,33 +26,55 @@ _ARRAYS = (
 
 
 class Tree:
-    """One fitted tree, with the attributes of scikit-learn's `sklearn.tree._tree.Tree`.
+    """A fitted tree as arrays, with the attributes of `sklearn.tree._tree.Tree`.
 
-    Arrays are made when first asked for, kept, and read-only. Node 0 is the root, nodes are in pre-order; leaves have
-    children and feature of -1 and -2 as in scikit-learn.
+    Arrays are created when they are first accessed, cached, and read-only. Nodes are in pre-order, and node 0 is the
+    root. As in scikit-learn, the children of a leaf are -1 and its feature is -2.
 
     Attributes
     ----------
-    node_count, n_leaves, max_depth, n_features, n_outputs, max_n_classes : int
+    node_count : int
+        Number of nodes.
+    n_leaves : int
+        Number of leaves.
+    max_depth : int
+        Depth of the tree.
+    n_features : int
+        Number of features.
+    n_outputs : int
+        Number of outputs.
+    max_n_classes : int
+        The largest number of classes of an output.
     n_classes : ndarray of shape (n_outputs,)
-        1 for numbers, 2 for labels.
-    children_left, children_right, feature : int64 ndarray of shape (node_count,)
-    threshold, impurity, weighted_n_node_samples : float64 ndarray of shape (node_count,)
-        With `output_projection`, impurities are those of the projected outputs. A threshold of the largest float32
-        parts missing values from all others. NaN where categories are tested, see `categories_left`.
+        Number of classes of each output: 1 for regression targets and 2 for labels.
+    children_left : int64 ndarray of shape (node_count,)
+        Index of the left child of each node.
+    children_right : int64 ndarray of shape (node_count,)
+        Index of the right child of each node.
+    feature : int64 ndarray of shape (node_count,)
+        Feature that each node is split on.
+    threshold : float64 ndarray of shape (node_count,)
+        Threshold of each split. If it is the largest float32, the split separates missing values from all others. It is
+        NaN for splits on categorical features, see `categories_left`.
+    impurity : float64 ndarray of shape (node_count,)
+        Impurity of each node. With `output_projection` it is that of the projected outputs.
     n_node_samples : int64 ndarray of shape (node_count,)
-        Distinct training rows of positive weight.
+        Number of distinct training samples of positive weight in each node.
+    weighted_n_node_samples : float64 ndarray of shape (node_count,)
+        Sum of the weights of the training samples in each node.
     value : float64 ndarray of shape (node_count, n_outputs, max_n_classes)
-        Means of numbers, frequencies of classes; with `criterion="absolute_error"` medians in leaves, and the weighted
-        mean of the leaves below in other nodes. O(node_count * n_outputs * max_n_classes) memory, made on demand.
+        Means of regression targets, or frequencies of classes. With `criterion="absolute_error"`, leaves have medians,
+        and other nodes the weighted mean of the leaves below them. This array needs
+        O(node_count * n_outputs * max_n_classes) memory.
     leaf_values : csr_array of shape (node_count, n_columns)
-        What prediction adds for a row that reaches a leaf, to the bit, where it is not zero: a column for each number
-        and label, and for each class of each output, as in predictions. Splits have none. O(node_count + stored
-        values), however many outputs there are: it is what converters of models should read, and `value` for looking at
-        trees.
+        The exact contribution of each leaf to predictions, with one column for each regression target, each label, or
+        each class of each output, as in predictions. Other nodes have no entries. It needs O(node_count + stored
+        values) memory, independently of the number of outputs. It is meant for conversion of models, and `value` for
+        inspection.
     missing_go_to_left : uint8 ndarray of shape (node_count,)
-        1 where samples whose value is missing go to the left child: as learned where some training samples of the node
-        had no value, else to the child of more weight (the left one of equal weights). 0 in leaves.
+        1 if samples with a missing value go to the left child, and 0 otherwise and in leaves. The direction is learned
+        if training samples of the node have missing values. Otherwise it is the child of larger weight, or the left
+        child if both weights are equal.
     """
 
     children_left: NDArray[np.int64]
@@ -97,9 +119,10 @@ class Tree:
         return found
 
     def categories_left(self, node: int) -> NDArray[np.int64]:
-        """Codes of the categories that a split sends left, rising; all others and missing ones go right.
+        """Codes of the categories for which a split goes to the left child, in ascending order.
 
-        Empty where the split tests a threshold, and in leaves. Raises IndexError for nodes that are not there.
+        All other categories and missing values go to the right child. The array is empty for splits on a threshold and
+        for leaves. An IndexError is raised for nodes that do not exist.
         """
         return self._tree.categories_left(range(self.node_count)[node]).astype(np.int64)
 
@@ -107,20 +130,26 @@ class Tree:
         return (Tree, (self._forest,))
 
     def apply(self, X: ArrayLike | Matrix) -> NDArray[np.int64]:
-        """Leaf of each row."""
+        """Index of the leaf that each sample reaches."""
         return self._forest.apply(check_rows(X))[:, 0].astype(np.int64)
 
     def decision_path(self, X: ArrayLike | Matrix) -> sparse.csr_matrix:
-        """Indicator, (n_samples, node_count), of the nodes that each row passes."""
+        """Indicator matrix of shape (n_samples, node_count) of the nodes on the path of each sample."""
         return decision_path(self._forest, check_rows(X))[0]
 
     def predict(self, X: ArrayLike | Matrix) -> Float:
-        """Value of the leaf of each row: (n_samples, max_n_classes), or (n_samples, n_outputs, max_n_classes)."""
+        """Value of the leaf of each sample.
+
+        The shape is (n_samples, max_n_classes) with one output, and (n_samples, n_outputs, max_n_classes) otherwise.
+        """
         value = self.value[self.apply(X)]
         return value[:, 0] if self.n_outputs == 1 else value
 
     def compute_feature_importances(self, normalize: bool = True) -> Float:
-        """Mean decrease of impurity of each feature; sums to 1 with `normalize` unless the tree is one leaf."""
+        """Total decrease of impurity by splits on each feature, which sums to 1 if `normalize` is True.
+
+        If the tree has no split that decreases the impurity, all importances are zero.
+        """
         splits = np.flatnonzero(self.children_left >= 0)
         total = self.weighted_n_node_samples * self.impurity
         decrease = total[splits] - total[self.children_left[splits]] - total[self.children_right[splits]]
@@ -129,7 +158,7 @@ class Tree:
         return np.asarray(importances / whole if normalize and whole > 0 else importances)
 
     def compute_partial_dependence(self, X: Float, target_features: NDArray[np.intp], out: Float) -> None:
-        """Adds to `out` the mean prediction at each row of X, features not among `target_features` averaged out."""
+        """Add the partial dependence on `target_features` at each grid point in X to `out`."""
         features = [int(feature) for feature in target_features]
         out += self._forest.partial_dependence(features, np.ascontiguousarray(as_float32(X)))[:, 0]
 
@@ -137,7 +166,7 @@ class Tree:
 def decision_path(
     forest: _spinney.Forest, X: Matrix, n_threads: int = 1
 ) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
-    """Indicator of the nodes that each row passes in each tree, and the first column of each tree."""
+    """Indicator matrix of the nodes on the path of each sample in each tree, and the first column of each tree."""
     ptr, nodes, offsets = forest.decision_path(X, n_threads)
     index: Any = np.int32 if max(len(nodes), offsets[-1]) <= np.iinfo(np.int32).max else np.int64
     parts: Any = (np.ones(len(nodes), dtype=np.int64), nodes.astype(index), ptr.astype(index))

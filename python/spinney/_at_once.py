@@ -1,4 +1,4 @@
-"""Fits that other threads see as one change, and methods that see the attributes of one fit."""
+"""Fits that other threads see as a single change, and methods that use the attributes of a single fit."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 @contextmanager
 def fitted_at_once(estimator: Any) -> Iterator[Any]:
-    """Yields a twin of `estimator` to fit, whose attributes but parameters are then given to `estimator`, all at once.
+    """Yield a copy of `estimator` to fit; at the end, assign the attributes of the copy to `estimator` all at once.
 
-    Other threads see the attributes of one fit and never some of two: `estimator` is as it was until the end, and stays
-    so when anything is raised, Ctrl-C included.
+    Other threads therefore always see the attributes of a single fit. `estimator` does not change before the end, and
+    not at all if the fit raises or is interrupted by Ctrl-C. Its parameters are not replaced.
     """
     twin = estimator._twin()
-    # What a fit asks of its estimator are arrays.
+    # During a fit, predictions are arrays.
     twin.__dict__.pop(_frames.OUTPUT, None)
     yield twin
-    # Parameters may have been set in the meantime, and another fit may have ended.
+    # Parameters may have been changed during the fit, and another fit may have ended.
     parameters = {name: getattr(estimator, name) for name in estimator._get_param_names()}
     output = {name: value for name, value in estimator.__dict__.items() if name == _frames.OUTPUT}
     estimator.__dict__ = {**twin.__dict__, **parameters, **output}
 
 
 def of_one_fit(method: _Method) -> _Method:
-    """Runs `method` on attributes that do not change, though another thread fits the estimator meanwhile.
+    """Run `method` on a shallow copy, whose attributes do not change if another thread fits the estimator.
 
-    Predictions, which methods are known for by their names, become frames here if `set_output` says so: within the
-    methods, and in `score`, they are arrays.
+    The predictions of methods in `_frames.FRAMED` are converted to frames here if `set_output` asks for it. Within the
+    methods, and in `score`, predictions are arrays.
     """
     name = getattr(method, "__name__", "")
     is_framed = name in _frames.FRAMED

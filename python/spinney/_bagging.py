@@ -1,4 +1,4 @@
-"""What ensembles of trees that are grown apart share, whatever the trees: draws of rows, warm starts, out-of-bag."""
+"""Ensembles of independent trees of any kind: bootstrap samples, warm starts and out-of-bag scores."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from sklearn.utils._param_validation import Interval, RealNotInt
 
 from spinney import _digest, _kept_rows, _masks, _memory, _parts, _updates
 from spinney._at_once import fitted_at_once
-from spinney._base import BaseClassifier, BaseEnsemble, BaseRegressor, progress_bar
+from spinney._base import BaseEnsemble, progress_bar
+from spinney._predictions import BaseClassifier, BaseRegressor
 from spinney._ranks import ranking_precision
 from spinney._sparse import csr_of, is_sparse, r2
+from spinney._types import OobScore, RandomState
 from spinney._validation import MOST, Float, Matrix, Number, RowWeights, Target, draw_seed
 
-# Of parameters that all have.
+# Constraints of the parameters that all of them have.
 BAGGING_CONSTRAINTS: dict[str, list[Any]] = {
     "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
     "bootstrap": ["boolean"],
@@ -37,12 +39,12 @@ BAGGING_CONSTRAINTS: dict[str, list[Any]] = {
     ],
 }
 
-# Rows right in all labels are hardly any where there are more: the out-of-bag score is one of ranking then.
+# With more labels, hardly any sample has all labels right, and the out-of-bag score is a ranking score.
 _FEW_LABELS = 10
 
 
 def _known_numbers(target: Target) -> Float:
-    """The numbers of y, NaN where they are not known."""
+    """The numerical outputs, with NaN for unknown values."""
     if target.container is not None:
         dense: Float = target.original.toarray()
         return dense
@@ -52,30 +54,30 @@ def _known_numbers(target: Target) -> Float:
 
 
 class BaseBagging(BaseEnsemble):
-    """Fits of ensembles of trees that are grown apart."""
+    """Fits of ensembles of independent trees."""
 
     _masks_y = True
     _keeps_sparse_y = True
-    # Attributes of a fit with `oob_score`, gone after a fit without.
+    # Attributes of a fit with `oob_score`, which a fit without it deletes.
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
 
     n_estimators: int
     bootstrap: bool
     max_samples: float | None
-    oob_score: Any
-    random_state: Any
+    oob_score: OobScore
+    random_state: RandomState
     verbose: int
     warm_start: bool
     keep_rows: bool
 
     _seed: int
-    # How the trees drew their rows: bootstrap, max_samples.
+    # The settings of the bootstrap samples: bootstrap, max_samples.
     _draws: tuple[bool, float | None]
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any, trees: Any = None
     ) -> tuple[Matrix, Target, Float | None, Any]:
-        """Grows the forest, or the range `trees` of it; what it was grown on and how."""
+        """Fit the forest, or its trees in the range `trees`; return the checked data and the configuration."""
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs trees that do not see all rows: set bootstrap=True")
         if self.max_samples is not None and not self.bootstrap:
@@ -141,11 +143,11 @@ class BaseBagging(BaseEnsemble):
             raise ValueError(f"y has {self.n_outputs_} outputs, but the trees grown before have {before['n_outputs_']}")
 
     def _check_grown_with(self, grown: Any, target: Target) -> None:
-        """Refuse to add trees of another sort to the trees grown before."""
+        """Raise if the existing trees were grown with another criterion."""
 
     @abstractmethod
     def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> Any:
-        """Parameters of the trees of that range, in the engine's form."""
+        """The parameters of the trees of this range, in the engine's form."""
 
     @abstractmethod
     def _grow(
@@ -157,7 +159,7 @@ class BaseBagging(BaseEnsemble):
         n_threads: int,
         progress: Callable[[int], object] | None,
     ) -> Any:
-        """The trees of a configuration."""
+        """Grow the trees of a configuration."""
 
     def _n_draws(self) -> float | None:
         """`max_samples` in the engine's form."""
@@ -166,12 +168,14 @@ class BaseBagging(BaseEnsemble):
         return int(self.max_samples) if isinstance(self.max_samples, Integral) else float(self.max_samples)
 
     def _mask_of(self, target: Target) -> tuple[Any, ...]:
-        """The last argument of the engine's functions that take cells of y which are not known."""
+        """The last argument of the engine's functions that support unknown values of y."""
         return (_masks.to_engine(target.mask),) if self._masks_y else ()
 
     def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: Any) -> None:
         if target.mask is not None and callable(self.oob_score):
-            raise ValueError("oob_score is a function, but y has masked cells, accepted: True with these")
+            raise ValueError(
+                "oob_score does not support y with masked entries if it is a callable: it must be True, got a function"
+            )
         scores, n_trees = self._oob_predict(config, X, target, weights)
         scored = n_trees > 0
         exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
@@ -187,18 +191,18 @@ class BaseBagging(BaseEnsemble):
     def _oob_predict(
         self, config: Any, X: Matrix, target: Target, weights: Float | None
     ) -> tuple[Any, NDArray[np.uint32]]:
-        """Out-of-bag predictions, and the number of trees behind each row."""
+        """Out-of-bag predictions, and the number of trees that each is the mean of."""
         args = (config, X, target.engine, weights, self._n_threads(), *self._mask_of(target))
         found: tuple[Any, NDArray[np.uint32]] = self._forest.oob_predict(*args)
         return found
 
     @abstractmethod
     def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
-        """Sets predictions for all rows, NaN where no tree has left a row out, and the score over `rows`."""
+        """Set the out-of-bag predictions of all samples and the score over `rows`, the samples that have some."""
 
 
 class BaseBaggingClassifier(BaseBagging, BaseClassifier):
-    """The same for classes and labels."""
+    """Ensembles of independent trees for classes and labels."""
 
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
 
@@ -221,7 +225,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
     def _oob_at_least(
         self, config: Any, X: Matrix, target: Target, weights: Float | None, floor: float
     ) -> tuple[Any, NDArray[np.uint32]]:
-        """The same of labels as CSR, where they are positive and at least the floor."""
+        """Out-of-bag scores of labels that are positive and at least the floor, as CSR."""
         args = (config, X, target.engine, weights, floor, self._n_threads(), *self._mask_of(target))
         arrays, n_trees = self._forest.oob_at_least(*args)
         assert target.label_format is not None
@@ -231,7 +235,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
     def _fit_out_of_bag(
         self, X: Any, y: Any, sample_weight: Any, min_score: float, y_mask: Any = None
     ) -> tuple[Any, NDArray[np.uint32]]:
-        """Grows the forest on labels; out-of-bag scores of at least `min_score`, and the trees behind each row."""
+        """Fit the forest to labels; return out-of-bag scores of at least `min_score` and the number of their trees."""
         with fitted_at_once(self) as new:
             X, target, weights, config = new._fit(X, y, sample_weight, y_mask, None)
             found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, X, target, weights, min_score)
@@ -268,7 +272,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
 
 
 class BaseBaggingRegressor(BaseBagging, BaseRegressor):
-    """The same for numbers."""
+    """Ensembles of independent trees for numerical outputs."""
 
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
 

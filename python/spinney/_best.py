@@ -1,4 +1,4 @@
-"""Arguments and results of methods that name the best labels of rows."""
+"""Arguments and results of methods that return the highest-scoring labels of samples."""
 
 from __future__ import annotations
 
@@ -14,55 +14,55 @@ from spinney._ranks import are_entries_in
 from spinney._sparse import is_sparse
 from spinney._validation import Float
 
-# In place of a label: there is none.
+# Padding in place of a label.
 NONE = -1
-# The same in the engine's indices.
+# The padding in indices of the engine.
 _NONE = np.iinfo(np.uint32).max
-# Blocks of dense scores have about so many: 64 MiB.
+# Approximate number of scores in a block of dense scores: 64 MiB.
 BLOCK_SCORES = 1 << 23
 
 
 def checked_k(k: Any, width: int) -> int:
     if isinstance(k, bool | np.bool_) or not isinstance(k, Integral) or not 1 <= int(k) <= width:
-        raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {width}")
+        raise ValueError(f"k must be an integer from 1 to {width}, got {k!r}")
     return int(k)
 
 
 def checked_min_score(min_score: Any) -> float:
     is_number = isinstance(min_score, Real) and not isinstance(min_score, bool | np.bool_)
-    # As it came: the largest whole numbers are no floats.
+    # Compared before conversion, since very large integers cannot be converted to float.
     if not is_number or not 0 <= min_score <= 1:
-        raise ValueError(f"min_score is {min_score!r}, accepted: a probability, a number from 0 to 1")
+        raise ValueError(f"min_score must be a number from 0 to 1, got {min_score!r}")
     return float(min_score)
 
 
 def pattern(exclude: Any, n_rows: int, width: int) -> sparse.csr_array | None:
-    """Columns not to be named, a row of them for each row or one for all, in canonical form."""
-    accepted = f"a sparse matrix of shape ({n_rows}, {width}) or a list of columns from 0 to {width - 1}"
+    """Excluded columns in canonical form: one row for each sample, or a single row for all samples."""
+    accepted = f"a sparse matrix of shape ({n_rows}, {width}) or a list of labels from 0 to {width - 1}"
     if exclude is None:
         return None
     if is_sparse(exclude):
         if exclude.ndim != 2 or exclude.shape != (n_rows, width):
-            raise ValueError(f"exclude is a sparse matrix of shape {exclude.shape}, accepted: {accepted}")
+            raise ValueError(f"exclude must be {accepted}, got a sparse matrix of shape {exclude.shape}")
         marked = sparse.csr_array(exclude, copy=True)
         marked.sum_duplicates()
         marked.eliminate_zeros()
         marked.sort_indices()
-        # A matrix of one row would be for all rows, which is the same thing then.
+        # A matrix with one row would apply to all samples, which is equivalent, since there is only one.
         return marked
     columns = np.asarray(exclude)
     if columns.ndim != 1 or (len(columns) and columns.dtype.kind not in "iu"):
         what = f"of dtype {columns.dtype} and shape {columns.shape}"
-        raise TypeError(f"exclude is a {type(exclude).__name__} {what}, accepted: {accepted}")
+        raise TypeError(f"exclude must be {accepted}, got a {type(exclude).__name__} {what}")
     wrong = columns[(columns < 0) | (columns >= width)]
     if len(wrong):
-        raise ValueError(f"exclude has the column {wrong[0]}, accepted: {accepted}")
+        raise ValueError(f"exclude must be {accepted}, got the label {wrong[0]}")
     columns = np.unique(columns).astype(np.int64)
     return sparse.csr_array((np.ones(len(columns), dtype=np.bool_), columns, [0, len(columns)]), shape=(1, width))
 
 
 def to_engine(exclude: Any, n_rows: int, width: int) -> Any:
-    """The same as the engine takes it."""
+    """The excluded columns in the form of the engine."""
     marked = pattern(exclude, n_rows, width)
     return None if marked is None else (marked.indptr, marked.indices, width)
 
@@ -75,7 +75,7 @@ def ranked(
     probabilities: Float | None = None,
     absent: float = 0.0,
 ) -> tuple[NDArray[np.int64], Float]:
-    """What the engine found, `NONE` and `absent` in places without a column or with one of too small a probability."""
+    """The result of the engine, padded by `NONE` and `absent` where no label has a sufficient probability."""
     labels = indices.astype(np.int64)
     is_absent = indices == _NONE
     if min_score > 0:
@@ -85,7 +85,7 @@ def ranked(
 
 
 def best_of_dense(scores: Float, k: int, marked: sparse.csr_array | None) -> tuple[NDArray[np.uint32], Float]:
-    """As the engine's: the best columns of dense scores."""
+    """The best columns of dense scores, in the form of the engine."""
     if marked is not None:
         scores = scores.copy()
         if marked.shape[0] == 1:
@@ -100,7 +100,7 @@ def best_of_dense(scores: Float, k: int, marked: sparse.csr_array | None) -> tup
 def best_of_sparse(
     scores: sparse.csr_array, k: int, marked: sparse.csr_array | None
 ) -> tuple[NDArray[np.int64], Float]:
-    """The best stored columns of CSR in canonical form, and `NONE` in places for which there are none."""
+    """The best stored columns of CSR scores in canonical form, padded by `NONE`."""
     n = scores.shape[0]
     rows = np.repeat(np.arange(n), np.diff(scores.indptr))
     columns, values = scores.indices, scores.data
@@ -118,7 +118,7 @@ def best_of_sparse(
 
 
 def row_blocks(X: Any, width: int) -> Iterator[Any]:
-    """Blocks of rows with some `BLOCK_SCORES` scores; at least one block, which may be without rows."""
+    """Blocks of samples with about `BLOCK_SCORES` scores. There is at least one block, which may be empty."""
     n_rows = max(1, BLOCK_SCORES // max(1, width))
     if X.shape[0] > n_rows and is_sparse(X):
         X = X.tocsr()
@@ -127,11 +127,11 @@ def row_blocks(X: Any, width: int) -> Iterator[Any]:
 
 
 def at_least(scores: Float, floor: float) -> sparse.csr_array:
-    """Dense scores as CSR: those that are positive and at least the floor."""
+    """Dense scores as CSR, without those that are not positive or are below the floor."""
     return sparse.csr_array(np.where(scores >= floor, np.maximum(scores, 0.0), 0.0))
 
 
 def stacked(X: Any, width: int, of_block: Callable[[Any], Any]) -> Any:
-    """CSR of what `of_block` makes of blocks of rows."""
+    """The results of `of_block` for blocks of samples, stacked as CSR."""
     blocks = [of_block(block) for block in row_blocks(X, width)]
     return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")

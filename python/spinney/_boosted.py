@@ -1,26 +1,27 @@
-"""A fitted boosting model: what stages start from, scores after them, and what is told of them."""
+"""Fitted boosting models: initial scores, scores after stages, and attributes that describe the stages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import isclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from spinney import _spinney, _validation
 from spinney._arrays import Tree
 from spinney._at_once import of_one_fit
 from spinney._base import BaseEnsemble, Members
+from spinney._docs import documented
 from spinney._proof import WITH_LOG_LINK, check_fitted
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike, available_if
 from spinney._validation import Float, Matrix, Target
 from spinney.tree import DecisionTreeRegressor
 
@@ -32,7 +33,7 @@ def grows_trees(estimator: Any) -> bool:
 
 
 class BoostedModel(BaseEnsemble):
-    """What a fitted model of boosting has, whatever y is."""
+    """What fitted boosting models for all kinds of y share."""
 
     _kind = "boosting"
 
@@ -40,13 +41,13 @@ class BoostedModel(BaseEnsemble):
     max_features_: int
     _model: _spinney.Boosted
     _seed: int
-    # Weak models that are no trees of the engine, one for each stage.
+    # Weak models that are not trees of the engine, one for each stage.
     _weak: list[Any] | None
-    # What the stages so far were grown with.
+    # Parameters of the stages so far.
     _shared: dict[str, Any]
-    # Losses after each round, also of those that were not kept, and what `scoring` says of them.
+    # Losses and scores after each round, including rounds that were not kept.
     _curves: dict[str, Float]
-    # Of each set that was watched its name, and losses and scores after each stage that was kept.
+    # For each of the `eval_sets`: its name, and losses and scores after each stage that was kept.
     _eval_curves: tuple[tuple[str, Float, Float | None], ...]
     # The fitted model that stages start from.
     _init: Any = None
@@ -70,18 +71,18 @@ class BoostedModel(BaseEnsemble):
         return tags
 
     def _n_columns(self, target: Target) -> int:
-        """Columns of scores: one for two classes."""
+        """The number of columns of scores, which is one for two classes."""
         single = target.kind == "classes" and target.n_outputs == 1
         return 1 if single and len(target.classes[0]) <= 2 else target.n_columns
 
-    # --- what stages start from --------------------------------------------------------------------------------------
+    # --- initial scores ----------------------------------------------------------------------------------------------
 
     def _fitted_init(self, X: Matrix, y: Any, weights: Float | None) -> Any:
-        """The model that stages start from, fitted if it is not frozen."""
+        """The model that stages start from, which is fitted unless it is frozen."""
         if self.init is None:
             return None
         if isclass(self.init):
-            raise ValueError(f"init is the class {self.init.__name__}, accepted: an object of it")
+            raise ValueError(f"init must be an instance, got the class {self.init.__name__}")
         if isinstance(self.init, FrozenEstimator):
             return self.init
         estimator = clone(self.init)
@@ -93,7 +94,7 @@ class BoostedModel(BaseEnsemble):
         return estimator.fit(X, y, sample_weight=weights)
 
     def _start_margins(self, X: Matrix, margins: Any, name: str, target: Target | None = None) -> Float | None:
-        """Scores of rows that are there before the first stage, (n_samples, n_columns), in the engine's unit."""
+        """Initial scores of samples, of shape (n_samples, n_columns), in the engine's unit."""
         width = self._n_columns(target) if target is not None else self._model.width
         if margins is not None:
             if self._init is not None:
@@ -101,9 +102,9 @@ class BoostedModel(BaseEnsemble):
             margins = np.asarray(margins, dtype=np.float64)
             margins = margins[:, np.newaxis] if margins.ndim == 1 else margins
             if margins.shape != (X.shape[0], width):
-                raise ValueError(f"{name} has the shape {margins.shape}, expected {(X.shape[0], width)}")
+                raise ValueError(f"{name} must have shape {(X.shape[0], width)}, got an array of shape {margins.shape}")
             if not np.isfinite(margins).all():
-                raise ValueError(f"{name} contains NaN or infinity, accepted: finite numbers")
+                raise ValueError(f"{name} must be finite, got NaN or infinity")
             found = margins / self._unit()
         elif self._init is None:
             return None
@@ -115,25 +116,25 @@ class BoostedModel(BaseEnsemble):
         found = self._margins_of(init, X)
         if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
             raise ValueError(
-                f"init {type(init).__name__} predicts an array of shape {found.shape}, expected finite numbers of "
-                f"shape {(X.shape[0], width)}"
+                f"init must predict finite numbers of shape {(X.shape[0], width)}, but {type(init).__name__} "
+                f"predicts an array of shape {found.shape}"
             )
         return found
 
     def _margins_of(self, estimator: Any, X: Matrix) -> Float:
-        """Scores of another model in the engine's unit."""
+        """Scores of another model, in the engine's unit."""
         found = columns_of(estimator.predict(X), X.shape[0])
         if self._shared["loss"] not in WITH_LOG_LINK:
             return found
         if not (found > 0).all():
             raise ValueError(
-                f"init {type(estimator).__name__} predicts numbers that are not positive, but loss="
-                f"{self._shared['loss']!r} has the logarithms of predictions as scores; accepted: positive predictions"
+                f"init must predict positive numbers, since the scores of loss={self._shared['loss']!r} are "
+                f"logarithms of predictions, but {type(estimator).__name__} predicts numbers that are not positive"
             )
         return np.log(found)
 
     def _unit(self) -> float:
-        """How much a score of the engine is in `decision_function`."""
+        """The factor from scores of the engine to those of `decision_function`."""
         return 1.0
 
     # --- scores ------------------------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ class BoostedModel(BaseEnsemble):
         return self._scores_of(X, n_stages=n_stages, base_margin=base_margin)
 
     def _scores_of(self, X: Matrix, *, n_stages: Any = None, base_margin: Any = None) -> Float:
-        """Raw scores, (n_samples, width), of X that was checked."""
+        """Raw scores of checked X, of shape (n_samples, width)."""
         margins = self._start_margins(X, base_margin, "base_margin")
         if self._weak is None:
             model = self._model if n_stages is None else self._model.truncated(self._check_stages(n_stages))
@@ -160,15 +161,15 @@ class BoostedModel(BaseEnsemble):
     def _check_stages(self, n_stages: Any, *, least: int = 0) -> int:
         is_integer = isinstance(n_stages, Integral) and not isinstance(n_stages, bool)
         if not is_integer or not least <= n_stages <= self.n_estimators_:
-            raise ValueError(f"n_stages is {n_stages!r}, accepted: an integer from {least} to {self.n_estimators_}")
+            raise ValueError(f"n_stages must be an integer from {least} to {self.n_estimators_}, got {n_stages!r}")
         return int(n_stages)
 
     def _staged(self, X: Any) -> Iterator[Float]:
-        """Raw scores after each stage, each time an array of its own."""
+        """Raw scores after each stage, each a new array."""
         return self._staged_of(self._check_predict(X))
 
     def _staged_of(self, X: Matrix) -> Iterator[Float]:
-        """The same, of X that was checked."""
+        """The same for checked X."""
         X = X.tocsr() if is_sparse(X) and self._weak is None else X
         margins = self._start_margins(X, None, "base_margin")
         staged = self._staged_weak(X) if self._weak is not None else self._model.staged_scores(X, self._n_threads())
@@ -183,39 +184,42 @@ class BoostedModel(BaseEnsemble):
             scores = scores + step * direction
             yield scores
 
-    # --- what is told of the stages ----------------------------------------------------------------------------------
+    # --- attributes of the stages ------------------------------------------------------------------------------------
 
     def _fitted(self, attribute: str) -> _spinney.Boosted:
-        """The engine's model; without one, `attribute` is not there, as that of any estimator that is not fitted."""
+        """The engine's model. Before a fit, `attribute` does not exist, as for any estimator of scikit-learn."""
         if "_model" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
         return self._model
 
     @property
     def start_(self) -> Float:
-        """The constant scores that stages start from, (n_columns,): a copy."""
+        """The constant initial scores: a copy, of shape (n_columns,)."""
         return self._fitted("start_").start()
 
     @property
     def step_sizes_(self) -> Float:
-        """What each stage's weak model was multiplied by for each column of scores, before `learning_rate`.
+        """The factor of each stage for each column of scores, before `learning_rate`.
 
-        (`n_estimators_`, n_columns): a copy, in float64 whatever `step_dtype`.
+        A copy of shape (`n_estimators_`, n_columns), in float64 for any `step_dtype`.
         """
         return self._fitted("step_sizes_").step_sizes()
 
     @property
     def train_score_(self) -> Float:
-        """Loss on the training rows after each round, (n_rounds,): a copy.
+        """The loss on the training samples after each round: a copy, of shape (n_rounds,).
 
-        After an early stop there are more rounds than the `n_estimators_` that were kept.
+        After an early stop, there are more rounds than the `n_estimators_` stages that were kept.
         """
         losses = self._fitted("train_score_").train_score()
         return self._curve("train", losses)
 
     @property
     def validation_score_(self) -> Float:
-        """Loss on the rows held out or given after each round, (n_rounds,): a copy. Not there without them."""
+        """The loss on the validation samples after each round: a copy, of shape (n_rounds,).
+
+        It exists only if there are validation samples.
+        """
         losses = self._curve("validation", self._fitted("validation_score_").validation_score())
         if not len(losses):
             raise AttributeError(f"{type(self).__name__} was fitted without rows to validate on: no validation_score_")
@@ -223,10 +227,11 @@ class BoostedModel(BaseEnsemble):
 
     @property
     def oob_scores_(self) -> Float:
-        """Loss after each round on the rows that `subsample` left out of it, (n_rounds,): a copy.
+        """The loss after each round on its out-of-bag samples: a copy, of shape (n_rounds,).
 
-        As `train_score_`, of other rows after each round. There only where every round left out rows of which y is
-        known: not where `subsample` is 1 or was so before a `warm_start`, nor after `refit_leaves`.
+        It is the loss of `train_score_`, on the samples that the round did not draw, which differ from round to round.
+        It exists only if every round left out samples with known y: not if `subsample` is 1, or was 1 before a
+        `warm_start`, and not after `refit_leaves`.
         """
         losses = self._curve("out_of_bag", self._fitted("oob_scores_").oob_score())
         if not len(losses):
@@ -243,10 +248,11 @@ class BoostedModel(BaseEnsemble):
 
     @property
     def oob_improvement_(self) -> Float:
-        """By how much the loss on the rows left out is below that of the round before, (n_rounds,): a copy.
+        """The improvement of the loss on the out-of-bag samples by each round: a copy, of shape (n_rounds,).
 
-        As in scikit-learn, differences of `oob_scores_`: that of the round before is of the rows that it left out
-        itself. The first is to the loss of the same rows before any round. There where `oob_scores_` is.
+        As in scikit-learn, it is the difference of consecutive `oob_scores_`, where the loss of the previous round is
+        on the out-of-bag samples of that round. The first value is the difference to the loss of the same samples
+        before the first round. It exists if `oob_scores_` exists.
         """
         losses = self.oob_scores_
         first = self._model.oob_improvement()[:1]
@@ -254,7 +260,10 @@ class BoostedModel(BaseEnsemble):
 
     @property
     def validation_metric_(self) -> Float:
-        """What `scoring` says of the same rows after each round, (n_rounds,): a copy. Not there without it."""
+        """The score of the validation samples after each round: a copy, of shape (n_rounds,).
+
+        It exists only with `scoring`.
+        """
         self._fitted("validation_metric_")
         if "score" not in self.__dict__.get("_curves", {}):
             raise AttributeError(f"{type(self).__name__} was fitted without scoring: no validation_metric_")
@@ -262,15 +271,15 @@ class BoostedModel(BaseEnsemble):
 
     @property
     def eval_results_(self) -> dict[str, dict[str, Float]]:
-        """What was measured on each of `eval_sets` after each round that was kept. Not there without them.
+        """The loss and the score on each of the `eval_sets` after each stage that was kept.
 
-        A dict, in the order of the sets, of the name of a set and a dict of two arrays of (`n_estimators_`,) float64,
-        copies. "loss": the loss that the fit minimises, the weighted mean over the rows of the set divided by the
-        number of columns of scores, as in `validation_score_`. "score": what `scoring` says, where it is given.
+        A dict from the name of each set, in the order of the sets, to a dict of one or two float64 arrays of shape
+        (`n_estimators_`,), which are copies. "loss" is the loss that the fit minimizes: the weighted mean over the
+        samples of the set, divided by the number of columns of scores, as in `validation_score_`. "score" is the score
+        by `scoring`, if it is set. The attribute exists only with `eval_sets`.
 
-        After an early stop the rounds that were not kept are not there. After `warm_start` there are the rounds of all
-        fits, on the sets of the last one. A `truncated` model has its own rounds, and what `refit_leaves` returns has
-        no results.
+        After `warm_start`, it has the stages of all fits, evaluated on the sets of the last fit. The results of a
+        `truncated` model are those of its stages. The model that `refit_leaves` returns has no results.
         """
         self._fitted("eval_results_")
         if "_eval_curves" not in self.__dict__:
@@ -281,21 +290,22 @@ class BoostedModel(BaseEnsemble):
         }
 
     def _curve(self, name: str, kept: Float) -> Float:
-        """The losses of all rounds, of which those that were kept are the first."""
+        """The losses of all rounds, which begin with those of the stages that were kept."""
         whole: Float | None = self.__dict__.get("_curves", {}).get(name)
         return kept if whole is None else whole.copy()
 
-    def truncated(self, n_stages: int) -> Any:
-        """The model of the first stages, as an estimator of its own; trees are shared.
+    def truncated(self, n_stages: int) -> Self:
+        """Return the model of the first stages as a new estimator, which shares the trees.
 
         Parameters
         ----------
         n_stages : int
-            From 1 to `n_estimators_`.
+            Number of stages to keep, from 1 to `n_estimators_`.
 
         Returns
         -------
-        estimator of the same class, with the same parameters but `n_estimators`
+        estimator of the same class
+            It has the same parameters except `n_estimators`.
         """
         check_fitted(self)
         fitted = self._twin()
@@ -310,14 +320,16 @@ class BoostedModel(BaseEnsemble):
         fitted._weak = None if fitted._weak is None else fitted._weak[:n_stages]
         fitted.n_estimators_ = n_stages
         fitted.n_estimators = n_stages
-        return fitted
+        shorter: Self = fitted
+        return shorter
 
     @property
     def feature_importances_(self) -> Float:
-        """Share of the decrease of impurity that is due to each feature, over all trees.
+        """Importance of each feature: its fraction of the total decrease of impurity over all trees.
 
-        Sums to 1, or is all zero when no tree has a split. The impurity is that of what the trees were fitted to, which
-        shrinks from stage to stage: early stages count more. Not there with `estimator`. O(nodes).
+        The importances sum to 1, or are all zero if no tree has a split. The impurity is that of the gradients, which
+        shrink from stage to stage, so that early stages count more. Not available with `estimator`. Computed in
+        O(nodes) at each access.
         """
         check_fitted(self)
         grows_trees(self)
@@ -328,11 +340,12 @@ class BoostedModel(BaseEnsemble):
 
     @property
     def estimators_(self) -> Sequence[Any]:
-        """The weak models in the order of stages; with "single_target", a tree for each column of scores in each stage.
+        """The weak models in the order of the stages.
 
-        Trees are made as estimators when asked for, and share the model's memory. Those of "joint", "single_target" and
-        with `relabel_leaves` predict what the stage adds to the scores. Without, they predict one number, the stage's
-        direction, which adds to each column of scores as much as `learning_rate * step_sizes_[stage]` times it.
+        With `output_strategy="single_target"`, each stage has a tree for each column of scores. Trees are created as
+        estimators when they are accessed, and share the memory of the model. They predict what the stage adds to the
+        scores. An exception is "projected" with `relabel_leaves=False`: there they predict one number, which is
+        multiplied by `learning_rate * step_sizes_[stage]` and added to the columns of scores.
         """
         check_fitted(self)
         fitted = self._twin()
@@ -350,10 +363,20 @@ class BoostedModel(BaseEnsemble):
             member.categories_ = self.categories_
         return member
 
-    @available_if(grows_trees)  # type: ignore[untyped-decorator]
+    @available_if(grows_trees)
     @of_one_fit
-    def apply(self, X: Any) -> NDArray[np.int64]:
-        """Index of the leaf that each row reaches in each tree, (n_samples, n_trees); not there with `estimator`."""
+    @documented
+    def apply(self, X: MatrixLike) -> NDArray[np.int64]:
+        """Return the index of the leaf that each sample reaches in each tree. Not available with `estimator`.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_trees)
+        """
         return super().apply(X)
 
 

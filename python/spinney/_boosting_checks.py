@@ -1,4 +1,4 @@
-"""Parameters of boosting that no table can check: those that contradict each other, or the stages grown before."""
+"""Checks for parameters of boosting that contradict each other, or that contradict the existing stages."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.frozen import FrozenEstimator
 
-from spinney._proof import CUSTOM, LOSS_PARAMETERS
+from spinney._losses import CUSTOM
+from spinney._proof import LOSS_PARAMETERS
 from spinney._validation import Target
 
 
 def name_of(loss: Any) -> str:
-    """The name of a loss of the engine; `CUSTOM` for an object."""
+    """The name of a loss of the engine; `CUSTOM` for a loss of the user."""
     return loss if isinstance(loss, str) else CUSTOM
 
 
 def check_parameters(boosting: Any) -> None:
-    """What no table can say: parameters that contradict each other."""
+    """Check for parameters that contradict each other, which the table of constraints cannot express."""
     if isclass(boosting.loss):
-        raise ValueError(f"loss is the class {boosting.loss.__name__}, accepted: a name, or an object of a class")
+        raise ValueError(f"loss must be a name or an instance, got the class {boosting.loss.__name__}")
     has_steps = boosting.output_strategy in ("auto", "projected") and not boosting.relabel_leaves
     if boosting.step_dtype != "float64" and not has_steps:
         raise ValueError(
-            f"step_dtype is {boosting.step_dtype!r}, but leaves hold what they add, and no steps; accepted: 'float64', "
-            "or output_strategy='projected' with relabel_leaves=False"
+            f"step_dtype={boosting.step_dtype!r} requires output_strategy='projected' with "
+            "relabel_leaves=False, since other models have no step sizes; it must be 'float64'"
         )
     if boosting.estimator is None:
         return
@@ -37,16 +38,15 @@ def check_parameters(boosting: Any) -> None:
     for parameter in ("init", "scoring", "callbacks", "label_weight"):
         # Regressors have no labels.
         if getattr(boosting, parameter, None) is not None:
-            raise ValueError(f"{parameter} is given, which estimator= ({name}) does not support; accepted: None")
+            raise ValueError(f"estimator= ({name}) does not support {parameter}: it must be None")
     if isclass(boosting.estimator):
         name = boosting.estimator.__name__
-        raise ValueError(f"estimator is the class {name}, accepted: an object of it, {name}()")
+        raise ValueError(f"estimator must be an instance, {name}(), got the class {name}")
     if not is_regressor(boosting.estimator):
-        raise ValueError(f"estimator is {name}, which is not a regressor; accepted: regressors of scikit-learn")
+        raise ValueError(f"estimator must be a regressor of scikit-learn, got {name}")
     if boosting.output_strategy == "single_target":
         raise ValueError(
-            "output_strategy is 'single_target', which grows trees alone; with estimator=, accepted: 'joint' and "
-            "'projected'"
+            "estimator does not support output_strategy='single_target': it must be 'joint' or 'projected'"
         )
     if boosting.output_strategy == "projected" and boosting.relabel_leaves:
         raise ValueError(
@@ -56,19 +56,19 @@ def check_parameters(boosting: Any) -> None:
 
 
 def check_masked(boosting: Any, target: Target) -> None:
-    """What does not support y of which some cells are not known."""
+    """Check for parameters and kinds of y that do not support unknown values."""
     for parameter in ("estimator", "init", "scoring", "label_weight"):
         # Regressors have no labels.
         if getattr(boosting, parameter, None) is not None:
-            raise ValueError(
-                f"{parameter} is given, which does not support masked cells of y; accepted: None with these"
-            )
+            raise ValueError(f"{parameter} does not support y with masked entries: it must be None")
     if target.kind == "classes" and target.n_outputs > 1:
-        raise ValueError("y has masked cells and several outputs of classes, accepted: numbers or labels with these")
+        raise ValueError(
+            "y does not support masked entries with several outputs of classes: y must be regression targets or labels"
+        )
 
 
 def loss_parameter(boosting: Any) -> dict[str, float | list[float]]:
-    """The parameter that the loss has, if it has one: of all outputs, or of each."""
+    """The parameter of the loss, if it has one: a number for all outputs, or a list with one for each."""
     name = LOSS_PARAMETERS.get(name_of(boosting.loss))
     if name is None:
         return {}
@@ -77,14 +77,14 @@ def loss_parameter(boosting: Any) -> dict[str, float | list[float]]:
 
 
 def _of_each(name: str, values: Any, n_outputs: int) -> list[float]:
-    """Shares, one for each output."""
+    """Fractions, one for each output."""
     accepted = f"a float in the range (0.0, 1.0), or {n_outputs} of them, one for each output"
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is {values!r}, accepted: {accepted}") from error
+        raise ValueError(f"{name} must be {accepted}, got {values!r}") from error
     if found.shape != (n_outputs,) or not ((found > 0) & (found < 1)).all():
-        raise ValueError(f"{name} is {values!r}, accepted: {accepted}")
+        raise ValueError(f"{name} must be {accepted}, got {values!r}")
     return [float(value) for value in found]
 
 
@@ -92,11 +92,13 @@ def check_init_cv(boosting: Any) -> None:
     if boosting.init_cv is None:
         return
     if boosting.init is None:
-        raise ValueError(f"init_cv is {boosting.init_cv}, but init is None; accepted: an estimator, or init_cv=None")
+        raise ValueError(
+            f"init_cv={boosting.init_cv} requires init, which is None: init must be an estimator, or init_cv None"
+        )
     if isinstance(boosting.init, FrozenEstimator):
         raise ValueError(
-            f"init_cv is {boosting.init_cv}, but init is frozen and cannot be fitted without some rows; accepted: an "
-            "estimator that is not frozen, or init_cv=None"
+            f"init_cv={boosting.init_cv} does not support a frozen init, which cannot be fitted on other "
+            "folds: init must not be frozen, or init_cv must be None"
         )
 
 
@@ -114,13 +116,13 @@ def check_warm_start(boosting: Any, before: dict[str, Any], shared: dict[str, An
                 "warm_start=True it must be the same"
             )
     for name, value in shared.items():
-        # A parameter of the loss is there when the loss, which comes first, is the same.
+        # The loss comes first: if it is the same, so is the set of its parameters.
         if (old := before["_shared"][name]) != value:
             raise ValueError(
                 f"{name} is {value!r}, but the stages grown before have {old!r}; with warm_start=True it must be "
                 "the same"
             )
-    # Steps of one score are kept in float64.
+    # The steps of a single column of scores are always float64.
     kept = before["_model"].step_dtype
     if kept != boosting.step_dtype and before["_model"].width > 1:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Fits of boosting, whatever y is."""
+"""Fits of boosting, for all kinds of y."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import _fit_context
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 
 from spinney import (
     _boosting_checks,
@@ -34,8 +33,21 @@ from spinney._base import BaseModel, as_size, n_drawn_features, n_positive
 from spinney._boosted import BoostedModel, grows_trees
 from spinney._docs import documented
 from spinney._eval_sets import EvalSet
+from spinney._losses import CUSTOM
 from spinney._projection import Growth
-from spinney._proof import CUSTOM, check_fitted
+from spinney._proof import check_fitted
+from spinney._types import (
+    CategoricalFeatures,
+    InteractionCst,
+    MatrixLike,
+    MaxFeatures,
+    MonotonicCst,
+    NProjections,
+    OutputProjection,
+    RandomState,
+    available_if,
+    fit_context,
+)
 from spinney._validation import MOST, Float, Matrix, Number, Target, draw_seed
 
 if TYPE_CHECKING:
@@ -43,63 +55,56 @@ if TYPE_CHECKING:
 
 # Parameters that all stages of a model share.
 _SHARED = ("output_strategy", "loss", "learning_rate", "relabel_leaves")
-# Up to so many columns of scores "auto" grows a tree for each: see `benches/defaults`.
+# With at most this number of columns of scores, "auto" grows one tree for each: see `benches/defaults`.
 _FEW_COLUMNS = 10
-# Rounds without improvement after which early stopping ends a fit that says nothing of them, as scikit-learn's.
+# Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None, as in scikit-learn.
 _PATIENCE = 10
 
 
-def keep(estimator: Any, given: dict[str, Any]) -> None:
-    """Sets the parameters that a constructor got, its `locals()`, as they came."""
-    for name, value in given.items():
-        if name not in ("self", "__class__"):
-            setattr(estimator, name, value)
-
-
 class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: ignore[misc]
-    """What boosting has, whatever y is."""
+    """What boosting for all kinds of y shares."""
 
     _masks_y = True
 
-    # Parameters of all estimators, which `keep` sets.
-    loss: str
+    # The parameters that both estimators share, which their constructors set by `keep`.
+    loss: Any
     learning_rate: float
     n_estimators: int
-    output_strategy: str
-    output_projection: Any
-    n_projections: Any
+    output_strategy: Literal["auto", "projected", "joint", "single_target"]
+    output_projection: OutputProjection
+    n_projections: NProjections
     relabel_leaves: bool
     estimator: Any
     init: Any
     init_cv: int | None
-    leaf_estimation: str
+    leaf_estimation: Literal["newton", "line_search"]
     l2_regularization: float
     min_sum_hessian_in_leaf: float
-    line_search: str
-    step_dtype: str
+    line_search: Literal["newton", "brent"]
+    step_dtype: Literal["float64", "float8"]
     subsample: float
     max_bins: int | None
     max_depth: int | None
     max_leaf_nodes: int | None
-    max_features: Any
-    max_features_by_tree: Any
+    max_features: MaxFeatures
+    max_features_by_tree: MaxFeatures
     min_samples_split: float
     min_samples_leaf: float
     min_weight_leaf: float
     min_weight_fraction_leaf: float
     min_impurity_decrease: float
-    early_stopping: bool | str
-    scoring: Any
+    early_stopping: bool | Literal["auto"]
+    scoring: str | Callable[..., float] | None
     validation_fraction: float
     n_iter_no_change: int | None
     tol: float
     callbacks: Any
-    categorical_features: Any
-    monotonic_cst: Any
-    interaction_cst: Any
+    categorical_features: CategoricalFeatures
+    monotonic_cst: MonotonicCst
+    interaction_cst: InteractionCst
     warm_start: bool
     n_jobs: int | None
-    random_state: Any
+    random_state: RandomState
     verbose: int
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -132,90 +137,93 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         "verbose": ["verbose"],
     }
 
-    @_callbacks.with_callbacks  # type: ignore[untyped-decorator]
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @_callbacks.with_callbacks
+    @fit_context(prefer_skip_nested_validation=False)
     @documented
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-        base_margin: Any = None,
-        base_margin_val: Any = None,
-        eval_sets: Any = None,
-        y_mask: Any = None,
-        label_names: Any = None,
-    ) -> Any:
-        """Grow the stages.
+        X_val: MatrixLike | None = None,
+        y_val: MatrixLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        base_margin: ArrayLike | None = None,
+        base_margin_val: ArrayLike | None = None,
+        eval_sets: list[Any] | dict[str, Any] | None = None,
+        y_mask: MatrixLike | None = None,
+        label_names: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the stages to training samples.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Dense or sparse, without infinity. NaN is a missing value; in sparse X a stored NaN, as absent entries are
-            zeros. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise converted on one
-            copy, shared by all stages. Every layout gives the same model. With `estimator`, it gets X in float64 or,
-            when it came so, float32.
-            Values are compared in float32: a `DataConversionWarning` names columns, such as ids above 2**24, of which
-            it cannot tell some values apart; not with `estimator`.
+        {X_of_fit}
+
+            If `estimator` is given, it receives X as float64, or as float32 if X is float32, and there is no such
+            warning.
         {y}
         sample_weight : array-like of shape (n_samples,), default=None
-            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must
-            not contain infinity there either). A row of weight 2 is two rows, with three exceptions: `subsample` draws
-            rows, whatever they weigh; so does `n_iter_no_change`, for the rows that it holds out; and sums of weights
-            that are no multiples of 1/64, as those of `class_weight="balanced"`, are rounded, so that the last digits
-            of scores may depend on the order of rows and on whether a row stands there twice; `min_weight_leaf` counts
-            in mean weights then. Weights that are no multiples of 1/64, or whose total passes 2**31, are rounded to
-            multiples of at most n_samples * max(sample_weight) / 2**50, and to one such multiple at least: the ratio of
-            rows lighter than that is lost.
+            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
+
+            {weight_zero}
+
+            A sample with weight 2 counts exactly as two samples with weight 1, with three exceptions:
+
+            - `subsample` draws samples regardless of their weights;
+            - early stopping without a validation set sets samples aside regardless of their weights;
+            - if weights are not multiples of 1/64, as with `class_weight="balanced"`, sums of weights are rounded. The
+              last digits of the scores may then depend on the order of the samples and on whether a sample occurs
+              twice, and `min_weight_leaf` is in units of the mean weight.
+
+            {rounded_weights}
         X_val, y_val : as X and y, default=None
-            Rows to measure the loss on after every stage, in `validation_score_`. With `n_iter_no_change` they decide
-            when to stop, in place of a share of the training rows. The classes of `y_val` must be among those of `y`.
+            Validation samples. The loss on them after every stage is in `validation_score_`. With `n_iter_no_change`,
+            they decide when to stop, and no training samples are set aside. The classes of `y_val` must be among those
+            of y.
         sample_weight_val : array-like of shape (n_samples_val,), default=None
-            Weights of these rows. `class_weight` does not apply to them.
+            Weights of the validation samples. `class_weight` does not apply to them.
         base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
-            Scores that the stages start from in place of a constant, in the unit of `decision_function`; of a regressor
-            in that of `predict`, or with "poisson", "gamma" and "tweedie" of its logarithm. They are no part of the
-            model: predictions want those of their rows.
+            Initial scores of the samples, instead of a constant. For classifiers, they are in the unit of
+            `decision_function`; for regressors, in the unit of `predict`, or of its logarithm for "poisson", "gamma"
+            and "tweedie". They are not part of the model: pass those of the samples to predict to the methods of
+            prediction.
         base_margin_val : as base_margin, default=None
-            The same of the rows of `X_val`; needed with them.
+            Initial scores of the validation samples, required if there are both `base_margin` and validation samples.
         eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
-            Other rows to watch, as many sets as wanted: after every stage the loss on each is in `eval_results_`, and
-            with `scoring` the score. They never stop the fit and have no part in the model. Sets of a list are called
-            "eval_0", "eval_1" and so on, those of a dict by its names, which are strings. X, y and weights are as
-            `X_val`, `y_val` and `sample_weight_val`. Not with `base_margin`.
+            Additional sets of samples to monitor. After every stage, the loss on each set, and with `scoring` the
+            score, is in `eval_results_`. They never stop the fit and do not influence the model. The sets of a list
+            have the names "eval_0", "eval_1" and so on; the keys of a dict are names. X, y and weights are as in
+            `X_val`, `y_val` and `sample_weight_val`. Not supported with `base_margin`.
         {y_mask_of_boosting}
         {label_names}
 
         Returns
         -------
-        self
+        {fitted_self}
 
         Raises
         ------
-        ValueError, TypeError
-            Bad input or parameters, named in the message.
-        MemoryError
-            Before anything is grown where the parts of `spinney.estimate_fit_memory` that are certain to be needed
-            cannot be had; later for others that the engine cannot allocate.
-
-        After any failure, Ctrl-C included, the estimator is as it was before.
+        {errors_of_fit}
 
         Notes
         -----
-        The model is a function of the data, the parameters and the seed: the same for any `n_jobs`, and whether it was
-        grown at once or with `warm_start`.
+        {after_errors}
 
-        A stage costs the growth of its trees, O(n_features · n_samples) for each level with `max_bins`, on as many
-        columns as the strategy has; and a sweep over the scores, O(n_samples · n_outputs). Memory: a few tables of
-        (n_samples, n_outputs) float32 (float64 for numbers).
+        The model is a function of the data, the parameters and the seed. It does not depend on `n_jobs`, on whether it
+        was grown by one fit or by several with `warm_start`, or on the layout of X, with one exception: dense X is
+        binned (`max_bins`) and sparse X is not, so that they can give different models if a feature has more than
+        `max_bins` distinct values.
 
-        Each of `eval_sets` costs what `staged_decision_function` does: once all stages are grown its rows walk down all
-        trees, and after each stage the loss is a pass over the scores, O(n_rows · n_columns). Memory: of all sets X,
-        copied where the X of a fit would be; of one at a time a few tables of (n_rows, n_columns) float64.
+        A stage takes the time of growing its trees, which is O(n_features · n_samples) for each level with `max_bins`,
+        on as many columns as the strategy has, and O(n_samples · n_outputs) for updating the scores. The fit holds a
+        few tables of shape (n_samples, n_outputs), as float32 for classifiers and float64 for regressors.
+
+        Each of the `eval_sets` takes the time of `staged_decision_function`: after all stages are grown, its samples
+        pass through all trees, and the loss after each stage takes O(n_samples · n_columns). The sets need memory for
+        their X, which is copied if X of a fit would be, and for a few float64 tables of shape (n_samples, n_columns) of
+        one set at a time.
         """
         tasks = _callbacks.tasks_of(self, int(self.n_estimators), X, y, sample_weight)
         with fitted_at_once(self) as new:
@@ -258,8 +266,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         watched = _eval_sets.checked(self, eval_sets, target, _label_weight.shares(of_labels))
         if watched and margins[0] is not None:
             raise ValueError(
-                "base_margin is given, and eval_sets is too: the scores that rows of eval_sets start from are not "
-                "known; accepted: one of them, or init= in place of base_margin"
+                "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
+                "or init= instead of base_margin"
             )
         _boosting_checks.check_init_cv(self)
         if n_grown == self.n_estimators:
@@ -290,7 +298,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                     f"scoring is {self.scoring!r}, but there are no rows to score: pass X_val and y_val, or "
                     "early_stopping=True, which holds out validation_fraction of the rows, or eval_sets"
                 )
-            scorer = None  # of those that are watched alone
+            scorer = None  # only the sets that are watched are scored
         if scorer is not None:
             config["n_iter_no_change"] = None
         name, n_rounds = type(self).__name__, int(self.n_estimators)
@@ -338,7 +346,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         self._watch(watched)
 
     def _describe(self, target: Target) -> dict[str, Any]:
-        """Sets what a fit knows of its outputs and features; returns what all stages share."""
+        """Set the attributes of outputs and features; return the parameters that all stages share."""
         self._set_outputs(target)
         self.max_features_ = n_drawn_features(self.max_features, self._n_features_of_tree())
         shared = {name: getattr(self, name) for name in _SHARED}
@@ -351,7 +359,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         return shared
 
     def _watch(self, watched: list[EvalSet]) -> None:
-        """Measures the stages on the sets; what was measured at a fit before is gone."""
+        """Evaluate the stages on the sets; results of a previous fit are deleted."""
         self.__dict__.pop("_eval_curves", None)
         if not watched:
             return
@@ -368,7 +376,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
     def _score_of_stage(
         self, scorer: Any, name: str, X: Matrix, weights: Float | None, y: Any
     ) -> Callable[[_spinney.Boosted, Float], float]:
-        """What a scorer says of the scores of the rows held out: it gets a model that has no others to predict."""
+        """The scorer as a function of the validation scores, which a model without stages predicts."""
         held: Any = self._twin()
 
         def score(model: _spinney.Boosted, scores: Float) -> float:
@@ -379,14 +387,14 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         return score
 
     def _fitted_after(self, model: _spinney.Boosted) -> dict[str, Any]:
-        """The fitted attributes of a model that ends here, while more stages may be grown."""
+        """The fitted attributes of an estimator with the stages so far."""
         left_out = {"_curves", "_eval_curves", *_callbacks.OF_A_FIT, *self._get_param_names()}
         fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return fitted | {"_model": model, "_weak": None, "n_estimators_": model.n_stages}
 
     @staticmethod
     def _whole_curves(rounds: _rounds.Rounds, grown: _spinney.Boosted | None) -> dict[str, Float]:
-        """Of all rounds, with those of the stages that were there before."""
+        """The curves over all rounds, including those of the previous fit."""
         before = {}
         if grown is not None:
             before = {
@@ -407,15 +415,15 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
     # --- parameters --------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        """What no table can say: parameters that contradict each other."""
+        """Check for parameters that contradict each other, which the table of constraints cannot express."""
         _boosting_checks.check_parameters(self)
 
     def _loss_parameter(self) -> dict[str, float | list[float]]:
-        """The parameter that the loss has, if it has one: of all outputs, or of each."""
+        """The parameter of the loss, if it has one: a number for all outputs, or a list with one for each."""
         return _boosting_checks.loss_parameter(self)
 
     def _strategy(self, n_columns: int) -> str:
-        """What "auto" stands for."""
+        """The strategy of a fit, with "auto" resolved."""
         if self.output_strategy != "auto":
             return str(self.output_strategy)
         if self.estimator is not None and self.relabel_leaves:
@@ -423,12 +431,12 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         is_default = isinstance(self.output_projection, str) and self.output_projection == "gaussian"
         asked = not (self.relabel_leaves and is_default and self.n_projections == 1)
         if _constraints.has_directions(self) and not asked:
-            # A projection mixes the signs of outputs.
+            # A projection combines outputs with different signs, which does not preserve directions.
             return "single_target" if n_columns <= _FEW_COLUMNS else "joint"
         return "single_target" if n_columns <= _FEW_COLUMNS and not asked else "projected"
 
     def _patience(self) -> int | None:
-        """Rounds without improvement that end the fit; None where nothing does."""
+        """The number of rounds without improvement that stops the fit; None without early stopping."""
         if self.early_stopping is False or (self.early_stopping == "auto" and self.n_iter_no_change is None):
             return None
         return _PATIENCE if self.n_iter_no_change is None else as_size(self.n_iter_no_change)
@@ -439,10 +447,12 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
     def _boost_config(
         self, n_samples: int, target: Target, of_labels: Float | None = None, *, draws: bool = True
     ) -> _BoostConfig:
-        """The parameters in the engine's form, with weights of labels; a fit that `draws` no projections has any."""
+        """The parameters in the engine's form. A fit that does not draw projections gets any valid projection."""
         projection = None
         if isinstance(self.n_projections, bool):
-            raise ValueError(f"n_projections is {self.n_projections}, accepted: an integer from 1, a share, or 'log'")
+            raise ValueError(
+                f"n_projections must be an integer of at least 1, a fraction, or 'log', got {self.n_projections}"
+            )
         strategy = self._shared["output_strategy"]
         if strategy == "projected" and not draws:
             projection = _projection.of_stages("gaussian", 1, self._n_columns(target), Growth(self._seed))
@@ -452,8 +462,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             projection = _projection.of_stages(self.output_projection, self.n_projections, width, growth)
             if projection["n_projections"] > 1 and not self.relabel_leaves:
                 raise ValueError(
-                    f"n_projections is {projection['n_projections']}, but leaves that are not relabelled hold a single "
-                    "number: with relabel_leaves=False, accepted: 1"
+                    "n_projections must be 1 with relabel_leaves=False, since leaves that are not relabeled store a "
+                    f"single value, got {projection['n_projections']}"
                 )
         tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
         tree["max_features"] = self.max_features_
@@ -482,43 +492,55 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
 
     # --- leaves of other data ----------------------------------------------------------------------------------------
 
-    @available_if(grows_trees)  # type: ignore[untyped-decorator]
-    def refit_leaves(self, X: Any, y: Any, sample_weight: Any = None, *, base_margin: Any = None) -> Any:
-        """Fit the leaves of the trees as they stand to other data.
+    @available_if(grows_trees)
+    def refit_leaves(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        base_margin: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the leaves of the trees to other data, without changing the splits.
 
-        Each stage in its turn gets the leaves that it would have had its tree been grown as it is: useful for data that
-        drift, and for leaves that are not biased by the rows that chose the splits. Leaves that no row reaches keep
-        what they hold. With `relabel_leaves=False` the steps are fitted, and leaves stay. `subsample` does not apply.
+        Stage by stage, each leaf gets the value that it would have if its tree had been grown on these data with the
+        same splits. This is useful for data that drift, and for leaf values that are not biased by the samples that
+        chose the splits. Leaves that no sample reaches keep their values. With `relabel_leaves=False`, the step sizes
+        are fitted and the leaves do not change. `subsample` does not apply.
 
         Parameters
         ----------
         X, y, sample_weight, base_margin
-            As in `fit`: the same features, outputs and classes.
+            As in `fit`, with the same features, outputs and classes.
 
         Returns
         -------
         estimator of the same class
-            A new one; this one stays as it is. `init` stays as it was fitted.
+            A new fitted estimator. `init` is not fitted again. This estimator does not change.
 
-        Cost: of each stage a walk of all rows and one pass over their scores.
+        Notes
+        -----
+        For each stage, all samples pass through its trees, and their scores are updated once.
         """
         check_fitted(self)
         fitted = self._twin()
-        X = fitted._check_predict(X)
-        weights = _validation.check_weights(sample_weight, X.shape[0])
+        checked = fitted._check_predict(X)
+        weights = _validation.check_weights(sample_weight, checked.shape[0])
         there = _validation.rows_there(weights)
-        margins = fitted._start_margins(X, base_margin, "base_margin")
+        margins = fitted._start_margins(checked, base_margin, "base_margin")
         margins = margins if margins is None or there is None else margins[there]
-        X, y, weights = _validation.without_absent(X, y, weights)
-        engine = fitted._known_target().like(y, X.shape[0], type(self).__name__)
+        checked, known_y, weights = _validation.without_absent(checked, y, weights)
+        engine = fitted._known_target().like(known_y, checked.shape[0], type(self).__name__)
         config = fitted._refit_config(engine, weights)
-        fitted._model = _spinney.refit_leaves(fitted._model, X, engine, weights, config, fitted._n_threads(), margins)
+        n_threads = fitted._n_threads()
+        fitted._model = _spinney.refit_leaves(fitted._model, checked, engine, weights, config, n_threads, margins)
         fitted.__dict__.pop("_curves", None)
         fitted.__dict__.pop("_eval_curves", None)
-        return fitted
+        refitted: Self = fitted
+        return refitted
 
     def _refit_config(self, engine: Any, weights: Float | None) -> _BoostConfig:
-        """The parameters of a fit of the stages that there are, to y in the engine's form."""
+        """The parameters of a fit of the existing stages to y in the engine's form."""
         target = replace(self._known_target(), engine=engine)
         of_labels = _label_weight.of_labels(self, target, weights)
         return self._boost_config(1, target, of_labels, draws=False) | {

@@ -1,4 +1,4 @@
-"""Probabilities of scores, label by label."""
+"""Calibration functions from scores to probabilities, one for each label."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from sklearn.isotonic import isotonic_regression
 from spinney._validation import Float
 
 METHODS = ("isotonic", "sigmoid")
-# Newton's steps of a sigmoid at most; it ends by itself after some ten.
+# Maximum number of Newton steps for a sigmoid, which usually converges after about ten.
 _MOST_STEPS = 100
-# Halvings of a step that does not lower the loss.
+# Maximum number of halvings of a step that does not decrease the loss.
 _MOST_HALVINGS = 30
-# Added to the curvature: of a label all of whose cells score the same it is singular.
+# Added to the Hessian matrix, which is singular for a label if all of its scores are equal.
 _RIDGE = 1e-12
 
 
 @dataclass(frozen=True)
 class Maps:
-    """A rising function for each label, linear between knots: those of label j are at `ptr[j]` to `ptr[j + 1]`.
+    """A non-decreasing piecewise linear function for each label. Label j has the knots from `ptr[j]` to `ptr[j + 1]`.
 
-    A label without knots keeps its scores.
+    The scores of a label without knots are not changed.
     """
 
     ptr: NDArray[np.int64]
@@ -34,7 +34,7 @@ class Maps:
     y: Float
 
     def __call__(self, scores: sparse.csr_array) -> sparse.csr_array:
-        """Stored scores, each by the function of its label."""
+        """Apply the function of each label to its stored scores."""
         by_label = sparse.csc_array(scores)
         data = by_label.data.copy()
         for j in np.flatnonzero((np.diff(self.ptr) > 0) & (np.diff(by_label.indptr) > 0)):
@@ -49,7 +49,7 @@ class Maps:
 
 @dataclass(frozen=True)
 class Sigmoids:
-    """1 / (1 + exp(-(a · score + b))) for each label; where a is NaN the score itself."""
+    """1 / (1 + exp(-(a · score + b))) for each label, or the score itself if a is NaN."""
 
     a: Float
     b: Float
@@ -63,12 +63,14 @@ class Sigmoids:
 
 
 def proven(arrays: Any, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
-    """Functions of arrays that anybody may have made: rising ones, from scores to 0 to 1, of the labels that say so.
+    """The functions from arrays of an untrusted source, after validation.
+
+    They must be non-decreasing with values from 0 to 1, and exist for exactly the labels that are calibrated.
 
     Raises
     ------
     ValueError
-        With what is wrong with them.
+        If the arrays are not valid. The message is the predicate of a sentence about the functions.
     """
     d = len(is_calibrated)
     if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
@@ -101,10 +103,10 @@ def proven(arrays: Any, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
 def calibrated(
     scores: Any, truth: Any, weights: Float, method: str, kept: NDArray[np.bool_], mask: Any = None
 ) -> Maps | Sigmoids:
-    """Functions for the labels that are not `kept` as they are, fitted to CSR scores of rows.
+    """Functions for the labels that are not `kept` uncalibrated, fitted to CSR scores of samples.
 
-    Cells that are not stored are cells of score zero: they count, all at once, in O(1). Neither scores nor labels have
-    a cell that is not known: those of the pattern `mask`, which do not count.
+    Entries that are not stored have score zero, and are included together in O(1). Neither scores nor labels have
+    stored entries in the pattern `mask` of unknown entries, which are ignored.
     """
     n, d = scores.shape
     by_label = sparse.csc_array(scores)
@@ -139,7 +141,7 @@ def calibrated(
 
 
 def _joined(x: Float, w: Float, hit: Float) -> tuple[Float, Float, Float]:
-    """Different scores, rising, and the weights of their cells."""
+    """The distinct scores in ascending order, with the total weight of all entries and of positive entries."""
     found, at = np.unique(x, return_inverse=True)
     total, right = np.bincount(at, w), np.bincount(at, hit)
     there = total > 0
@@ -147,17 +149,18 @@ def _joined(x: Float, w: Float, hit: Float) -> tuple[Float, Float, Float]:
 
 
 def _corners(x: Float, y: Float) -> tuple[Float, Float]:
-    """The knots that a line through equal values needs: the first and the last of each."""
+    """Only those knots that are the first or the last one of a run of equal values."""
     kept = np.ones(len(x), dtype=np.bool_)
     kept[1:-1] = (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
     return x[kept], y[kept]
 
 
 def _sigmoid(x: Float, w: Float, hit: Float) -> tuple[float, float]:
-    """Slope and intercept of least log loss, with targets that are a little off 0 and 1.
+    """Slope and intercept of minimum log loss, with smoothed targets.
 
-    Platt (1999), Probabilistic outputs for support vector machines: of p true and q other cells, (p + 1) / (p + 2) and
-    1 / (q + 2). Newton's method with steps that are halved until the loss falls, as Lin, Lin and Weng (2007).
+    The targets are those of Platt (1999), Probabilistic outputs for support vector machines: (p + 1) / (p + 2) and
+    1 / (q + 2) for p positives and q negatives. The algorithm is Newton's method, with steps that are halved until the
+    loss decreases, as in Lin, Lin and Weng (2007).
     """
     p, q = hit.sum(), (w - hit).sum()
     target = (hit * (p + 1) / (p + 2) + (w - hit) / (q + 2)) / w
@@ -185,5 +188,5 @@ def _sigmoid(x: Float, w: Float, hit: Float) -> tuple[float, float]:
         else:
             break
         a, b, before = a + float(step[0]), b + float(step[1]), after
-    # Where larger scores were seldom right: a constant.
+    # If the slope is negative, a constant is used.
     return (a, b) if a >= 0 else (0.0, float(np.log((p + 1) / (q + 1))))

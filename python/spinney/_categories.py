@@ -1,7 +1,7 @@
-"""Features that are categories: which they are, and from their values to the codes that trees split on.
+"""Categorical features: their detection, and the encoding of their values by the codes that trees split on.
 
-A column of a frame whose type is categorical or text has its categories by value, and its codes are their positions in
-`categories_`. A column of numbers that is named as a category holds codes already: whole numbers from 0.
+A column of a frame with a categorical or text dtype contains categories by value, whose codes are their positions in
+`categories_`. A numerical column that is declared as categorical contains codes already, which are integers from 0.
 """
 
 from __future__ import annotations
@@ -15,21 +15,19 @@ from numpy.typing import NDArray
 
 from spinney._sparse import is_sparse
 
-# The engine's limit.
+# The maximum number of categories of the engine.
 MOST_CATEGORIES = 65_535
 
-# Categories of each feature that is one, None for the others.
+# The categories of each categorical feature, and None for the others.
 Known = list[NDArray[Any] | None]
 
-_ACCEPTED = (
-    '"from_dtype", None, a mask (n_features,), or indices or names of features, which are positions and column names'
-)
+_ACCEPTED = '"from_dtype", None, a mask of shape (n_features,), or indices or column names of features'
 
 
 def learn(estimator: Any, X: Any) -> tuple[Any, Known | None]:
-    """X with codes in place of categories that are values, and these categories; None where no feature is a category.
+    """X with categories encoded, and the categories, which are None if no feature is categorical.
 
-    Of features that hold codes already the categories are not known before X was converted: they are empty here, and
+    For features that contain codes already, the categories are unknown before X is converted. They are empty, and
     `declare` finds them.
     """
     asked = estimator.categorical_features
@@ -55,7 +53,7 @@ def learn(estimator: Any, X: Any) -> tuple[Any, Known | None]:
 
 
 def declare(estimator: Any, X: Any, known: Known | None) -> None:
-    """Set `categories_` on the estimator, of X with codes."""
+    """Set `categories_` on the estimator, from encoded X."""
     estimator.__dict__.pop("categories_", None)
     if known is None:
         return
@@ -66,28 +64,28 @@ def declare(estimator: Any, X: Any, known: Known | None) -> None:
             most = int(np.nanmax(values, initial=0.0)) + 1
             if most > MOST_CATEGORIES:
                 raise ValueError(
-                    f"X has the category {most - 1} in feature {_called(estimator, j)}, a category by "
-                    f"categorical_features; accepted: at most {MOST_CATEGORIES} categories, whose codes are below that"
+                    f"X must have at most {MOST_CATEGORIES} categories, with smaller codes, in feature "
+                    f"{_called(estimator, j)}, which is categorical, got the code {most - 1}"
                 )
             known[j] = np.arange(most)
     estimator.categories_ = known
 
 
 def encode(estimator: Any, X: Any) -> Any:
-    """X with the codes of `categories_`; NaN stands for a missing or unknown category."""
+    """X with categories encoded by `categories_`, and NaN for missing and unknown categories."""
     known = getattr(estimator, "categories_", None)
     if known is None:
         return X
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[1] != len(known):
-        return X  # which is refused for its width
+        return X  # an error for its number of features is raised later
     columns = _Columns.of(X)
     if columns is None:
         for j, categories in enumerate(known):
             if categories is not None and not _are_codes(categories):
                 raise ValueError(
-                    f"X holds numbers, but feature {_called(estimator, j)} is a category with values such as "
-                    f"{categories.tolist()[:1]}; accepted: a frame, or an array of objects, with values of that kind"
+                    f"X must be a frame or an object array with values like {categories.tolist()[:1]} in feature "
+                    f"{_called(estimator, j)}, which is categorical, got numbers"
                 )
         return X
     codes = {}
@@ -96,28 +94,28 @@ def encode(estimator: Any, X: Any) -> Any:
             continue
         if categories.dtype.kind == "O" and not columns.is_by_value(j):
             raise ValueError(
-                f"X has numbers in feature {_called(estimator, j)}, which is a category with values such as "
-                f"{categories.tolist()[:1]}; accepted: values of that kind"
+                f"X must have values like {categories.tolist()[:1]} in feature {_called(estimator, j)}, which is "
+                "categorical, got numbers"
             )
         codes[j] = columns.codes(j, categories)
     return columns.replaced(codes)
 
 
 def check_codes(estimator: Any, X: Any) -> None:
-    """Refuse values of categories that are no codes. Codes that training did not have are unknown categories."""
+    """Raise an error for values that are not codes. Codes that did not occur in training are unknown categories."""
     for j, categories in enumerate(getattr(estimator, "categories_", ())):
         if categories is not None and _are_codes(categories):
             _check_codes(estimator, j, _codes_of(X, j))
 
 
 def to_engine(estimator: Any) -> list[int] | None:
-    """Number of categories of each feature, 0 for those that are none."""
+    """Number of categories of each feature, 0 for features that are not categorical."""
     known = getattr(estimator, "categories_", None)
     return None if known is None else [0 if categories is None else len(categories) for categories in known]
 
 
 def counts(estimator: Any, X: Any) -> list[int]:
-    """Number of categories of each feature that would be one, of X as it came; of bad codes some number."""
+    """Estimated number of categories of each feature of X before validation, 0 if it would not be categorical."""
     if not hasattr(estimator, "categorical_features"):
         return []
     X, known = learn(estimator, X)
@@ -134,7 +132,7 @@ def counts(estimator: Any, X: Any) -> list[int]:
 
 
 def by_value(X: Any) -> list[Any]:
-    """Names of the columns of a frame that hold categories by value: text, or values of a type of categories."""
+    """Names of the columns of a frame that contain categories by value: of a text or categorical dtype."""
     columns = None if is_sparse(X) else _Columns.of(X)
     if columns is None or not columns.have_types:
         return []
@@ -142,24 +140,24 @@ def by_value(X: Any) -> list[Any]:
 
 
 def are_by_value(X: Any) -> bool:
-    """Whether columns of X, as it came, may hold categories by value."""
+    """Whether columns of X before validation may contain categories by value."""
     return not is_sparse(X) and _Columns.of(X) is not None
 
 
 def mask_of(estimator: Any) -> list[bool] | None:
-    """Which features are categories; None where none is."""
+    """A mask of the categorical features, or None if there are none."""
     known = getattr(estimator, "categories_", None)
     return None if known is None else [categories is not None for categories in known]
 
 
 def names_of(estimator: Any) -> list[list[str]] | None:
-    """What rules call the categories of each feature."""
+    """The names of the categories of each feature in exported rules."""
     known = getattr(estimator, "categories_", None)
     return None if known is None else [[] if categories is None else list(map(str, categories)) for categories in known]
 
 
 def prove(name: str, state: dict[str, Any]) -> None:
-    """Prove the attribute `categories_` of a state that anybody may have made."""
+    """Validate the attribute `categories_` of a state from an untrusted source."""
     if "categories_" not in state:
         return
     known = state["categories_"]
@@ -176,11 +174,11 @@ def prove(name: str, state: dict[str, Any]) -> None:
 
 
 def _places(asked: Any, n_features: int, X: Any) -> set[int]:
-    """The features that a mask, indices or names tell."""
+    """The indices of the features that are given by a mask, indices or names."""
     is_list = isinstance(asked, Iterable) and not isinstance(asked, (str, bytes, Mapping))
     items = list(asked) if is_list else None
     if items is None:
-        raise ValueError(f"categorical_features is {asked!r}, accepted: {_ACCEPTED}")
+        raise ValueError(f"categorical_features must be {_ACCEPTED}, got {asked!r}")
     if items and all(isinstance(item, (bool, np.bool_)) for item in items):
         if len(items) != n_features:
             raise ValueError(f"categorical_features is a mask of length {len(items)}, but X has {n_features} features")
@@ -193,16 +191,16 @@ def _places(asked: Any, n_features: int, X: Any) -> set[int]:
         return {columns.index(item) for item in items}
     for item in items:
         if not isinstance(item, Integral) or isinstance(item, (bool, np.bool_)):
-            raise ValueError(f"categorical_features has {item!r}, accepted: {_ACCEPTED}")
+            raise ValueError(f"categorical_features must be {_ACCEPTED}, got the item {item!r}")
         if not 0 <= int(item) < n_features:
-            raise ValueError(f"categorical_features has the index {item}, accepted: 0 to {n_features - 1}")
+            raise ValueError(f"categorical_features must have indices from 0 to {n_features - 1}, got {item}")
     return {int(item) for item in items}
 
 
 def _checked(categories: Sequence[Any], name: Any) -> NDArray[Any]:
-    """Categories of one kind: truth values, whole numbers, floats, or text for all others."""
+    """Categories as an array of a single kind: bools, integers, floats, or strings otherwise."""
     if len(categories) > MOST_CATEGORIES:
-        raise ValueError(f"X has {len(categories)} categories in feature {name!r}, accepted: at most {MOST_CATEGORIES}")
+        raise ValueError(f"X must have at most {MOST_CATEGORIES} categories in feature {name!r}, got {len(categories)}")
     for kind in (bool, int, float):
         if categories and all(type(value) is kind for value in categories):
             return np.array(categories)
@@ -210,12 +208,12 @@ def _checked(categories: Sequence[Any], name: Any) -> NDArray[Any]:
 
 
 def _are_codes(categories: NDArray[Any]) -> bool:
-    """Whether the values of the feature are its codes."""
+    """Whether the values of the feature are codes already."""
     return categories.dtype.kind == "i" and np.array_equal(categories, np.arange(len(categories)))
 
 
 def _codes_of(X: Any, j: int) -> NDArray[Any]:
-    """The values of a column of checked X; of sparse X those that are stored."""
+    """The values of a column of validated X, or its stored values if X is sparse."""
     values: NDArray[Any]
     if not is_sparse(X):
         values = X[:, j]
@@ -230,21 +228,21 @@ def _check_codes(estimator: Any, j: int, values: NDArray[Any]) -> None:
     wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
     if wrong.any():
         raise ValueError(
-            f"X has {values[wrong][0]:g} in feature {_called(estimator, j)}, a category by categorical_features; "
-            "accepted: whole numbers from 0, and NaN"
+            f"X must have integers from 0 or NaN in feature {_called(estimator, j)}, which is categorical, "
+            f"got {values[wrong][0]:g}"
         )
 
 
 def _called(estimator: Any, j: int) -> Any:
-    """What messages call a feature."""
+    """The description of a feature in error messages."""
     names = getattr(estimator, "feature_names_in_", None)
     return j if names is None else repr(names[j])
 
 
 class _Columns:
-    """The columns of a frame of pandas or polars, or of an array of objects."""
+    """The columns of a pandas or polars frame, or of an object array."""
 
-    # Whether each column has a type of its own, which tells categories.
+    # Whether each column has its own dtype, which determines whether it is categorical.
     have_types = False
 
     def __init__(self, X: Any) -> None:
@@ -252,7 +250,7 @@ class _Columns:
 
     @staticmethod
     def of(X: Any) -> _Columns | None:
-        """The columns of X, where they may hold other values than numbers."""
+        """The columns of X if they may contain values other than numbers, and None otherwise."""
         if len(getattr(X, "shape", ())) != 2:
             return None
         if hasattr(X, "iloc"):
@@ -264,27 +262,27 @@ class _Columns:
         return None
 
     def name(self, j: int) -> Any:
-        """What messages call the column."""
+        """The description of the column in error messages."""
         return j
 
     def is_by_value(self, j: int) -> bool:
-        """Whether the column holds categories by value, as text or in a type of their own."""
+        """Whether the column has a text or categorical dtype."""
         return any(isinstance(value, str) for value in self._X[:, j])
 
     def _values(self, j: int) -> Sequence[Any]:
         return list(self._X[:, j].tolist())
 
     def categories(self, j: int) -> Sequence[Any]:
-        """The categories of the column: those of its type, or the distinct values in their order."""
+        """The categories of the column: those of its dtype, or else its sorted distinct values."""
         present = {value for value in self._values(j) if not _is_missing(value)}
         return sorted(map(_plain, present), key=str)
 
     def codes(self, j: int, categories: NDArray[Any]) -> NDArray[np.float32]:
-        """The position of each value among the categories, NaN where it has none."""
+        """The position of each value among the categories, or NaN if it is not one of them."""
         return _found(self._values(j), categories)
 
     def replaced(self, codes: dict[int, NDArray[np.float32]]) -> Any:
-        """The same with these columns in place of their own."""
+        """A copy in which these columns are replaced."""
         X = self._X.astype(object)
         for j, column in codes.items():
             X[:, j] = column
@@ -315,7 +313,7 @@ class _PandasColumns(_Columns):
         column = self._X.iloc[:, j]
         if not hasattr(column.dtype, "categories"):
             return super().codes(j, categories)
-        # One look for each category, and not for each row.
+        # Looked up once for each category instead of for each sample.
         of_codes = np.append(_found(list(column.cat.categories), categories), np.float32(np.nan))
         codes: NDArray[np.float32] = of_codes[column.cat.codes.to_numpy()]
         return codes
@@ -358,7 +356,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN, and pandas' NA and NaT, which differ from themselves or compare with nothing."""
+    """Whether a value is None, NaN, or pandas' NA or NaT, which differ from themselves or cannot be compared."""
     if value is None:
         return True
     try:
@@ -368,7 +366,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _found(values: Sequence[Any], categories: NDArray[Any]) -> NDArray[np.float32]:
-    """The position of each value among the categories; NaN where it has none."""
+    """The position of each value among the categories, or NaN if it is not one of them."""
     are_text = categories.dtype.kind == "O"
     places = {category: place for place, category in enumerate(categories.tolist())}
     codes = np.full(len(values), np.nan, dtype=np.float32)

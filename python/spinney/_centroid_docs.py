@@ -1,113 +1,142 @@
-"""Texts on the parameters of centroid forests, which both estimators share."""
+"""Texts on the parameters of centroid forests, in which these differ from other forests."""
 
 from __future__ import annotations
 
-from spinney._docs import TEXTS
-
-CENTROID_TEXTS = TEXTS | {
-    "n_estimators": """
-n_estimators : int, default=50
-    Number of trees.
-""",
+CENTROIDS = {
     "n_children": """
-n_children : int, default=10
-    Clusters that are looked for in a node, from 2 to 32,768: its most children. A node has no more than one child for
-    every five samples, but two.
+n_children : int, default={default}
+    Maximum number of children of a node, from 2 to 32,768: the number of clusters that k-means looks for. A node never
+    has more than one child for every five of its samples, except that two children are always possible.
 """,
     "max_leaf_samples": """
-max_leaf_samples : int, default=10
-    A node of so many samples or fewer is a leaf. Whole sample weights count here as that many samples.
+max_leaf_samples : int, default={default}
+    Nodes with at most this number of samples become leaves. Sample weights that are whole numbers count here as that
+    many samples.
 """,
-    "n_projections_of_nodes": """
-n_projections : int, float or "log", default=128
-    Number of random directions that y is projected on before samples are clustered: a number, a share of the outputs,
-    or ⌊½ + ln d⌋ for d outputs; up to 65,536. More separate clusters better and take longer. Numbers of no more outputs
-    than that are clustered as they are. With `output_projection` the default is at most the number of outputs.
+    "n_projections": """
+n_projections : int, float or "log", default={default}
+    Number of random directions on which y is projected before samples are clustered, up to 65,536: a number, a fraction
+    of the outputs, or for "log" the number ⌊½ + ln d⌋ for d outputs. More directions separate clusters better and take
+    longer. Numerical outputs are clustered without projections if there are no more outputs than directions. With
+    `output_projection`, the default is limited by the number of outputs.
 """,
-    "output_projection_of_nodes": """
-output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
-    Directions of another family than random signs ±1, which are made as they are needed and are the fastest:
-    "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
-    `spinney.projection`. A callable is called once a tree. A single output of classes has signs alone.
+    "output_projection": """
+output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default={default}
+    The family of the directions. None: random signs ±1, which are created when they are needed and are the fastest.
+    Other families are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
+    `spinney.projection` describes. A callable is called once for each tree. A single output of classes supports None
+    only.
 """,
-    "projection_scope_of_nodes": """
-projection_scope : {"node", "tree", "forest"}, default="node"
-    Which nodes have the same directions: none, those of a tree, or all. With "forest" trees are more alike, and the
-    forest is worse.
+    "projection_scope": """
+projection_scope : {"node", "tree", "forest"}, default={default}
+    Which nodes share the same directions: each node has its own ("node"), the nodes of a tree share them ("tree"), or
+    all nodes share them ("forest"). With "forest" the trees are more alike, and the forest predicts worse.
 """,
     "max_centroid_features": """
-max_centroid_features : int, default=None
-    Most features that a centroid keeps, those of largest magnitude. None keeps all that `min_centroid_weight` leaves,
-    which ranks better for the same memory.
+max_centroid_features : int, default={default}
+    Maximum number of features of a centroid: those with the largest absolute values are kept. None: all features that
+    `min_centroid_weight` keeps, which ranks labels better for the same memory.
 """,
     "min_centroid_weight": """
-min_centroid_weight : float, default=0.1
-    Features of less than that share of the largest magnitude in a centroid are dropped, from 0 to below 1. Most of a
-    model's bytes are such features: with 0 it is some times as large, and often ranks no better.
+min_centroid_weight : float, default={default}
+    Features whose absolute value in a centroid is below this fraction of the largest one are dropped; from 0 to below
+    1. Such features take most of the memory of a model: with 0, the model is several times as large, and often does not
+    rank labels better.
 """,
     "sample_size": """
-sample_size : int, default=None
-    Samples of a node of which clusters are found, drawn without replacement; all others then join the nearest cluster.
-    None for all; 1000 makes fits of many rows faster, for a little precision.
+sample_size : int, default={default}
+    Number of samples of a node, drawn without replacement, in which clusters are searched; the other samples then join
+    the nearest cluster. None: all samples. 1000 makes fits to many samples faster and slightly reduces precision.
 """,
     "n_passes": """
-n_passes : int, default=3
-    How often k-means moves the centres of clusters, from 0 to 1,000; 0 are the samples that k-means++ draws.
+n_passes : int, default={default}
+    Number of iterations of k-means, from 0 to 1,000. With 0, the centers are the samples that k-means++ draws.
 """,
     "refine": """
-refine : bool, default=True
-    Learn centroids further when clusters are found: one pass of logistic regression of the clusters over the samples of
-    the node, on the features that centroids have. More samples go to their cluster then.
+refine : bool, default={default}
+    If True, improve the centroids after clusters are found, by one pass of logistic regression of the clusters over the
+    samples of the node, on the features that the centroids have. More samples then reach their own cluster.
 """,
     "soft_routing": """
-soft_routing : bool, default=True
-    A row that is about as near to the second child of a node as to the nearest goes on to both, by shares, when it is
-    predicted; one to three leaves a tree are then averaged. False takes the nearest alone: faster, a little worse. It
-    is part of the fitted model.
+soft_routing : bool, default={default}
+    If True, a sample that is about as close to the second child of a node as to the nearest follows both at prediction,
+    with weights; one to three leaves of each tree are then averaged. If False, it follows the nearest child only, which
+    is faster and slightly less accurate. The setting is part of the fitted model.
 """,
     "smoothing": """
-smoothing : float, default=0.5
-    Leaves predict as if they had so many samples more, which are like those of the node above on the average; so do the
-    nodes above. 0 are the plain means of the leaves.
+smoothing : float, default={default}
+    Number of pseudo-samples that are added to each leaf: they have the mean of the parent node, which is smoothed in
+    the same way. With 0, leaves predict plain means.
 """,
     "normalize": """
-normalize : bool, default=True
-    Bring rows of X to length one, in fits and in predictions: a long text counts like a short one.
+normalize : bool, default={default}
+    If True, scale each sample of X to length one, in `fit` and in predictions, so that long and short texts count the
+    same.
 """,
     "idf": """
-idf : bool, default=True
-    Weigh features by how few samples have them, 1 + ln((1 + n) / (1 + n with the feature)), in fits and in predictions.
-    Set it to False where X holds such weights already, as of `sklearn.feature_extraction.text.TfidfVectorizer`.
+idf : bool, default={default}
+    If True, multiply each feature by its inverse document frequency 1 + ln((1 + n) / (1 + n with the feature)), in
+    `fit` and in predictions. Set it to False if X contains such weights already, as those of
+    `sklearn.feature_extraction.text.TfidfVectorizer`.
 """,
-    "max_depth_of_nodes": """
-max_depth : int, default=None
-    Largest depth; without, nodes are split until they have `max_leaf_samples` or nothing separates their samples.
+    "max_depth": """
+max_depth : int, default={default}
+    Maximum depth of a tree. None: nodes are split until they have at most `max_leaf_samples` samples or until their
+    samples cannot be separated.
 """,
-    "label_weight_of_nodes": """
-label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
-    How much each label counts where samples are clustered. "balanced" are 1 / (p (1 - p)) for a label of a share p of
-    the rows, by weight. "propensity" are the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see
-    `spinney.metrics.propensities`. An array are finite numbers, none negative, one positive; their ratios alone count.
-    Leaves and predictions are frequencies, which are not weighted. For labels alone.
+    "label_weight": """
+label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default={default}
+    Weight of each label in the clustering of samples:
+
+    - "balanced": 1 / (p (1 - p)) for a label that has a fraction p of the total sample weight;
+    - "propensity": the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see `spinney.metrics.propensities`;
+    - an array: finite numbers, none of them negative and at least one positive. Only their ratios matter;
+    - None: all labels have the same weight.
+
+    Leaves and predictions are unweighted frequencies. Only for labels.
 """,
-    "output_weights_of_nodes": """
-output_weights : array-like of shape (n_outputs,), default=None
-    What each output is multiplied by where samples are clustered, up to a factor: finite, none negative, one positive.
-    Without, outputs of large numbers decide alone; 1 / the standard deviation of each makes them equal. Leaves and
-    predictions are in the units of y.
+    "output_weights": """
+output_weights : array-like of shape (n_outputs,), default={default}
+    Factors by which the outputs are multiplied in the clustering of samples: finite numbers, none of them negative and
+    at least one positive; only their ratios matter. None: outputs with large values dominate the clustering. The
+    inverse of its standard deviation for each output lets all outputs count the same. Leaves and predictions are in the
+    units of y.
 """,
     "keep_rows": """
-keep_rows : bool, default=False
-    Keep the leaf of each training row in each tree, and its weight: four bytes for each row and tree, which
-    `spinney.inspection.similar_rows` asks for. Model files have them too.
+keep_rows : bool, default={default}
+    If True, keep for each training sample its leaf in each tree and its weight, which takes four bytes for each sample
+    and tree. `spinney.inspection.similar_rows` needs them. Model files contain them.
 """,
     "bootstrap": """
-bootstrap : bool, default=False
-    Grow each tree on rows drawn with replacement, else on all: trees differ by their directions anyway. Rows of weight
-    zero are not drawn. Whole weights are counts: a row of weight 2 is drawn as two rows.
+bootstrap : bool, default={default}
+    If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and the trees still
+    differ by their random directions. Samples with weight zero are never drawn. If all weights are whole numbers with a
+    mean of at most 64, they are counts: a sample with weight 2 is drawn as two samples.
 """,
-    "members": """
+    "estimators_": """
 estimators_ : sequence of estimators of the same class
-    Each a forest of one tree; made when asked for, they share the forest's memory.
+    The trees, as forests of one tree each. They are created when they are accessed, and share the memory of the forest.
+""",
+}
+
+CENTROID_CLASSIFIERS = {
+    "attributes": """
+{estimators_}
+{classes_}
+{n_classes_}
+{sizes}
+{names_in_}
+{oob_score_}
+{oob_decision_function_}
+""",
+}
+
+CENTROID_REGRESSORS = {
+    "attributes": """
+{estimators_}
+{sizes}
+{names_in_}
+{oob_score_}
+{oob_prediction_}
 """,
 }

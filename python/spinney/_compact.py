@@ -1,4 +1,4 @@
-"""Smaller models that predict the same, or nearly so."""
+"""Smaller models with the same or nearly the same predictions."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from spinney.tree import BaseTree
 
 __all__ = ["CompactReport", "compact_leaves"]
 
-# Predictions are compared on blocks of about so many scores: 64 MiB.
+# Predictions are compared in blocks of about this number of scores, which is 64 MiB.
 _BLOCK_SCORES = 1 << 23
 
 
 class CompactReport(TypedDict):
-    """What compacting did.
+    """The result of `compact_leaves`.
 
     Attributes
     ----------
     n_bytes_before, n_bytes_after : int
-        Bytes of the model file.
+        Size of the model file in bytes.
     max_change : float
-        No prediction of a number or of a probability, for whatever row, changes by more, but for rounding of the sum
-        (some 1e-16 of it): the mean over trees of the largest change of a value of a leaf; of boosted models the sum
-        over stages. Computed from all leaves.
+        Upper bound of the change of any prediction, or predicted probability, for any sample, except for rounding of
+        sums (a relative error of about 1e-16). It is the mean over the trees of the largest change of a leaf value; for
+        boosted models, it is the sum over the stages. It is computed from all leaves.
     max_change_on_X : float or None
-        Largest change of a prediction for the rows of `X`; None without.
+        Largest change of a prediction for the samples in `X`; None if `X` was not given.
     """
 
     n_bytes_before: int
@@ -52,72 +52,77 @@ def compact_leaves(
     training_data: tuple[Any, ...] | None = None,
     X: Any = None,
 ) -> tuple[Any, CompactReport]:
-    """Make the leaves of a tree, forest, compressed forest or boosted model smaller. The splits stay as they are.
+    """Reduce the size of the leaves of a tree, forest, compressed forest or boosted model. The splits do not change.
 
     Parameters
     ----------
-    model : a fitted tree, forest, compressed forest or boosted model of spinney
-        Is not changed.
+    model : fitted tree, forest, compressed forest or boosted model of spinney
+        The model, which is not changed.
     top_k : int, default=None
-        Keep in each leaf so many labels, or classes of each output: those of largest frequency, of equal ones the
-        first. The frequency of the others becomes zero, and that of those that are kept is not raised in turn. Not for
-        numbers: there is no value that could be left out. Nor for compressed and boosted models, whose leaves hold
-        corrections: all of them count.
+        Maximum number of labels, or of classes of each output, to keep in each leaf: those with the largest
+        frequencies, and of equal ones the first. The frequencies of the others become zero, and those of the kept ones
+        do not change. Not supported for numerical outputs, or for compressed and boosted models, whose leaves hold
+        corrections that all count.
     dtype : {"float32", "float16", "int8"}, default=None
-        Type of the numbers in leaves. Predictions are still sums of float64. Each number of a leaf changes by at most
-        2**-24 (float32) or 2**-11 (float16) of the largest magnitude in its column of its tree: columns that the type
-        cannot hold are stored divided by a power of two. Counts of whole weights take no more bytes than that as they
-        are, and remain exact. Impurities of nodes, which importances are made of, are rounded to the same type, or to
-        float32 where float16 cannot hold them. With "int8" leaves hold whole numbers of -127 to 127, times a power of
-        two for each leaf: each number changes by at most 1/127 of the largest magnitude in its leaf. That is for
-        numbers, boosted models and compressed models; not for frequencies. Scores of hundreds of stages
-        hardly feel it.
+        Type of the leaf values. Predictions are still sums in float64.
+
+        - "float32", "float16": each value changes by at most 2**-24 (float32) or 2**-11 (float16) of the largest
+          absolute value in its column of its tree. If a column exceeds the range of the type, it is divided by a power
+          of two. Counts of weights that are whole numbers stay exact if they take no more bytes than the type. The
+          impurities of nodes, from which importances are computed, are rounded to the same type, or to float32 if they
+          exceed the range of float16.
+        - "int8": leaves hold integers from -127 to 127, times a power of two for each leaf. Each value changes by at
+          most 1/127 of the largest absolute value in its leaf. For numerical outputs, boosted models and compressed
+          models, and not for frequencies. The sum over hundreds of stages hardly changes.
     max_change : float, default=None
-        Of boosted models: leave out numbers of leaves so small that no score of any sample (`decision_function`, or
-        what a regressor predicts) changes by more than this: of k stages those of magnitudes up to `max_change` / k.
-        Where most are left out, leaves hold the columns of the others: smaller, and predictions faster. Nothing is left
-        out of models with `relabel_leaves=False`, whose leaves hold one number each.
+        Only for boosted models: maximum change of any score of any sample (`decision_function`, or the prediction of a
+        regressor). Leaf values up to `max_change` / k, for k stages, are removed. If most values of a leaf are removed,
+        the leaf stores only the columns of the others, which makes it smaller and predictions faster. It has no effect
+        on models with `relabel_leaves=False`, whose leaves hold one value each.
     training_data : (X, y) or (X, y, sample_weight), default=None
-        What `model` was fitted on. Leaves then name their training rows, and y is stored once for all trees, where each
-        tree would hold it on its own: exact, and much smaller when y is wide. Draws are made again and rows sent down
-        the trees to find out which. With `dtype`, numbers of y are rounded instead of those of leaves, by as much of
-        the largest magnitude of the column of y. Not for compressed and boosted models, nor for trees grown with
-        `criterion="absolute_error"`, whose leaves are no means of rows.
+        The data that `model` was fitted to. Leaves then store the lists of their training samples, and y is stored once
+        for all trees instead of in each tree. This is exact, and much smaller if y has many columns. To find the
+        samples of each leaf, bootstrap samples are drawn again and pass through the trees. With `dtype`, the values of
+        y are rounded instead of those of leaves, by the same fraction of the largest absolute value in the column of y.
+        Not supported for compressed and boosted models, or for trees with `criterion="absolute_error"`, whose leaves
+        are not means of samples.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Rows for which to measure the change of the predictions.
+        Samples for which to measure the change of the predictions.
 
     Returns
     -------
     compact : estimator of the same class
-        A copy of `model` with smaller leaves; other attributes are shared with it.
+        A copy of `model` with smaller leaves, which shares all other attributes with it.
     report : dict
         `n_bytes_before`, `n_bytes_after`, `max_change` and `max_change_on_X`, as in `CompactReport`.
 
     Raises
     ------
     NotFittedError
-        When `model` is not fitted.
+        If `model` is not fitted.
     TypeError
-        When `model` is no tree, forest, compressed forest or boosted model of spinney, or a boosted model with
-        `estimator`.
+        If `model` is not a tree, forest, compressed forest or boosted model of spinney, or if it is a boosted model
+        with `estimator`.
     ValueError
-        For bad parameters; when `training_data` has another shape or other outputs than the data of the fit or does not
-        reproduce the leaves, as after a change of the estimator's parameters. The message names the argument.
+        If an argument is invalid; the message names it. `training_data` is invalid if it does not have the shape and
+        the outputs of the data of the fit, or if it does not reproduce the leaves, for example because parameters of
+        the estimator have changed since.
 
     Notes
     -----
-    O(size of the model), and with `training_data` O(n_samples · trees · depth) and some six bytes for each row of each
-    tree.
+    It takes O(size of the model) time. With `training_data`, it takes O(n_samples · trees · depth) and about six bytes
+    of memory for each sample and tree.
 
-    A prediction by stored rows adds up the labels of the rows of each leaf that is reached: leaves of one row are as
-    fast as others, those of many rows take a step for each of their labels. Numbers of leaves of many rows are averaged
-    anew for each prediction, rows times outputs steps: there, prefer `dtype`.
+    With `training_data`, a prediction adds the labels of the samples in each leaf that is reached. It is as fast as
+    before for leaves of one sample, and takes one step for each label of the samples for larger leaves. Numerical
+    outputs of large leaves are averaged again for each prediction, which takes samples times outputs steps: `dtype` is
+    then preferable.
 
-    Of a compressed or boosted model, `max_change` and `max_change_on_X` are changes of scores (`decision_function`),
-    before these become probabilities or exponentials. The smaller model of a compressed forest has no path. Training
-    goes on (`warm_start`) from the scores of the smaller model.
+    For a compressed or boosted model, `max_change` and `max_change_on_X` refer to scores (`decision_function`), before
+    they become probabilities or exponentials. The smaller model of a compressed forest has no path. With `warm_start`,
+    training continues from the scores of the smaller model.
 
-    A model file with stored rows contains y. Rows that no tree has drawn are left out.
+    With `training_data`, a model file contains y, without the samples that no tree has drawn.
 
     Examples
     --------
@@ -135,23 +140,24 @@ def compact_leaves(
     from spinney.compression import BaseCompressed  # which offers this function
 
     if not isinstance(model, (BaseForest, BaseTree, BaseCompressed, BaseBoosting)):
-        accepted = "a tree, forest, compressed forest or boosted model of spinney"
+        hint = ""
         if isinstance(model, BaseBagging):
-            accepted += "; a centroid forest is smaller with a larger max_leaf_samples or min_centroid_weight"
-        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
+            hint = "; a centroid forest is smaller with a larger max_leaf_samples or min_centroid_weight"
+        accepted = "a tree, forest, compressed forest or boosting model of spinney"
+        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}{hint}")
     check_is_fitted(model)
     if isinstance(model, BaseBoosting) and model._weak is not None:
         raise TypeError(f"model is a {type(model).__name__} with estimator=, which has no leaves of spinney's own")
     if top_k is not None and (not isinstance(top_k, Integral) or isinstance(top_k, bool) or top_k < 1):
-        raise ValueError(f"top_k is {top_k!r}, accepted: None or an integer, at least 1")
+        raise ValueError(f"top_k must be None or an integer of at least 1, got {top_k!r}")
     if dtype not in (None, "float32", "float16", "int8"):
-        raise ValueError(f'dtype is {dtype!r}, accepted: None, "float32", "float16" and "int8"')
+        raise ValueError(f'dtype must be None, "float32", "float16" or "int8", got {dtype!r}')
     if top_k is not None and training_data is not None:
         raise ValueError("top_k and training_data exclude each other: leaves hold columns or rows, pass one of them")
     if max_change is not None:
         is_number = isinstance(max_change, Real) and not isinstance(max_change, bool) and 0 <= max_change < np.inf
         if not is_number:
-            raise ValueError(f"max_change is {max_change!r}, accepted: None or a finite number, at least 0")
+            raise ValueError(f"max_change must be None or a finite number of at least 0, got {max_change!r}")
         if not isinstance(model, BaseBoosting):
             raise ValueError(f"max_change is given for a {type(model).__name__}: it applies to boosted models only")
     if isinstance(model, BaseBoosting):
@@ -242,9 +248,7 @@ def _with_stored_rows(model: Any, training_data: Any) -> _spinney.Forest:
         weights = _validation.check_weights(sample_weight, X.shape[0])
         target = model._check_y(y, weights, X.shape[0])
         if target.mask is not None:
-            raise ValueError(
-                "y has masked cells, which leaves of training rows do not support; accepted: y without NaN"
-            )
+            raise ValueError("y does not support masked entries for leaves of training samples: y must not contain NaN")
         if target.n_outputs != model.n_outputs_:
             raise ValueError(f"y has {target.n_outputs} outputs, the model {model.n_outputs_}")
         if "classes_" in model.__dict__:
@@ -271,7 +275,7 @@ def _change_on(model: Any, compact: _spinney.Forest, X: Any) -> float:
 
 
 def _largest_difference(before: Any, after: Any, X: Any, width: int, n_threads: int) -> float:
-    """Of two functions (X, number of threads) that predict `width` columns."""
+    """The largest difference between two functions of (X, number of threads) that predict `width` columns."""
     n_rows = max(1, _BLOCK_SCORES // width)
     change = 0.0
     for start in range(0, X.shape[0], n_rows):

@@ -1,4 +1,4 @@
-"""Monotonic and interaction constraints, from what users write to what the engine takes."""
+"""The parameters `monotonic_cst` and `interaction_cst`: checks and conversion to the engine's form."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-_SIGNS = "-1, 0 or 1 of each feature"
 _SHAPES = (
-    f"None, an array-like (n_features,) or (n_features, n_outputs) of {_SIGNS}, or a dict of these by feature names"
+    "None, an array-like of shape (n_features,) or (n_features, n_outputs) with -1, 0 or 1 for each feature, or a dict "
+    "of such values by feature name"
 )
 _GROUPS = '"pairwise", "no_interactions", None, or groups of features, each a list, tuple or set of indices or names'
 
 
 def monotonic_to_engine(estimator: Any, n_outputs: int) -> list[list[int]] | None:
-    """The direction of each feature, for all outputs or for each; None where no feature has one."""
+    """The constraint of each feature, for all outputs or for each output; None if there are none."""
     asked = getattr(estimator, "monotonic_cst", None)
     if asked is None:
         return None
@@ -36,13 +36,13 @@ def _signs(asked: Any, n_features: int, n_outputs: int) -> Any:
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise ValueError(f"monotonic_cst is {asked!r}, accepted: {_SHAPES}")
+        raise ValueError(f"monotonic_cst must be {_SHAPES}, got {asked!r}")
     if values.shape[0] != n_features:
         raise ValueError(f"monotonic_cst has shape {values.shape[0]} but the input data X has {n_features} features.")
     if values.shape[1] not in (1, n_outputs):
         raise ValueError(
-            f"monotonic_cst has {values.shape[1]} columns, but y has {n_outputs} outputs: accepted: (n_features,), or "
-            "(n_features, n_outputs)"
+            f"monotonic_cst must have shape (n_features,) or (n_features, {n_outputs}), one column for each "
+            f"output of y, got {values.shape[1]} columns"
         )
     for value in np.unique(values):
         _checked_sign(value)
@@ -52,13 +52,11 @@ def _signs(asked: Any, n_features: int, n_outputs: int) -> Any:
 def _checked_sign(value: Any) -> int:
     if isinstance(value, (Integral, np.floating, float)) and value in (-1, 0, 1):
         return int(value)
-    raise ValueError(
-        f"monotonic_cst must be None or an array-like of -1, 0 or 1, but has {value!r}; accepted: {_SIGNS}"
-    )
+    raise ValueError(f"monotonic_cst must be None or an array-like of -1, 0 or 1, got {value!r}")
 
 
 def groups_to_engine(estimator: Any) -> list[list[int]] | None:
-    """The groups of features that may interact; None where all may."""
+    """The groups of features that may interact; None if all features may interact."""
     asked = getattr(estimator, "interaction_cst", None)
     n_features = estimator.n_features_in_
     if asked is None:
@@ -68,25 +66,25 @@ def groups_to_engine(estimator: Any) -> list[list[int]] | None:
             return [[j] for j in range(n_features)]
         if asked == "pairwise":
             return [list(pair) for pair in combinations(range(n_features), 2)] or [[0]]
-        raise ValueError(f"interaction_cst is {asked!r}, accepted: {_GROUPS}")
+        raise ValueError(f"interaction_cst must be {_GROUPS}, got {asked!r}")
     if not isinstance(asked, Iterable) or isinstance(asked, (bytes, Mapping)):
-        raise ValueError(f"interaction_cst is {asked!r}, accepted: {_GROUPS}")
+        raise ValueError(f"interaction_cst must be {_GROUPS}, got {asked!r}")
     groups = []
     for group in asked:
         if not isinstance(group, Iterable) or isinstance(group, (str, bytes, Mapping)):
-            raise ValueError(f"interaction_cst has the group {group!r}, accepted: {_GROUPS}")
+            raise ValueError(f"interaction_cst must be {_GROUPS}, got the group {group!r}")
         groups.append(sorted({_place("interaction_cst", feature, estimator) for feature in group}))
     return groups
 
 
 def has_directions(estimator: Any) -> bool:
-    """Whether some feature has a direction."""
+    """Whether some feature has a monotonic constraint."""
     asked = getattr(estimator, "monotonic_cst", None)
     return asked is not None and bool(np.any(list(asked.values()) if isinstance(asked, Mapping) else asked))
 
 
 def _place(parameter: str, feature: Any, estimator: Any) -> int:
-    """The position of a feature that is given by it or by its name."""
+    """The index of a feature that is given by its index or its name."""
     n_features = estimator.n_features_in_
     if isinstance(feature, str):
         names = list(getattr(estimator, "feature_names_in_", ()))
@@ -94,7 +92,7 @@ def _place(parameter: str, feature: Any, estimator: Any) -> int:
             raise ValueError(f"{parameter} has the name {feature!r}, which is no column of X")
         return names.index(feature)
     if not isinstance(feature, Integral) or isinstance(feature, (bool, np.bool_)):
-        raise ValueError(f"{parameter} has the feature {feature!r}, accepted: an index of a feature, or its name")
+        raise ValueError(f"{parameter} must have indices or names of features, got {feature!r}")
     if not 0 <= int(feature) < n_features:
-        raise ValueError(f"{parameter} has the index {feature}, accepted: 0 to {n_features - 1}")
+        raise ValueError(f"{parameter} must have indices from 0 to {n_features - 1}, got {feature}")
     return int(feature)

@@ -113,10 +113,10 @@ class BoostingCurveDisplay:
         _pyplot(f"{cls.__name__}.from_estimator")
         if not isinstance(estimator, BaseBoosting):
             what = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"a {type(estimator).__name__}"
-            raise TypeError(f"estimator is {what}, accepted: a boosting of spinney")
+            raise TypeError(f"estimator must be a gradient boosting model of spinney, got {what}")
         check_is_fitted(estimator)
         if not isinstance(which, str) or which not in ("loss", "score"):
-            raise ValueError(f"which is {which!r}, accepted: 'loss' and 'score'")
+            raise ValueError(f"which must be 'loss' or 'score', got {which!r}")
         fitted = estimator._twin()
         attributes = {"training": "train_score_", "validation": "validation_score_"}
         if which == "score":
@@ -128,7 +128,7 @@ class BoostingCurveDisplay:
         eval_curves = {key: found[which] for key, found in sets.items() if which in found}
         if not curves and not eval_curves:
             raise ValueError(
-                f"which is 'score', but the {type(estimator).__name__} was fitted without scoring; accepted: 'loss'"
+                f"which must be 'loss', since the {type(estimator).__name__} was fitted without scoring, got 'score'"
             )
         measure = fitted._shared["loss"] if which == "loss" else fitted.scoring
         ylabel = f"{which} ({measure})" if isinstance(measure, str) else which

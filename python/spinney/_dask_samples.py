@@ -1,7 +1,7 @@
 """Boosting with samples on the workers of a Dask cluster.
 
-Each worker has one task, which lasts for the whole fit and calls `fit_part` with the samples of its blocks. The tasks
-add their sums along a binary tree, over the connections that Dask's workers have among each other.
+Each worker has one task, which runs during the whole fit and calls `fit_part` with the samples of its blocks. The tasks
+add their sums along a binary tree, over the connections between Dask workers.
 """
 
 from __future__ import annotations
@@ -25,74 +25,78 @@ from spinney._boosting_fit import BaseBoosting
 from spinney._samples_apart import fit_part
 from spinney._sparse import is_sparse
 
-# The name under which workers take each other's messages, and where they keep them.
+# The name of the handler for messages between workers, and of the attribute in which workers store them.
 _HANDLER = "spinney_samples"
 _BOX = "_spinney_samples"
-# Where they keep stages of a fit that failed.
+# The attribute in which workers store the stages of a fit that failed.
 _KEPT = "_spinney_stages"
-# Seconds in which the tasks of a fit that failed end where they wait for messages.
+# Seconds to wait for the end of the tasks of a fit that failed.
 _LAST_WORDS = 10.0
-# Bytes of one message; longer buffers are sent in pieces.
+# Maximum number of bytes of a message; longer buffers are sent in pieces.
 _PIECE = 1 << 25
 
 
 def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0, keep_stages: bool = False) -> Any:
-    """Fit one boosting model to samples that lie on the workers of a Dask cluster.
+    """Fit a gradient boosting model to samples that are distributed over the workers of a Dask cluster.
 
     Parameters
     ----------
     model : GradientBoostingRegressor or GradientBoostingClassifier
-        What `fit_part` takes.
+        The model to fit, with parameters that `fit_part` supports.
     blocks : list of (X, y) or (X, y, sample_weight)
-        Arrays, which are sent to workers in turn; or futures of such tuples, whose results stay on the workers where
-        they are: `[client.submit(load, path) for path in paths]`. X is dense in all blocks, or sparse in all. Samples
-        of blocks without weights weigh one.
+        The samples: tuples of arrays, which are sent to workers in turn, or futures of such tuples, whose results stay
+        on their workers, for example `[client.submit(load, path) for path in paths]`. X must be dense in all blocks or
+        sparse in all blocks. Samples of blocks without weights have weight 1.
     client : distributed.Client
+        The client of the cluster.
     timeout : float, default=300.0
-        Seconds for which one worker waits for another before the fit fails. One step of a fit, such as the first
-        binning, must not take longer.
+        Number of seconds that a worker waits for another one before the fit fails. It must be longer than the longest
+        step of the fit, such as the initial binning.
     keep_stages : bool, default=False
-        Whether the model has, after a fit that fails in a later stage, the stages that were done before. The error has
-        a note of how many. With `warm_start` another fit goes on from them, on the workers that there are then, to the
-        model that it would have been.
+        Whether the model keeps the completed stages if the fit fails in a later stage. A note of the error contains
+        their number. A fit with `warm_start=True`, on the workers that exist then, continues from them, and gives the
+        same model as an uninterrupted fit.
 
     Returns
     -------
     estimator
-        The model that was given, fitted: byte for byte as by its own `fit` to the samples of all blocks, those of the
-        first worker first. The order matters to `subsample` alone.
+        The model that was passed, fitted. It is equal to the result of its own `fit` on the samples of all blocks, in
+        the order of workers, byte for byte. The order only matters if `subsample` is less than 1.
 
     Raises
     ------
     TypeError
-        For a model that is not boosting, a client that is none, and blocks that are no tuples of two or three.
+        If `model` is not a boosting model, `client` is not a Dask client, or a block is not a tuple of two or three
+        items.
     ValueError
-        For `blocks` without any sample, for bad data or parameters as `fit_part`, and for a `timeout` that is no
-        positive number.
+        If the blocks have no samples, `timeout` is not a positive number, or the data or a parameter is not valid, see
+        `fit_part`.
     TimeoutError
-        When a worker did not hear from another in time: its address is in the message. A worker that was lost is
-        noticed in this way, unless the connection to it fails before.
+        If a worker did not receive a message of another worker in time. The message contains the address of the latter.
+        A lost worker is detected in this way unless the connection to it fails earlier.
     RuntimeError
-        For a failure of a worker, with its address and the error; when blocks were lost with their worker.
-
-    After any failure, Ctrl-C included, the model is as it was, unless `keep_stages`, and the tasks of the fit end.
+        If a worker failed, with its address and the error, or blocks were lost with their worker.
 
     See Also
     --------
-    fit_part : the same by any other way to add buffers of several processes.
+    fit_part : Fits with any other way of adding buffers of several processes.
 
     Notes
     -----
-    Each worker has to have a thread that is free, for the whole fit. Blocks of one worker are put together there: it
-    holds its samples twice for a moment. A worker sends what `fit_part` says to at most three others.
+    Each worker must have a thread that is available during the whole fit. The blocks of a worker are concatenated
+    there, so its samples are in memory twice for a short time. A worker sends the buffers described in `fit_part` to at
+    most three other workers.
+
+    After any failure, including an interrupt with Ctrl-C, the tasks of the fit end, and the model is unchanged unless
+    `keep_stages` is True.
     """
     if not isinstance(model, BaseBoosting):
-        accepted = "GradientBoostingRegressor and GradientBoostingClassifier"
-        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
+        accepted = "GradientBoostingRegressor or GradientBoostingClassifier"
+        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
     if not all(callable(getattr(client, name, None)) for name in ("submit", "who_has", "run", "nthreads")):
-        raise TypeError(f"client is a {type(client).__name__}, accepted: a distributed.Client")
+        raise TypeError(f"client must be a distributed.Client, got a {type(client).__name__}")
     if not isinstance(timeout, Real) or isinstance(timeout, bool) or not 0 < float(timeout) < np.inf:
-        raise ValueError(f"timeout is {timeout!r}, accepted: a positive number of seconds")
+        raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
     by_worker = _by_worker(blocks, client, float(timeout))
     token, addresses = uuid.uuid4().hex, list(by_worker)
     lengths = [
@@ -102,7 +106,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
     ]
     n_samples = sum(_in_time(client, lengths, "lengths of blocks", float(timeout)))
     if n_samples == 0:
-        raise ValueError("blocks have no samples, accepted: at least one sample")
+        raise ValueError("blocks must have at least one sample, got none")
     client.run(_open_box, token, workers=addresses)
     tasks: list[Any] = []
     try:
@@ -115,7 +119,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
         found = _results(client, tasks, addresses)
     except BaseException as error:
         if keep_stages:
-            # The error of the fit is the one to be told.
+            # The error of the fit is raised, not one that occurs while stages are kept.
             with suppress(Exception):
                 _keep_stages(model, error, client, tasks, addresses, token)
         raise
@@ -138,7 +142,7 @@ def _take(model: Any, data: bytes) -> None:
 def _keep_stages(
     model: Any, error: BaseException, client: Any, tasks: list[Any], addresses: list[str], token: str
 ) -> None:
-    """The model of the worker that has done the most stages, where any has."""
+    """Take the stages of the worker that has completed the most, if there are any."""
     here = _workers_of(client)
     alive = [address for address in addresses if address in here]
     client.run(_end_fit, token, workers=alive)
@@ -154,7 +158,7 @@ def _keep_stages(
         )
 
 
-# --- here ------------------------------------------------------------------------------------------------------------
+# --- in the calling process ------------------------------------------------------------------------------------------
 
 
 def _workers_of(client: Any) -> list[str]:
@@ -162,7 +166,7 @@ def _workers_of(client: Any) -> list[str]:
 
 
 def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]:
-    """The blocks of each worker, as futures that are there."""
+    """The blocks of each worker, as futures that have finished."""
     from distributed import Future
 
     workers = _workers_of(client)
@@ -170,7 +174,7 @@ def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]
         raise RuntimeError("the cluster has no workers")
     if not isinstance(blocks, list | tuple) or not blocks:
         raise TypeError(
-            f"blocks is {blocks!r:.80}, accepted: a list of (X, y) or (X, y, sample_weight), or their futures"
+            f"blocks must be a list of (X, y) or (X, y, sample_weight), or of their futures, got {blocks!r:.80}"
         )
     futures = []
     for i, block in enumerate(blocks):
@@ -191,11 +195,11 @@ def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]
 
 def _proven(block: Any, name: str) -> None:
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-        raise TypeError(f"{name} is a {type(block).__name__}, accepted: (X, y) or (X, y, sample_weight)")
+        raise TypeError(f"{name} must be (X, y) or (X, y, sample_weight), got a {type(block).__name__}")
 
 
 def _waited(futures: list[Any], timeout: float) -> bool:
-    """Whether all have ended within these seconds."""
+    """Wait for at most `timeout` seconds, and return whether all futures have ended."""
     from distributed import wait
 
     try:
@@ -206,7 +210,7 @@ def _waited(futures: list[Any], timeout: float) -> bool:
 
 
 def _in_time(client: Any, futures: list[Any], what: str, timeout: float, *, gather: bool = True) -> Any:
-    """The results, or TimeoutError."""
+    """The results of futures. Raises TimeoutError if they do not end in time."""
     if not _waited(futures, timeout):
         n_waiting = sum(future.status == "pending" for future in futures)
         raise TimeoutError(f"after {timeout} s {n_waiting} of {len(futures)} {what} were not there")
@@ -220,10 +224,10 @@ def _in_time(client: Any, futures: list[Any], what: str, timeout: float, *, gath
 
 
 def _results(client: Any, tasks: list[Any], addresses: list[str]) -> list[Any]:
-    """What the tasks return; the first error of a worker that is no echo of another's."""
+    """The results of the tasks. Raises the first error that is not a consequence of an error of another worker."""
     while not _waited(tasks, 1.0):
         if any(task.status != "pending" for task in tasks):
-            # Who fails tells the others, which end soon after. A task whose worker is lost never ends.
+            # A task that fails notifies the others, which end soon after. A task whose worker is lost never ends.
             _waited(tasks, 2.0)
             break
         here = _workers_of(client)
@@ -242,7 +246,7 @@ def _results(client: Any, tasks: list[Any], addresses: list[str]) -> list[Any]:
 
 
 class _OtherFailedError(RuntimeError):
-    """Another worker has failed: its error is the one to be told."""
+    """Another worker has failed. Its error is raised instead of this one."""
 
 
 def _count(block: Any) -> int:
@@ -252,7 +256,7 @@ def _count(block: Any) -> int:
 
 
 def _open_box(token: str, dask_worker: Any) -> None:
-    """From now on this worker keeps messages of the fit `token`; they may come before its task has begun."""
+    """Start to store messages of the fit `token` on this worker. They may arrive before its task has started."""
     boxes = dask_worker.__dict__.setdefault(_BOX, {})
     boxes[token] = defaultdict(queue.Queue)
 
@@ -264,14 +268,14 @@ def _open_box(token: str, dask_worker: Any) -> None:
 
 
 def _end_fit(token: str, dask_worker: Any) -> None:
-    """A task that waits for messages ends."""
+    """End the task of the fit on this worker if it waits for messages."""
     box = dask_worker.__dict__.get(_BOX, {}).get(token)
     if box is not None:
         box[-1].put("the fit was ended")
 
 
 def _close_box(token: str, dask_worker: Any) -> None:
-    """No messages are taken any more, and stages that were kept go."""
+    """Stop to accept messages, and delete stages that were kept."""
     _end_fit(token, dask_worker)
     dask_worker.__dict__.get(_BOX, {}).pop(token, None)
     dask_worker.__dict__.get(_KEPT, {}).pop(token, None)
@@ -295,7 +299,7 @@ def _fit_on_worker(
     timeout: float,
     keep_stages: bool,
 ) -> Any:
-    """The bytes of the model on the first worker, their digest on the others. `model` is bytes where it has stages."""
+    """The bytes of the model on the first worker, and their digest on others. `model` is bytes if it has stages."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -346,7 +350,7 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 class _TreeReduce:
-    """Adds buffers of all workers along a binary tree whose root is the first, and sends the sums back down."""
+    """Add the buffers of all workers along a binary tree with the first worker as root, and send back the sums."""
 
     def __init__(self, worker: Any, addresses: list[str], rank: int, token: str, timeout: float) -> None:
         self.worker, self.addresses, self.rank, self.token, self.timeout = worker, addresses, rank, token, timeout
@@ -366,10 +370,10 @@ class _TreeReduce:
             self._send(child, buffer)
 
     def tell_all(self, text: str) -> None:
-        """Ends the fits of all others."""
+        """End the fit on all other workers."""
         for rank in range(len(self.addresses)):
             if rank != self.rank:
-                # Who cannot be told is lost, or will come to the deadline.
+                # A worker that cannot be notified is lost, or will reach its timeout.
                 with suppress(Exception):
                     self._post(rank, text, 5.0)
 
@@ -389,7 +393,7 @@ class _TreeReduce:
         address = self.addresses[rank]
 
         async def post() -> None:
-            # One connection for each of the others, which keeps messages in order and needs no answers.
+            # One connection for each other worker, which preserves the order of messages without replies.
             if rank not in self.comms:
                 arguments = self.worker.security.get_connection_args("worker")
                 self.comms[rank] = await connect(address, timeout=timeout, **arguments)  # type: ignore[no-untyped-call]
@@ -404,7 +408,7 @@ class _TreeReduce:
             raise RuntimeError(f"the worker {address} was lost during the fit: {error}") from error
 
     def _received(self, rank: int, like: NDArray[Any]) -> NDArray[Any]:
-        """A buffer of the worker `rank`, as long as `like`."""
+        """Receive a buffer from the worker `rank`, of the length and dtype of `like`."""
         ends, pieces, n_left = time.monotonic() + self.timeout, [], max(1, like.nbytes)
         while n_left > 0:
             message = self._message(rank, ends)
@@ -416,7 +420,7 @@ class _TreeReduce:
 
     def _message(self, rank: int, ends: float) -> bytes:
         while True:
-            # Whoever fails tells all others, which may be waiting for somebody else.
+            # A worker that fails notifies all others, which may be waiting for a third one.
             for box in list(self.box.values()):
                 for text in list(box.queue):
                     if isinstance(text, str):

@@ -1,7 +1,13 @@
-"""Texts on parameters and attributes that classes and methods share, each written once."""
+"""Docstrings that are composed of shared texts, and the texts of methods and metrics.
+
+Each parameter and attribute is described once, in a table of texts by name: here those of methods, in `_estimator_docs`
+those of constructors and fitted attributes, and in `_boosting_docs`, `_centroid_docs` and `_compression_docs` those in
+which these estimators differ.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
 from collections.abc import Callable, Mapping
@@ -11,334 +17,290 @@ _Described = TypeVar("_Described", bound=Callable[..., Any])
 
 
 def documented(described: _Described) -> _Described:
-    """The method or class with its docstring composed: a line `{name}` of it stands for the text of that name."""
+    """The method or class with its docstring composed of the texts of this module."""
     return composed(described, TEXTS)
 
 
+def documented_by(*tables: Mapping[str, str]) -> Callable[[_Described], _Described]:
+    """The same with texts of these tables, of which later ones replace texts of earlier ones."""
+    texts: dict[str, str] = {}
+    for table in tables:
+        texts |= table
+    return lambda described: composed(described, texts)
+
+
 def composed(described: _Described, texts: Mapping[str, str]) -> _Described:
-    """The same with other texts."""
-    if described.__doc__ is not None:  # Python may run without docstrings
+    """The method or class with its docstring composed.
 
-        def indented(found: re.Match[str]) -> str:
-            return textwrap.indent(texts[found[2]].strip("\n"), found[1])
+    A line `{name}` of the docstring, or of a text, stands for the text of that name. In a class, the line
+    `{parameters}` stands for the texts of all parameters of its constructor, in their order, in which `{default}`
+    stands for the default value.
+    """
+    if described.__doc__ is None:  # Python may run without docstrings
+        return described
 
-        described.__doc__ = re.sub(r"^( *){(\w+)}$", indented, described.__doc__, flags=re.MULTILINE)
+    def text_of(name: str) -> str:
+        if name == "parameters":
+            return "\n".join(_text_of_parameter(p, texts) for p in _parameters_of(described))
+        return texts[name].strip("\n")
+
+    def indented(found: re.Match[str]) -> str:
+        return textwrap.indent(filled(text_of(found[2])), found[1])
+
+    def filled(text: str) -> str:
+        return re.sub(r"^( *){(\w+)}$", indented, text, flags=re.MULTILINE)
+
+    described.__doc__ = filled(described.__doc__)
     return described
 
 
+def _parameters_of(described: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a class's constructor."""
+    return list(inspect.signature(described).parameters.values())
+
+
+def _text_of_parameter(parameter: inspect.Parameter, texts: Mapping[str, str]) -> str:
+    default = parameter.default
+    shown = f'"{default}"' if isinstance(default, str) else repr(default)
+    return texts[parameter.name].strip("\n").replace("{default}", shown)
+
+
 TEXTS = {
+    "X_of_fit": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    The training samples, dense or sparse. NaN marks a missing value. In sparse X a NaN must be stored to mark one:
+    entries that are not stored are zeros. Infinite values raise a ValueError.
+
+    Dense X is used without a copy if it is float32 in Fortran order, and sparse X if it is CSR or CSC of float32. Other
+    X is converted once, and all trees share the copy.
+
+    Values are compared in float32. If float32 cannot distinguish some values of a feature, such as identifiers above
+    2**24, a `DataConversionWarning` names the feature.
+""",
+    "X": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
+    converted once, and CSC is transposed.
+""",
+    "X_as_in_predict": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    The samples, as in `predict`.
+""",
     "y": """
-y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
-    Numbers for a regressor; of a sparse matrix of numbers those that are not stored are zero. For a classifier classes,
-    or labels: several columns of 0 and 1, or any sparse matrix of them, which is never made dense. NaN among several
-    columns of floats is a cell that is not known, see `y_mask`; in frames of sparse columns too, whether it is stored
-    or not. Sparse numbers are made dense by boosting and compression, and by trees and forests with fewer than 16
-    outputs, where more than one number in eight is not zero, and with a criterion other than squared_error; otherwise
-    splits and leaves cost the numbers that are stored.
+y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+    The target values.
+
+    - Regressors: numbers. In a sparse matrix, entries that are not stored are zeros.
+    - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is
+      never made dense; see also the parameter `multi_label`.
+
+    If y has several columns of floats, a NaN marks an unknown value: see `y_mask`. In a frame of sparse columns NaN
+    does so whether it is stored or not.
+
+    Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
+    stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
+    is not zero, or if `criterion` is not "squared_error". Boosting and compression always convert it.
+""",
+    "weight_zero": """
+A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
+not be infinite.
+""",
+    "rounded_weights": """
+Weights that are not multiples of 1/64, or whose sum exceeds 2**31, are rounded to multiples of some unit of at most
+n_samples * max(sample_weight) / 2**50. No positive weight becomes zero: samples lighter than the unit get the weight of
+one unit.
+""",
+    "sample_weight_of_trees": """
+sample_weight : array-like of shape (n_samples,), default=None
+    Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
+
+    {weight_zero}
+
+    A sample with weight 2 counts exactly as two samples with weight 1. In forests with `bootstrap=True` this holds if
+    all weights are whole numbers with a mean of at most 64.
+
+    {rounded_weights}
+
+    If the sum of the weights would exceed the largest float64, the attribute `weighted_n_node_samples` of the fitted
+    trees holds weights divided by a power of two.
 """,
     "y_mask": """
 y_mask : {array-like, sparse matrix} of the shape of y, default=None
-    Cells of y that are not known, beside those that are NaN: True or 1 there. What y holds there is not looked at. The
-    impurity of a node is that of the known cells; a leaf has the mean of its known cells of each output, without any
-    that of the nearest node above that has some. A row without a known cell is a row of weight zero, and an output
-    without one is refused. Projections and out-of-bag scores, see there, go by the known cells as well. Not with
-    `criterion="poisson"` and "absolute_error", `class_weight`, `ccp_alpha`, nor for `output_projection="pca"` of
-    classes and labels. Costs the number of outputs for each sample that a search moves, where labels without a mask
-    cost those that a sample has.
+    Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
+    read.
+
+    The impurity of a node is computed from the known values. A leaf predicts for each output the mean of its known
+    values; if it has none, it predicts the mean in its nearest ancestor that has some. A sample without any known value
+    is treated as if it were absent, and an output without any known value raises a ValueError. Output projections and
+    out-of-bag scores also use the known values only.
+
+    Unknown values are not supported with the criteria "poisson" and "absolute_error", with `class_weight`, with
+    `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search for splits costs time
+    in proportion to the number of outputs; without one, labels cost time in proportion to the labels that a sample has.
 """,
     "trees": """
 trees : range, default=None
-    Grow these trees of `range(n_estimators)` alone: a part of the forest, which predicts as a forest of its trees.
-    Parts that were fitted apart, on one machine or many, become the forest by `spinney.merge`. `random_state` must be
-    an integer, and `warm_start` False; a part has no out-of-bag scores.
+    Grow only these trees of `range(n_estimators)`. The result is a part of the forest, and predicts as the forest of
+    these trees does. Parts can be fitted in several processes or on several machines and put together by
+    `spinney.merge`. `random_state` must then be an integer and `warm_start` must be False. A part has no out-of-bag
+    scores.
 """,
     "label_names": """
 label_names : array-like of shape (n_labels,) of str, default=None
-    Names of the labels, no two of them equal: `target_names_in_`, which `topk_names` predicts, `export_rules` and
-    frames write, and model files keep. Where y is a frame, the names of its columns. For labels alone.
+    Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+    which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+""",
+    "fitted_self": """
+self : object
+    The fitted estimator.
+""",
+    "errors_of_fit": """
+ValueError, TypeError
+    If an argument or a parameter is invalid. The message names it.
+MemoryError
+    Before the fit starts, if the memory that it needs for certain (see `spinney.estimate_fit_memory`) is not
+    available; later, if the engine cannot allocate more.
+""",
+    "after_errors": """
+If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
+""",
+    "determinism_of_forests": """
+Tree i is a function of the data, the parameters, the seed and i. It does not depend on the layout of X, on `n_jobs`, or
+on whether the forest was grown by one fit or by several with `warm_start`.
 """,
     "y_mask_of_boosting": """
 y_mask : {array-like, sparse matrix} of the shape of y, default=None
-    Cells of y that are not known, beside those that are NaN: True or 1 there. What y holds there is not looked at.
-    Their gradient and curvature are zero; constants that stages start from, steps, leaves and losses are those of the
-    known cells, in rows that are held out as well. A row without a known cell is a row of weight zero, with
-    "single_target" for its output alone; an output without a known cell is refused. Not with `estimator`, `init`,
-    `scoring`, `class_weight`, several outputs of classes, nor `output_projection="pca"`. In `y_val` and in the y of
-    `eval_sets` NaN tells such cells. Leaves are found one by one, so that a fit takes some times as long as without,
-    and y is held as (n_samples, n_outputs) float64.
+    Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
+    read. In `y_val` and in the y of `eval_sets`, NaN marks unknown values.
+
+    The gradients and second derivatives of unknown values are zero. Initial scores, steps, leaf values and losses use
+    the known values only, in validation sets as well. A sample without any known value is treated as if it were absent;
+    with `output_strategy="single_target"` this is decided for each output. An output without any known value raises a
+    ValueError.
+
+    Unknown values are not supported with `estimator`, `init`, `scoring`, `class_weight`, `output_projection="pca"`, or
+    several outputs of classes. A fit with unknown values takes several times as long as one without, because leaves are
+    searched one by one, and it holds y as a float64 array of shape (n_samples, n_outputs).
 """,
     "y_mask_of_compression": """
 y_mask : {array-like, sparse matrix} of the shape of y, default=None
-    Cells of y that are not known, beside those that are NaN: True or 1 there; of several outputs of numbers, and with
-    stagewise steps alone. What y holds there is not looked at. Their residuals are zero: forests, gradients, steps,
-    units of outputs, constants and losses, those of `cv` as well, are of the known cells. A row without a known cell is
-    a row of weight zero; an output without one, in all rows or in those that a fold trains on, is refused.
+    Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
+    read. Only for regressors with several outputs, and only with method="path" and solver="stagewise".
+
+    The residuals of unknown values are zero. The forest, the gradients and steps, the scaling of outputs, the constants
+    and the losses, including those of `cv`, use the known values only. A sample without any known value is treated as
+    if it were absent. An output without any known value in all samples, or in the training samples of a fold, raises
+    a ValueError.
 """,
     "y_mask_of_score": """
 y_mask : {array-like, sparse matrix} of the shape of y, default=None
-    Cells of y that are left out, beside those that are NaN: True or 1 there. Where any are, the attribute `n_cells` of
-    the score is the number of the cells that it is of.
+    Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
+    score has an attribute `n_cells`, the number of values that were used.
 """,
-    "output_scaling": """
-output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
-    What the search of splits divides each output by. Without, the impurity is in the outputs' units squared, and an
-    output of large numbers decides alone where trees split. "variance" are the standard deviations over the samples of
-    the fit, by weight, of the known cells alone; 1 for an output that is constant. An array are the scales themselves,
-    finite and positive. Outputs are divided before they are projected. Leaves and predictions are in the units of y;
-    impurities, importances, `min_impurity_decrease` and `ccp_alpha` in those of the divided outputs. Not with
-    `criterion="poisson"`. Costs two passes over y.
-output_weights : array-like of shape (n_outputs,), default=None
-    How much each output counts where splits are searched: the impurity is the mean of the (divided) outputs' variances
-    by these weights. Finite, none negative, one positive; their ratios alone count. An output of weight zero has no
-    part in the choice of splits, and leaves like the others. Not with `criterion="poisson"`.
+    "of_the_type_of_y": """
+ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
+    The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
+    sparse result is computed in blocks of samples, so that no dense array of all samples is held.
 """,
-    "label_weight": """
-label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
-    How much each label counts where splits are searched: the impurity is the mean of the labels' by these weights, so
-    that the sum over the many rows of frequent labels does not decide alone. "balanced" are 1 / (p (1 - p)) for a label
-    of a share p of the rows, by weight: all labels count the same in the root. "propensity" are the inverse
-    propensities of Jain, Prabhu and Varma (KDD 2016), see `spinney.metrics.propensities`. An array are finite numbers,
-    none negative, one positive; their ratios alone count. Leaves and predictions are frequencies, which are not
-    weighted: to rank rare labels higher, multiply scores when they are ranked, see `docs/tagging.md`. With labels
-    alone, with `criterion="gini"`; the trees' own criterion is "squared_error", and impurities are variances of the
-    labels times the roots of their weights. Not with masked cells nor `monotonic_cst`. A split costs some times more
-    than without.
+    "probabilities": """
+ndarray of shape (n_samples, n_classes)
+    For one output of classes. Columns are in the order of `classes_`.
+ndarray of shape (n_samples, n_labels)
+    For labels: the probability that each label is 1.
+list of ndarray of shape (n_samples, n_classes)
+    For several outputs of classes: one array for each output, as in scikit-learn.
 """,
-    "categorical_features": """
-categorical_features : "from_dtype", array-like or None, default="from_dtype"
-    Which features are unordered categories, whose splits send a set of them left: a mask (n_features,), indices, or
-    names of columns. "from_dtype" are the categorical and the text columns of frames of pandas and polars; None are
-    none. Text and categories of a type are known by value, see `categories_`; columns of numbers hold codes, whole
-    numbers from 0, which in sparse X are 0 where nothing is stored. At most 65,535 categories. Missing categories,
-    and at prediction unknown ones, go where a split sends those that it has not seen. Of one output or two classes
-    the best set is found (Fisher 1958), of several outputs the best along the direction in which their means differ
-    most, or of all sets of up to 8 categories.
+    "decisions": """
+ndarray of shape (n_samples,)
+    For two classes.
+ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+    For one output of more classes, in the order of `classes_`; for labels.
+list of ndarray of shape (n_samples, n_classes)
+    For several outputs of classes: one array for each output.
 """,
-    "monotonic_cst": """
-monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-    Directions in which predictions may go with each feature: 1 where they never fall as the feature rises, -1 where
-    they never rise, 0 for no constraint; for all outputs, or for each. A dict has those of named features. Of two
-    classes the probability of the second is meant. Not for more than two classes, features that are categories,
-    projections, nor cells of y that are not known.
+    "k_and_min_score": """
+k : int
+    Number of labels to return, from 1 to the number of labels or classes.
+min_score : float, default=0
+    Minimum probability of the labels to return, from 0 to 1.
 """,
-    "interaction_cst": """
-interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-    Which features may be on one path from the root to a leaf: those of a group, each a list, tuple or set of indices
-    or names. A feature may be in several groups; features that are in none are one more group. Features that a node
-    draws are drawn of those that it may be split on.
+    "ranked_labels": """
+indices : int64 ndarray of shape (n_samples, k)
+    Indices of labels, or positions in `classes_`, in decreasing order of the probability; of equal ones, the lower
+    index comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
+scores : float64 ndarray of shape (n_samples, k)
+    Their probabilities; 0 where the index is -1.
 """,
-    "categories_": """
-categories_ : list of length n_features
-    The categories of each feature that is one, in the order of their codes, and None for the others; there only
-    where some feature is a category. `is_categorical_` is a mask of them.
+    "excluded_labels": """
+exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+    Labels that must not be returned: a sparse matrix whose nonzero entries mark the labels to exclude for each sample,
+    or a list of labels to exclude for all samples. For one output of classes, positions in `classes_` in their place.
 """,
-    "keep_rows": """
-keep_rows : bool, default=False
-    Keep the leaf of each training row in each tree, its weight and, for numbers, its targets: four bytes for each
-    row and tree. `spinney.inspection.similar_rows` and the conditional quantiles and draws of regressors ask for
-    them. Model files have them too.
+    "errors_of_topk": """
+ValueError, TypeError
+    If `k` or `min_score` is out of range, or if `exclude` does not have a valid shape or type.
 """,
-    "criterion_of_classifiers": """
-criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
-    Impurity that splits reduce, the mean over outputs. "log_loss" is "entropy", in bits. "squared_error" is for
-    `output_projection`, with which "gini" means the same and entropy does not exist.
+    "sparse_probabilities": """
+CSR of shape (n_samples, n_labels), float64
+    A sparse matrix if y was a sparse matrix of scipy, else a sparse array. Column indices are sorted.
 """,
-    "max_depth": """
-max_depth : int, default=None
-    Largest depth; without, nodes are split while they are impure.
+    "node_indicator": """
+indicator : CSR matrix of shape (n_samples, n_nodes)
+    1 where a sample passes through a node.
+n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+    The columns from `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1]` belong to tree i.
 """,
-    "min_samples_split": """
-min_samples_split : int or float, default=2
-    Least number of rows to split a node; a float is a share of the rows, rounded up.
-""",
-    "min_samples_leaf": """
-min_samples_leaf : int or float, default=1
-    Least number of rows on either side of a split; a float is a share of the rows, rounded up.
-""",
-    "min_weight_fraction_leaf": """
-min_weight_fraction_leaf : float, default=0.0
-    Least share of the total weight on either side of a split.
-""",
-    "drawn_features": """
-    Features drawn at each node: a number, a share, a rule, or all. Constant features do not count.
-""",
-    "random_state": """
-random_state : int, RandomState instance or None, default=None
-    Source of the one seed that each fit draws.
-""",
-    "min_impurity_decrease": """
-min_impurity_decrease : float, default=0.0
-    Least decrease of impurity by a split, weighted by the node's share of the total weight.
-""",
-    "multi_label": """
-multi_label : {"auto", True, False}, default="auto"
-    Whether y of several columns holds labels, each 0 or 1, or an output of classes in each column. "auto" is True
-    for sparse y, and for several columns of dtype bool, integer or float whose values are all 0 or 1: what
-    `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", but of 0 and 1 alone. So the rows
-    decide: say which where a fold may lack a class. With True a single column, (n_samples, 1), is one label.
-""",
-    "output_projection_of_classifiers": """
-output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
-    Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
-    hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
-    `spinney.projection`. A single output of classes has no projection.
-""",
-    "n_projections": """
-n_projections : int, float or "log", default="log"
-    Number of combinations q: a number, a share of the outputs, or ⌊½ + ln d⌋ for d outputs.
-""",
-    "classes_": """
-classes_ : ndarray, or list of ndarray
-    Classes in rising order; for several outputs one array for each. For labels, their
-    numbers; one or two labels have 0 and 1 in each row, (n_labels, 2).
-""",
-    "n_classes_": """
-n_classes_ : int, or list of int
-""",
-    "sizes_of_trees": """
-n_outputs_, n_features_in_, max_features_ : int
-""",
-    "feature_names_in_": """
-feature_names_in_ : ndarray
-    When X had names that are all strings.
-""",
-    "target_names_in_": """
-target_names_in_ : ndarray
-    When y was a frame with columns that are all strings, or a Series with a name; of classifiers also `label_names`
-    of `fit`.
-""",
-    "feature_importances_": """
-feature_importances_ : ndarray of shape (`n_features_in_`,)
-""",
-    "criterion_of_regressors": """
-criterion : {"squared_error", "poisson", "absolute_error"}, default="squared_error"
-    Impurity that splits reduce, the mean over outputs. "squared_error" is the variance. "poisson" is half the mean
-    Poisson deviance, for y that is not negative and has a positive sum; no split leaves a side where an output sums
-    to zero, unless the output does so in the whole node. Leaves are means with both. "absolute_error" is the mean
-    absolute deviation from the weighted median, which leaves hold: of an even split of the weight, the mean of the
-    two numbers in the middle. It costs some times log(n_samples) as much, and memory of some 44 bytes for each
-    number of y and tree under way. Sets of categories are tried in the order of their means, of which the best need
-    not be one. Not with unknown cells of y, `output_projection`, `monotonic_cst`, nor pruning but by `ccp_alpha`.
-""",
-    "n_estimators": """
-n_estimators : int, default=100
-    Number of trees.
-""",
-    "max_leaf_nodes": """
-max_leaf_nodes : int, default=None
-    Maximum number of leaves; the tree is grown best-first. None is no limit.
-""",
-    "bootstrap": """
-    Grow each tree on rows drawn with replacement, else on all. Rows of weight zero are not drawn. Whole weights are
-    counts: a row of weight 2 is drawn as two rows. Draws of a row of another weight weigh as much.
-""",
-    "oob_score_of_classifiers": """
-oob_score : bool or callable, default=False
-    Score the forest on the rows that trees have not drawn: the share that is right, in all labels where there are some;
-    of more than ten labels label ranking average precision
-    (`sklearn.metrics.label_ranking_average_precision_score`); or a function of (y_true, y_pred), sparse where y is.
-""",
-    "n_jobs": """
-n_jobs : int, default=None
-    Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it.
-""",
-    "n_jobs_of_trees": """
-n_jobs : int, default=None
-    Number of threads; None is 1 unless joblib's context says otherwise, -1 is all. No result depends on it. The upper
-    nodes of a tree are grown on one thread, and the subtrees below them side by side; all on one with `max_leaf_nodes`,
-    `monotonic_cst` or `interaction_cst`. Rows to be predicted are shared out.
-""",
-    "verbose": """
-verbose : int, default=0
-    Above 0, a progress bar if tqdm is installed and standard error is a terminal.
-""",
-    "warm_start": """
-warm_start : bool, default=False
-    Keep the trees of the fit before and grow only those that `n_estimators` adds, with the same seed: on the same
-    data the forest is the one that would have been grown at once.
-""",
-    "class_weight": """
-class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
-    Weights of classes, which multiply `sample_weight`; a list has one dict for each output. The rules are refused with
-    more than 10 labels: see `label_weight`.
-""",
-    "max_samples": """
-max_samples : int or float, default=None
-    Draws for each tree with bootstrap: a number, or a share of the rows. None draws as many as there are.
-""",
-    "ccp_alpha": """
-ccp_alpha : float, default=0.0
-    Prune each tree when it is grown: complexity at which a split must pay for its leaves, see
-    `DecisionTreeClassifier.cost_complexity_pruning_path`.
-""",
-    "projection_scope": """
-projection_scope : {"tree", "forest"}, default="tree"
-    Whether every tree has a projection of its own, or all the same.
-""",
-    "sizes_of_forests": """
-n_outputs_, n_features_in_ : int
-""",
-    "oob_score_": """
-oob_score_ : float
-    With `oob_score`.
-""",
-    "oob_decision_function_": """
-oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or CSR
-    With `oob_score`; NaN for rows that every tree has drawn. CSR of the scores that are not zero where y is sparse:
-    rows that every tree has drawn have none.
-""",
-    "oob_score_of_regressors": """
-oob_score : bool or callable, default=False
-    Score the forest on the rows that trees have not drawn: R², or a function of (y_true, y_pred).
-""",
-    "output_projection_of_regressors": """
-output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
-    Choose splits by the variance of a few combinations of the outputs in place of the outputs, which leaves still
-    hold. "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca", or as described in
-    `spinney.projection`.
-""",
-    "oob_prediction_": """
-oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-    With `oob_score`; NaN for rows that every tree has drawn.
+    "n_stages_and_margin": """
+n_stages : int, default=None
+    Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
+base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+    Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 """,
     "y_true_and_score": """
 y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-y_score : scores, or labels in their order; see the module
+    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+    Scores, or ranked labels in any of the forms that are described in `spinney.metrics`.
 """,
     "ranking": """
 y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-y_score : scores, or labels in their order; see the module
+    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+    Scores, or ranked labels in any of the forms that are described in `spinney.metrics`.
 k : int
-    From 1 to the number of labels, or of columns of `y_score` where it holds labels.
+    The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
+    contains ranked labels.
 """,
     "y_true_and_pred": """
 y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
 y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-    Predicted labels, 0 or 1; or labels and their scores as of `predict_topk`, all of which are predicted.
+    Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
 """,
     "y_mask_of_metrics": """
 y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-    True or 1 in cells that are not known.
+    True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 """,
     "propensities": """
 propensities : array-like of shape (n_labels,)
-    Above 0, at most 1: as of `propensities`, of the training rows.
+    The propensity of each label, greater than 0 and at most 1. `spinney.metrics.propensities` estimates them from the
+    labels of the training samples.
 """,
     "unless_known": """
 float
-    NaN when no row has a known label.
+    The score. NaN if no sample has a known label.
 """,
     "faults_of_rankings": """
 ValueError
-    When shapes do not fit, values are not finite, `k` is out of range, or a row of labels has one twice.
+    If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
 """,
     "faults_of_gains": """
 ValueError
-    When shapes do not fit, values are not finite, `k` or a propensity is out of range, or a row of labels has one
-    twice.
+    If the shapes do not match, values are not finite, `k` or a propensity is out of range, or a label occurs twice in a
+    ranking.
 """,
     "faults_of_predictions": """
 ValueError
-    When shapes do not fit, or predictions are other values than 0 and 1.
+    If the shapes do not match, or predictions are neither 0 nor 1.
 """,
 }

@@ -1,4 +1,4 @@
-"""Rows that a fit of boosting only watches: checks of what came, and the curves of a fitted model on them."""
+"""The argument `eval_sets` of boosting: checks of the sets, and the curves of a fitted model on them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney import _losses, _masks, _validation
-from spinney._losses import Cells
-from spinney._proof import CUSTOM
+from spinney._losses import CUSTOM, Cells
 from spinney._sparse import is_sparse
 from spinney._validation import Float, Matrix, Target
 
@@ -20,20 +19,20 @@ _ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples
 
 @dataclass(frozen=True)
 class EvalSet:
-    """One set, checked: the rows of positive weight."""
+    """A checked set: its samples with positive weight."""
 
     name: str
-    # How messages call it.
+    # Its name in error messages.
     what: str
     X: Matrix
-    # y as it came.
+    # y as it was passed.
     y: Any
     weights: Float | None
-    # The mean loss of raw scores.
+    # The mean loss as a function of raw scores.
     loss: Callable[[Float], float]
 
     def curve(self, staged: Iterator[Float], score: Callable[[Float], float] | None) -> tuple[str, Float, Float | None]:
-        """The name, and loss and score of the raw scores of each stage."""
+        """The name, the losses and the scores of the stages, from their raw scores."""
         losses, scores = [], []
         for raw in staged:
             losses.append(self.loss(raw))
@@ -46,30 +45,30 @@ class EvalSet:
 
 
 def named(eval_sets: Any) -> list[tuple[str, str, Any]]:
-    """Of each set its name, what messages call it, and what came."""
+    """For each set: its name, its name in error messages, and its value."""
     if eval_sets is None:
         return []
     if isinstance(eval_sets, dict):
         for name in eval_sets:
             if not isinstance(name, str):
-                raise TypeError(f"eval_sets has the name {name!r}, accepted: strings")
-        # A plain string: one of numpy's would be another type in model files.
+                raise TypeError(f"eval_sets must have strings as names, got {name!r}")
+        # A plain string: strings of numpy have another type in model files.
         sets = [(str(name), f"eval_sets[{str(name)!r}]", given) for name, given in eval_sets.items()]
     elif isinstance(eval_sets, list):
         sets = [(f"eval_{i}", f"eval_sets[{i}]", given) for i, given in enumerate(eval_sets)]
     else:
         hint = ": put it into a list" if isinstance(eval_sets, tuple) else ""
-        raise TypeError(f"eval_sets is a {type(eval_sets).__name__}, accepted: {_ACCEPTED}{hint}")
+        raise TypeError(f"eval_sets must be {_ACCEPTED}, got a {type(eval_sets).__name__}{hint}")
     for _, what, given in sets:
         if not isinstance(given, tuple | list):
-            raise TypeError(f"{what} is a {type(given).__name__}, accepted: (X, y) or (X, y, sample_weight)")
+            raise TypeError(f"{what} must be (X, y) or (X, y, sample_weight), got a {type(given).__name__}")
         if len(given) not in (2, 3):
-            raise ValueError(f"{what} has {len(given)} parts, accepted: (X, y) or (X, y, sample_weight)")
+            raise ValueError(f"{what} must be (X, y) or (X, y, sample_weight), got a tuple of length {len(given)}")
     return sets
 
 
 def checked(estimator: Any, eval_sets: Any, target: Target, shares: Float | None = None) -> list[EvalSet]:
-    """The sets for a model of `target`, whose labels count by `shares` in losses; every fault names the set."""
+    """The checked sets for a model of `target`. `shares` are the weights of labels in losses. Errors name the set."""
     found = []
     for name, what, given in named(eval_sets):
         try:
@@ -98,7 +97,7 @@ def _checked(
         raise ValueError("its y contains NaN, and scoring is given, which does not support cells that are not known")
     X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
     if mask is not None and shares is not None:
-        raise ValueError("its y contains NaN, and label_weight is given, accepted: label_weight=None with these")
+        raise ValueError("label_weight does not support eval_sets with NaN in y: it must be None")
     loss = _mean_loss(estimator, target, engine, _masks.dense(mask), weights, shares)
     return EvalSet(name, what, X, y, weights, loss)
 
@@ -111,7 +110,7 @@ def _mean_loss(
     weights: Float | None,
     shares: Float | None,
 ) -> Callable[[Float], float]:
-    """The mean loss of raw scores, of y in the engine's form and the cells of it that are not known."""
+    """The mean loss as a function of raw scores, for y in the engine's form and the mask of its unknown values."""
     if target.kind == "classes" and estimator._is_softmax():
         n_classes = list(map(len, target.classes))
         on = _cells_on(target, engine, estimator._n_columns(target))
@@ -124,7 +123,7 @@ def _mean_loss(
 
 
 def _of_rows(cells: Float, shares: Float | None) -> Float:
-    """The loss of each row, of those of its cells."""
+    """The loss of each sample, from those of its outputs."""
     found: Float = cells.sum(axis=1) if shares is None else cells @ shares
     return found
 
@@ -132,7 +131,7 @@ def _of_rows(cells: Float, shares: Float | None) -> Float:
 def _cell_losses(
     estimator: Any, target: Target, engine: Any, mask: NDArray[np.bool_] | None
 ) -> Callable[[Float], Float]:
-    """The loss of each cell of raw scores; whatever it is where y is not known."""
+    """The loss of each raw score, with any value where y is unknown."""
     name = estimator._shared["loss"]
     loss = _losses.of_object(estimator.loss) if name == CUSTOM else _losses.LOSSES[name]
     parameter = next(iter(estimator._loss_parameter().values()), None)
@@ -140,20 +139,20 @@ def _cell_losses(
         if mask is not None:
             engine = np.where(mask, engine[~mask][0], engine)
         if (refused := loss.refused(engine)) is not None:
-            raise ValueError(f"its y is {refused[0]:g} with loss={name!r}, accepted: {refused[1]}")
+            raise ValueError(f"its y must be {refused[1]} with loss={name!r}, got {refused[0]:g}")
         return lambda scores: _losses.of_numbers(loss, engine, scores, parameter)
     on = _cells_on(target, engine, estimator._n_columns(target))
     return lambda scores: _losses.of_cells(loss, on, scores, parameter)
 
 
 def _cells_on(target: Target, engine: Any, n_columns: int) -> Cells:
-    """Rows and columns of scores of the labels and classes that are on, row by row."""
+    """Rows and columns of the scores whose label or class is 1, row by row."""
     if target.kind == "labels":
         ptr, labels, _ = engine
         return np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)), np.asarray(labels, dtype=np.intp)
     codes, n_classes = engine
     if n_columns < sum(n_classes) or n_columns == 1:
-        # One column, of the last of two classes or of the only one.
+        # One column, for the last of two classes or for the only class.
         rows = np.flatnonzero(codes[:, 0] == n_classes[0] - 1)
         return rows, np.zeros(len(rows), dtype=np.intp)
     first = np.concatenate([[0], np.cumsum(n_classes)[:-1]])

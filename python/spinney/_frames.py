@@ -1,6 +1,6 @@
-"""Frames of pandas and polars: names of outputs in y, and predictions as frames.
+"""Support for pandas and polars: names of outputs from y, and predictions as frames.
 
-Neither library is imported unless frames of it are asked for.
+Neither library is imported unless its frames are requested.
 """
 
 from __future__ import annotations
@@ -26,79 +26,79 @@ __all__ = [
     "output_names",
 ]
 
-# The attribute that `set_output` sets. Not a parameter, so that clones have none: searches and cross-validation of
-# scikit-learn index predictions as arrays.
+# The attribute that `set_output` sets. It is not a parameter, so that clones do not have it: the searches and the
+# cross-validation of scikit-learn index predictions as arrays.
 OUTPUT = "_predict_output"
 CONTAINERS = ("pandas", "polars")
-# Methods whose results become frames.
+# Methods whose results are converted to frames.
 FRAMED = frozenset({"predict", "predict_proba", "predict_log_proba", "decision_function"})
 
 
 def names_of(y: Any, what: str = "y") -> NDArray[np.object_] | None:
-    """The columns of a frame where all are strings, or a Series' name that is one and not empty; else None.
+    """The column names of a frame if all are strings, or the name of a Series if it is a non-empty string, or None.
 
-    `what` is the name of the argument in the error for two columns of one name, which could not be told apart.
+    `what` is the name of the argument in the error that is raised for duplicate names.
     """
     if hasattr(y, "dtypes") and len(getattr(y, "shape", ())) == 2:
         names = list(y.columns)
     elif hasattr(y, "dtype") and hasattr(y, "to_numpy"):
-        names = [getattr(y, "name", None) or None]  # polars calls a Series without a name ""
+        names = [getattr(y, "name", None) or None]  # in polars, a Series without a name has the name ""
     else:
         return None
     if not names or not all(isinstance(name, str) for name in names):
         return None
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"{what} has two columns with the name {twice!r}, accepted: names that differ, or an array")
+        raise ValueError(
+            f"{what} must have distinct column names, got {twice!r} for two columns; rename one, or pass an array"
+        )
     return np.array([str(name) for name in names], dtype=object)
 
 
 def label_names(names: Any, n_labels: int) -> NDArray[np.object_]:
-    """The argument `label_names`: a string for each label, no two of them equal."""
+    """Validate the argument `label_names`: one string for each label, without duplicates."""
     accepted = "a list or an array of strings, one for each label"
     if isinstance(names, str | bytes | Mapping | Set):
-        raise TypeError(f"label_names is a {type(names).__name__}, accepted: {accepted}")
+        raise TypeError(f"label_names must be {accepted}, got a {type(names).__name__}")
     try:
         found = list(names)
     except TypeError as error:
-        raise TypeError(f"label_names is {names!r}, accepted: {accepted}") from error
+        raise TypeError(f"label_names must be {accepted}, got {names!r}") from error
     for j, name in enumerate(found):
         if not isinstance(name, str):
-            raise TypeError(f"label_names has {name!r} at position {j}, accepted: {accepted}")
+            raise TypeError(f"label_names must be {accepted}, got {name!r} at position {j}")
     if len(found) != n_labels:
-        raise ValueError(f"label_names has length {len(found)}, expected {n_labels}: one for each column of y")
+        raise ValueError(f"label_names must have length {n_labels}, one name for each label, got length {len(found)}")
     first: dict[str, int] = {}
     for j, name in enumerate(found):
         if (before := first.setdefault(name, j)) < j:
-            raise ValueError(
-                f"label_names has {str(name)!r} at positions {before} and {j}, accepted: names that differ"
-            )
+            raise ValueError(f"label_names must be distinct, got {str(name)!r} at positions {before} and {j}")
     return np.array([str(name) for name in found], dtype=object)
 
 
 def output_names(estimator: Any) -> list[str]:
-    """A name for each output of a fitted estimator; "y0" and so on where y had none."""
+    """The name of each output of a fitted estimator, or "y0" and so on if y had no names."""
     names = getattr(estimator, "target_names_in_", None)
     return [f"y{j}" for j in range(estimator.n_outputs_)] if names is None else names.tolist()
 
 
 def different(found: NDArray[np.object_] | None, known: NDArray[np.object_] | None) -> str | None:
-    """How names of several outputs differ from those that are known; None where they do not, or one side has none.
+    """How the names of several outputs differ from known ones; None if they do not differ or are missing on one side.
 
-    One output may be called anything: there is no other that it could be taken for.
+    A single output may have any name, since it cannot be confused with another.
     """
     if found is None or known is None or len(found) != len(known) or len(known) < 2:
         return None
     for j, (name, expected) in enumerate(zip(found, known, strict=True)):
         if name != expected:
-            return f"the column {name!r} at position {j}, expected {expected!r}"
+            return f"the name {expected!r} at position {j}, got {name!r}"
     return None
 
 
 def check_container(predict: Any) -> None:
-    """Prove that predictions can become frames of this library."""
+    """Check that predictions can be converted to frames of this library."""
     if not isinstance(predict, str) or predict not in ("default", *CONTAINERS):
-        raise ValueError(f'predict is {predict!r}, accepted: "default", "pandas", "polars" and None')
+        raise ValueError(f'predict must be "default", "pandas", "polars" or None, got {predict!r}')
     if predict == "default":
         return
     try:
@@ -108,7 +108,7 @@ def check_container(predict: Any) -> None:
 
 
 def built(container: str, found: Any, estimator: Any, method: str, X: Any) -> Any:
-    """What `method` of a fitted estimator has found for X, as frames; of one column without classes as Series."""
+    """The result of `method` of a fitted estimator for X as a frame, or as a Series for one column without classes."""
     if isinstance(found, list):
         pairs = zip(found, estimator.classes_, strict=True)
         return [_frame(container, part, classes.tolist(), X) for part, classes in pairs]
@@ -121,7 +121,7 @@ def built(container: str, found: Any, estimator: Any, method: str, X: Any) -> An
 
 
 def _index(X: Any) -> Any:
-    """The index of a frame of pandas."""
+    """The index of a pandas frame."""
     return X.index if isinstance(X, import_module("pandas").DataFrame) else None
 
 
@@ -135,7 +135,7 @@ def _frame(container: str, found: Any, names: Sequence[Any], X: Any) -> Any:
     frames = import_module(container)
     if container == "pandas":
         if is_sparse(found):
-            # Some releases of pandas warn of sparse truth values (2.3), or say that floats not stored are NaN (3.0.6).
+            # Some pandas releases warn for sparse bools (2.3), or return NaN for floats that are not stored (3.0.6).
             numbers = found.astype(np.int8) if found.dtype == np.bool_ else found
             frame: Any = frames.DataFrame.sparse.from_spmatrix(numbers, index=_index(X), columns=names)
             is_right = numbers is found and all(dtype.fill_value == 0 for dtype in frame.dtypes)
@@ -143,21 +143,21 @@ def _frame(container: str, found: Any, names: Sequence[Any], X: Any) -> Any:
         return frames.DataFrame(_native(found), index=_index(X), columns=names)
     if is_sparse(found):
         raise ValueError(
-            "predictions are sparse, as y was, and polars has no sparse columns; accepted: set_output(predict="
-            '"pandas"), whose columns are sparse, or "default"'
+            'predict="polars" does not support sparse predictions, which this model returns since y was '
+            'sparse: use set_output(predict="pandas"), which supports sparse columns, or "default"'
         )
     return frames.DataFrame([_column(str(name), found[:, j]) for j, name in enumerate(names)])
 
 
 def _native(values: NDArray[Any]) -> NDArray[Any]:
-    """The same in the byte order of the machine, and in float64 where only numpy has the type."""
+    """The values in native byte order, and as float64 if only numpy supports the dtype."""
     if values.dtype.kind == "f" and values.dtype.itemsize not in (2, 4, 8):
         return values.astype(np.float64)
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
 def _column(name: str, values: NDArray[Any]) -> Any:
-    """A Series of polars."""
+    """A polars Series."""
     if values.dtype == np.float16:
         values = values.astype(np.float32)
     plain = values.tolist() if values.dtype.kind == "O" else np.ascontiguousarray(_native(values))

@@ -1,4 +1,4 @@
-"""The rows that a fit of boosting holds out, or gets, to measure its stages on, and folds of those it starts from."""
+"""Validation samples of boosting, and the folds of `init_cv`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def validation_set(
     given: tuple[Any, Any, Any],
     margins: tuple[Float | None, Any],
 ) -> tuple[Float | None, tuple[Matrix, _Targets, Float | None, Float | None] | None, Any, Any]:
-    """Weights of training rows, and the rows held out, with their y as it was given and the mask of it.
+    """Weights of the training samples, and the validation samples with their y as it was passed and its mask.
 
-    Training rows that are held out get a weight of zero.
+    Training samples that are set aside for validation get the weight zero.
     """
     X_val, y_val, w_val = given
     start, margins_val = margins
@@ -68,8 +68,8 @@ def validation_set(
     held = target.rows(held_rows)
     loss = LOSSES.get(boosting._shared["loss"])
     if target.kind == "numbers" and loss is not None and (refused := loss.refused(held)) is not None:
-        # The engine would call these rows y_val.
-        raise ValueError(f'y is {refused[0]:g} with loss="{boosting._shared["loss"]}", accepted: {refused[1]}')
+        # The engine would name y_val in its error.
+        raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{boosting._shared["loss"]}"')
     kept = np.ones(X.shape[0]) if weights is None else weights.copy()
     kept[held_rows] = 0
     X_held = X.tocsr()[held_rows] if is_sparse(X) else X[held_rows]
@@ -79,21 +79,21 @@ def validation_set(
     start_held = None if start is None else start[held_rows]
     mask = None if target.mask is None else target.mask[held_rows]
     if mask is not None:
-        # An output may be known in rows that are held out alone.
+        # An output may have known values in the validation samples only.
         _masks.weights_of_known(target.mask, kept, target.names)
         mask = mask if mask.sum() else None
     return kept, (X_held, held, w_held, start_held), y_held, mask
 
 
 def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: Float | None) -> Float:
-    """Scores that training rows start from, each by a copy of `init` that was fitted without it.
+    """Initial scores of the training samples, each by a copy of `init` that was fitted without the sample.
 
-    Rows of weight zero have zeros.
+    The scores of samples with weight zero are zero.
     """
     there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     n_folds, width = int(boosting.init_cv), boosting._n_columns(target)
     if n_folds > len(there):
-        raise ValueError(f"init_cv is {n_folds}, but there are {len(there)} rows; accepted: at most as many folds")
+        raise ValueError(f"init_cv must be at most the number of samples, {len(there)}, got {n_folds}")
     fold = folds(there, target, n_folds, boosting._seed)
     X = X.tocsr() if is_sparse(X) else X
     y = y.tocsr() if is_sparse(y) else y
@@ -102,7 +102,7 @@ def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: 
         left = there[fold == k]
         if len(left) == 0:
             continue
-        # Those of no fold are in all fits, also in that of all rows.
+        # Samples that are in no fold are in all fits, and are predicted by the model that is fitted to all samples.
         init = boosting._init
         if k >= 0:
             rows = there[fold != k]
@@ -117,7 +117,7 @@ def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: 
 
 
 def folds(rows: NDArray[np.intp], target: Target, n_folds: int, seed: int) -> NDArray[np.intp]:
-    """The fold of each row, in the shares of classes or of the rarest labels; -1 for the only row of a class."""
+    """The fold of each sample, stratified by class or by rarest label; -1 for the only sample of a class."""
     drawn = np.random.default_rng(derived_seed(seed, (0,))).permutation(len(rows))
     classes = single_classes(target, rows)
     kind = np.zeros(len(rows), dtype=np.intp) if classes is None else classes
@@ -131,31 +131,31 @@ def folds(rows: NDArray[np.intp], target: Target, n_folds: int, seed: int) -> ND
 
 
 def single_classes(target: Target, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
-    """The class of each row, by number, where y is one output of classes."""
+    """The index of the class of each sample if y is one output of classes, else None."""
     if target.kind != "classes" or target.n_outputs != 1:
         return None
     return np.asarray(target.engine[0][rows, 0], dtype=np.intp)
 
 
 def rarest_labels(target: Target, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Of each row its label that the fewest of these rows have; the number of labels where it has none."""
+    """For each sample, its label that the fewest of these samples have; the number of labels if it has none."""
     labels = target.original[rows].tocsr()
     counts = np.bincount(labels.indices, minlength=labels.shape[1])
     rarest = np.full(len(rows), labels.shape[1])
     row_of = np.repeat(np.arange(len(rows)), np.diff(labels.indptr))
-    by_count = np.lexsort((-counts[labels.indices],))  # the rarest is written last
+    by_count = np.lexsort((-counts[labels.indices],))  # the rarest label is written last
     rarest[row_of[by_count]] = labels.indices[by_count]
     return rarest
 
 
 def held_out(rows: NDArray[np.intp], target: Target, share: float, seed: int) -> NDArray[np.intp]:
-    """The rows that are held out, rising: of classes in the shares of all, of labels by their rarest."""
+    """The sorted indices of the validation samples, stratified by class or by the rarest label of each sample."""
     seed = derived_seed(seed, ())
     if target.kind != "labels":
         split = {"test_size": share, "stratify": single_classes(target, rows)}
         _, held = train_test_split(rows, random_state=seed, **split)
         return np.sort(held)
-    # Rows in the order of their rarest label, those of one in a drawn order; every k-th of them is held out.
+    # Samples are ordered by their rarest label, and at random for equal ones; every k-th of them is set aside.
     shuffled = np.random.default_rng(seed).permutation(rows)
     rarest = rarest_labels(target, shuffled)
     n_held = int(np.ceil(share * len(rows)))

@@ -1,7 +1,8 @@
-"""Training rows behind the predictions of a forest: which are in the leaves that a row reaches, and with what weight.
+"""Weights of the training samples in the predictions of a forest (Meinshausen 2006).
 
-A row weighs in a leaf its share of the weight of the leaf, and in a forest the mean over the trees: the weights of all
-training rows sum to 1 (Meinshausen 2006). Of them come conditional quantiles, and joint draws of all outputs.
+In a tree, the weight of a training sample is its fraction of the weight of the leaf that is reached, or zero outside of
+this leaf. In a forest, it is the mean over the trees, so that the weights of all training samples sum to 1. Conditional
+quantiles and joint draws of all outputs are computed from these weights.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from sklearn.utils import check_random_state
 
 from spinney._validation import Float
 
-# Of a forest with `keep_rows`: the leaf of each training row in each tree (n_samples, n_trees), int32; the weights of
-# the rows; and of regressors the targets (n_samples, n_outputs).
+# Attributes of a forest with `keep_rows`: the leaf of each training sample in each tree, int32 of shape
+# (n_samples, n_trees); the sample weights; and for regressors the targets of shape (n_samples, n_outputs).
 LEAVES, WEIGHTS, TARGETS = "_kept_leaves", "_kept_weights", "_kept_targets"
 ATTRIBUTES = (LEAVES, WEIGHTS, TARGETS)
 
-# Weights of so many rows and training rows are held at once, where none is zero.
+# The maximum number of weights, of a block of samples for all training samples, that are held at once.
 _BLOCK_CELLS = 1 << 24
-# Sums of weights are rounded: a share of the cumulated weight that is as near as this is reached.
+# Sums of weights are rounded: a quantile level counts as reached if the cumulated weight is this close to it.
 _SLACK = 1e-12
 
 
 def keep(forest: Any, leaves: NDArray[Any], weights: Float | None, targets: Float | None) -> None:
-    """Keep what the training rows tell on a fitted forest."""
+    """Store the leaves, weights and targets of the training samples in a fitted forest."""
     setattr(forest, LEAVES, leaves.astype(np.int32))
     setattr(forest, WEIGHTS, np.ones(len(leaves)) if weights is None else np.array(weights, dtype=np.float64))
     if targets is not None:
@@ -37,28 +38,28 @@ def keep(forest: Any, leaves: NDArray[Any], weights: Float | None, targets: Floa
 
 
 def merge(forest: Any, parts: list[Any]) -> None:
-    """Keep for a forest what its parts keep, in the order of their trees."""
+    """Store in a forest what its parts have stored, in the order of their trees."""
     if hasattr(parts[0], LEAVES):
         setattr(forest, LEAVES, np.hstack([getattr(part, LEAVES) for part in parts]))
 
 
 def drop(forest: Any) -> None:
-    """Forget them: the leaves have changed."""
+    """Delete the stored attributes, after the leaves have changed."""
     for name in ATTRIBUTES:
         forest.__dict__.pop(name, None)
 
 
 def check_kept(forest: Any) -> None:
-    """Refuse a forest that keeps no rows."""
+    """Raise unless the forest has stored its training samples."""
     if not hasattr(forest, LEAVES):
         raise ValueError(
-            f"this {type(forest).__name__} keeps no training rows, accepted: a forest that was fitted with "
-            "keep_rows=True, and not pruned since"
+            f"this {type(forest).__name__} stores no training samples: it must be fitted with keep_rows=True, "
+            "and not pruned after that"
         )
 
 
 def weights_of(forest: Any, leaves: NDArray[Any]) -> Iterator[sparse.csr_array]:
-    """Weights of all training rows for rows that reach these leaves, (n, n_samples), block by block."""
+    """Weights of all training samples for samples that reach these leaves: (n, n_samples), in blocks."""
     kept: NDArray[np.int32] = getattr(forest, LEAVES)
     row_weights: Float = getattr(forest, WEIGHTS)
     n_train, n_trees = kept.shape
@@ -82,7 +83,7 @@ def weights_of(forest: Any, leaves: NDArray[Any]) -> Iterator[sparse.csr_array]:
 
 
 def largest(weights: sparse.csr_array, k: int) -> sparse.csr_array:
-    """The k largest of each row, of equal ones those of the first training rows."""
+    """The k largest weights of each row; of equal weights, those of the first training samples."""
     weights.sort_indices()
     rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
     order = np.lexsort((weights.indices, -weights.data, rows))
@@ -92,7 +93,7 @@ def largest(weights: sparse.csr_array, k: int) -> sparse.csr_array:
 
 
 def quantiles(forest: Any, leaves: NDArray[Any], q: Float) -> Float:
-    """The least target whose weight and that of all below reach each share, (n, n_outputs, n_quantiles)."""
+    """Quantiles of shape (n, n_outputs, n_quantiles): the smallest targets up to which the weights reach each level."""
     targets: Float = getattr(forest, TARGETS)
     n_outputs = targets.shape[1]
     parts = []
@@ -107,9 +108,9 @@ def quantiles(forest: Any, leaves: NDArray[Any], q: Float) -> Float:
 
 
 def _reached(weights: sparse.csr_array, shares: Float, side: Literal["left", "right"]) -> NDArray[Any]:
-    """Of each row and share, the column at which the weights up to it reach that share of their sum.
+    """For each row and share, the column up to which the weights reach this share of their sum.
 
-    Columns of a row rise. `shares` are those of all rows or of each; with "right" the sum is to be beyond.
+    `shares` are the same for all rows, or one list for each row. With "right", the weights must exceed the share.
     """
     weights.sort_indices()
     sums = np.cumsum(weights.data)
@@ -124,17 +125,20 @@ def _reached(weights: sparse.csr_array, shares: Float, side: Literal["left", "ri
 
 
 def check_quantiles(q: Any) -> Float:
-    """Shares between 0 and 1, one or a list of them."""
+    """Check quantile levels: a number from 0 to 1, or a list of such numbers."""
     shares = np.asarray(q, dtype=np.float64)
     if shares.ndim > 1 or not ((shares >= 0) & (shares <= 1)).all():
-        raise ValueError(f"q is {q!r}, accepted: a number from 0 to 1, or a list of such numbers")
+        raise ValueError(f"q must be a number from 0 to 1, or a list of such numbers, got {q!r}")
     return shares
 
 
 def draws(forest: Any, leaves: NDArray[Any], n_samples: Any, random_state: Any) -> Float:
-    """Targets of training rows drawn by their weights, (n, n_outputs, n_samples): those of one row for all outputs."""
+    """Targets of training samples drawn with their weights: (n, n_outputs, n_samples).
+
+    All outputs of a draw come from the same training sample.
+    """
     if not isinstance(n_samples, Integral) or n_samples < 1:
-        raise ValueError(f"n_samples is {n_samples!r}, accepted: an integer from 1")
+        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
     targets: Float = getattr(forest, TARGETS)
     rng = check_random_state(random_state)
     parts = []
@@ -145,14 +149,14 @@ def draws(forest: Any, leaves: NDArray[Any], n_samples: Any, random_state: Any) 
 
 
 def check_k(k: Any) -> int | None:
-    """How many rows are asked for; None for all."""
+    """Check a number of samples to return; None stands for all."""
     if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
-        raise ValueError(f"k is {k!r}, accepted: an integer from 1, or None")
+        raise ValueError(f"k must be a positive integer or None, got {k!r}")
     return None if k is None else int(k)
 
 
 def prove(name: str, state: dict[str, Any], node_counts: list[int], n_outputs: int) -> None:
-    """Prove what a state that anybody may have made keeps of training rows."""
+    """Check the stored attributes of a state from an untrusted source."""
     if LEAVES not in state:
         if found := [attribute for attribute in (WEIGHTS, TARGETS) if attribute in state]:
             raise ValueError(f"{name}: there is {found[0]}, but no {LEAVES}")

@@ -1,4 +1,4 @@
-"""Of each label, how often it is there, predicted, and rightly so: for F1."""
+"""Counts of true, predicted and correctly predicted labels, for F1 scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spinney import _ranks
 
 
 def counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Of each label: rows where it is predicted and right, and rows that have it plus rows where it is predicted."""
+    """For each label: the number of true positives, and the number of positives plus predicted positives."""
     labels, mask = _ranks.known_labels(y_true, y_mask)
     predicted = _predicted(y_pred, labels.shape)
     if mask is not None:
@@ -35,11 +35,11 @@ def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
         )
     y_pred = check_array(y_pred, accept_sparse=True, input_name="y_pred")
     if y_pred.shape != shape:
-        raise ValueError(f"y_pred has shape {y_pred.shape}, expected {shape}: that of y_true")
+        raise ValueError(f"y_pred must have shape {shape}, that of y_true, got {y_pred.shape}")
     return _ranks.labels_of(y_pred, "y_pred")
 
 
 def check_zero_division(value: Any) -> float:
     if isinstance(value, Real) and (value in (0, 1) or np.isnan(float(value))):
         return float(value)
-    raise ValueError(f"zero_division is {value!r}, accepted: 0.0, 1.0 or np.nan")
+    raise ValueError(f"zero_division must be 0.0, 1.0 or np.nan, got {value!r}")

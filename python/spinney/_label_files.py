@@ -1,4 +1,4 @@
-"""Files of label data: from paths, bytes and file objects to the engine's readers, and back."""
+"""Reading and writing of multi-label text formats, from and to paths, bytes and file objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,67 +21,72 @@ from sklearn.utils import check_array
 
 from spinney import _spinney, _validation
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 
 __all__ = ["LabelData", "Mulan", "dump_xmc", "load_mulan", "load_svmlight_multilabel", "load_xmc"]
 
-# How files of these names are opened.
+# The functions that open files with these extensions.
 _OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+# A file by its path, its content, or an object with a method `read`.
+Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
 
 class LabelData(NamedTuple):
-    """X and labels of a file."""
+    """X and labels of a file, as a named tuple."""
 
     X: sparse.csr_array
     Y: sparse.csr_array
 
 
 class Mulan(NamedTuple):
-    """X and labels of a data set of Mulan, and what its files call them."""
+    """X and labels of a Mulan data set, with the names of features, labels and categories, as a named tuple."""
 
-    X: Any
+    X: NDArray[np.float32] | sparse.csr_array
     Y: sparse.csr_array
     feature_names: list[str]
     label_names: list[str]
     categories: dict[str, list[str]]
 
 
-def load_xmc(path_or_buffer: Any) -> LabelData:
-    r"""Read a file in the text format of the Extreme Classification Repository.
+def load_xmc(path_or_buffer: Source) -> LabelData:
+    r"""Load a file in the text format of the Extreme Classification Repository.
 
-    Its first line is `n_samples n_features n_labels`; then each sample has a line `l1,l2,... f1:v1 f2:v2 ...`, where
-    labels and features count from 0. The line of a sample without labels begins with a blank, or with a feature.
+    The first line is `n_samples n_features n_labels`. Each following line is one sample, `l1,l2,... f1:v1 f2:v2 ...`,
+    with zero-based indices of labels and features. The line of a sample without labels starts with a space or with a
+    feature.
 
     Parameters
     ----------
-    path_or_buffer : path, bytes or file object
-        Files whose names end with `.gz`, `.bz2` or `.xz` are decompressed. A file object is one of bytes, and is read
-        to its end.
+    path_or_buffer : str, path-like, bytes or binary file object
+        The file or its content. Files whose names end with `.gz`, `.bz2` or `.xz` are decompressed. A file object must
+        be opened in binary mode, and is read to its end.
 
     Returns
     -------
-    X : csr_array of shape (n_samples, n_features), float32
-        The float32 nearest to each number; zeros of the file are stored. `nan` is NaN, as in
-        `sklearn.datasets.load_svmlight_file`; infinity, which fits refuse, is refused.
-    Y : csr_array of shape (n_samples, n_labels), float32
-        Ones.
+    X : csr_array of shape (n_samples, n_features)
+        The features, float32. Each number is rounded to the nearest float32, and zeros in the file are stored. `nan` is
+        NaN, as in `sklearn.datasets.load_svmlight_file`.
+    Y : csr_array of shape (n_samples, n_labels)
+        The labels, float32. All stored entries are 1.
 
     Raises
     ------
     ValueError
-        For text of another form, indices out of range or twice in a line, infinite values, and other numbers of samples
-        than the first line says; with the number of the line, what came and what is expected.
+        If the text has a different form, an index is out of range or occurs twice in a line, a value is infinite, or
+        the number of samples differs from that in the first line. The message contains the number of the line.
     OSError
-        When the file cannot be read.
+        If the file cannot be read.
 
     See Also
     --------
-    dump_xmc : The way back.
+    dump_xmc : Writes files in this format.
 
     Notes
     -----
-    One pass on one thread, some hundred MB/s (`benches/peers/label_files.py`). Memory is that of the bytes and of what
-    is returned, whatever the first line says. Lines may end with `\r\n`; features and labels of a line may come in any
-    order.
+    The text is parsed in one pass by a single thread, at some hundred MB/s (see `benches/peers/label_files.py`). The
+    memory is that of the content of the file and of the result, independently of the numbers in the first line. Lines
+    may end with `\r\n`. The features and labels of a line may be in any order.
 
     References
     ----------
@@ -104,29 +109,30 @@ def load_xmc(path_or_buffer: Any) -> LabelData:
         return _label_data(*_spinney.read_xmc(text))
 
 
-def dump_xmc(X: Any, Y: Any, path_or_buffer: Any) -> None:
-    """Write X and labels in the text format of the Extreme Classification Repository.
+def dump_xmc(X: MatrixLike, Y: MatrixLike, path_or_buffer: str | os.PathLike[str] | BinaryIO) -> None:
+    """Write X and labels to a file in the text format of the Extreme Classification Repository.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Finite numbers and NaN, as float32, with as many digits as tell them from others. Of dense X what is not zero
-        is written, of sparse X what is stored.
+        The features. They are converted to float32, and written with enough digits to be restored exactly. Values must
+        be finite or NaN. The non-zero values of dense X, or the stored entries of sparse X, are written.
     Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Labels, 0 and 1.
-    path_or_buffer : path or file object
-        Files whose names end with `.gz`, `.bz2` or `.xz` are compressed. A file object takes bytes.
+        The labels, 0 or 1.
+    path_or_buffer : str, path-like or binary file object
+        The file. Files whose names end with `.gz`, `.bz2` or `.xz` are compressed. A file object must be opened in
+        binary mode.
 
     Raises
     ------
     ValueError
-        For infinity in X, other values in Y, and other numbers of rows.
+        If X has infinite values, Y has values other than 0 and 1, or X and Y have different numbers of samples.
     OSError
-        When the file cannot be written.
+        If the file cannot be written.
 
     See Also
     --------
-    load_xmc : Returns the same X and Y.
+    load_xmc : Loads the same X and Y from the file.
 
     Examples
     --------
@@ -145,55 +151,59 @@ def dump_xmc(X: Any, Y: Any, path_or_buffer: Any) -> None:
     if hasattr(path_or_buffer, "write"):
         path_or_buffer.write(text)
         return
-    path = _path_of(path_or_buffer, "path_or_buffer", "paths and file objects")
+    path = _path_of(path_or_buffer, "path_or_buffer", "a path or a file object")
     with _OPEN.get(path.suffix.lower(), open)(path, "wb") as file:
         file.write(text)
 
 
 def load_svmlight_multilabel(
-    path_or_buffer: Any,
+    path_or_buffer: Source,
     *,
     n_features: int | None = None,
     n_labels: int | None = None,
-    zero_based: bool | str = "auto",
+    zero_based: bool | Literal["auto"] = "auto",
 ) -> LabelData:
-    r"""Read labels and features in the format of svmlight and libsvm, with several labels for each sample.
+    r"""Load a multi-label file in the svmlight / libsvm format.
 
-    A sample is a line `l1,l2,... f1:v1 f2:v2 ...`. As `sklearn.datasets.load_svmlight_file(multilabel=True)`, with
-    labels as a sparse matrix in place of tuples.
+    Each line is one sample, `l1,l2,... f1:v1 f2:v2 ...`. This is
+    `sklearn.datasets.load_svmlight_file(multilabel=True)`, but labels are returned as a sparse matrix instead of
+    tuples.
 
     Parameters
     ----------
-    path_or_buffer : path, bytes or file object
-        As in `load_xmc`.
+    path_or_buffer : str, path-like, bytes or binary file object
+        The file or its content, as in `load_xmc`.
     n_features : int, default=None
-        Columns of X. By default one more than the largest feature; files of one data set, such as a test file, may have
-        fewer than others.
+        Number of features. If None, it is inferred from the largest index. It should be given if a data set has several
+        files, for example for training and test, since their largest indices may differ.
     n_labels : int, default=None
-        Columns of Y; by default one more than the largest label.
+        Number of labels. If None, it is inferred from the largest index.
     zero_based : bool or "auto", default="auto"
-        Whether features count from 0. "auto" is False unless a feature 0 occurs: say which for files that may lack the
-        first. Labels count from 0 in any case: the label 3 is the fourth column.
+        Whether the indices of features in the file are zero-based. "auto" assumes one-based indices unless the index 0
+        occurs, and should not be used for files in which the first feature might not occur. Labels are always
+        zero-based.
 
     Returns
     -------
-    X : csr_array of shape (n_samples, n_features), float32
-        As in `load_xmc`.
-    Y : csr_array of shape (n_samples, n_labels), float32
-        Ones.
+    X : csr_array of shape (n_samples, n_features)
+        The features, float32, as in `load_xmc`.
+    Y : csr_array of shape (n_samples, n_labels)
+        The labels, float32. All stored entries are 1.
 
     Raises
     ------
     ValueError
-        For text of another form, labels that are no whole numbers, indices out of range or twice in a line and infinite
-        values; with the number of the line, what came and what is expected.
+        If the text has a different form, a label is not an integer, an index is out of range or occurs twice in a line,
+        or a value is infinite. The message contains the number of the line. Also if a parameter is out of range.
+    TypeError
+        If `zero_based` is neither a bool nor a string.
     OSError
-        When the file cannot be read.
+        If the file cannot be read.
 
     Notes
     -----
-    What follows `#` is a comment. Lines of blanks alone are no samples, as in scikit-learn. `qid:` and its number,
-    which may follow the labels, are ignored. Cost: as of `load_xmc`.
+    Text after `#` is a comment. As in scikit-learn, blank lines are not samples. `qid:` and its number, which may
+    follow the labels, are ignored. The cost is that of `load_xmc`.
 
     Examples
     --------
@@ -205,55 +215,57 @@ def load_svmlight_multilabel(
     n_features, n_labels = _count(n_features, "n_features"), _count(n_labels, "n_labels")
     if isinstance(zero_based, str):
         if zero_based != "auto":
-            raise ValueError(f'zero_based is {zero_based!r}, accepted: True, False and "auto"')
+            raise ValueError(f'zero_based must be True, False or "auto", got {zero_based!r}')
         base = None
     elif isinstance(zero_based, bool | np.bool_):
         base = bool(zero_based)
     else:
-        raise TypeError(f'zero_based is {zero_based!r}, accepted: True, False and "auto"')
+        raise TypeError(f'zero_based must be True, False or "auto", got {zero_based!r}')
     text, name = _bytes_of(path_or_buffer, "path_or_buffer")
     with _naming(name):
         return _label_data(*_spinney.read_svmlight(text, n_features, n_labels, base))
 
 
-def load_mulan(arff_path: Any, xml_path: Any) -> Mulan:
-    r"""Read a data set of Mulan: an ARFF file, and an XML file that says which of its attributes are labels.
+def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
+    r"""Load a Mulan data set: an ARFF file, and an XML file that lists the attributes that are labels.
 
     Parameters
     ----------
-    arff_path : path, bytes or file object
-        As in `load_xmc`. Attributes are `numeric`, `real`, `integer` or lists of categories; rows are all dense or all
-        sparse, `{i v, j w}`. Text is UTF-8.
-    xml_path : path, bytes or file object
-        `<labels><label name="..."/>...</labels>`, where labels may hold labels. Files with a document type, which may
-        declare entities, are refused.
+    arff_path : str, path-like, bytes or binary file object
+        The ARFF file or its content, as in `load_xmc`. Attributes must be `numeric`, `real`, `integer` or lists of
+        categories. The rows must be all dense or all sparse, `{i v, j w}`. The encoding must be UTF-8.
+    xml_path : str, path-like, bytes or binary file object
+        The XML file or its content, `<labels><label name="..."/>...</labels>`, in which labels may be nested. Files
+        with a document type declaration are not supported, since it may declare entities.
 
     Returns
     -------
-    X : ndarray or csr_array of shape (n_samples, n_features), float32
-        Sparse where the rows of the file are. Categories are their codes, their places among the categories that are
-        declared, from 0; `?` is NaN.
-    Y : csr_array of shape (n_samples, n_labels), float32
-        Ones.
-    feature_names, label_names : list of str
-        In the order of the ARFF file, which is that of the columns.
+    X : {ndarray, csr_array} of shape (n_samples, n_features)
+        The features, float32, as a sparse array if the rows of the file are sparse. Categories are encoded by their
+        position in the declaration, from 0. `?` is NaN.
+    Y : csr_array of shape (n_samples, n_labels)
+        The labels, float32. All stored entries are 1.
+    feature_names : list of str
+        Names of the features, in the order of the columns of X, which is that of the file.
+    label_names : list of str
+        Names of the labels, in the order of the columns of Y, which is that of the ARFF file.
     categories : dict of list of str
-        Of each feature that has categories, by its name: what its codes mean. Its keys say which features to pass as
-        `categorical_features`.
+        The categories of each categorical feature, by its name and in the order of their codes. The keys can be passed
+        as `categorical_features`.
 
     Raises
     ------
     ValueError
-        For files of another form, with the number of the line, what came and what is expected; for labels that are not
-        0 or 1, or missing; for a label that is no attribute.
+        If a file has a different form, a label is missing or neither 0 nor 1, or a label is not an attribute. The
+        message contains the number of the line.
     OSError
-        When a file cannot be read.
+        If a file cannot be read.
 
     Notes
     -----
-    Strings, dates and relations are refused. Quotes may be single or double; a backslash before a character is that
-    character, but for `\n`, `\r`, `\t` and `\uXXXX`. One pass on one thread; memory is that of the bytes and of what
-    is returned.
+    Attributes of the types string, date and relational are not supported. Quotes may be single or double. A backslash
+    before a character stands for that character, except in `\n`, `\r`, `\t` and `\uXXXX`. The text is parsed in one
+    pass by a single thread. The memory is that of the content of the files and of the result.
 
     References
     ----------
@@ -293,19 +305,19 @@ def load_mulan(arff_path: Any, xml_path: Any) -> Mulan:
     return Mulan(X, Y, found["feature_names"], found["label_names"], categories)
 
 
-# ---- in
+# ---- reading
 
 
 def _bytes_of(source: Any, what: str) -> tuple[bytes, str | None]:
-    """The bytes of a file, and its name where it has one."""
+    """The bytes of a file, and its name if it has one."""
     if isinstance(source, bytes | bytearray | memoryview):
         return bytes(source), None
     if hasattr(source, "read"):
         found = source.read()
         if not isinstance(found, bytes):
-            raise TypeError(f"{what} reads {type(found).__name__}, accepted: files opened in binary mode")
+            raise TypeError(f"{what} must be opened in binary mode, but read() returned {type(found).__name__}")
         return found, None
-    path = _path_of(source, what, "paths, bytes and file objects")
+    path = _path_of(source, what, "a path, bytes or a file object")
     with _OPEN.get(path.suffix.lower(), open)(path, "rb") as file:
         try:
             return file.read(), str(path)
@@ -319,12 +331,12 @@ def _path_of(source: Any, what: str, accepted: str) -> Path:
     try:
         return Path(os.fspath(source))
     except TypeError as error:
-        raise TypeError(f"{what} is a {type(source).__name__}, accepted: {accepted}") from error
+        raise TypeError(f"{what} must be {accepted}, got a {type(source).__name__}") from error
 
 
 @contextmanager
 def _naming(name: str | None) -> Iterator[None]:
-    """Names the file in what the engine says of its lines."""
+    """Add the name of the file to error messages of the engine."""
     try:
         yield
     except ValueError as error:
@@ -337,12 +349,12 @@ def _count(count: Any, what: str) -> int | None:
     if count is None:
         return None
     if isinstance(count, bool) or not isinstance(count, Integral) or not 0 <= int(count) <= _validation.MOST:
-        raise ValueError(f"{what} is {count!r}, accepted: an integer from 0 to {_validation.MOST}, or None")
+        raise ValueError(f"{what} must be an integer from 0 to {_validation.MOST}, or None, got {count!r}")
     return int(count)
 
 
 class _LabelNames:
-    """Takes what a parser of XML finds, and keeps the names of labels."""
+    """Target of an XML parser that collects the names of labels."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -351,20 +363,20 @@ class _LabelNames:
         kind = tag.rpartition("}")[2]
         if kind == "label":
             if "name" not in attributes:
-                raise ValueError("a label has no name, expected <label name=...>")
+                raise ValueError("each label must have a name, <label name=...>, got one without")
             self.names.append(attributes["name"])
         elif kind != "labels":
-            raise ValueError(f"there is an element {kind!r}, expected labels and label")
+            raise ValueError(f"elements must be labels or label, got {kind!r}")
 
     def doctype(self, name: str, public: str | None, system: str | None) -> NoReturn:
-        raise ValueError("there is a document type, which may declare entities, expected none")
+        raise ValueError("the file must not have a document type declaration, which may declare entities")
 
     def close(self) -> None:
-        """Asked for by parsers."""
+        """Do nothing; XML parsers require this method."""
 
 
 def _label_names(text: bytes, name: str | None) -> list[str]:
-    """The names of labels in a file of XML, in its order."""
+    """The names of labels in an XML file, in their order."""
     name = "xml_path" if name is None else name
     found = _LabelNames()
     parser = ElementTree.XMLParser(target=found)
@@ -373,14 +385,14 @@ def _label_names(text: bytes, name: str | None) -> list[str]:
         parser.close()
     except ElementTree.ParseError as error:
         raise ValueError(f"{name} is no XML: {error}") from error
-    except (ValueError, LookupError) as error:  # LookupError for encodings that are not known
+    except (ValueError, LookupError) as error:  # LookupError for unknown encodings
         raise ValueError(f"{name}: {error}") from error
     names = found.names
     if not names:
-        raise ValueError(f"{name} has no labels, expected at least one <label name=...>")
+        raise ValueError(f"{name} must have at least one <label name=...>, got none")
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"{name} has the label {twice!r} twice, expected names that differ")
+        raise ValueError(f"{name} must have distinct names of labels, got {twice!r} twice")
     return names
 
 
@@ -390,7 +402,7 @@ def _label_data(rows: Any, labels: Any) -> LabelData:
 
 def _csr(values: NDArray[np.float32], indices: Any, indptr: Any, n_columns: int) -> sparse.csr_array:
     matrix = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_columns))
-    matrix.has_canonical_format = True  # strictly rising, as the engine has proven
+    matrix.has_canonical_format = True  # indices are strictly ascending, as the engine has checked
     return matrix
 
 
@@ -398,12 +410,12 @@ def _ones(indices: Any, indptr: Any, n_labels: int) -> sparse.csr_array:
     return _csr(np.ones(len(indices), dtype=np.float32), indices, indptr, n_labels)
 
 
-# ---- out
+# ---- writing
 
 
 def _rows_of(X: Any) -> sparse.csr_array:
     """X as float32 CSR in canonical form."""
-    with np.errstate(over="ignore"):  # what overflows is infinite, which the engine refuses
+    with np.errstate(over="ignore"):  # overflow gives infinity, for which the engine raises an error
         if is_sparse(X):
             X = _validation.canonical(X, "X").tocsr()
             return sparse.csr_array(X.astype(np.float32, copy=False))
@@ -412,10 +424,10 @@ def _rows_of(X: Any) -> sparse.csr_array:
 
 
 def _labels_of(Y: Any, n_samples: int) -> sparse.csr_array:
-    """The pattern of the ones of Y."""
+    """The labels that are 1, as a sparse matrix."""
     if not is_sparse(Y):
         Y = check_array(Y, dtype=None, input_name="Y", ensure_min_samples=0, ensure_min_features=0)
         if not _validation.is_binary(Y):
-            raise ValueError("Y holds other values than the numbers 0 and 1, accepted: labels")
+            raise ValueError("Y must be labels, 0 or 1, got other values")
         Y = sparse.csr_array(Y)
     return _validation.sparse_labels(Y, n_samples)

@@ -1,4 +1,4 @@
-"""What the first labels of rows gain: rankings of `spinney.metrics`."""
+"""Gains of the highest-scoring labels, for the ranking metrics of `spinney.metrics`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spinney._validation import Float
 
 
 class Ranking:
-    """The known labels, the first k of each row, and which of these are right."""
+    """The known labels, the k highest-scoring labels of each sample, and which of these are true."""
 
     labels: sparse.csr_array
     mask: sparse.csr_array | None
@@ -29,17 +29,17 @@ class Ranking:
 
     @property
     def discounts(self) -> Float:
-        """Gain of a right label at each rank."""
+        """The gain of a true label at each rank."""
         return np.asarray(1.0 / np.log2(np.arange(2, self.hits.shape[1] + 2)))
 
     @property
     def ideal(self) -> Float:
-        """The largest gain of each row when all of its labels count the same."""
+        """The largest possible gain of each sample if all of its labels have the same weight."""
         sums = np.concatenate([[0.0], np.cumsum(self.discounts)])
         return np.asarray(sums[np.minimum(np.diff(self.labels.indptr), self.hits.shape[1])])
 
     def gains(self, propensities: Any) -> tuple[Float, Float]:
-        """The gain of each rank, and of each rank of the best ranking, by propensities."""
+        """The propensity-weighted gain at each rank, and at each rank of the best possible ranking."""
         weights = 1.0 / _check_propensities(propensities, self.labels.shape[1])
         by_weight = sparse.csr_array(
             (weights[self.labels.indices], self.labels.indices, self.labels.indptr), shape=self.labels.shape
@@ -51,17 +51,17 @@ class Ranking:
 def _check_propensities(values: Any, n_labels: int) -> Float:
     values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="propensities")
     if values.shape != (n_labels,):
-        raise ValueError(f"propensities has shape {values.shape}, expected ({n_labels},): one for each label")
+        raise ValueError(f"propensities must have shape ({n_labels},), one value for each label, got {values.shape}")
     if values.min() <= 0 or values.max() > 1:
         raise ValueError(
-            f"propensities are from {values.min():g} to {values.max():g}, accepted: above 0, at most 1; of inverse "
-            "propensities w pass 1 / w"
+            f"propensities must be greater than 0 and at most 1, got values from {values.min():g} to "
+            f"{values.max():g}; for inverse propensities w pass 1 / w"
         )
     return np.asarray(values)
 
 
 def mean_ratio(parts: Any, wholes: Any) -> float:
-    """Mean over the rows that have some; NaN when none has."""
+    """The mean of parts / wholes over samples with a positive whole, or NaN if there are none."""
     rows = wholes > 0
     return float((parts[rows] / wholes[rows]).mean()) if rows.any() else float("nan")
 

@@ -1,4 +1,4 @@
-"""Sparse scores of labels: of any classifier, and of rows that it has not seen."""
+"""Sparse scores of labels, of any classifier, for samples that it was not fitted on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from spinney._validation import Float
 
 
 def blocks_of(X: Any, width: int) -> Iterator[Any]:
-    """X by blocks of rows that have some 2**23 scores."""
+    """Blocks of samples with about 2**23 scores."""
     n_rows, n = max(1, _best.BLOCK_SCORES // max(1, width)), _num_samples(X)
     if is_sparse(X) and n > n_rows:
         X = X.tocsr()
@@ -33,19 +33,18 @@ def blocks_of(X: Any, width: int) -> Iterator[Any]:
 
 
 def check_scores(estimator: Any) -> None:
-    """Refuses estimators that say no scores of labels."""
+    """Raise an error for estimators that predict no scores of labels."""
     final, _ = apart(estimator)
     if not any(hasattr(final, name) for name in ("predict_sparse", "predict_proba", "decision_function")):
         raise TypeError(
-            f"estimator is {type(final).__name__}, which has no scores, accepted: a classifier with predict_proba or "
-            "decision_function"
+            f"estimator must be a classifier with predict_proba or decision_function, got {type(final).__name__}"
         )
 
 
 def scores_at_least(estimator: Any, X: Any, floor: float, n_labels: int) -> sparse.csr_array:
-    """Scores of labels that are positive and at least the floor: CSR in canonical form.
+    """Scores of labels that are positive and at least `floor`, as CSR in canonical form.
 
-    Probabilities; of estimators without, s of `decision_function` as 1 / (1 + exp(-s)).
+    Scores are probabilities, or 1 / (1 + exp(-s)) for scores s of `decision_function` if there are no probabilities.
     """
     final, before = apart(estimator)
     if before is not None:
@@ -57,7 +56,10 @@ def scores_at_least(estimator: Any, X: Any, floor: float, n_labels: int) -> spar
         parts = [_best.at_least(_dense_scores(final, rows), floor) for rows in blocks_of(X, n_labels)]
         found = parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
     if found.shape[1] != n_labels:
-        raise ValueError(f"estimator gives scores of {found.shape[1]} labels, expected {n_labels}: the columns of y")
+        raise ValueError(
+            f"estimator must predict scores of {n_labels} labels, the number of columns of y, got scores of "
+            f"{found.shape[1]} labels"
+        )
     found.sort_indices()
     return found
 
@@ -75,13 +77,13 @@ def _dense_scores(estimator: Any, X: Any) -> Float:
 
 
 def _of_one(proba: Any, classes: Any) -> Float:
-    """Probabilities of 1, of one label that may have one class alone."""
+    """Probabilities of class 1 of a single label, which may have only one class in training."""
     at = np.flatnonzero(np.asarray(classes) == 1)
     return np.asarray(proba)[:, at[0]] if len(at) else np.zeros(len(proba))
 
 
 def fitted(estimator: Any, X: Any, y: Any, weights: Any, mask: Any = None) -> Any:
-    """A fitted clone, which is told the weights of rows and the cells of y that are not known, where there are some."""
+    """A fitted clone. Sample weights and the mask of y are only passed to `fit` if they are not None."""
     model = clone(estimator)
     told = {"sample_weight": weights, "y_mask": mask}
     step = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
@@ -91,7 +93,7 @@ def fitted(estimator: Any, X: Any, y: Any, weights: Any, mask: Any = None) -> An
 def cross_validated(
     estimator: Any, X: Any, y: sparse.csr_array, weights: Any, cv: Any, floor: float, mask: Any = None
 ) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
-    """Scores of each row by a clone that was fitted on other folds, and which rows have some."""
+    """Scores of each sample by a clone that was fitted on other folds, and a mask of the samples with scores."""
     n, d = y.shape
     parts, rows = [], []
     for train, test in cv.split(np.zeros((n, 1)), np.zeros(n)):
@@ -103,7 +105,7 @@ def cross_validated(
     known = np.zeros(n, dtype=np.bool_)
     known[order] = True
     if len(order) != known.sum():
-        raise ValueError("cv tests a row in more than one fold, accepted: folds without rows in common")
+        raise ValueError("cv must have disjoint test folds, got a sample that is in more than one")
     stacked = sparse.csr_array(sparse.vstack([*parts, sparse.csr_array((1, d))], format="csr"))
     at = np.full(n, len(order))
     at[order] = np.arange(len(order))
@@ -124,7 +126,7 @@ def _out_of_bag(
 
 
 def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
-    """Folds, "oob", or "given" of frozen estimators."""
+    """The folds, or "oob", or "given" for frozen estimators."""
     if isinstance(estimator, FrozenEstimator):
         return "given"
     final, _ = apart(estimator)
@@ -133,20 +135,23 @@ def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
         cv = "oob" if can_oob and final.bootstrap else 5
     if isinstance(cv, str):
         if cv != "oob":
-            raise ValueError(f"cv is {cv!r}, accepted: 'oob', an integer of at least 2, folds, or None")
+            raise ValueError(
+                f"cv must be 'oob', an integer of at least 2, a cross-validation generator, or None, got {cv!r}"
+            )
         if not can_oob:
             raise ValueError(
-                f"cv is 'oob', but estimator is {type(final).__name__}, accepted: a forest of spinney with "
-                "bootstrap=True, or cv=int"
+                f"cv='oob' requires a forest of spinney with bootstrap=True, got {type(final).__name__}; use cv=int"
             )
         if not final.bootstrap:
             raise ValueError(
-                f"cv is 'oob', but {type(final).__name__} has bootstrap=False: every tree has seen all rows; accepted: "
-                "bootstrap=True, or cv=int"
+                f"cv='oob' requires bootstrap=True, but {type(final).__name__} has bootstrap=False, so that every "
+                "tree was grown on all samples; use cv=int"
             )
         return cv
     if isinstance(cv, bool) or (isinstance(cv, int | np.integer) and cv < 2):
-        raise ValueError(f"cv is {cv!r}, accepted: 'oob', an integer of at least 2, folds, or None")
+        raise ValueError(
+            f"cv must be 'oob', an integer of at least 2, a cross-validation generator, or None, got {cv!r}"
+        )
     if isinstance(cv, int | np.integer):
         return KFold(int(cv), shuffle=True, random_state=random_state)
     return check_cv(cv)
@@ -155,9 +160,9 @@ def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
 def unseen_scores(
     estimator: Any, X: Any, y: sparse.csr_array, weights: Any, cv: Any, floor: float, mask: Any = None
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
-    """A fitted model, scores of rows by models that have not seen them, and which rows have some.
+    """A fitted model, scores of samples by models that were not fitted on them, and a mask of the samples with scores.
 
-    `cv` as `check_cv_of` has it; `mask` are the cells of y that are not known.
+    `cv` is the result of `check_cv_of`, and `mask` are the unknown entries of y.
     """
     if isinstance(cv, str) and cv == "given":
         return estimator, scores_at_least(estimator, X, floor, y.shape[1]), np.ones(y.shape[0], dtype=np.bool_)

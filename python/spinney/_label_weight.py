@@ -1,4 +1,4 @@
-"""How much each label counts where splits are searched, in the losses of boosting and compression: `label_weight`."""
+"""The parameter `label_weight`: weights of labels in the search for splits and in losses."""
 
 from __future__ import annotations
 
@@ -10,51 +10,47 @@ from sklearn.utils._param_validation import StrOptions
 from spinney import _propensity
 from spinney._validation import Float, Target
 
-# What `sklearn` accepts.
+# The constraint for scikit-learn's validation of parameters.
 CONSTRAINTS: dict[str, list[Any]] = {"label_weight": [StrOptions({"balanced", "propensity"}), "array-like", None]}
 
 
 def is_given(model: Any) -> bool:
-    """Whether labels are weighted; never those of a model that has no such parameter."""
+    """Whether labels are weighted. False for models without this parameter."""
     return getattr(model, "label_weight", None) is not None
 
 
 def to_engine(model: Any, target: Target, weights: Float | None) -> dict[str, list[float]]:
-    """The weights of labels in the engine's form of trees, the weights of outputs; nothing without."""
+    """The weights of labels as the engine's weights of outputs; an empty dict if there are none."""
     found = of_labels(model, target, weights)
     if found is None:
         return {}
     if model.monotonic_cst is not None:
-        raise ValueError("label_weight is given, and monotonic_cst, accepted: one of them")
+        raise ValueError("label_weight does not support monotonic_cst: one of them must be None")
     if model.criterion not in ("gini", "squared_error"):
-        raise ValueError(
-            f"criterion is {model.criterion!r}, but weighted labels are numbers: with label_weight, accepted: 'gini'"
-        )
+        raise ValueError(f"criterion must be 'gini' with label_weight, got {model.criterion!r}")
     return {"output_weights": found.tolist()}
 
 
 def of_labels(model: Any, target: Target, weights: Float | None) -> Float | None:
-    """The weight of each label; None without any. `weights` are those of the rows."""
+    """The weight of each label; None if labels are not weighted. `weights` are sample weights."""
     if not is_given(model):
         return None
     given = model.label_weight
     if target.kind != "labels":
         other = "class_weight" if hasattr(model, "class_weight") else "class_weight of the estimator, or sample_weight"
-        raise ValueError(
-            f"label_weight is given, but y holds {target.kind}, accepted: None, or y of labels; see {other}"
-        )
+        raise ValueError(f"label_weight is only supported for y of labels, got y of {target.kind}; see {other}")
     if target.mask is not None:
-        raise ValueError("label_weight is given, but y has masked cells, accepted: label_weight=None with these")
+        raise ValueError("label_weight does not support y with masked entries: it must be None")
     if isinstance(given, str):
         return balanced(target, weights) if given == "balanced" else inverse_propensities(target, weights)
     return _checked(given, target.n_outputs)
 
 
 def shares(weights: Float | None) -> Float | None:
-    """Weights over their mean, as the engine has them; None where all labels count the same."""
+    """Weights divided by their mean, as in the engine; None if all labels have the same weight."""
     if weights is None:
         return None
-    # Sums do not overflow where the largest is one.
+    # The largest weight becomes 1, so that the sum does not overflow.
     weights = weights / weights.max()
     found: Float = weights * len(weights) / weights.sum()
     return None if (found == 1).all() else found
@@ -66,17 +62,17 @@ def _checked(given: Any, n_labels: int) -> Float:
     except (TypeError, ValueError) as error:
         raise ValueError(f"label_weight is not a list of numbers: {error}") from error
     if array.shape != (n_labels,):
-        raise ValueError(f"label_weight has shape {array.shape}, accepted: ({n_labels},), a number for each label")
+        raise ValueError(f"label_weight must have shape ({n_labels},), one value for each label, got {array.shape}")
     wrong = ~(np.isfinite(array) & (array >= 0))
     if wrong.any():
-        raise ValueError(f"label_weight is {array[wrong][0]}, accepted: finite numbers, none negative")
+        raise ValueError(f"label_weight must be finite and not negative, got {array[wrong][0]}")
     if not array.any():
-        raise ValueError("label_weight is zero for every label, accepted: at least one positive number")
+        raise ValueError("label_weight must be positive for at least one label, got zero for every label")
     return array
 
 
 def _frequencies(target: Target, weights: Float | None) -> tuple[Float, float]:
-    """The weight of the rows that have each label, and that of all rows: weight 2 is a row twice."""
+    """The weight of the samples that have each label, and the weight of all samples."""
     ptr, labels, n_labels = target.engine
     weights = np.ones(len(ptr) - 1) if weights is None else weights
     of_entries = np.repeat(weights, np.diff(ptr))
@@ -85,23 +81,23 @@ def _frequencies(target: Target, weights: Float | None) -> tuple[Float, float]:
 
 
 def balanced(target: Target, weights: Float | None) -> Float:
-    """So that all labels have the same variance in the root: 1 / (p (1 - p)); none where nothing varies."""
+    """1 / (p (1 - p)), with which all labels have the same variance in the root; 0 for labels that do not vary."""
     positive, total = _frequencies(target, weights)
     share = positive / total
     variance = share * (1 - share)
     found = np.zeros(len(variance))
     np.divide(1.0, variance, out=found, where=variance > 0)
-    # Without any that varies there is nothing to search, and nothing to weigh.
+    # If no label varies, the weights do not matter, but one must be positive.
     return found if found.any() else np.ones(len(found))
 
 
 def inverse_propensities(target: Target, weights: Float | None) -> Float:
-    """1 / p of each label: see `spinney.metrics.propensities`."""
+    """The inverse propensity of each label: see `spinney.metrics.propensities`."""
     return _propensity.inverse(*_frequencies(target, weights))
 
 
 def check_grown_with(grown: str) -> None:
-    """Refuse to add trees of weighted labels to trees that are grown otherwise."""
+    """Raise if trees of weighted labels would be added to trees that were grown without weights."""
     if grown != "squared_error":
         raise ValueError(
             f"label_weight is given, but the trees grown before have none, and their criterion is {grown!r}; with "

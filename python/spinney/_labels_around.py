@@ -1,4 +1,4 @@
-"""What `TunedThresholds` and `CalibratedLabels` share: classifiers of labels around another classifier."""
+"""The base class of the multi-label meta-estimators `TunedThresholds` and `CalibratedLabels`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples
 
 from spinney import _best, _label_scores, _masks, _ranks, _validation
-from spinney._base import BaseClassifier
 from spinney._pipelines import apart
+from spinney._predictions import BaseClassifier
 from spinney._proof import is_label_format
 from spinney._sparse import is_sparse
 from spinney._validation import Float, LabelFormat, Target, label_classes
@@ -33,7 +33,7 @@ def has(method: str) -> Any:
 
 
 class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """What classifiers of labels around another share: checks of y, scores of unseen rows, and their files."""
+    """Base class of multi-label meta-estimators: validation of y, scores of unseen samples, and model files."""
 
     _masks_y = True
 
@@ -49,17 +49,17 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 
     def _validate_params(self) -> None:
         if isinstance(self.estimator, type):
-            raise TypeError(f"estimator is the class {self.estimator.__name__}, accepted: an object of it")
+            raise TypeError(f"estimator must be an instance, got the class {self.estimator.__name__}")
         _label_scores.check_scores(self.estimator)
         _best.checked_min_score(self.min_score)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> tuple[Target, Float | None, Any]:
-        """y, weights of rows, and where scores come from."""
+        """Validated y, sample weights, and the source of scores."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         if len(np.shape(y)) != 2:
             raise ValueError(
-                f"y has {len(np.shape(y))} dimension(s), accepted: 2, labels 0 and 1 of shape (n_samples, n_labels)"
+                f"y must have shape (n_samples, n_labels), got an array with {len(np.shape(y))} dimension(s)"
             )
         n = _num_samples(X)
         weights = _validation.check_weights(sample_weight, n)
@@ -70,21 +70,21 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         final, _ = apart(self.estimator)
         if target.mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
             raise ValueError(
-                f"y has masked cells, which {type(final).__name__} does not take, accepted: classifiers of spinney "
-                "that do, or a fitted one in FrozenEstimator"
+                f"{type(final).__name__} does not support y with masked entries: estimator must be a classifier "
+                "of spinney that does, or a fitted one in FrozenEstimator"
             )
         truth = target.original
         truth.sort_indices()
         if not truth.nnz:
-            raise ValueError("y has no label in any row of positive weight, accepted: y with some that are 1")
+            raise ValueError("y must have at least one label in a sample of positive weight, got none")
         return target, weights, cv
 
     def _unseen(self, X: Any, target: Target, weights: Float | None, cv: Any) -> tuple[sparse.csr_array, Float]:
-        """Scores of rows by models that have not seen them, and weights of rows; sets what is told of y."""
+        """Scores of samples by models that were not fitted on them, and sample weights. Sets the attributes for y."""
         form, floor = target.label_format, float(self.min_score)
         assert form is not None
         final, _ = apart(self.estimator)
-        # Others than spinney's may not take sparse y: they get it as it came.
+        # Other estimators than those of spinney may not support sparse y, and get y as it was passed.
         y = target.original if isinstance(final, BaseClassifier) or form.container else target.original.toarray()
         y = y.astype(form.dtype)
         model, scores, known = _label_scores.unseen_scores(self.estimator, X, y, weights, cv, floor, target.mask)
@@ -99,7 +99,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features of the fitted estimator inside."""
+        """Number of features of the fitted estimator."""
         if not hasattr(self, "estimator_"):
             raise AttributeError(f"{type(self).__name__} has no n_features_in_ before it is fitted")
         n_features: int = self.estimator_.n_features_in_
@@ -107,14 +107,14 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of the features of the fitted estimator inside, where it has some."""
+        """Names of the features of the fitted estimator, if it has them."""
         if not hasattr(self, "estimator_"):
             raise AttributeError(f"{type(self).__name__} has no feature_names_in_ before it is fitted")
         names: NDArray[np.object_] = self.estimator_.feature_names_in_
         return names
 
     def _built(self, named: sparse.csr_array) -> Any:
-        """Labels as y was: sparse or dense, and of its dtype."""
+        """Labels in the form of y: sparse or dense, and of its dtype."""
         form = self._label_format
         labels: Any = named if form.container is not None else named.toarray()
         return form.build(labels)
@@ -135,15 +135,15 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 
     # --- files -------------------------------------------------------------------------------------------------------
 
-    # Fitted attributes of the class itself that files hold.
+    # Fitted attributes of the class itself that are saved in files.
     _fitted: ClassVar[tuple[str, ...]]
 
     @abstractmethod
     def _prove(self, need: Callable[[Any, str, str], None]) -> None:
-        """Prove the fitted attributes of the class itself: `need` is told what must hold, of which, and why not."""
+        """Validate the fitted attributes of the class; `need` takes a condition, an attribute and a message."""
 
     def _parts(self) -> tuple[Any, bool, dict[str, Any], dict[str, Any]]:
-        """The fitted estimator inside, whether it was frozen, parameters and fitted attributes."""
+        """The fitted inner estimator, whether it was frozen, the parameters, and the fitted attributes."""
         inner, params = self.estimator_, self.get_params(deep=False)
         is_frozen = isinstance(inner, FrozenEstimator)
         while isinstance(inner, FrozenEstimator):
@@ -158,7 +158,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return inner, is_frozen, params, fitted
 
     def _put_together(self, inner: Any, is_frozen: bool, fitted: dict[str, Any]) -> None:
-        """Take what a file held of `_parts`, every part of it proven."""
+        """Set the attributes from the result of `_parts` that a file contains, after validation."""
 
         def need(holds: Any, attribute: str, why: str) -> None:
             if not holds:
@@ -182,7 +182,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 
 
 def prove_names(need: Callable[[Any, str, str], None], attribute: str, names: Any, expected: int) -> None:
-    """Prove that names of labels are different strings, one for each."""
+    """Check that the names of labels are distinct strings, one for each label."""
     is_list = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (expected,)
     need(is_list and all(isinstance(name, str) for name in names), attribute, "has not a name for each label")
     need(len(set(names)) == len(names), attribute, "has a name twice")
@@ -193,12 +193,12 @@ def is_array(value: Any, dtype: Any, shape: tuple[int, ...]) -> bool:
 
 
 def without(cells: sparse.csr_array, mask: Any) -> sparse.csr_array:
-    """Stored cells that are not in the pattern, where there is one."""
+    """The stored entries that are not in the pattern `mask`, if there is one."""
     return cells if mask is None else _ranks.without(cells, mask)
 
 
 def known_labels(y: Any, y_mask: Any) -> tuple[sparse.csr_array, Any]:
-    """Labels as CSR of bools, and the pattern of those that are not known."""
+    """Labels as bool CSR, and the pattern of unknown entries."""
     if is_sparse(y):
         labels = sparse.csr_array(y)
         missing = None
@@ -215,6 +215,6 @@ def known_labels(y: Any, y_mask: Any) -> tuple[sparse.csr_array, Any]:
 
 
 def n_positive_rows(truth: sparse.csr_array, weights: Float) -> NDArray[np.int64]:
-    """Rows of positive weight that have each label."""
+    """For each label, the number of samples of positive weight that have it."""
     rows = np.repeat(weights > 0, np.diff(truth.indptr))
     return np.bincount(truth.indices, rows, minlength=truth.shape[1]).astype(np.int64)

@@ -1,7 +1,7 @@
-"""The losses of boosting in numpy, for rows that are only watched: the same numbers as of the engine.
+"""The losses of boosting in numpy, for `eval_sets`. Their values are those of the engine.
 
-A loss is a row of the table `LOSSES`. Scores are the engine's raw scores: those of "log_loss" are half the log-odds,
-except with the softmax, and those of losses with a logarithmic link are logarithms of what is predicted.
+Each loss is an entry of the table `LOSSES`. Scores are the engine's raw scores: those of "log_loss" are half the
+log-odds, except with the softmax, and those of losses with a logarithmic link are logarithms of predictions.
 """
 
 from __future__ import annotations
@@ -15,33 +15,36 @@ from numpy.typing import NDArray
 
 from spinney._validation import Float
 
-# Where exponentials go on as their tangents, as in the engine: of "exponential", and of losses with a logarithmic link.
+# Exponential functions are continued by their tangents beyond these exponents, as in the engine: for "exponential", and
+# for losses with a logarithmic link.
 _LARGEST_MARGIN, _LARGEST_EXPONENT = 80.0, 345.4
-# Distance from the minimum up to which deviances are written with e^d - 1, which keeps the digits of small differences.
+# The name of losses that are objects of users.
+CUSTOM = "custom"
+# Up to this distance from the minimum, deviances are computed with e^d - 1, which is precise for small differences.
 _NEAR = 30.0
-# Largest size of y, as of the engine.
+# The largest absolute value of y, as in the engine.
 _LARGEST_Y = 1e150
 
 
 @dataclass(frozen=True)
 class ScoreLoss:
-    """A loss of one score."""
+    """A loss as a function of y and one score."""
 
-    # Of y, scores and the parameter of the loss (None without one), which broadcast.
+    # The loss of y, scores and the parameter of the loss (None if it has none), which are broadcast.
     value: Callable[[Any, Float, Any], Float]
-    # What y is of a label or class that is off; one that is on is 1.
+    # The value of y for a label or class that a sample does not have; it is 1 for one that it has.
     off: float = 0.0
-    # Least y, and whether y may be so.
+    # The lower bound of y, and whether y may be equal to it.
     least: float = -np.inf
     is_least_in: bool = True
 
     def refused(self, y: Float) -> tuple[float, str] | None:
-        """A number of y for which the loss has no value, and what is accepted."""
+        """A value of y for which the loss is not defined, and what is accepted; None if there is none."""
         if (large := np.abs(y) > _LARGEST_Y).any():
-            return float(y[large][0]), "magnitudes up to 1e150"
+            return float(y[large][0]), "at most 1e150 in magnitude"
         outside = y < self.least if self.is_least_in else y <= self.least
         if outside.any():
-            return float(y[outside][0]), f"numbers {'from 0 up' if self.is_least_in else 'above 0'}"
+            return float(y[outside][0]), "at least 0" if self.is_least_in else "above 0"
         return None
 
 
@@ -76,13 +79,13 @@ def _hinge(y: Any, scores: Float, _: Any) -> Float:
 
 
 def _exp(x: Any, largest: float = _LARGEST_EXPONENT) -> Float:
-    """e^x, and its tangent far out."""
+    """e^x, continued by its tangent for large x."""
     clipped = np.minimum(x, largest)
     return np.asarray(np.exp(clipped) * (1 + (x - clipped)))
 
 
 def _log(y: Float) -> Float:
-    """Logarithms; 0 of 0, where the caller has another formula."""
+    """Logarithms, with 0 for the logarithm of 0, where the caller uses another formula."""
     return np.log(np.where(y > 0, y, 1.0))
 
 
@@ -125,7 +128,7 @@ LOSSES: dict[str, ScoreLoss] = {
 
 
 def of_object(own: Any) -> ScoreLoss:
-    """A loss of the user's, with the method `loss` of vectors of y and scores."""
+    """A loss of the user, whose method `loss` takes vectors of y and scores."""
 
     def value(y: Any, scores: Float, _: Any) -> Float:
         vectors = np.broadcast_to(y, scores.shape).astype(np.float64).ravel(), scores.ravel()
@@ -134,7 +137,7 @@ def of_object(own: Any) -> ScoreLoss:
     return ScoreLoss(value)
 
 
-# Rows and columns of the cells that are on, of labels or classes.
+# Rows and columns of the scores whose label or class a sample has.
 Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
@@ -165,12 +168,12 @@ def of_softmax(n_classes: list[int], on: Cells, scores: Float) -> Float:
 
 
 def weighted_mean(losses: Float, weights: Float | None, n_columns: int) -> float:
-    """The mean over rows, divided by the number of columns of scores."""
+    """The weighted mean over samples, divided by the number of columns of scores."""
     return float(np.average(losses, weights=None if weights is None else _scaled(weights))) / n_columns
 
 
 def mean_of_known(losses: Float, mask: NDArray[np.bool_], weights: Float | None, *, by_column: bool) -> float:
-    """The mean over the cells that are known: of all, or of each column and of these; without any, 0."""
+    """The mean over all known values, or with `by_column` over the means of columns, 0 for unknown columns."""
     weights = np.ones(len(losses)) if weights is None else _scaled(weights)
     known = weights @ ~mask
     sums = weights @ np.where(mask, 0.0, losses)
@@ -180,5 +183,5 @@ def mean_of_known(losses: Float, mask: NDArray[np.bool_], weights: Float | None,
 
 
 def _scaled(weights: Float) -> Float:
-    """The same weights in another unit: sums of some near the largest float would be infinite."""
+    """Weights divided by the largest: sums of weights near the largest float would be infinite."""
     return np.asarray(weights / weights.max())

@@ -1,7 +1,7 @@
-"""Cells of y that are not known: what is said of them, and scores of those that are.
+"""Masks of unknown values of y, and scores of the known values.
 
-A mask is True where a cell is not known: an array of bools of the shape of y, or for labels the CSR pattern of such
-cells; None where all are known. Rows without a known cell are rows of weight zero.
+A mask is True where a value is unknown. It is an array of booleans of the shape of y, or for labels a CSR pattern; it
+is None if all values are known. Samples without a known value get the weight zero.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Float = NDArray[np.float64]
 
 
 class Score(float):
-    """A score of known cells alone, and how many these are."""
+    """A score of the known values, with their number."""
 
     n_cells: int
 
@@ -33,7 +33,7 @@ class Score(float):
 
 
 def check(y_mask: Any, shape: tuple[int, int]) -> Any:
-    """A mask of y of `shape` as an array of bools or a CSR pattern; None where it masks nothing."""
+    """The checked mask of y, as an array of booleans or a CSR pattern; None if it masks nothing."""
     if is_sparse(y_mask):
         entries = y_mask.tocoo()
         if entries.shape != shape:
@@ -52,22 +52,22 @@ def check(y_mask: Any, shape: tuple[int, int]) -> Any:
 
 
 def _of_shape(got: tuple[int, ...], expected: tuple[int, int]) -> str:
-    return f"y_mask has shape {got}, expected {expected}: that of y, True or 1 where a cell is not known"
+    return f"y_mask must have shape {expected}, that of y, with True or 1 for unknown entries, got {got}"
 
 
 def _check_values(values: NDArray[Any]) -> None:
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"y_mask is of dtype {values.dtype}, accepted: bool, or the numbers 0 and 1")
+        raise ValueError(f"y_mask must be bool, or the numbers 0 and 1, got dtype {values.dtype}")
     if values.dtype.kind != "b" and not ((values == 0) | (values == 1)).all():
-        raise ValueError("y_mask holds other values than 0 and 1, accepted: True or 1 where a cell of y is not known")
+        raise ValueError("y_mask must be True or 1 for unknown entries of y and False or 0 otherwise, got other values")
 
 
 def of_missing(y: NDArray[Any]) -> NDArray[np.bool_] | None:
-    """Where an array of two dimensions is NaN; None where it is nowhere."""
+    """Where a two-dimensional array is NaN; None if it has no NaN."""
     if y.dtype.kind != "f":
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        # NaN stays in sums: most arrays have none, and need no second look.
+        # A sum with NaN is NaN: most arrays have none, and need no second pass.
         if not np.isnan(np.sum(y)):
             return None
     missing = np.isnan(y)
@@ -75,7 +75,7 @@ def of_missing(y: NDArray[Any]) -> NDArray[np.bool_] | None:
 
 
 def join(one: Any, other: Any) -> Any:
-    """Cells that either masks; a CSR pattern where one is."""
+    """The values that either mask marks, as a CSR pattern if one of the masks is."""
     if one is None or other is None:
         return other if one is None else one
     if is_sparse(one) or is_sparse(other):
@@ -84,23 +84,23 @@ def join(one: Any, other: Any) -> Any:
 
 
 def dense(mask: Any) -> Any:
-    """The mask as an array."""
+    """The mask as a dense array."""
     if mask is None:
         return None
     return np.asarray(mask.toarray() if is_sparse(mask) else mask, dtype=np.bool_)
 
 
 def to_engine(mask: Any) -> Any:
-    """What `_spinney` takes."""
+    """The mask in the engine's form."""
     if mask is None or not is_sparse(mask):
         return mask
     return mask.indptr, mask.indices, mask.shape[1]
 
 
 def weights_of_known(mask: Any, weights: Float | None, names: NDArray[np.object_] | None) -> Float | None:
-    """Weights of rows, zero for those without a known cell.
+    """Sample weights, which are zero for samples without a known value.
 
-    Refuses masks that leave no cell of an output among rows of positive weight, by the name of the output.
+    Raises if an output has no known value among the samples with positive weight; the message names the output.
     """
     if mask is None:
         return weights
@@ -118,7 +118,7 @@ def weights_of_known(mask: Any, weights: Float | None, names: NDArray[np.object_
 
 
 def fill(y: NDArray[Any], mask: NDArray[np.bool_], weights: Float | None) -> NDArray[Any]:
-    """A copy of y with the first known value of a row that exists in the masked cells of each column."""
+    """A copy of y with unknown values replaced by the first known value of their column that has positive weight."""
     filled = y.copy()
     exists = np.ones(len(y), dtype=np.bool_) if weights is None else weights > 0
     for j in np.flatnonzero(mask.any(axis=0)):
@@ -128,7 +128,7 @@ def fill(y: NDArray[Any], mask: NDArray[np.bool_], weights: Float | None) -> NDA
 
 
 def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weights: Any = None) -> Score:
-    """R² of the known cells of each output, the mean over outputs that have some."""
+    """R² of the known values of each output, averaged over the outputs that have some."""
     scores = []
     for j in range(mask.shape[1]):
         known = ~mask[:, j]
@@ -139,7 +139,7 @@ def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weight
 
 
 def accuracy(right: NDArray[np.bool_], mask: NDArray[np.bool_], weights: Any = None) -> Score:
-    """Share of the rows whose known cells are all right, of those that have some."""
+    """The fraction of samples whose known values are all right, among the samples that have some."""
     rows = ~mask.all(axis=1)
     correct = np.asarray((right | mask).all(axis=1))[rows]
     w = None if weights is None else np.asarray(weights)[rows]
@@ -150,7 +150,7 @@ def accuracy(right: NDArray[np.bool_], mask: NDArray[np.bool_], weights: Any = N
 
 
 def to_score(y: Any, y_mask: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
-    """Make two dimensions of y, and its mask; None where all cells are known, so that scikit-learn has scores of it."""
+    """Two-dimensional y and its mask; None if all values are known, so that scikit-learn computes the score."""
     if y_mask is None and (is_sparse(y) or np.asarray(y).dtype.kind not in "f"):
         return None
     y = np.asarray(y.toarray() if is_sparse(y) else y)
@@ -165,8 +165,8 @@ def to_score(y: Any, y_mask: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | No
 def alike(
     truth: tuple[NDArray[Any], NDArray[np.bool_]], predicted: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-    """y, predictions and mask of one shape."""
+    """y, predictions and mask, after a check that they have the same shape."""
     y, mask = truth
     if y.shape != predicted.shape:
-        raise ValueError(f"y has shape {y.shape}, expected {predicted.shape}: that of the predictions for X")
+        raise ValueError(f"y must have shape {predicted.shape}, that of the predictions for X, got {y.shape}")
     return y, predicted, mask

@@ -1,8 +1,8 @@
-"""What a fit takes of memory: an estimate before it starts, and a refusal of what cannot be had.
+"""The memory of a fit: an estimate before it starts, and an error if the memory is not available.
 
-The engine's tables are named in the crate; here are their sizes, from shapes, types and parameters alone.
-`Term.certain` marks those that every such fit holds at one time: their sum is a lower bound, and a fit that would
-succeed is not refused.
+The sizes of the engine's tables, which are named as in the crate, are computed from shapes, types and parameters.
+`Term.certain` marks those that every such fit holds at the same time: their sum is a lower bound, so that a fit that
+would succeed never raises.
 """
 
 from __future__ import annotations
@@ -15,31 +15,33 @@ from sklearn.base import is_classifier
 
 from spinney import _categories, _eval_sets, _masks, _output_scaling
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 from spinney._validation import Matrix, Target, is_binary
 from spinney.projection import count_projections
 
-# Bytes: a value and its row in a sorted column (`partition::Entry`); of a node in a tree, with its statistics
-# (`tree::Tree`); of a node while the tree grows (`tree::grow`); of a row beside its rounded targets
+# Bytes of a value with its sample in a sorted column (`partition::Entry`); of a node in a tree with its statistics
+# (`tree::Tree`); of a node while the tree grows (`tree::grow`); of a sample in addition to its rounded targets
 # (`criterion::variance`).
 _ENTRY = 8
 _NODE = 32
 _GROWING = 200
 _ROUNDED_ROW = 28
-# Tables of rows and scores while a set is watched: scores, and temporary arrays of its loss.
+# Number of tables of samples and scores while a set is evaluated: the scores, and temporary arrays of its loss.
 _TABLES = 4
-# Of a category in the set of a split (`partition::category_sets`), and of one beside its sums (`split::categories`).
+# Bytes of a category in the set of a split (`partition::category_sets`), and of its sums without those of the outputs
+# (`split::categories`).
 _CATEGORY, _CATEGORY_SUMS = 2, 60
-# Of a masked cell as a CSR pattern while it is made of an array, and of a row in the engine's mask (`data::known`).
+# Bytes of an unknown value while an array becomes a CSR pattern, and of a sample in the engine's mask (`data::known`).
 _MASKED_LABEL, _MASKED_ROW = 13, 9
-# Projections are counted in 32 bits.
+# The maximum number of projections, which are counted in 32 bits.
 _COUNTED = 2**32 - 1
-# `FEW_OUTPUTS` and `ZEROS_TO_ONE` of `data::sparse_targets`: from so many outputs on entries are fitted, where at most
-# one number in so many is not zero.
+# `FEW_OUTPUTS` and `ZEROS_TO_ONE` of `data::sparse_targets`: numerical y stays sparse from this number of outputs on,
+# if at most one entry in this many is not zero.
 _FEW_OUTPUTS, _ZEROS_TO_ONE = 16, 8
-# `CARRY_SHARE` of `tree::grower`: from this share of the features drawn, columns are sorted once and carried down.
+# `CARRY_SHARE` of `tree::grower`: if nodes draw at least this fraction of the features, columns are sorted only once.
 _CARRY_SHARE = 0.2
-# `MOST_DIRECTIONS` of `centroid::config`; bytes of an entry of a centroid with room to grow (`centroid::centroids`);
-# entries of all centroids of a tree for each stored value of X, as measured.
+# `MOST_DIRECTIONS` of `centroid::config`; bytes of an entry of a centroid with spare capacity (`centroid::centroids`);
+# measured number of entries of all centroids of a tree for each stored value of X.
 _MOST_DIRECTIONS = 2**16
 _CENTROID_ENTRY, _KEPT = 6, 1.1
 
@@ -50,42 +52,42 @@ class Term:
 
     what: str
     n_bytes: int
-    # What lowers it.
+    # How to reduce it.
     hint: str
-    # Whether it is held for certain, at one time with the other terms that are.
+    # Whether every fit holds it, at the same time as the other terms that are certain.
     certain: bool = False
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """Of the data of a fit, all that the estimate wants."""
+    """The description of the data of a fit that the estimate needs."""
 
     n_samples: int
     n_features: int
-    # Stored values of sparse X; None for dense.
+    # Number of stored values of sparse X; None for dense X.
     n_stored: int | None
     is_csr: bool
     is_fortran: bool
     numbers: bool
-    # Columns of predictions, and labels or classes that rows have: width × rows for numbers.
+    # Number of columns of predictions, and of labels or classes of samples (width × samples for numerical outputs).
     width: int
     n_entries: int
-    # Rows of no weight exist: fewer rows may be grown on.
+    # Whether there are weights: samples with weight zero are not used.
     weighted: bool = False
-    # Cells of y, and those that are not known.
+    # Number of values of y, and of unknown values.
     n_cells: int = 0
     n_gaps: int = 0
-    # Number of categories of each feature that is one.
+    # Number of categories of each categorical feature.
     categories: tuple[int, ...] = ()
 
 
 def _entries_of_numbers(estimator: Any, y: Any, n_gaps: int) -> int | None:
-    """How many numbers are not zero, where y is fitted as these (`data::sparse_targets`); None where as rows.
+    """The number of nonzero entries if the engine keeps y sparse (`data::sparse_targets`); None if y becomes dense.
 
-    Zero is no bound of what a fit takes where rows of no weight decide: few entries then take less than is said here.
+    If samples with weight zero change this decision of the engine, the fit takes less memory than estimated.
     """
     n_cells = int(np.prod(y.shape))
-    # Centroid forests have no criterion: their leaves are means.
+    # Centroid forests have no criterion, and predict means.
     criterion = getattr(estimator, "criterion", "squared_error")
     is_forest = getattr(estimator, "_keeps_sparse_y", False) and criterion == "squared_error"
     if not is_forest or n_gaps or y.ndim != 2 or y.shape[1] < _FEW_OUTPUTS:
@@ -95,7 +97,7 @@ def _entries_of_numbers(estimator: Any, y: Any, n_gaps: int) -> int | None:
 
 
 def of_checked(estimator: Any, X: Matrix, target: Target, weighted: bool) -> Shapes:
-    """The shapes of data in the engine's form, for an estimator that knows its categories."""
+    """The description of data in the engine's form, for an estimator with known categories."""
     stored = is_sparse(X)
     n_gaps = 0 if target.mask is None else int(target.mask.sum())
     numbers, n_entries = target.kind == "numbers", X.shape[0] * target.n_outputs
@@ -119,46 +121,55 @@ def of_checked(estimator: Any, X: Matrix, target: Target, weighted: bool) -> Sha
     )
 
 
-def estimate_fit_memory(estimator: Any, X: Any, y: Any, *, eval_sets: Any = None, y_mask: Any = None) -> int:
-    """Estimate the peak of memory of `estimator.fit(X, y)`, beyond what X and y take themselves.
+def estimate_fit_memory(
+    estimator: Any,
+    X: MatrixLike,
+    y: MatrixLike,
+    *,
+    eval_sets: list[Any] | dict[str, Any] | None = None,
+    y_mask: MatrixLike | None = None,
+) -> int:
+    """Estimate the peak memory of `estimator.fit(X, y)`, in addition to X and y.
 
-    Nothing is fitted: the estimate is made from shapes, types, stored entries and parameters, of y also from the number
-    of its classes and of the cells that are not known, of X from the number of categories. It counts copies of X and y,
-    the tables of each tree for as many trees as grow at a time, and trees as large as rows, `max_depth` and
-    `max_leaf_nodes` allow: where the data lets trees stop early, less is used. It is meant to be right within a factor
-    of three for data that trees grow out on, from a few megabytes on.
+    Nothing is fitted. The estimate uses shapes, types, the number of stored entries, the parameters, the number of
+    classes and of unknown values of y, and the number of categories of X. It counts copies of X and y, the tables of
+    the trees that grow at the same time, and trees of the maximum size that the number of samples, `max_depth` and
+    `max_leaf_nodes` allow. If trees stop growing earlier, the fit uses less. The estimate is meant to be within a
+    factor of three if trees grow to this size, from a few megabytes on.
 
     Parameters
     ----------
     estimator : tree, forest, centroid forest, boosting or compressed forest of spinney
-        Need not be fitted, and stays as it is.
+        It need not be fitted, and does not change.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
-        As for `fit`.
+        The training samples, as in `fit`.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+        The target values, as in `fit`.
     eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
-        As for `fit` of boosting.
+        As in `fit` of boosting.
     y_mask : {array-like, sparse matrix} of the shape of y, default=None
-        As for `fit`. NaN in y counts without it.
+        As in `fit`. NaN in y counts without it.
 
     Returns
     -------
     int
-        Bytes.
+        The estimate in bytes.
 
     Raises
     ------
     TypeError
-        When `estimator` is no estimator of spinney; when `eval_sets` are given and it is not one of boosting, or
-        `y_mask` and its `fit` takes none.
+        If `estimator` is not an estimator of spinney, or if `eval_sets` or `y_mask` is given and its `fit` does not
+        have this parameter.
     ValueError
-        When `y_mask` or `categorical_features` do not fit y and X.
+        If `y_mask` or `categorical_features` is not valid for y and X.
 
     Notes
     -----
-    `fit` itself makes the estimate. Where not even the parts that it needs for certain can be reserved, it raises a
+    `fit` computes the same estimate. If not even the parts that it needs for certain are available, it raises a
     `MemoryError` before it grows anything.
 
-    O(1), and a look for NaN in y, a sort of it for its classes, and a look at the columns of X that are categories.
+    The estimate takes O(1) time, in addition to a search for NaN in y, sorting y to find its classes, and a pass over
+    the categorical columns of X.
 
     Examples
     --------
@@ -174,21 +185,21 @@ def estimate_fit_memory(estimator: Any, X: Any, y: Any, *, eval_sets: Any = None
     from spinney.compression import BaseCompressed
 
     if not isinstance(estimator, BaseModel):
-        raise TypeError(f"estimator is a {type(estimator).__name__}, accepted: an estimator of spinney")
+        raise TypeError(f"estimator must be an estimator of spinney, got a {type(estimator).__name__}")
     estimator._validate_params()
     if isinstance(estimator, BaseBoosting | BaseCompressed):
         estimator._check_parameters()
     if eval_sets is not None and not isinstance(estimator, BaseBoosting):
-        raise TypeError(f"eval_sets is given, which {type(estimator).__name__} does not take; accepted: None")
+        raise TypeError(f"{type(estimator).__name__} does not support eval_sets: it must be None")
     if y_mask is not None and not estimator._masks_y:
-        raise TypeError(f"y_mask is given, which {type(estimator).__name__} does not take; accepted: None")
+        raise TypeError(f"{type(estimator).__name__} does not support y_mask: it must be None")
     conversions, shapes = _of_raw(estimator, X, y, y_mask)
     watched = _watched(estimator, _eval_sets.named(eval_sets))
     return sum(term.n_bytes for term in [*conversions, *terms(estimator, shapes), *watched])
 
 
 def reserve(estimator: Any, shapes: Shapes) -> None:
-    """Raise a `MemoryError` where the certain part of the estimate cannot be had; nothing is kept."""
+    """Raise a `MemoryError` if the certain part of the estimate is not available; nothing stays allocated."""
     found = terms(estimator, shapes)
     certain = sum(term.n_bytes for term in found if term.certain)
     try:
@@ -204,7 +215,7 @@ def reserve(estimator: Any, shapes: Shapes) -> None:
 
 
 def terms(estimator: Any, shapes: Shapes) -> list[Term]:
-    """The parts of the estimate that the engine takes."""
+    """The parts of the estimate that the engine allocates."""
     from spinney._boosting_fit import BaseBoosting
     from spinney.centroid import BaseCentroidForest
     from spinney.compression import BaseCompressed
@@ -242,10 +253,10 @@ def _forest(estimator: Any, shapes: Shapes) -> list[Term]:
 
 
 def _rows_kept(estimator: Any, shapes: Shapes, n_trees: int) -> list[Term]:
-    """What `keep_rows` takes."""
+    """The memory of `keep_rows`."""
     if not getattr(estimator, "keep_rows", False):
         return []
-    # Leaves are found as int64.
+    # Leaves are first found as int64.
     targets = 8 * shapes.n_cells if shapes.numbers else 0
     hint = "set keep_rows=False, or a smaller n_estimators"
     return [
@@ -255,7 +266,7 @@ def _rows_kept(estimator: Any, shapes: Shapes, n_trees: int) -> list[Term]:
 
 
 def _centroids(estimator: Any, shapes: Shapes) -> list[Term]:
-    """Of a centroid forest: rows of X, points of y, the largest nodes, and what trees keep."""
+    """The memory of a centroid forest: samples of X, points of y, the largest nodes, and the trees."""
     n, p = shapes.n_samples, shapes.n_features
     stored = n * p if shapes.n_stored is None else shapes.n_stored
     n_trees = int(estimator.n_estimators)
@@ -275,7 +286,7 @@ def _centroids(estimator: Any, shapes: Shapes) -> list[Term]:
     if estimator.max_centroid_features is not None:
         kept = min(kept, 2 * leaves * int(estimator.max_centroid_features))
     found.append(Term("the centroids of all trees", n_trees * int(_CENTROID_ENTRY * kept), hint))
-    # Labels are kept once, and leaves list their rows.
+    # Labels are stored once, and leaves store the lists of their samples.
     of_leaves = 4 * n_rows if not shapes.numbers else _leaf_bytes(shapes, leaves, n_rows)
     found.append(Term("the leaves of all trees", n_trees * (of_leaves + 2 * leaves * _NODE), hint))
     found.append(Term("the rows of y that are kept", 4 * shapes.n_entries, "pass fewer samples"))
@@ -283,7 +294,7 @@ def _centroids(estimator: Any, shapes: Shapes) -> list[Term]:
 
 
 def _gaps(shapes: Shapes) -> list[Term]:
-    """What cells of y that are not known cost the engine: which they are, and a copy of y without their values."""
+    """The memory of unknown values in the engine: the mask, and a copy of y without their values."""
     if shapes.n_gaps == 0:
         return []
     hint = "fit fewer outputs at a time, or leave out rows with cells that are not known"
@@ -296,9 +307,10 @@ def _gaps(shapes: Shapes) -> list[Term]:
 
 
 def _sets_of_categories(shapes: Shapes, n_trees: int, at_once: int, leaves: int, n_rows: int) -> list[Term]:
-    """The sets of categories of splits, and their sums in a node.
+    """The memory of the sets of categories of splits, and of the sums of categories in a node.
 
-    A split lists at most the categories, and the rows, of its node: those of a level of a tree no more than all rows.
+    A set has at most the number of categories and the number of samples of its node; together, the nodes of a level
+    have at most all samples.
     """
     if not shapes.categories:
         return []
@@ -313,7 +325,7 @@ def _sets_of_categories(shapes: Shapes, n_trees: int, at_once: int, leaves: int,
 
 
 def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_rows: bool) -> list[Term]:
-    """X as growth wants it, and what each tree carries down of it."""
+    """The memory of X in the form in which trees are grown, and of the sorted columns of each tree."""
     from spinney._base import n_drawn_features
 
     n, p = shapes.n_samples, shapes.n_features
@@ -367,7 +379,7 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     low_rank = projected and not estimator.relabel_leaves
     scores = (4 if labels else 8) * n * width
     if not low_rank or shapes.numbers:
-        # Columns of "single_target" have theirs one by one.
+        # "single_target" holds the scores of one column at a time.
         certain = (projected and not low_rank) or strategy == "joint"
         found.append(Term("the scores of all rows", scores, fewer, certain=certain))
     q = _n_projections(estimator, width) if projected else 1 if strategy == "single_target" else width
@@ -381,7 +393,7 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     found.append(Term("the leaves of all stages", int(estimator.n_estimators) * 8 * per_stage, hint))
     step = 1 if estimator.step_dtype == "float8" else 8
     steps = int(estimator.n_estimators) * step * width
-    # A fit that stops early keeps fewer.
+    # A fit that stops early keeps fewer steps.
     certain = estimator._patience() is None and estimator.callbacks is None
     found.append(Term("the step sizes", steps, "set a smaller n_estimators, or step_dtype='float8'", certain=certain))
     found += _gaps(shapes)
@@ -390,13 +402,13 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     n_trees = int(estimator.n_estimators) * (width if strategy == "single_target" else 1)
     found += _sets_of_categories(shapes, n_trees, 1, leaves, n)
     if estimator.subsample < 1:
-        # Which rows are drawn, and where scores are implied the losses of all.
+        # The drawn samples, and the losses of all samples if scores are not stored.
         found.append(Term("the losses of rows left out", n * (17 if low_rank else 9), "set subsample=1"))
     return found
 
 
 def _watched(estimator: Any, sets: list[tuple[str, str, Any]]) -> list[Term]:
-    """Rows that are only watched: of all sets X and y, of one at a time its scores."""
+    """The memory of `eval_sets`: X and y of all sets, and the scores of one set at a time."""
     found, largest = [], 0
     for _, what, (X, y, *_) in sets:
         conversions, shapes = _of_raw(estimator, X, y)
@@ -426,7 +438,7 @@ def _compression(estimator: Any, shapes: Shapes) -> list[Term]:
 
 
 def _each(what: str, n_bytes: int, at_once: int, hint: str) -> list[Term]:
-    """A table of every tree that is growing: one of them for certain."""
+    """A table of every tree that is being grown, of which one is certain."""
     return [Term(what, n_bytes, hint, certain=True), Term(f"{what}, of others", (at_once - 1) * n_bytes, hint)]
 
 
@@ -435,14 +447,14 @@ def _n_projections(estimator: Any, width: int) -> int:
     if hasattr(phi, "shape"):
         return int(phi.shape[0])
     found = int(count_projections(estimator.n_projections, width))
-    # More than the engine counts: it refuses them by name.
+    # For larger numbers, the engine raises an error that names the parameter.
     return found if found < _COUNTED else 0
 
 
 def _most_leaves(estimator: Any, n_rows: int) -> int:
-    """Leaves of a tree that splits while parameters let it."""
+    """The number of leaves of a tree that splits as long as the parameters allow it."""
     least = estimator.min_samples_leaf
-    # A share of the rows may be less than one row.
+    # A fraction of the samples may be less than one sample.
     most = n_rows // int(least) if least >= 1 else n_rows if least * n_rows <= 1 else int(1 / least)
     if estimator.max_depth is not None and estimator.max_depth < 40:
         most = min(most, 2 ** int(estimator.max_depth))
@@ -452,7 +464,7 @@ def _most_leaves(estimator: Any, n_rows: int) -> int:
 
 
 def _leaf_bytes(shapes: Shapes, leaves: int, n_rows: int) -> int:
-    """Numbers are held for each leaf and column; labels and classes as counts, sparse where that is smaller."""
+    """The memory of leaf values: numbers for each leaf and column; for labels and classes counts, sparse if smaller."""
     if shapes.numbers:
         return 8 * leaves * shapes.width
     entries = shapes.n_entries * n_rows // max(1, shapes.n_samples)
@@ -460,7 +472,7 @@ def _leaf_bytes(shapes: Shapes, leaves: int, n_rows: int) -> int:
 
 
 def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Term], Shapes]:
-    """Conversions of X and y as they come, and the shapes of what they become."""
+    """The conversions of X and y as they are passed, and the description of the result."""
     conversions = []
     if is_sparse(X):
         n, p = X.shape
@@ -479,7 +491,7 @@ def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Te
             conversions.append(Term("X as float32", 4 * n * p, "pass X as float32"))
     categories = tuple(_categories.counts(estimator, X))
     if categories and _categories.are_by_value(X):
-        # A list of the values of a column at a time; arrays of objects are copied, and become float64.
+        # The values of one column at a time are listed; arrays of objects are copied and become float64.
         copies = 16 * n * p if isinstance(X, np.ndarray) else 0
         n_bytes = 4 * n * len(categories) + 8 * n + copies
         conversions.append(
@@ -489,7 +501,7 @@ def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Te
     n_bytes = (8 if of_y.numbers else 12) * of_y.n_entries
     conversions.append(Term("y in the engine's form", n_bytes, "pass y as float64"))
     if of_y.n_gaps:
-        # Bools of all cells, and of classes and labels a copy of y without its gaps; but for sparse y.
+        # Booleans for all values, and for classes and labels a copy of y without unknown values; not for sparse y.
         n_bytes = 0 if is_sparse(y) else of_y.n_cells * (1 if of_y.numbers else 9)
         n_bytes += 0 if of_y.numbers else _MASKED_LABEL * of_y.n_gaps
         conversions.append(Term("the mask of y as it came", n_bytes, "fit fewer outputs at a time"))
@@ -511,13 +523,13 @@ def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Te
 
 @dataclass(frozen=True)
 class _Columns:
-    """Of y, all that the estimate wants."""
+    """The description of y that the estimate needs."""
 
-    # Columns of predictions, and labels or classes that rows have: width × rows for numbers.
+    # Number of columns of predictions, and of labels or classes of samples (width × samples for numerical outputs).
     width: int
     n_entries: int
     numbers: bool
-    # Cells, and those that are not known.
+    # Number of values, and of unknown values.
     n_cells: int
     n_gaps: int
 
@@ -532,7 +544,7 @@ def _columns_of(estimator: Any, y: Any, y_mask: Any) -> _Columns:
     y = np.asarray(y)
     columns = y.reshape(len(y), -1)
     told = None if y_mask is None else _masks.dense(_masks.check(y_mask, columns.shape))
-    # One output with NaN is refused.
+    # A single output with NaN raises an error in `fit`.
     missing = _masks.of_missing(columns) if estimator._masks_y and columns.shape[1] > 1 else None
     mask = _masks.join(missing, told)
     cells = columns.size, 0 if mask is None else int(mask.sum())

@@ -1,4 +1,4 @@
-"""Fitted estimators as files and bytes: `save`, `load`, `dumps`, `loads`, `inspect_model`."""
+"""Saving and loading of fitted estimators, as files and bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["dumps", "inspect_model", "load", "loads", "save"]
 
 Path: TypeAlias = str | PathLike[str]
 
-# Arrays of the estimator in a file, and the types of tensors that these have.
+# Prefix of the names of arrays of the estimator in a file, and the types of tensors that they may have.
 _PREFIX = "estimator."
 _DTYPES = {
     "BOOL": "|b1",
@@ -43,11 +43,11 @@ _DTYPES = {
 }
 
 _KEYS = {"class", "params", "fitted"}
-# Of classifiers of labels around another: the fitted one inside, and whether it was frozen.
+# For multi-label meta-estimators also the fitted estimator that they wrap, and whether it was frozen.
 _KEYS_AROUND = _KEYS | {"inner", "frozen"}
 
-# Parameters that estimators have and files of the format need not have: they stand there unless they have these values,
-# with which the estimator is what it was before it had them.
+# Parameters that were added after the first version of the format. A file contains them only if they differ from these
+# values, which give the behavior of the estimator before the parameter was added.
 _ADDED: dict[str, Any] = {
     "multi_label": "auto",
     "leaf_estimation": "line_search",
@@ -71,14 +71,14 @@ _ADDED: dict[str, Any] = {
     "output_weights": None,
     "label_weight": None,
 }
-# The same of parameters that files of other estimators have always had.
+# The same for trees, of parameters that files of other estimators have always contained.
 _ADDED_TO_TREES = {"n_jobs": None}
-# Parameters that files may have and estimators have no longer: models predict the same without them.
+# Parameters that files may contain and that no longer exist. They do not affect predictions.
 _REMOVED = {"prefit"}
 
 
 def _classes() -> dict[str, Any]:
-    """The estimators that a file may name."""
+    """The estimator classes that a file may contain, by name."""
     import spinney
 
     trees = ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "CentroidForest")
@@ -88,7 +88,7 @@ def _classes() -> dict[str, Any]:
 
 
 def _classes_around() -> dict[str, Any]:
-    """The classifiers of labels around another that a file may name."""
+    """The multi-label meta-estimators that a file may contain, by name."""
     from spinney import multilabel
 
     return {name: getattr(multilabel, name) for name in ("CalibratedLabels", "TunedThresholds")}
@@ -99,7 +99,7 @@ def _is_of_spinney(model: Any) -> bool:
 
 
 def _trusted() -> list[str]:
-    """The types of spinney that a pipeline may name."""
+    """The types of spinney that a pipeline may contain."""
     return _pipeline_files.trusted_types([*_classes().values(), *_classes_around().values()])
 
 
@@ -107,72 +107,77 @@ def _pipeline_of(data: Any) -> Any:
     """The pipeline of an archive."""
     pipeline = _pipeline_files.loads(data, _trusted())
     for i, (name, step) in enumerate(pipeline.steps):
-        # Other estimators of spinney prove their state when they are made; these leave it to the file.
+        # Other estimators of spinney validate their state when they are unpickled. Meta-estimators do not: they are
+        # validated by a round trip through their own format.
         if _classes_around().get(type(step).__name__) is type(step):
             pipeline.steps[i] = (name, loads(dumps(step)))
     return pipeline
 
 
 def save(model: Any, path: Any) -> None:
-    """Write a fitted estimator to a file that runs no code when it is loaded.
+    """Save a fitted estimator to a file from which it can be loaded without running code of the file.
 
-    The file is safetensors: trees are arrays that any reader of that format shows, and Rust programs load them with the
-    `spinney` crate; parameters and fitted attributes are JSON. The same model gives the same bytes.
+    The file is in the safetensors format. Trees are stored as arrays that any reader of the format can show, and that
+    Rust programs can load with the `spinney` crate. Parameters and fitted attributes are stored as JSON. Equal models
+    give equal bytes.
 
     Parameters
     ----------
-    model : fitted estimator of spinney, or Pipeline of scikit-learn
-        A tree, forest, centroid forest, boosted or compressed model. What a pickle leaves out is left out here: of
-        compressed models the path and the forest before compression. `TunedThresholds` and `CalibratedLabels` around
-        one of them are saved with it, their thresholds and functions as arrays. A fitted pipeline is written in the
-        format of skops; see the notes.
+    model : estimator or Pipeline
+        A fitted tree, forest, centroid forest, boosting model or compressed forest of spinney; `TunedThresholds` or
+        `CalibratedLabels` with one of them as `estimator`; or a fitted `sklearn.pipeline.Pipeline`, which is written in
+        the format of skops, see the notes. As in a pickle, compressed forests are saved without their path and the
+        forest before compression.
     path : str, os.PathLike or binary file object
-        The file, or an object whose method `write` takes the bytes of all of it at once. A file of that name is
-        written beside the old one, if there is one, and takes its name when it is whole: after a
-        failure, or when the process is killed, the old file is as it was. A process that is killed may leave a file
-        `.spinney-*.tmp` in the folder. Of a symbolic link the file that it leads to is written, and the link stays.
-        The new file has the mode of the old one (where there is none, that of the umask) and, where the system allows
-        it, its owner; other names of the old file (hard links) keep the old model. What is no regular file, such as a
-        device, a named pipe or a socket, is refused.
+        The path of the file, or an object with a method `write`, which is called once with all bytes of the file.
+
+        A file is first written under a temporary name in the same folder, and then renamed. If saving fails or the
+        process is killed, an existing file of that name is unchanged; a killed process may leave a temporary file
+        `.spinney-*.tmp`. If `path` is a symbolic link, the file that it points to is replaced. The new file has the
+        mode of the file that it replaces, or that of the umask if there is none, and its owner if the operating system
+        permits it. Other hard links to the replaced file still refer to the old model. A path of something other than a
+        regular file, such as a device, a named pipe or a socket, is not supported.
 
     Raises
     ------
     TypeError
-        For anything but an estimator of spinney or a pipeline; for a parameter or an attribute that is no plain value,
-        such as a function or an estimator of another library (`estimator` of boosting, what `TunedThresholds` or
-        `CalibratedLabels` hold, pipelines among them). The message names it. Pickle such models. For a pipeline with
-        types of other libraries than scikit-learn, NumPy, SciPy and spinney, functions such as lambdas among them.
+        If `model` is neither an estimator of spinney nor a pipeline. If a parameter or an attribute is not a plain
+        value but for example a function or an estimator of another library, such as `estimator` of boosting; the
+        message names it. Such models can be pickled. If a pipeline contains types of libraries other than scikit-learn,
+        NumPy, SciPy and spinney, or functions such as lambdas.
     ImportError
-        For a pipeline, where skops is not installed.
+        If `model` is a pipeline and skops is not installed.
     ValueError
-        When a parameter has been set to what `fit` would not accept; when two features have the same name; when
-        parameters and attributes make more than 4 million lists or a million objects of JSON (the entries of a dict
-        are lists).
+        If a parameter has been set to a value that `fit` would not accept, two features have the same name, or the JSON
+        of parameters and attributes would contain more than 4 million lists or one million objects, where each entry of
+        a dict counts as a list.
     sklearn.exceptions.NotFittedError
-        When `model` is not fitted.
+        If `model` is not fitted.
     OSError
-        What the system says: `FileNotFoundError` for a folder that is not there, `PermissionError` and so on; that
+        If the operating system reports an error, such as `FileNotFoundError` for a folder that does not exist, or if
         `path` is a device, a named pipe or a socket.
     MemoryError
-        Nothing was written in any of these cases.
+        If memory does not suffice. In this case, as for all other errors, no file was written.
 
     See Also
     --------
-    load, dumps, inspect_model
+    load : Load a model from a file.
+    dumps : Save a model to bytes.
+    inspect_model : Summarize a model file.
 
     Notes
     -----
-    O(size of the model); memory is that of the file.
+    Time and memory are proportional to the size of the file.
 
-    A pipeline holds transformers of scikit-learn, which spinney's own format does not know. skops (the extra
-    `spinney[skops]`) writes it to a zip archive, whose loading runs no code that the file chooses either: types that
-    neither skops nor spinney trusts are refused by `save` as by `load`. What is inside is bound to the version of
-    scikit-learn, as pickles are. The bytes of the same pipeline may differ from one time to the next.
+    Pipelines contain transformers of scikit-learn, which the format of spinney does not support. They are written by
+    skops (the extra `spinney[skops]`) to a zip archive, which can also be loaded without running code of the file:
+    `save` and `load` raise an error for types that neither skops nor spinney trusts. Like a pickle, the archive depends
+    on the version of scikit-learn. Saving the same pipeline twice may give different bytes.
 
-    `pickle`, `copy` and `joblib` hold the same bytes of the trees, which are proven in the same way, and the fitted
-    attributes are proven too; but loading a pickle runs code that the file chooses, before any proof. skops does not,
-    and proves as much: `skops.io.load(file, trusted=[...])` with the name of the estimator's class, such as
-    "spinney.forest.RandomForestClassifier", and of classifiers of labels "spinney.multilabel.LabelFormat" and
+    `pickle`, `copy` and `joblib` use the same bytes for trees, and validate trees and fitted attributes in the same
+    way, but unpickling runs code that the file chooses before any validation. skops does not, and validates as much as
+    `load`: call `skops.io.load(file, trusted=[...])` with the name of the class of the estimator, such as
+    "spinney.forest.RandomForestClassifier", and for multi-label classifiers also "spinney.multilabel.LabelFormat" and
     "numpy.dtype".
 
     Examples
@@ -206,26 +211,27 @@ def save(model: Any, path: Any) -> None:
 
 
 def dumps(model: Any) -> bytes:
-    """The bytes of the file that `save` writes, for a database, a cache or a message.
+    """Save a fitted estimator to bytes, for example for a database, a cache or a message.
 
     Parameters
     ----------
-    model : fitted estimator of spinney, or Pipeline of scikit-learn
-        As `save` takes it.
+    model : estimator or Pipeline
+        A fitted model that `save` supports.
 
     Returns
     -------
     bytes
-        The same bytes whenever the model is the same, but for pipelines.
+        The content of the file that `save` writes. Equal models give equal bytes, except for pipelines.
 
     Raises
     ------
     TypeError, ValueError, ImportError, sklearn.exceptions.NotFittedError, MemoryError
-        As `save`.
+        Under the same conditions as in `save`.
 
     See Also
     --------
-    loads, save
+    loads : Load a model from bytes.
+    save : Save a model to a file.
 
     Examples
     --------
@@ -242,38 +248,41 @@ def dumps(model: Any) -> bytes:
 
 
 def loads(data: Any) -> Any:
-    """Read a fitted estimator of the bytes that `dumps` gave, or of those of a file of `save`.
+    """Load a fitted estimator from bytes that `dumps` returned, or from the content of a file that `save` wrote.
 
     Parameters
     ----------
-    data : bytes, bytearray, memoryview, or any contiguous buffer of bytes
-        Not copied; proven as `load` proves a file.
+    data : bytes, bytearray, memoryview, or other contiguous buffer of bytes
+        The bytes of the model. They are not copied, and are validated in the same way as by `load`.
 
     Returns
     -------
     estimator
-        As `load`.
+        The fitted estimator or pipeline.
 
     Raises
     ------
     TypeError
-        For anything but bytes.
+        If `data` is not a buffer of bytes.
     ValueError
-        For bytes that are no model, or not a valid one, or of a newer version: with the proof that failed.
+        If `data` is not a model, not a valid model, or a model of a newer version of the format. The message contains
+        the check that failed.
     ImportError
-        For the bytes of a pipeline, where skops is not installed.
+        If `data` is a pipeline and skops is not installed.
     MemoryError
+        If memory does not suffice.
 
     See Also
     --------
-    dumps, load
+    dumps : Save a model to bytes.
+    load : Load a model from a file.
     """
     try:
         buffer = np.frombuffer(data, dtype=np.uint8)
     except (TypeError, ValueError, BufferError) as error:
         if isinstance(data, bytes | bytearray | memoryview) and len(data) == 0:
-            raise ValueError("data is empty, accepted: the bytes of a model") from error
-        raise TypeError(f"data is {_article(data)}, accepted: bytes, such as spinney.dumps gives") from error
+            raise ValueError("data must be the bytes of a model, got no bytes") from error
+        raise TypeError(f"data must be bytes, such as spinney.dumps returns, got {_article(data)}") from error
     with _faults_of("data"):
         _refuse_pickle(buffer[:2].tobytes())
         if _pipeline_files.is_start_of(buffer[:4].tobytes()):
@@ -282,23 +291,23 @@ def loads(data: Any) -> Any:
 
 
 def _method_of(file: Any, name: str) -> Any:
-    """The method of a file object."""
+    """The method of a file object, or None if `path` is a path."""
     if isinstance(file, bytes | bytearray | memoryview):
         instead = "spinney.loads(data) for the bytes of a model" if name == "read" else "a path or a binary file"
-        raise TypeError(f"path is {_article(file)}, accepted: a str, an os.PathLike, or a binary file; {instead}")
+        raise TypeError(f"path must be a str, an os.PathLike or a binary file, got {_article(file)}; {instead}")
     found = getattr(file, name, None)
     if not callable(found):
-        raise TypeError(f"path is {_article(file)}, accepted: a str, an os.PathLike, or a binary file with {name}()")
+        raise TypeError(f"path must be a str, an os.PathLike or a binary file with {name}(), got {_article(file)}")
     return found
 
 
 @contextmanager
 def _faults_of(source: str) -> Iterator[None]:
-    """Errors of what is no model become ValueErrors that name where it came from."""
+    """Convert errors that are caused by the content to ValueErrors that contain its source."""
     try:
         yield
     except (ValueError, TypeError, RecursionError) as error:
-        # Errors of the system are no ValueError. TypeError is what constructors and checks of parameters raise.
+        # Errors of the operating system are not converted. Constructors and parameter checks raise TypeError.
         raise ValueError(f"{source}: {error}") from error
 
 
@@ -312,10 +321,10 @@ def _refuse_pickle(start: bytes) -> None:
 
 
 def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
-    """The engine's model, and the text and arrays of the estimator."""
+    """The model of the engine, and the JSON text and the arrays of the estimator."""
     name = type(model).__name__
     if not _is_of_spinney(model):
-        raise TypeError(f"model is {_article(model)}, accepted: fitted estimators of spinney and pipelines")
+        raise TypeError(f"model must be a fitted estimator of spinney or a pipeline, got {_article(model)}")
     check_is_fitted(model)
     model._validate_params()
     encoder = Encoder(_nested)
@@ -330,71 +339,78 @@ def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
 
 
 def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
-    """Read a fitted estimator, or a pipeline, that `save` wrote.
+    """Load a fitted estimator or pipeline from a file that `save` wrote.
 
-    No code of the file is run, and no class is looked up but those of spinney's estimators. Everything is proven before
-    use: each tree, as the engine does it; the parameters, as `fit` would; and that the fitted attributes agree with the
-    trees. On any file it ends with an estimator that predicts, or with one of the errors below. In a pipeline this
-    holds for the steps of spinney: classes of scikit-learn, NumPy and SciPy that skops trusts are made as the file
-    says.
+    No code of the file is run, and only the classes of the estimators of spinney are looked up. Everything is validated
+    before use: the structure of each tree, the parameters as in `fit`, and the consistency of fitted attributes with
+    the trees. Whatever the file contains, the result is an estimator that can predict or one of the errors below. In
+    pipelines this holds for the steps that are estimators of spinney. The classes of scikit-learn, NumPy and SciPy that
+    skops trusts are created from the file without further validation.
 
     Parameters
     ----------
     path : str, os.PathLike or binary file object
-        The file, or an object whose method `read` gives the bytes of all of it.
+        The path of the file, or an object with a method `read` that returns all bytes of the file.
     mmap_mode : {"r"}, default=None
-        Map the file of that name into memory in place of reading it piece by piece. The model is built in memory either
-        way. While a file is mapped nothing may shorten it: the system would end the process.
+        If "r", the file is mapped into memory instead of being read in pieces, which requires a path. The model itself
+        is in memory in both cases. The file must not be truncated while it is being loaded, since the operating system
+        would terminate the process.
 
     Returns
     -------
     estimator
-        Of the class that was saved, with its parameters. A `RandomState` among them continues where it was.
+        The fitted estimator, of the class that was saved and with its parameters. A `RandomState` among the parameters
+        has the state that it had when the model was saved.
 
     Raises
     ------
     ValueError
-        For a file that is no model, or not a valid one, or of a newer version: with the file and the proof that failed.
-        For a pipeline with types that neither skops nor spinney trusts, with their names.
+        If the file is not a model, not a valid model, or a model of a newer version of the format. The message contains
+        the path and the check that failed. If a pipeline contains types that neither skops nor spinney trusts. The
+        message contains their names.
     TypeError
-        For a path that is none, such as the bytes of a model, which `loads` takes.
+        If `path` is not a path or file object, for example the bytes of a model, for which `loads` must be used.
     ImportError
-        For a pipeline, where skops is not installed.
+        If the file contains a pipeline and skops is not installed.
     OSError
-        What the system says: `FileNotFoundError` and so on.
+        If the operating system reports an error, such as `FileNotFoundError`.
     MemoryError
+        If memory does not suffice.
 
     See Also
     --------
-    save, loads
+    save : Save a model to a file.
+    loads : Load a model from bytes.
 
     Notes
     -----
-    O(size of the file), which is read in pieces: beside the model, less than a megabyte of it is in memory. The model
-    takes at most 8 bytes for each byte of the file, and about a kilobyte for each tree; most take 1 to 2. Whether there
-    is as much is asked before the arrays are read. Parameters and attributes, which are JSON, have bounds of their own:
-    SECURITY.md has them.
+    The time is proportional to the size of the file. It is read in pieces, so that less than one megabyte of it is in
+    memory in addition to the model. The model itself needs at most 8 bytes of memory for each byte of the file, plus
+    about one kilobyte for each tree; most models need 1 to 2 bytes. Before the arrays are read, it is checked that this
+    memory is available. Parameters and attributes, which are JSON, are subject to the limits described in SECURITY.md.
 
     Examples
     --------
     See `save`.
     """
     if mmap_mode not in (None, "r"):
-        raise ValueError(f'mmap_mode is {mmap_mode!r}, accepted: None and "r"')
+        raise ValueError(f'mmap_mode must be None or "r", got {mmap_mode!r}')
     if not isinstance(path, str | PathLike):
         read = _method_of(path, "read")
         if mmap_mode is not None:
-            raise ValueError('mmap_mode is "r", accepted with a file object: None')
+            raise ValueError('mmap_mode must be None with a file object, got "r"')
         data = read()
         if not isinstance(data, bytes | bytearray | memoryview):
-            raise TypeError(f"path.read() gave {_article(data)}, accepted: bytes, of a file opened with mode 'rb'")
+            raise TypeError(
+                f"path must be a file opened with mode 'rb', but path.read() returned {_article(data)} instead of bytes"
+            )
         return loads(data)
     name = os.fsdecode(path)
     with _faults_of(name):
         try:
             summary = _spinney.inspect_model(name)
         except ValueError:
-            # A regular file: what is none is refused before.
+            # A regular file, as has been checked before.
             with open(name, "rb") as file:
                 start = file.read(len(_pipeline_files.START))
                 _refuse_pickle(start[:2])
@@ -406,7 +422,7 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
 
 
 def _estimator_of(summary: _ModelSummary, read: Any) -> Any:
-    """The estimator that a model file holds, every part of it proven."""
+    """The estimator of a model file, after validation of all parts."""
     _prove_sizes(summary)
     engine, text, arrays = read()
     decoder = Decoder(arrays, _nested_again)
@@ -416,37 +432,43 @@ def _estimator_of(summary: _ModelSummary, read: Any) -> Any:
 
 
 def inspect_model(path: Path) -> _ModelSummary:
-    """Tell what a model file holds, from its header alone.
+    """Summarize the content of a model file by its header.
 
     Parameters
     ----------
     path : str or os.PathLike
+        The path of the file.
 
     Returns
     -------
     dict
         - `format_version` : int
-        - `kind` : {"forest", "centroid", "boosted", "compressed"}; a tree is a forest of one
-        - `outputs` : {"numbers", "classes", "labels"}
+        - `kind` : {"forest", "centroid", "boosted", "compressed"}; a single tree is a forest of one tree
+        - `outputs` : {"numbers", "classes", "labels"}; regression targets are "numbers"
         - `n_outputs`, `n_features`, `n_trees`, `n_nodes` : int
-        - `width` : int, columns of predictions: one for each numerical output and label, and one for each class
-        - `criterion` : {"gini", "entropy", "squared_error", "poisson", "absolute_error"}, impurity that the trees were
-          grown with
-        - `n_bytes`, `n_header_bytes` : int, bytes of the file, and before its arrays
-        - `tensors` : list of dict, with `name`, `dtype`, `shape`, `n_bytes` and `share` (of the file's bytes) of each
+        - `width` : int, number of columns of the predictions: one for each regression target and each label, and one
+          for each class of each output
+        - `criterion` : {"gini", "entropy", "squared_error", "poisson", "absolute_error"}, the criterion that the trees
+          were grown with
+        - `n_bytes` : int, size of the file in bytes
+        - `n_header_bytes` : int, number of bytes before the arrays
+        - `tensors` : list of dict with `name`, `dtype`, `shape`, `n_bytes` and `share` (fraction of the file) of each
           array
-        - `estimator` : str or None, JSON of the estimator's class, parameters and fitted attributes; not looked into
+        - `estimator` : str or None, JSON of the class, parameters and fitted attributes of the estimator, which is not
+          validated
 
     Raises
     ------
     ValueError
-        For a file that is no model or of a newer version, with the file and the fault.
+        If the file is not a model or is a model of a newer version of the format. The message contains the path and the
+        reason.
     OSError
-        What the system says.
+        If the operating system reports an error, such as `FileNotFoundError`.
 
     Notes
     -----
-    O(header): reads nothing of the arrays, and proves what the header alone can prove. `load` proves everything.
+    The time is proportional to the size of the header. Arrays are not read, and only what the header contains is
+    validated. `load` validates everything.
 
     Examples
     --------
@@ -459,14 +481,14 @@ def inspect_model(path: Path) -> _ModelSummary:
         with open(name, "rb") as file:
             if _pipeline_files.is_start_of(file.read(len(_pipeline_files.START))):
                 raise ValueError(
-                    f"{name}: it is a zip archive, as pipelines are saved, accepted: files of a single estimator; "
-                    "spinney.load reads pipelines, skops.io.visualize shows what is inside"
+                    f"{name}: the file must contain a single estimator, got a zip archive, as which pipelines are "
+                    "saved; spinney.load reads pipelines, and skops.io.visualize shows their content"
                 ) from error
         raise ValueError(f"{name}: {error}") from error
 
 
 def _prove_sizes(summary: _ModelSummary) -> None:
-    """Prove, from the header alone, that each array of the estimator has a place in it and is no larger than that."""
+    """Check by the header that each array of the estimator belongs to an attribute, and does not exceed its limit."""
     if summary["estimator"] is None:
         raise ValueError("it holds a model of the engine alone, and no estimator")
     content = from_text(summary["estimator"])
@@ -494,7 +516,7 @@ def _mapped(name: str) -> tuple[Any, str | None, dict[str, NDArray[Any]]]:
             try:
                 return _spinney.read_model(buffer)
             finally:
-                del buffer  # else the map could not be closed
+                del buffer  # otherwise the map could not be closed
 
 
 def _article(value: Any) -> str:
@@ -504,7 +526,7 @@ def _article(value: Any) -> str:
 
 
 def _apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
-    """As `_taken_apart`, of classifiers around another, too."""
+    """The result of `_taken_apart`, also for multi-label meta-estimators."""
     if type(model).__name__ not in _classes_around():
         return _taken_apart(encoder, model._twin(), prefix)
     name = type(model).__name__
@@ -527,7 +549,7 @@ def _added(kind: Kind) -> dict[str, Any]:
 
 
 def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
-    """The engine's model, None when not fitted, and the rest for JSON. `prefix` is the path to `model` in messages."""
+    """The model of the engine, or None if not fitted, and the rest for JSON. `prefix` is the path in messages."""
     name = type(model).__name__
     state = model._state()
     kind: Kind = model._kind
@@ -557,10 +579,10 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
 
 
 def _prove_names(prefix: str, state: dict[str, Any]) -> None:
-    """Prove that no two features have the same name."""
+    """Check that the names of features are distinct."""
     names = state.get("feature_names_in_")
     if not isinstance(names, np.ndarray):
-        return  # proven with the other attributes
+        return  # validated with the other attributes
     seen: set[str] = set()
     for name in names.ravel().tolist():
         if isinstance(name, str) and name in seen:
@@ -573,7 +595,7 @@ def _prove_names(prefix: str, state: dict[str, Any]) -> None:
 
 
 def _nested(encoder: Encoder, value: Any) -> dict[str, Any]:
-    """An estimator of spinney that is a parameter of another."""
+    """An estimator of spinney that is a parameter of another one, for JSON."""
     if _classes_around().get(type(value).__name__) is type(value) and not hasattr(value, "estimator_"):
         params = value.get_params(deep=False)
         named = {n: encoder.named(n, f"{encoder.what}: the parameter {n}", params[n]) for n in sorted(params)}
@@ -587,7 +609,7 @@ def _nested(encoder: Encoder, value: Any) -> dict[str, Any]:
 
 
 def _class_named(name: Any) -> Any:
-    """The class of an estimator that a file names."""
+    """The class of an estimator, by its name in a file."""
     cls = _classes().get(name) if isinstance(name, str) else None
     if cls is None:
         raise ValueError(f"{str(name)[:80]!r} is no estimator of spinney")
@@ -595,7 +617,7 @@ def _class_named(name: Any) -> Any:
 
 
 def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
-    """An estimator of what `_taken_apart` made, every part of it proven."""
+    """The estimator from the result of `_taken_apart`, after validation of all parts."""
     if isinstance(content, dict) and isinstance(content.get("class"), str) and content["class"] in _classes_around():
         return _put_around(decoder, content, engine)
     if not isinstance(content, dict) or content.keys() != _KEYS:
@@ -626,7 +648,7 @@ def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
 
 
 def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
-    """The same of a classifier around another; without one inside it is not fitted."""
+    """The same for a multi-label meta-estimator, which is not fitted if it has no inner estimator."""
     cls = _classes_around()[content["class"]]
     is_fitted = content.keys() == _KEYS_AROUND
     if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):

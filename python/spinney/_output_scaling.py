@@ -1,4 +1,4 @@
-"""The units in which the search of splits sees numeric outputs: `output_scaling` and `output_weights`."""
+"""The parameters `output_scaling` and `output_weights`: the units of numerical outputs in the search for splits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-# The parameters, with what `sklearn` accepts for each, and their defaults.
+# The constraints for scikit-learn's validation of parameters.
 CONSTRAINTS: dict[str, list[Any]] = {
     "output_scaling": [StrOptions({"variance"}), "array-like", None],
     "output_weights": ["array-like", None],
@@ -15,24 +15,24 @@ CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class OutputFactors(TypedDict):
-    """The two in the engine's form."""
+    """Both parameters in the engine's form."""
 
     output_scaling: str | list[float] | None
     output_weights: list[float] | None
 
 
 def are_given(model: Any) -> bool:
-    """Whether outputs are scaled or weighted; never those of a classifier."""
+    """Whether outputs are scaled or weighted. False for classifiers."""
     return any(getattr(model, name, None) is not None for name in CONSTRAINTS)
 
 
 def to_engine(model: Any, criterion: str) -> OutputFactors:
-    """The parameters of a regressor in the engine's form; other models have none. The engine proves the numbers."""
+    """The parameters of a regressor in the engine's form, None for other models. The engine checks the values."""
     scaling, weights = (getattr(model, name, None) for name in CONSTRAINTS)
     given = [name for name, value in zip(CONSTRAINTS, (scaling, weights), strict=True) if value is not None]
     if given and criterion != "squared_error":
         raise ValueError(
-            f"criterion is {criterion!r}, but {given[0]} scales variances: with {given[0]}, accepted: 'squared_error'"
+            f"criterion must be 'squared_error' with {given[0]}, which scales variances, got {criterion!r}"
         )
     return {
         "output_scaling": scaling if isinstance(scaling, str) else numbers("output_scaling", scaling),
@@ -41,6 +41,7 @@ def to_engine(model: Any, criterion: str) -> OutputFactors:
 
 
 def numbers(name: str, values: Any) -> list[float] | None:
+    """A list of one number for each output; None if there are none."""
     if values is None:
         return None
     try:
@@ -48,5 +49,5 @@ def numbers(name: str, values: Any) -> list[float] | None:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is not a list of numbers: {error}") from error
     if array.ndim != 1:
-        raise ValueError(f"{name} has shape {array.shape}, accepted: (n_outputs,), a number for each output")
+        raise ValueError(f"{name} must have shape (n_outputs,), one value for each output, got {array.shape}")
     return [float(value) for value in array]

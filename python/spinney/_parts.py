@@ -8,32 +8,35 @@ from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _digest, _kept_rows
+from spinney._types import MatrixLike
 
 __all__ = ["merge"]
 
-# Of a forest that is a part: its first tree, one past its last, and the digest of the data.
+# Attribute of a forest that is a part: the index of its first tree, one past the index of its last tree, and the digest
+# of the training data.
 PART = "_part"
-# Parameters that may differ between parts: they change no tree.
+# Parameters that may differ between parts, since they do not affect the trees.
 _FREE = {"n_jobs", "verbose"}
 
 
 def checked_range(forest: Any, trees: Any) -> tuple[int, int]:
-    """The trees that a fit is asked for, of a forest that can be grown in parts."""
+    """The validated argument `trees` of `fit`: the index of the first tree, and one past the index of the last one."""
     n = int(forest.n_estimators)
     if not isinstance(trees, range):
-        raise TypeError(f"trees is a {type(trees).__name__}, accepted: a range such as range(0, {n}), or None")
+        raise TypeError(f"trees must be a range such as range(0, {n}), or None, got a {type(trees).__name__}")
     if trees.step != 1 or not 0 <= trees.start < trees.stop <= n:
         raise ValueError(
-            f"trees is {trees}, accepted: a range of step 1 of at least one tree within range(0, {n}), as n_estimators "
-            f"is {n}"
+            f"trees must be a non-empty range of step 1 within range(0, {n}), since n_estimators is {n}, got {trees}"
         )
     if not isinstance(forest.random_state, Integral):
         raise ValueError(
-            f"random_state is {forest.random_state!r}, accepted with trees: an integer, as all parts draw from one seed"
+            "random_state must be an integer with trees, since all parts use the same seed, got "
+            f"{forest.random_state!r}"
         )
     if forest.warm_start:
         raise ValueError("trees cannot be chosen with warm_start=True: set warm_start=False")
@@ -47,38 +50,53 @@ def prove(need: Any, part: Any, n_trees: int) -> None:
     need(len(part[2]) == 32 and set(part[2]) <= set("0123456789abcdef"), PART, "has no digest")
 
 
-def merge(parts: Sequence[Any], X: Any = None, y: Any = None, sample_weight: Any = None, *, y_mask: Any = None) -> Any:
-    """Put a forest together whose parts were fitted apart, with `fit(X, y, trees=range(a, b))`.
+def merge(
+    parts: Sequence[Any],
+    X: MatrixLike | None = None,
+    y: MatrixLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    y_mask: MatrixLike | None = None,
+) -> Any:
+    """Merge parts of a forest that were fitted separately by `fit(X, y, trees=range(a, b))`.
 
     Parameters
     ----------
-    parts : sequence of fitted forests
-        Random forests, extra-trees or centroid forests of one class with the same parameters (but `n_jobs` and
-        `verbose`), fitted to the same data, whose trees are all of `range(n_estimators)`, each once. In any order.
-    X, y, sample_weight, y_mask : as given to `fit`, default=None
-        Needed where `oob_score` is set, for the out-of-bag scores; otherwise not looked at.
+    parts : sequence of estimators
+        Fitted random forests, extra-trees or centroid forests, in any order. They must be of the same class, have the
+        same parameters except `n_jobs` and `verbose`, and be fitted to the same data. Together they must contain each
+        tree of `range(n_estimators)` exactly once.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        The training samples. Required if the parts have `oob_score` set, for the out-of-bag scores, and ignored
+        otherwise. The same holds for the following parameters.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+        The training targets.
+    sample_weight : array-like of shape (n_samples,), default=None
+        The sample weights, if they were passed to `fit`.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        The mask of y, if it was passed to `fit`.
 
     Returns
     -------
-    forest : estimator of the same class
-        Byte for byte the forest that one fit of all trees gives, out-of-bag scores included. Trees are shared with the
-        parts, not copied.
+    estimator
+        The forest, of the class of the parts. It is equal to the forest of a single fit of all trees, byte for byte,
+        including out-of-bag scores. Its trees share memory with those of the parts.
 
     Raises
     ------
     TypeError
-        For parts that are no list of forests.
+        If `parts` is not a sequence of forests.
     ValueError
-        For no parts; forests that were not fitted with `trees`; parts of different classes, parameters or data (each
-        part has a digest of its data); trees that are missing or come twice; without X and y where `oob_score` is set,
-        or with others than those of the fit.
+        If `parts` is empty; if a part was not fitted with `trees`; if parts differ in class, parameters or training
+        data, of which each part stores a digest; if trees are missing or in several parts; or if `oob_score` is set and
+        X and y are not given or differ from the training data.
     sklearn.exceptions.NotFittedError
-        For a part that is not fitted.
+        If a part is not fitted.
 
     Notes
     -----
-    O(number of trees), and the out-of-bag predictions where they are asked for. The digest does not depend on the
-    layout: parts fitted to dense, CSR and CSC arrays of the same numbers fit together.
+    The cost is O(number of trees), plus that of out-of-bag predictions if `oob_score` is set. The digest does not
+    depend on the memory layout: parts that were fitted to dense, CSR and CSC arrays with equal values can be merged.
 
     Examples
     --------
@@ -110,20 +128,20 @@ def _checked(parts: Any) -> list[Any]:
     from spinney._bagging import BaseBagging
 
     if isinstance(parts, BaseBagging) or not hasattr(parts, "__iter__"):
-        raise TypeError(f"parts is a {type(parts).__name__}, accepted: a list of fitted forests")
+        raise TypeError(f"parts must be a list of fitted forests, got a {type(parts).__name__}")
     found = list(parts)
     if not found:
-        raise ValueError("parts is empty, accepted: at least one fitted forest")
+        raise ValueError("parts must have at least one fitted forest, got none")
     for place, part in enumerate(found):
         if not isinstance(part, BaseBagging):
-            raise TypeError(f"parts[{place}] is a {type(part).__name__}, accepted: forests and centroid forests")
+            raise TypeError(f"parts must be forests or centroid forests, got a {type(part).__name__} as parts[{place}]")
         try:
             check_is_fitted(part)
         except NotFittedError as error:
             raise NotFittedError(f"parts[{place}]: {error}") from None
         if not hasattr(part, PART):
             raise ValueError(
-                f"parts[{place}] was not fitted as a part, accepted: forests grown by fit(X, y, trees=range(a, b))"
+                f"parts must be fitted by fit(X, y, trees=range(a, b)), but parts[{place}] was fitted without trees"
             )
     return found
 
@@ -133,28 +151,28 @@ def _check_alike(parts: list[Any]) -> None:
     params = first.get_params(deep=False)
     for part in parts[1:]:
         if type(part) is not type(first):
-            raise ValueError(f"parts are a {type(first).__name__} and a {type(part).__name__}, accepted: of one class")
+            raise ValueError(f"parts must be of one class, got a {type(first).__name__} and a {type(part).__name__}")
         others = part.get_params(deep=False)
         for name in sorted(params.keys() - _FREE):
             if not _is_equal(params[name], others[name]):
                 raise ValueError(
-                    f"parts differ in the parameter {name}: {params[name]!r} and {others[name]!r}, accepted: the same "
-                    "parameters, but for n_jobs and verbose"
+                    f"parts must have the same parameters except n_jobs and verbose, but differ in {name}: "
+                    f"{params[name]!r} and {others[name]!r}"
                 )
         if getattr(part, PART)[2] != getattr(first, PART)[2]:
             raise ValueError(
-                f"parts were fitted to different data: trees {_named(first)} have digest {getattr(first, PART)[2]}, "
-                f"trees {_named(part)} {getattr(part, PART)[2]}; accepted: the same X, y and weights"
+                f"parts must be fitted to the same X, y and weights: trees {_named(first)} have digest "
+                f"{getattr(first, PART)[2]}, trees {_named(part)} {getattr(part, PART)[2]}"
             )
 
 
 def _is_equal(a: Any, b: Any) -> bool:
-    """Whether parameters are equal: numbers and names by value, arrays and others by what they are made of."""
+    """Whether two parameters are equal: scalars and strings by value, arrays and other objects by their pickles."""
     try:
         if a is b or bool(a == b):
             return True
     except (TypeError, ValueError):
-        pass  # arrays have no one truth
+        pass  # the comparison of arrays has no single truth value
     return pickle.dumps(a) == pickle.dumps(b)
 
 
@@ -166,9 +184,9 @@ def _named(part: Any) -> str:
 def _check_all_there(ranges: list[tuple[int, int]], n: int) -> None:
     for (_, stop), (start, _) in pairwise([(0, 0), *ranges, (n, n)]):
         if start > stop:
-            raise ValueError(f"trees {stop} to {start - 1} are missing, accepted: all of range(0, {n})")
+            raise ValueError(f"parts must have all trees of range(0, {n}), but trees {stop} to {start - 1} are missing")
         if start < stop:
-            raise ValueError(f"tree {start} is in two parts, accepted: each tree of range(0, {n}) once")
+            raise ValueError(f"parts must have each tree of range(0, {n}) once, but tree {start} is in two parts")
 
 
 def _set_oob(merged: Any, digest: str, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> None:

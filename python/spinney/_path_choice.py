@@ -1,4 +1,4 @@
-"""Which point of a compression path to take: the best of a cross-validated curve, or what meets a budget."""
+"""The choice of a point of a compression path: the best of a cross-validated curve, or one that meets limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spinney._validation import Float
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of a compressed model; None for none."""
+    """Limits of a compressed model; None stands for no limit."""
 
     max_test_nodes: int | None = None
     max_bytes: int | None = None
@@ -22,21 +22,21 @@ class Budget:
 
 @dataclass(frozen=True)
 class Curve:
-    """What is known of each point of a path."""
+    """Size and loss of each point of a path."""
 
     n_test_nodes: NDArray[np.int64]
-    # Mean over folds of the test loss; None without cross-validation.
+    # Mean test loss over the folds; None without cross-validation.
     test_loss: Float | None
-    # The same of the forests that are not compressed.
+    # Mean test loss of the uncompressed forests of the folds.
     full_loss: float
-    # Bytes of the model of a point.
+    # Size in bytes of the model of a point.
     n_bytes: Callable[[int], int]
 
     def n_bytes_within(self, rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-        """Those of `rows`, in their order, whose models take no more bytes.
+        """The points of `rows`, in their order, whose models have at most `limit` bytes.
 
-        By bisection over the numbers of test nodes, with which bytes rise but for a few: a logarithm of the points is
-        measured.
+        They are found by bisection over the number of test nodes, with which the size increases except for a few bytes,
+        so that the size of few models is computed.
         """
         sizes = np.unique(self.n_test_nodes[rows])
         first = {int(self.n_test_nodes[row]): int(row) for row in rows[::-1]}
@@ -51,15 +51,15 @@ class Curve:
 
 
 def choose(curve: Curve, budget: Budget) -> int:
-    """The point to take.
+    """The point to choose.
 
-    With a limit of loss, the smallest that keeps it. Else, of those that keep the limits of size, the first of least
-    test loss, or without test loss the last.
+    With a limit of the loss, it is the smallest model within the limit. Otherwise, of the models within the limits of
+    size, it is the first with the smallest test loss, or the last if there is no test loss.
 
     Raises
     ------
     ValueError
-        When none keeps all limits: says what the least is.
+        If no point is within all limits. The message has the smallest value that can be met.
     """
     rows = np.arange(len(curve.n_test_nodes))
     limited = budget.max_loss_increase is not None
@@ -74,7 +74,7 @@ def choose(curve: Curve, budget: Budget) -> int:
                 "nodes: allow as many, or a larger loss"
             )
         rows = found
-    # The order of preference, kept by what follows.
+    # The order of preference, which the following steps preserve.
     if limited:
         rows = rows[np.argsort(curve.n_test_nodes[rows], kind="stable")]
     elif curve.test_loss is not None:
@@ -94,7 +94,7 @@ def choose(curve: Curve, budget: Budget) -> int:
 
 
 def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget: Budget) -> None:
-    """Refuse a model that was asked for and is larger than the budget."""
+    """Raise if the model of the requested norm exceeds a limit of size."""
     if budget.max_test_nodes is not None and n_test_nodes > budget.max_test_nodes:
         raise ValueError(
             f"max_test_nodes is {budget.max_test_nodes}, but the model of {what} has {n_test_nodes} test nodes: allow "
@@ -110,7 +110,7 @@ def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget:
 def fold_rows(
     fold: tuple[NDArray[np.intp], NDArray[np.intp]], number: int, exists: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Rows to train on and to test on as the engine takes them: those that exist, each once, none on both sides."""
+    """Training and test samples of a fold: those with positive weight, each once, and none in both."""
     train, test = (np.unique(rows[exists[rows]]).astype(np.uint32) for rows in fold)
     for rows, side in ((train, "train"), (test, "test")):
         if not len(rows):

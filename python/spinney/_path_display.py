@@ -90,9 +90,7 @@ class CompressionPathDisplay:
         _pyplot(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
         if not hasattr(estimator, "path_"):
-            raise TypeError(
-                f"estimator is {type(estimator).__name__}, accepted: a compressed forest, which has `path_`"
-            )
+            raise TypeError(f"estimator must be a compressed forest, which has `path_`, got {type(estimator).__name__}")
         full_loss = getattr(estimator, "full_loss_", None)
         return cls(estimator.path_, chosen=estimator.l1_norm_, full_loss=full_loss).plot(ax=ax)
 

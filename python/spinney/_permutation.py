@@ -1,19 +1,21 @@
-"""Permutation importance of sparse data, which stays sparse."""
+"""Permutation importance without making sparse data dense."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.inspection import permutation_importance as of_dense
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike, RandomState
 from spinney._validation import canonical
 
 __all__ = ["permutation_importance"]
@@ -21,55 +23,63 @@ __all__ = ["permutation_importance"]
 
 def permutation_importance(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: MatrixLike,
     *,
-    scoring: Any = None,
+    scoring: str | Callable[..., float] | Collection[str] | Mapping[str, Callable[..., float]] | None = None,
     n_repeats: int = 5,
     n_jobs: int | None = None,
-    random_state: Any = None,
-    sample_weight: Any = None,
+    random_state: RandomState = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Bunch | dict[str, Bunch]:
-    """By how much a score falls when the values of a feature are shuffled among the rows; sparse X stays sparse.
+    """Compute permutation importances of features, without making sparse X dense.
 
-    `sklearn.inspection.permutation_importance` for sparse X: the same numbers, without a dense copy, and without
-    scoring features that have no entries, whose importance is zero.
+    The importance of a feature is the decrease of the score when its values are randomly permuted among samples. This
+    is `sklearn.inspection.permutation_importance`, extended to sparse X. With sparse X the result equals that of
+    scikit-learn for dense X, but X is not made dense, and features without stored entries, whose importance is zero,
+    are not scored.
 
     Parameters
     ----------
-    model : a fitted estimator
-        Of spinney, or any other that takes X.
+    model : estimator
+        A fitted estimator of spinney, or any other estimator that supports X.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Anything but a sparse matrix is handed to scikit-learn's function.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
-        As the scorer takes it.
+        Samples. Anything that is not a sparse matrix is passed to the function of scikit-learn.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, in any form that the scorer supports.
     scoring : str, callable, list, tuple, set or dict, default=None
-        As of `sklearn.metrics.check_scoring`; None is `model.score`.
+        One or several scorers, as in `sklearn.metrics.check_scoring`. If None, `model.score` is used.
     n_repeats : int, default=5
-        How often each feature is shuffled.
+        Number of times that each feature is permuted.
     n_jobs : int, default=None
-        Features scored at a time, on threads: a prediction holds its own copy of X's indices.
+        Number of threads, each of which scores one feature at a time. Each thread needs memory for a copy of X.
     random_state : int, RandomState instance or None, default=None
+        Controls the permutations.
     sample_weight : array-like of shape (n_samples,), default=None
-        Handed to the scorer.
+        Sample weights, which are passed to the scorer.
 
     Returns
     -------
-    Bunch
-        importances_mean, importances_std : float64 ndarray of shape (n_features,)
-        importances : float64 ndarray of shape (n_features, n_repeats)
+    Bunch or dict of Bunch
+        With several scorers, a dict with one Bunch for each scorer. A Bunch has the following attributes:
 
-        A dict of these, by name, for several scorers.
+        importances_mean : float64 ndarray of shape (n_features,)
+            The mean of the importances over repeats.
+        importances_std : float64 ndarray of shape (n_features,)
+            The standard deviation of the importances over repeats.
+        importances : float64 ndarray of shape (n_features, n_repeats)
+            The importances.
 
     Raises
     ------
     ValueError
-        For other values of `n_repeats`, X without rows, and `scoring` that scikit-learn does not know.
+        If `n_repeats` is not a positive integer, X has no samples, or `scoring` is unknown to scikit-learn.
 
     Notes
     -----
-    O(n_repeats) scores for each feature with entries, and the stored values of X besides. Source: A. Fisher, C. Rudin
-    and F. Dominici, *All models are wrong, but many are useful*, JMLR 2019, after L. Breiman 2001.
+    For each feature with stored entries, the cost is that of `n_repeats` evaluations of the score, plus a copy of the
+    stored entries of X. Source: A. Fisher, C. Rudin and F. Dominici, *All models are wrong, but many are useful*, JMLR
+    2019, after L. Breiman 2001.
 
     Examples
     --------
@@ -84,18 +94,18 @@ def permutation_importance(
     2
     """
     if isinstance(n_repeats, bool) or not isinstance(n_repeats, Integral) or n_repeats < 1:
-        raise ValueError(f"n_repeats is {n_repeats!r}, accepted: an integer from 1 on")
+        raise ValueError(f"n_repeats must be a positive integer, got {n_repeats!r}")
     if not is_sparse(X):
         options: dict[str, Any] = {"scoring": scoring, "n_repeats": int(n_repeats), "n_jobs": n_jobs}
         found: Bunch = of_dense(model, X, y, random_state=random_state, sample_weight=sample_weight, **options)
         return found
     if X.shape[0] == 0:
-        raise ValueError("X has no rows, accepted: at least one")
+        raise ValueError("X must have at least one sample, got none")
     columns = sparse.csc_array(canonical(X, "X"))
     columns.sum_duplicates()
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     scorer = check_scoring(model, scoring=scoring)
-    # As scikit-learn: one seed for all features.
+    # As in scikit-learn, there is one seed for all features.
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max + 1)
     baseline = scorer(model, X, y, **weights)
 
@@ -112,9 +122,9 @@ def permutation_importance(
 
 
 def _shuffled(columns: sparse.csc_array, j: int, seed: int, n_repeats: int) -> Any:
-    """The matrix with the entries of column j in other rows, one repeat after the other.
+    """The matrix with the entries of column j permuted, for each repeat.
 
-    Each shuffles what the one before has left, as scikit-learn does.
+    Each repeat permutes the result of the one before, as in scikit-learn.
     """
     rng = check_random_state(seed)
     own = slice(columns.indptr[j], columns.indptr[j + 1])
@@ -123,7 +133,7 @@ def _shuffled(columns: sparse.csc_array, j: int, seed: int, n_repeats: int) -> A
     place = np.empty_like(taken)
     for _ in range(n_repeats):
         rng.shuffle(taken)
-        # Row i takes the value of row taken[i].
+        # Sample i gets the value of sample taken[i].
         place[taken] = np.arange(len(taken))
         rows = place[rows].astype(rows.dtype)
         order = np.argsort(rows)

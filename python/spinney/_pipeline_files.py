@@ -48,9 +48,9 @@ def dumps(pipeline: Pipeline, trusted: list[str]) -> bytes:
         raise TypeError(message) from error
     if refused := _unknown(io, data, trusted):
         raise TypeError(
-            f"model is a Pipeline with {', '.join(refused)}, accepted: types of scikit-learn, NumPy, SciPy and "
-            "spinney; skops.io.dump and skops.io.load(file, trusted=[...]) write and read pipelines with types that "
-            "you trust"
+            "model must be a Pipeline with types of scikit-learn, NumPy, SciPy and spinney only, got "
+            f"{', '.join(refused)}; skops.io.dump and skops.io.load(file, trusted=[...]) write and read "
+            "pipelines with types that you trust"
         )
     return data
 
@@ -66,8 +66,8 @@ def loads(data: Any, trusted: list[str]) -> Any:
         raise ValueError(f"not a valid pipeline: {type(error).__name__}: {error}") from error
     if refused:
         raise ValueError(
-            f"it is a file of skops with the types {', '.join(refused)}, accepted: types of scikit-learn, NumPy, SciPy "
-            "and spinney; if you trust these types, skops.io.load(file, trusted=[...]) reads it"
+            "it must have types of scikit-learn, NumPy, SciPy and spinney only, got a skops file with "
+            f"{', '.join(refused)}; if you trust these types, skops.io.load(file, trusted=[...]) reads it"
         )
     try:
         pipeline = io.loads(data, trusted=trusted)
@@ -76,7 +76,7 @@ def loads(data: Any, trusted: list[str]) -> Any:
     except Exception as error:
         raise ValueError(f"not a valid pipeline: {type(error).__name__}: {error}") from error
     if not isinstance(pipeline, Pipeline):
-        raise ValueError(f"it is a file of skops with a {type(pipeline).__name__}, accepted: pipelines")
+        raise ValueError(f"it must be a pipeline, got a skops file with a {type(pipeline).__name__}")
     return pipeline
 
 

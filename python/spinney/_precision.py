@@ -1,4 +1,4 @@
-"""Values of X that float32, in which trees compare them, cannot tell apart."""
+"""A warning about features with values that float32, in which trees compare them, cannot distinguish."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from sklearn.exceptions import DataConversionWarning
 
 from spinney._sparse import is_sparse
 
-# float32 has every whole number up to here, float64 up to `_WHOLE`.
+# float32 represents every whole number up to `_LEAST`, and float64 up to `_WHOLE`.
 _LEAST, _WHOLE = 2.0**24, 2.0**53
-# Columns with fractions may lose this share of their values: ordinary measurements do by chance.
+# Features with fractions may lose this share of their values, as ordinary measurements do by chance.
 _SHARE = 0.1
-# No more columns are named, and so many are looked at.
+# The maximum number of features that are named, and that are checked.
 _MOST_NAMES, _MOST_COLUMNS = 5, 1000
 
 
 def warn_of_collapsed(estimator: Any, source: Any, X: Any) -> None:
-    """Warn, once, of columns of `source` whose distinct values have become one value in X, the same in float32.
+    """Warn about features of `source` that have distinct values which are equal in X, in float32.
 
-    A column is looked at where a magnitude reaches 2**24, above which float32 has not every whole number: ids, times in
-    seconds. Of whole numbers that float64 can tell apart none may be lost, of other values up to a tenth: in a million
-    measurements some are neighbours by chance. One pass over X where it came in a type of more digits; columns with
-    such magnitudes are sorted, of which there are a thousand at most.
+    A feature is checked if an absolute value reaches 2**24, above which float32 does not represent every whole number:
+    identifiers, or times in seconds. Whole numbers that float64 distinguishes must all stay distinct; of other values,
+    up to a tenth may be lost, because in a million measurements some are close by chance. This takes one pass over X if
+    its type is more precise than float32, and sorts at most a thousand features with such values.
     """
     if not _has_more_digits(source):
         return
@@ -41,21 +41,21 @@ def warn_of_collapsed(estimator: Any, source: Any, X: Any) -> None:
     names = getattr(estimator, "feature_names_in_", None)
     which = ", ".join(f"{j if names is None else repr(names[j])} ({n} values become {m})" for j, n, m in found)
     message = (
-        f"X has columns with values that float32, in which trees compare them, cannot tell apart: {which}. Where they "
-        "have to be told apart, number the values of such a column 0, 1, 2 and so on "
-        "(sklearn.preprocessing.OrdinalEncoder), subtract the smallest, or split the column in two"
+        f"X has features with values that float32, in which trees compare them, cannot distinguish: {which}. If they "
+        "must be distinguished, number the values of such a feature 0, 1, 2 and so on "
+        "(sklearn.preprocessing.OrdinalEncoder), subtract the smallest value, or split the feature in two"
     )
     warnings.warn(message, DataConversionWarning, stacklevel=7)
 
 
 def _has_more_digits(source: Any) -> bool:
-    """Whether there may be values that float32 has not; of lists and frames it is not known."""
+    """Whether the type is more precise than float32; assumed for lists and frames."""
     dtype = source.dtype if isinstance(source, np.ndarray) or is_sparse(source) else None
     return dtype is None or not np.can_cast(dtype, np.float32)
 
 
 def _large_columns(X: Any) -> NDArray[np.intp]:
-    """Columns of a float32 matrix with a magnitude of 2**24, the first ones."""
+    """The first columns of a float32 matrix with an absolute value of at least 2**24."""
     values = X.data if is_sparse(X) else X
     none = np.empty(0, dtype=np.intp)
     if not values.size:
@@ -77,7 +77,7 @@ def _large_columns(X: Any) -> NDArray[np.intp]:
 
 
 def _columns(source: Any, columns: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Numbers and values of these columns; of sparse ones the stored values."""
+    """Index and values of each of these columns; for sparse columns the stored values."""
     if not len(columns):
         return
     if is_sparse(source):
@@ -95,7 +95,7 @@ def _columns(source: Any, columns: NDArray[np.intp]) -> Iterator[tuple[int, NDAr
 
 
 def _lost(values: NDArray[Any]) -> tuple[int, int] | None:
-    """How many distinct values there are, in their own type and in float32, where too many are lost."""
+    """The numbers of distinct values in their own type and in float32, if too many are lost; else None."""
     if values.dtype.kind not in "iuf":
         values = values.astype(np.float64)
     is_integer = values.dtype.kind in "iu"

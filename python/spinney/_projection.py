@@ -1,4 +1,4 @@
-"""Parameters of output projections, checked and brought into the engine's form."""
+"""Validation of the parameters of output projections, and their conversion to the form of the engine."""
 
 from __future__ import annotations
 
@@ -49,41 +49,41 @@ CONSTRAINTS: dict[str, list[Any]] = {
 SCOPE_CONSTRAINTS: dict[str, list[Any]] = {"projection_scope": [StrOptions({"tree", "forest"})]}
 
 ENTROPIES = {"entropy", "log_loss"}
-# "squared_error" is for projections alone: `check_criterion`.
+# "squared_error" is only supported with projections, see `check_criterion`.
 CLASSIFIER_CRITERIA = {"gini", "squared_error"} | ENTROPIES
 REGRESSOR_CRITERIA = {"squared_error", "friedman_mse", "poisson", "absolute_error"}
-# Why projections of numbers are not for a criterion.
+# The reason why a criterion does not support projections of regression targets.
 UNPROJECTED = {
     "poisson": "projected outputs may be negative",
-    "absolute_error": "medians of projected outputs tell nothing of those of the outputs",
+    "absolute_error": "medians of projected outputs do not determine those of the outputs",
 }
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Which trees a fit grows."""
+    """The trees that a fit grows."""
 
     seed: int
-    # None for a tree on its own.
+    # None for a single tree.
     trees: Sequence[int] | None = None
-    # Whether all trees have the same projection.
+    # Whether all trees use the same projection.
     shared: bool = False
 
     @property
     def projection_seeds(self) -> list[int]:
-        """One for each projection, of 32 bits as scikit-learn wants them: a function of the seed and the tree alone."""
+        """A 32-bit seed for each projection, which only depends on the seed of the fit and the index of the tree."""
         if self.shared or self.trees is None:
             return [derived_seed(self.seed, ())]
         return [derived_seed(self.seed, (tree,)) for tree in self.trees]
 
 
 def derived_seed(seed: int, path: tuple[int, ...]) -> int:
-    """An integer of 32 bits, as scikit-learn wants them."""
+    """A 32-bit integer, as scikit-learn requires for seeds."""
     return int(np.random.SeedSequence(seed, spawn_key=path).generate_state(1)[0])
 
 
 def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
-    """`criterion` if it is one for this kind of y, projected or not; "squared_error" for its former other name."""
+    """`criterion`, if this kind of y supports it with these projections; "squared_error" for its former name."""
     if criterion == "friedman_mse":
         warnings.warn(
             "criterion 'friedman_mse' is a former name of 'squared_error', with which it was always equivalent; "
@@ -94,24 +94,24 @@ def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
         criterion = "squared_error"
     if output_projection is None and criterion == "squared_error" and kind != "numbers":
         raise ValueError(
-            "criterion is 'squared_error', which classifiers take with output_projection only; without, accepted: "
-            "'gini', 'entropy', 'log_loss'"
+            "criterion='squared_error' of classifiers requires output_projection: criterion must be 'gini', "
+            "'entropy' or 'log_loss'"
         )
     if output_projection is not None and criterion in ENTROPIES:
         raise ValueError(
-            f"criterion is {criterion!r}, but projected outputs are numbers: with output_projection, accepted: 'gini' "
-            "and 'squared_error', which mean the same there"
+            "criterion must be 'gini' or 'squared_error', which are equivalent, with output_projection, got "
+            f"{criterion!r}"
         )
     if output_projection is not None and criterion in UNPROJECTED:
         raise ValueError(
-            f"criterion is {criterion!r}, but {UNPROJECTED[criterion]}: with output_projection, accepted: "
-            "'squared_error'"
+            f"criterion must be 'squared_error' with output_projection, since {UNPROJECTED[criterion]}, got "
+            f"{criterion!r}"
         )
     return criterion
 
 
 def check_grown_with(grown: str, criterion: str, output_projection: Any, kind: str) -> None:
-    """Refuse to add trees whose impurities are of another sort than those of the trees grown before with `grown`."""
+    """Raise an error if new trees would have impurities of a different kind than those grown before by `grown`."""
     criterion = check_criterion(criterion, output_projection, kind)
     if output_projection is not None and grown != "squared_error":
         raise ValueError(
@@ -134,8 +134,8 @@ def check_grown_with(grown: str, criterion: str, output_projection: Any, kind: s
 def to_engine(
     output_projection: Any, n_projections: Any, target: Target, growth: Growth, *, default: Any = "log"
 ) -> _OutputProjection | None:
-    """The two parameters in the engine's form; `default` is that of `n_projections`."""
-    if isinstance(n_projections, bool):  # an integer to the table of constraints
+    """The two parameters in the form of the engine. `default` is the default of `n_projections`."""
+    if isinstance(n_projections, bool):  # the parameter constraints accept a bool as an integer
         count_projections(n_projections, target.n_columns)
     if output_projection is None:
         return None
@@ -151,8 +151,8 @@ def to_engine(
         is_integer = isinstance(n_projections, Integral)
         if not (isinstance(n_projections, str) or (is_integer and n_projections in (default, q))):
             raise ValueError(
-                f"n_projections is {n_projections!r}, but output_projection is a matrix of {q} rows; accepted with it: "
-                f"{_quoted(default)} (the default, not used) and {q}"
+                f"n_projections must be {q}, the number of rows of the matrix output_projection, or "
+                f"{_quoted(default)} (the default), got {n_projections!r}"
             )
         return {"family": None, "matrices": [matrix], "n_projections": q, "shared": growth.shared}
     return drawn(output_projection, count_projections(n_projections, d), d, growth)
@@ -163,17 +163,17 @@ def _quoted(value: Any) -> str:
 
 
 def given_matrix(output_projection: Any, n_outputs: int) -> _ProjectionMatrix | None:
-    """The matrix that was given, if one was."""
+    """The matrix, if `output_projection` is a matrix, and None otherwise."""
     if isclass(output_projection):
         name = output_projection.__name__
-        raise ValueError(f"output_projection is the class {name}, accepted: an object of it, {name}()")
+        raise ValueError(f"output_projection must be an instance, {name}(), got the class {name}")
     if isinstance(output_projection, str | Projection) or callable(output_projection):
         return None
     return _matrix(output_projection, "output_projection", n_outputs, None)
 
 
 def drawn(output_projection: Any, n_projections: int, n_outputs: int, growth: Growth) -> _OutputProjection:
-    """A family, or the matrices that a callable gives."""
+    """The family, or the matrices that the callable returns."""
     if isinstance(output_projection, str):
         output_projection = FAMILIES[output_projection]
     q = n_projections
@@ -186,15 +186,15 @@ def drawn(output_projection: Any, n_projections: int, n_outputs: int, growth: Gr
 
 
 def of_stages(output_projection: Any, n_projections: Any, n_outputs: int, growth: Growth) -> _OutputProjection:
-    """The two parameters of boosting in the engine's form, for `n_outputs` columns of scores."""
+    """The two parameters of boosting in the form of the engine, for `n_outputs` columns of scores."""
     matrix = given_matrix(output_projection, n_outputs)
     if matrix is None:
         return drawn(output_projection, count_projections(n_projections, n_outputs), n_outputs, growth)
     q = _n_rows(matrix)
     if not isinstance(n_projections, str) and n_projections not in (1, q):
         raise ValueError(
-            f"n_projections is {n_projections!r}, but output_projection is a matrix of {q} rows; accepted with it: "
-            f"1 (the default, not used) and {q}"
+            f"n_projections must be {q}, the number of rows of the matrix output_projection, or 1 (the "
+            f"default), got {n_projections!r}"
         )
     return {"family": None, "matrices": [matrix], "n_projections": q, "shared": True}
 
@@ -204,7 +204,7 @@ def _n_rows(matrix: _ProjectionMatrix) -> int:
 
 
 def _matrix(phi: Any, name: str, n_outputs: int, n_projections: int | None) -> _ProjectionMatrix:
-    """A finite matrix of that shape: float64 in C order, or the parts of canonical CSR."""
+    """Validate a finite matrix of that shape. Returns float64 in C order, or the parts of canonical CSR."""
     try:
         phi = check_array(
             phi,
@@ -222,13 +222,13 @@ def _matrix(phi: Any, name: str, n_outputs: int, n_projections: int | None) -> _
     n_rows = n_projections or max(1, phi.shape[0] if phi.ndim else 0)
     if phi.shape != (n_rows, n_outputs):
         raise ValueError(
-            f"{name} has shape {phi.shape}, expected ({n_projections or 'n_projections'}, {n_outputs}): a row for each "
-            "projection, at least one, and a column for each output (of classes, for each class of each output)"
+            f"{name} must have shape ({n_projections or 'n_projections'}, {n_outputs}), with at least one row "
+            f"and a column for each output (for classes, for each class of each output), got {phi.shape}"
         )
     values = phi.data if is_sparse(phi) else phi
     if not np.isfinite(values).all():
         what = "NaN" if np.isnan(values).any() else "infinity"
-        raise ValueError(f"{name} contains {what}, accepted: finite numbers")
+        raise ValueError(f"{name} must be finite, got {what}")
     if not is_sparse(phi):
         return np.ascontiguousarray(phi)
     phi = canonical(phi, name)

@@ -1,7 +1,7 @@
-"""Proof that the fitted attributes of an estimator agree with each other and with the engine's model.
+"""Validation of the fitted attributes of an estimator, and of their consistency with the model of the engine.
 
-Pickles, copies and model files give an estimator its attributes by name. The engine's model proves itself; this proves
-the rest, so that no estimator exists whose methods would index out of what they have.
+Pickles, copies and model files set the attributes of an estimator by name. The model of the engine validates itself.
+This module validates the other attributes, so that methods of an estimator never index out of bounds.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney import _categories, _kept_rows, _parts, _spinney, _updates
 from spinney._arrays import Tree
 from spinney._frames import CONTAINERS, OUTPUT
+from spinney._losses import CUSTOM
 from spinney._validation import CONTAINER, LabelFormat, label_classes
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["tree", "forest", "centroid", "boosting", "compressed"]
 
-# The attribute that holds the engine's model.
+# The attribute that contains the model of the engine.
 ENGINE: dict[Kind, str] = {
     "tree": "tree_",
     "forest": "_forest",
@@ -54,7 +55,7 @@ _OF_FORESTS = {
     _parts.PART: False,
     _updates.GROWN: False,
 }
-# Fitted attributes of each kind, beside the engine's model: whether every fit sets them.
+# Fitted attributes of each kind of model, except the model of the engine, and whether every fit sets them.
 _OF_KIND: dict[Kind, dict[str, bool]] = {
     "tree": {"max_features_": True, CONTAINER: False},
     "forest": _OF_FORESTS,
@@ -81,15 +82,13 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
 }
 _CURVES = {"train", "validation", "out_of_bag", "score"}
 _SHARED = {"output_strategy", "loss", "learning_rate", "relabel_leaves", "estimator"}
-# The name of losses that are objects.
-CUSTOM = "custom"
 _LOSSES = {
     True: {"log_loss", "exponential", "hinge", "squared_error", CUSTOM},
     False: {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie", CUSTOM},
 }
-# Losses whose scores are logarithms of what is predicted.
+# Losses whose scores are the logarithms of predictions.
 WITH_LOG_LINK = {"poisson", "gamma", "tweedie"}
-# The parameter that a loss has, in `_SHARED` of its models.
+# The parameter of a loss, in `_SHARED` of its models.
 LOSS_PARAMETERS = {"quantile": "quantile", "huber": "huber_delta", "tweedie": "tweedie_power"}
 _STRATEGIES = {"projected", "joint", "single_target"}
 _OF_TRAINING = {
@@ -117,18 +116,18 @@ _ENGINES: dict[Kind, Any] = {
 
 
 def engine_of(value: Any) -> Any:
-    """The engine's model in an attribute; None for anything else."""
+    """The model of the engine in an attribute, or None if the attribute is something else."""
     value = value._forest if type(value) is Tree else value
     return value if type(value) in _ENGINES.values() else None
 
 
 def engine_from(kind: Kind, data: bytes) -> Any:
-    """What the attribute of the engine's model holds, of the bytes of the model, proven by the engine."""
+    """The value of the attribute of the engine's model, from its bytes, which the engine validates."""
     return attribute_of(kind, _ENGINES[kind].from_bytes(data))
 
 
 def attribute_of(kind: Kind, model: Any) -> Any:
-    """What the attribute holds, of the engine's model."""
+    """The value of the attribute, from the model of the engine."""
     if kind != "tree":
         return model
     if type(model) is not _spinney.Forest or model.n_trees != 1:
@@ -137,41 +136,41 @@ def attribute_of(kind: Kind, model: Any) -> Any:
 
 
 def check_fitted(estimator: Any) -> None:
-    """As scikit-learn's `check_is_fitted`, which looks at all attributes: too long for one row."""
+    """A fast `check_is_fitted`. That of scikit-learn inspects all attributes, which is slow for single samples."""
     if ENGINE[estimator._kind] not in estimator.__dict__:
         check_is_fitted(estimator)
 
 
 def fitted_names(kind: Kind, classifier: bool) -> dict[str, bool]:
-    """Names of fitted attributes, and whether every fit sets them."""
+    """The names of the fitted attributes, and whether every fit sets them."""
     return _OF_ALL | (_OF_CLASSIFIERS if classifier else {}) | _OF_KIND[kind]
 
 
 def most_values(attribute: str, summary: _ModelSummary) -> float:
-    """The most values that arrays of a fitted attribute hold, as the header of its model has it.
+    """The maximum number of values in arrays of a fitted attribute, by the header of its model.
 
-    What follows the training rows, the rounds or the steps of a path has no bound there but the file itself.
+    Arrays that depend on the number of training samples, rounds or steps of a path are only limited by the file.
     """
     if attribute in _OF_TRAINING:
         return math.inf
-    # Of other attributes arrays are written out, as they hold names or a few numbers.
+    # The arrays of other attributes are written as JSON, since they contain names or few values.
     return summary["width"] if attribute in _OF_LABELS else 0
 
 
 def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> None:
-    """Prove the fitted attributes in `state` of an estimator of the class `name`.
+    """Validate the fitted attributes in `state` of an estimator of the class `name`.
 
     Raises
     ------
     ValueError
-        With the attribute, and what is wrong with it. An estimator that is not fitted has nothing to prove.
+        If an attribute is not valid. The attributes of an estimator that is not fitted are not validated.
     """
     known = fitted_names(kind, classifier)
     _categories.prove(name, state)
     if OUTPUT in state and (type(state[OUTPUT]) is not str or state[OUTPUT] not in CONTAINERS):
         raise ValueError(f"{name}: {OUTPUT} is none of {', '.join(CONTAINERS)}")
     if ENGINE[kind] not in state:
-        # Features may be counted, and the output set, before a fit.
+        # Estimators that are not fitted may have a number of features, and the attribute that `set_output` sets.
         found = sorted(known.keys() & state.keys() - {"n_features_in_", "feature_names_in_", OUTPUT})
         if found:
             raise ValueError(f"{name}: there is {found[0]}, but no model")
@@ -197,13 +196,13 @@ def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> Non
 
 
 def is_label_format(form: Any) -> bool:
-    """Whether it says how dense or CSR labels are made."""
+    """Whether a value is a `LabelFormat` for dense or CSR labels."""
     known = type(form) is LabelFormat and isinstance(form.dtype, np.dtype) and form.dtype.kind in "biuf"
     return known and form.container in (None, sparse.csr_array, sparse.csr_matrix)
 
 
 class _Proof:
-    """The attributes of one estimator."""
+    """The attributes of an estimator under validation."""
 
     def __init__(self, name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> None:
         self.name, self.kind, self.classifier, self.state = name, kind, classifier, state
@@ -218,7 +217,7 @@ class _Proof:
         self.need(type(value) is int and least <= value <= most, attribute, f"is no integer from {least} to {most}")
 
     def numbers(self, attribute: str, shapes: list[tuple[int, ...]]) -> None:
-        """An array of float64 of one of these shapes; −1 stands for any length."""
+        """Check that an attribute is a float64 array of one of these shapes, where −1 stands for any length."""
         value = self.state[attribute]
         self.need(isinstance(value, np.ndarray) and value.dtype == np.float64, attribute, "is no array of float64")
 
@@ -228,7 +227,7 @@ class _Proof:
         self.need(any(map(fits, shapes)), attribute, f"has the shape {value.shape}, which does not fit the model")
 
     def sparse_or_numbers(self, attribute: str, width: int) -> None:
-        """The same of (any number, width), or CSR of float64 of that shape."""
+        """Check that an attribute is a float64 array or a float64 CSR matrix with `width` columns."""
         value = self.state[attribute]
         if not isinstance(value, sparse.csr_array | sparse.csr_matrix):
             self.numbers(attribute, [(-1, width)])
@@ -241,7 +240,7 @@ class _Proof:
             except ValueError as error:
                 self.need(False, attribute, f"is no valid CSR: {error}")
 
-    # --- what all have -----------------------------------------------------------------------------------------------
+    # --- attributes of all models ------------------------------------------------------------------------------------
 
     def engine(self) -> None:
         attribute = ENGINE[self.kind]
@@ -309,7 +308,7 @@ class _Proof:
     def seed(self) -> None:
         self.integer("_seed", 0, 2**64 - 1)
 
-    # --- of each kind ------------------------------------------------------------------------------------------------
+    # --- attributes of each kind of model ----------------------------------------------------------------------------
 
     def forest(self) -> None:
         self.seed()

@@ -1,7 +1,7 @@
-"""The labels of largest score in each row, from scores of any form, in a time that goes with the entries stored.
+"""The highest-scoring labels of each sample, from scores in any form, in time proportional to the stored entries.
 
-A ranking is an int64 array (n_samples, k): labels, the best first, the lower first where scores are equal, and -1 where
-there is none. Cells that are masked are in no ranking.
+A ranking is an int64 array of shape (n_samples, k) with the indices of labels, best first, and the lower index first
+among equal scores. It is padded with -1. Masked entries are in no ranking.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from spinney._sparse import is_sparse
 
 Index = NDArray[np.int64]
 
-# Cells that are worked on at a time, so that they stay in the processor's cache: 2 MiB of float64.
+# Number of entries of a block, which fits into the cache of the processor: 2 MiB of float64.
 _BLOCK = 1 << 18
 
 
 def known_labels(y_true: Any, y_mask: Any, name: str = "y_true") -> tuple[sparse.csr_array, sparse.csr_array | None]:
-    """The known labels, and the cells that are not known, in canonical form; None where all are."""
+    """The known labels, and the pattern of unknown entries (None if all are known), in canonical form."""
     y_true = check_array(y_true, accept_sparse=True, input_name=name, ensure_all_finite="allow-nan")
     if is_sparse(y_true):
         y_true = check_array(y_true, accept_sparse=True, input_name=name)
@@ -40,27 +40,27 @@ def known_labels(y_true: Any, y_mask: Any, name: str = "y_true") -> tuple[sparse
 
 
 def pattern(cells: Any, name: str) -> sparse.csr_array:
-    """Cells that are not zero, in canonical form; what is passed, `name` in messages, stays as it is."""
+    """The pattern of non-zero entries, in canonical form. The argument, called `name` in messages, is not modified."""
     stored = _stored(cells, name) if is_sparse(cells) else sparse.csr_array(cells != 0)
     return _pattern_of(stored)
 
 
 def _pattern_of(matrix: sparse.csr_array) -> sparse.csr_array:
-    """The same, of canonical form already."""
+    """The pattern of non-zero entries of a matrix that is in canonical form already."""
     is_there = matrix.data != 0
     return _only(sparse.csr_array((is_there, matrix.indices, matrix.indptr), shape=matrix.shape), is_there)
 
 
 def _stored(matrix: Any, name: str) -> sparse.csr_array:
-    """A sparse matrix in canonical CSR, over the same memory if it is so already."""
+    """A sparse matrix as canonical CSR, which shares memory with the argument if that is canonical CSR."""
     matrix = _validation.canonical(matrix, name).tocsr()
     return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def labels_of(y: Any, name: str) -> sparse.csr_array:
-    """The pattern of 0/1 labels, dense or sparse of any format, finite or NaN for 0; refuses other values.
+    """The pattern of labels of 0 and 1, dense or sparse in any format, in which NaN counts as 0.
 
-    A label that is stored twice is there once, as in y of `fit`.
+    Raises an error for other values. Duplicate entries count once, as in the y of `fit`.
     """
     if is_sparse(y):
         y = _validation.over_same_memory(y, name, every_entry=True).tocoo()
@@ -72,27 +72,27 @@ def labels_of(y: Any, name: str) -> sparse.csr_array:
     wrong = (values != 0) & (values != 1)
     if wrong.any():
         found = float(values[wrong][0])
-        raise ValueError(f"{name} holds other values than 0 and 1, such as {found:g}, accepted: labels")
+        raise ValueError(f"{name} must be labels, 0 or 1, got {found:g}")
     return pattern(y.astype(np.bool_) if is_sparse(y) else y == 1, name)
 
 
 def without(cells: sparse.csr_array, mask: sparse.csr_array) -> sparse.csr_array:
-    """Entries of a matrix of canonical form but those that a pattern of canonical form has."""
+    """The entries of a matrix that are not in a pattern; both in canonical form."""
     return _only(cells, ~_has(mask, rows_of(cells), cells.indices))
 
 
 def rows_of(matrix: sparse.csr_array) -> Index:
-    """The row of each entry."""
+    """The row index of each stored entry."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 def are_in(cells: sparse.csr_array, ranked: Index) -> NDArray[np.bool_]:
-    """Whether a pattern of canonical form has each label of a ranking; false where there is none."""
+    """Whether each label of a ranking is in a pattern in canonical form; False for padding."""
     return (ranked >= 0) & _has(cells, np.arange(len(ranked))[:, None], ranked)
 
 
 def places_in(cells: sparse.csr_array, rows: Any, columns: Any) -> tuple[Index, NDArray[np.bool_]]:
-    """Where among the entries of a matrix of canonical form some cells are, and whether they are there."""
+    """The positions of (row, column) pairs among the stored entries of a canonical matrix, and whether they exist."""
     d = cells.shape[1]
     asked = rows * d + columns
     if not cells.nnz:
@@ -103,7 +103,7 @@ def places_in(cells: sparse.csr_array, rows: Any, columns: Any) -> tuple[Index, 
 
 
 def are_entries_in(matrix: sparse.csr_array, cells: Any) -> NDArray[np.bool_]:
-    """Whether each entry of a matrix is one of another of as many columns; both of canonical form."""
+    """Whether each stored entry of a matrix is also stored in another one of equal shape; both in canonical form."""
     return _has(cells, rows_of(matrix), matrix.indices)
 
 
@@ -112,7 +112,7 @@ def _has(cells: sparse.csr_array, rows: Any, columns: Any) -> NDArray[np.bool_]:
 
 
 def _only(matrix: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array:
-    """The entries of a matrix that are to be kept, in their order."""
+    """The matrix with only some of its stored entries."""
     if keep.all():
         return matrix
     ends = np.concatenate([[0], np.cumsum(keep)])[matrix.indptr]
@@ -121,12 +121,12 @@ def _only(matrix: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array
 
 def check_k(k: Any, most: int) -> int:
     if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= most:
-        raise ValueError(f"k is {k!r}, accepted: an integer from 1 to {most}")
+        raise ValueError(f"k must be an integer from 1 to {most}, got {k!r}")
     return int(k)
 
 
 def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array | None) -> Index:
-    """The ranking of the first `k` known labels."""
+    """The ranking of the `k` highest-scoring known labels."""
     if is_pair(y_score):
         labels, its_scores = y_score
         ranked = listed(labels, its_scores, shape, mask)
@@ -135,7 +135,7 @@ def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array |
     if not is_sparse(y_score) and y_score.dtype.kind in "iu":
         k = check_k(k, y_score.shape[1])
         if mask is None and (y_score[:, :k] >= 0).all():
-            # What comes after is not looked at.
+            # Labels after the first k are not validated.
             y_score = y_score[:, :k]
         return listed(y_score, None, shape, mask)[:, :k]
     scores = of_all_labels(y_score, shape)
@@ -144,15 +144,15 @@ def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array |
 
 
 def is_pair(y_score: Any) -> bool:
-    """Whether these are labels and their scores, as of `predict_topk`; rows of scores have one dimension."""
+    """Whether `y_score` is a result of `predict_topk`: a tuple of two two-dimensional arrays."""
     return isinstance(y_score, tuple) and len(y_score) == 2 and all(np.ndim(part) == 2 for part in y_score)
 
 
 def of_all_labels(y_score: Any, shape: tuple[int, int]) -> Any:
-    """Checked scores as float32 or float64, dense or in canonical CSR."""
+    """Validated scores of all labels as float32 or float64, dense or as canonical CSR."""
     _check_rows(y_score.shape[0], shape[0])
     if y_score.shape[1] != shape[1]:
-        raise ValueError(f"y_score has {y_score.shape[1]} columns, expected {shape[1]}: those of y_true")
+        raise ValueError(f"y_score must have {shape[1]} columns, as y_true, got {y_score.shape[1]}")
     if is_sparse(y_score):
         y_score = _stored(y_score, "y_score")
     return y_score if y_score.dtype in (np.float32, np.float64) else y_score.astype(np.float64)
@@ -160,16 +160,18 @@ def of_all_labels(y_score: Any, shape: tuple[int, int]) -> Any:
 
 def _check_rows(n_rows: int, expected: int) -> None:
     if n_rows != expected:
-        raise ValueError(f"y_score has {n_rows} rows, expected {expected}: those of y_true")
+        raise ValueError(f"y_score must have {expected} rows, as y_true, got {n_rows}")
 
 
 def listed(labels: Any, scores: Any, shape: tuple[int, int], mask: sparse.csr_array | None = None) -> Index:
-    """The ranking of all labels that are listed: by their scores, or else in their order."""
+    """The ranking of listed labels, by their scores if these are given, and otherwise in the order of the list."""
     labels = check_array(labels, dtype=None, input_name="y_score")
     n, d = shape
     _check_rows(len(labels), n)
     if labels.dtype.kind not in "iu":
-        raise ValueError(f"y_score has labels of dtype {labels.dtype}, accepted: integers, or -1 for no label")
+        raise ValueError(
+            f"y_score must have labels of an integer dtype, with -1 for no label, got dtype {labels.dtype}"
+        )
     if labels.min() < -1 or labels.max() >= d:
         raise ValueError(f"y_score holds labels outside 0..{d - 1}, and -1 for none")
     ranked: Index = labels.astype(np.int64)
@@ -189,14 +191,14 @@ def _check_once(labels: Index) -> None:
     rows, places = np.nonzero((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0))
     if len(rows):
         twice = in_order[rows[0], places[0]]
-        raise ValueError(f"y_score has the label {twice} twice in row {rows[0]}, accepted: each label once")
+        raise ValueError(f"y_score must have each label once in a row, got the label {twice} twice in row {rows[0]}")
 
 
 def _by_score(labels: Index, scores: Any) -> Index:
     scores = np.asarray(scores)
     if scores.shape != labels.shape:
-        raise ValueError(f"y_score has scores of shape {scores.shape}, expected {labels.shape}: that of its labels")
-    # What is said of places without a label does not matter.
+        raise ValueError(f"y_score must have scores of shape {labels.shape}, that of its labels, got {scores.shape}")
+    # The scores of padding are ignored.
     scores = check_array(np.where(labels < 0, 0, scores), dtype=np.float64, input_name="y_score")
     order = np.lexsort((labels, -scores), axis=1)
     return np.take_along_axis(labels, order, axis=1)
@@ -215,13 +217,13 @@ def _of_dense(scores: NDArray[Any], k: int, mask: sparse.csr_array | None) -> In
         hidden = mask[start : start + n_rows]
         block[rows_of(hidden), hidden.indices] = -np.inf
         columns = _best(block, k)
-        # Scores are finite: what is minus infinity is masked.
+        # Scores are finite, so that minus infinity means masked.
         ranked[start : start + n_rows] = np.where(np.take_along_axis(block, columns, axis=1) > -np.inf, columns, -1)
     return ranked
 
 
 def _of_sparse(scores: sparse.csr_array, k: int, mask: sparse.csr_array | None) -> Index:
-    """Positive scores, then labels that score zero, which are not stored or stored as zero, then negative ones."""
+    """The ranking by sparse scores: positive scores, then zeros, stored or not, and then negative scores."""
     d = scores.shape[1]
     if mask is not None:
         scores = without(scores, mask)
@@ -241,16 +243,17 @@ def _of_sparse(scores: sparse.csr_array, k: int, mask: sparse.csr_array | None) 
 
 
 def _followed(ranked: Index, n_ranked: Any, more: Index) -> Index:
-    """Rankings whose first `n_ranked` places are taken, and then those of `more`."""
+    """The rankings `more`, appended to the first `n_ranked` places of each ranking."""
     place = np.arange(ranked.shape[1]) - n_ranked[:, None]
     return np.where(place < 0, ranked, np.take_along_axis(more, np.maximum(place, 0), axis=1))
 
 
 def _first_absent(occupied: sparse.csr_array, k: int) -> Index:
-    """The first k columns of each row that are not stored."""
+    """The first k columns of each row that have no stored entry."""
     n, d = occupied.shape
     rows = rows_of(occupied)
-    # Of a stored column, the columns before it that are not stored; it moves all absent ones from that number on.
+    # For each stored column, the number of columns before it that are not stored. It shifts all of those from that
+    # number on.
     before = occupied.indices - (np.arange(occupied.nnz) - occupied.indptr[rows])
     near = before < k
     moved = np.bincount(rows[near] * k + before[near], minlength=n * k).reshape(n, k)
@@ -259,11 +262,11 @@ def _first_absent(occupied: sparse.csr_array, k: int) -> Index:
 
 
 def best_stored(matrix: sparse.csr_array, k: int) -> Index:
-    """The columns of the k largest entries of each row of a matrix of canonical form."""
+    """The columns of the k largest stored entries of each row of a matrix in canonical form."""
     n = matrix.shape[0]
     lengths = np.diff(matrix.indptr)
     ranked = np.full((n, k), -1, dtype=np.int64)
-    # Rows of 2^(c-1) < length <= 2^c entries go together: rectangles hold at most twice the entries.
+    # Rows with 2^(c-1) < length <= 2^c entries are processed together, as arrays of at most twice the size.
     size_class = np.frexp(np.maximum(lengths - 1, 0).astype(np.float64))[1]
     for c in np.unique(size_class[lengths > 0]):
         rows = np.flatnonzero((size_class == c) & (lengths > 0))
@@ -279,7 +282,7 @@ def best_stored(matrix: sparse.csr_array, k: int) -> Index:
 
 
 def _rectangle(matrix: sparse.csr_array, rows: Index, lengths: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The entries of some rows, minus infinity behind the last; and which are entries."""
+    """The stored entries of some rows as a dense array, padded by minus infinity, and a mask of the entries."""
     width = int(lengths.max())
     there = np.arange(width) < lengths[:, None]
     at = matrix.indptr[rows][:, None] + np.arange(width)
@@ -289,7 +292,7 @@ def _rectangle(matrix: sparse.csr_array, rows: Index, lengths: Any) -> tuple[NDA
 
 
 def _best(values: NDArray[Any], k: int) -> Index:
-    """The places of the k largest values of each row, falling, the first where values are equal."""
+    """The positions of the k largest values of each row in descending order, the first ones among equal values."""
     n, width = values.shape
     if k == width:
         return np.argsort(-values, axis=1, kind="stable")
@@ -301,18 +304,19 @@ def _best(values: NDArray[Any], k: int) -> Index:
         equal = values[tied] == least[tied]
         room = k - np.count_nonzero(above, axis=1)
         chosen[tied] = above | (equal & (np.cumsum(equal, axis=1) <= room[:, None]))
-    # Invariant: k places of each row are chosen, in the order of columns.
+    # Invariant: k positions of each row are chosen, in the order of columns.
     places = np.nonzero(chosen)[1].reshape(n, k)
     order = np.argsort(-np.take_along_axis(values, places, axis=1), axis=1, kind="stable")
     return np.take_along_axis(places, order, axis=1)
 
 
 def ranking_precision(scores: Any, truth: Any, mask: Any = None) -> float:
-    """Label ranking average precision of CSR scores of canonical form; cells that are not stored score zero.
+    """Label ranking average precision of CSR scores in canonical form. Entries that are not stored have score zero.
 
-    As `sklearn.metrics.label_ranking_average_precision_score`: the mean over rows of the mean over their labels of the
-    share of labels among all that score as much or more; a row whose labels are none or all has 1. Masked cells are no
-    cells. NaN without rows. O(stored cells · log).
+    This is `sklearn.metrics.label_ranking_average_precision_score`: for each label of a sample, the fraction of true
+    labels among all labels with at least the same score, averaged over the labels of the sample and over samples. A
+    sample with no labels or all labels has 1. Masked entries are ignored. The result is NaN without samples. The time
+    is O(m log m) for m stored scores.
     """
     n, d = scores.shape
     if mask is not None:
@@ -327,7 +331,7 @@ def ranking_precision(scores: Any, truth: Any, mask: Any = None) -> float:
     rows = rows_of(scores)
     order = np.lexsort((-scores.data, rows))
     values = scores.data[order]
-    # The last cell of each run of equal scores within a row: as many cells of the row score as much or more.
+    # The last entry of each run of equal scores in a row, up to which all entries of the row have at least this score.
     ends = np.ones(len(order), dtype=np.bool_)
     ends[:-1] = (values[1:] != values[:-1]) | (rows[1:] != rows[:-1])
     last = np.flatnonzero(ends)[np.searchsorted(np.flatnonzero(ends), np.arange(len(order)))]
@@ -336,7 +340,7 @@ def ranking_precision(scores: Any, truth: Any, mask: Any = None) -> float:
     start = scores.indptr[rows]
     precision = (before[last + 1] - before[start]) / (last + 1 - start)
     by_row = np.bincount(rows, np.where(is_label, precision, 0.0), minlength=n)
-    # Labels that score zero rank last, with all cells of the row.
+    # Labels with score zero rank last, together with all entries of the row.
     n_labels = np.diff(truth.indptr)
     n_ranked = np.bincount(rows, is_label, minlength=n)
     counted = (n_labels > 0) & (n_labels < n_known)

@@ -17,7 +17,7 @@ def fitted(model: Any) -> Any:
     """The model with the attributes of one fit."""
     if not isinstance(model, BaseModel):
         what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
-        raise TypeError(f"model is {what}, accepted: a fitted estimator of spinney")
+        raise TypeError(f"model must be a fitted estimator of spinney, got {what}")
     check_is_fitted(model)
     return model._twin()
 
@@ -32,7 +32,7 @@ def check_trees(model: BaseModel) -> None:
 def check_tests_features(model: Any) -> None:
     if isinstance(model, BaseCentroidForest):
         raise TypeError(
-            f"model is a {type(model).__name__}, whose nodes test no single feature, accepted: models whose nodes do; "
-            "see spinney.inspection.export_centroids, and permutation_importance and "
+            f"model must have nodes that test single features, got a {type(model).__name__}; see "
+            "spinney.inspection.export_centroids, and permutation_importance and "
             "partial_dependence(method='brute') of sklearn.inspection"
         )

@@ -184,20 +184,20 @@ class LabelReliabilityDisplay:
         truth = _labels(y_true)
         scores = sparse.csr_array(y_score if is_sparse(y_score) else np.asarray(y_score, dtype=np.float64))
         if scores.shape != truth.shape:
-            raise ValueError(f"y_score has shape {scores.shape}, expected {truth.shape}: that of y_true")
+            raise ValueError(f"y_score must have shape {truth.shape}, that of y_true, got {scores.shape}")
         if not ((scores.data >= 0) & (scores.data <= 1)).all():
-            raise ValueError("y_score holds numbers outside 0 and 1, accepted: probabilities")
+            raise ValueError("y_score must be probabilities from 0 to 1, got other values")
         if isinstance(n_bins, bool) or not isinstance(n_bins, Integral) or n_bins < 1:
-            raise ValueError(f"n_bins is {n_bins!r}, accepted: an integer of at least 1")
+            raise ValueError(f"n_bins must be a positive integer, got {n_bins!r}")
         if not isinstance(strategy, str) or strategy not in ("uniform", "quantile"):
-            raise ValueError(f"strategy is {strategy!r}, accepted: 'uniform' and 'quantile'")
+            raise ValueError(f"strategy must be 'uniform' or 'quantile', got {strategy!r}")
         d = truth.shape[1]
         asked: list[Any] = [np.arange(d)]
         names = ["all labels" if name is None else name]
         if labels is not None:
             wrong = [j for j in labels if isinstance(j, bool) or not isinstance(j, Integral) or not 0 <= j < d]
             if wrong or not len(labels):
-                raise ValueError(f"labels is {labels!r}, accepted: a list of integers from 0 to {d - 1}")
+                raise ValueError(f"labels must be a list of integers from 0 to {d - 1}, got {labels!r}")
             asked = [np.array([j]) for j in labels]
             names = [f"label {j}" if name is None else f"{name}, label {j}" for j in labels]
         curves = [bins_of(truth, scores, columns, int(n_bins), strategy) for columns in asked]
@@ -241,7 +241,7 @@ class LabelReliabilityDisplay:
 def _labels(y: Any) -> sparse.csr_array:
     shape = np.shape(y)
     if len(shape) != 2:
-        raise ValueError(f"y has {len(shape)} dimension(s), accepted: 2 (n_samples, n_labels)")
+        raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(shape)} dimension(s)")
     target = _validation.classes(y, None, shape[0], "LabelReliabilityDisplay", warn_column=False, multi_label=True)
     found: sparse.csr_array = target.original
     found.sort_indices()

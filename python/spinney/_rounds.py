@@ -1,4 +1,4 @@
-"""What is done after each stage of boosting: losses are kept and printed, a scorer judges, callbacks are asked."""
+"""What happens after each round of boosting: losses are stored and printed, and scorers and callbacks are called."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from spinney._base import progress_bar
 from spinney._callbacks import Tasks
 from spinney._validation import Float
 
-# Seconds without a line after which there is one for the next round; at least that share of the time so far, so that
-# long fits do not fill a log.
+# After this number of seconds without a line, the next round prints one; in long fits, after this fraction of the time
+# so far, to limit the number of lines.
 _LONGEST_SILENCE = 10.0
 _SHARE_OF_SILENCE = 0.1
 
 
 @dataclass
 class Rounds:
-    """The rounds of one fit, called by the engine after each with the losses and, if it is asked to, the scores.
+    """The rounds of one fit. The engine calls it after each round with the losses and, on demand, the scores.
 
-    A true value ends the fit. Whoever asks for a scorer gives `score`, which takes a model that knows what scores mean,
-    and the scores of the validation set.
+    If it returns True, the fit ends. `score` is the scorer as a function of a model, which converts scores to
+    predictions, and of the scores of the validation samples.
     """
 
     n_rounds: int
@@ -76,7 +76,7 @@ class Rounds:
         return is_over
 
     def begin(self, tasks: Tasks, fitted: Callable[[_spinney.Boosted], dict[str, Any]]) -> None:
-        """The first round begins; `fitted` tells the attributes of a model of the stages so far."""
+        """Report that the first round begins; `fitted` returns the attributes of a model of the stages so far."""
         self.tasks, self.fitted = tasks, fitted
         tasks.begin_round()
 
@@ -94,16 +94,16 @@ class Rounds:
 
     @property
     def n_best(self) -> int:
-        """Stages up to that of the greatest score, the first where several have it."""
+        """The number of stages up to the largest score, the first one if several are equal."""
         return self.first + int(np.argmax(self.scores)) + 1
 
 
 class Lines:
-    """Prints lines on rounds, each of which tells its fit: logs may have several at once.
+    """Prints lines on rounds. Each line names its fit, because a log may contain several fits at the same time.
 
-    With `verbose` above 1 one for every round. Else, as scikit-learn's gradient boosting, for the first ten rounds of a
-    fit, then for every tenth, every hundredth from the hundredth on, and so on; and for the last, and after a long
-    silence.
+    With `verbose` above 1, every round has a line. Otherwise, as in scikit-learn's gradient boosting, there are lines
+    for the first ten rounds of a fit, then for every tenth, from the hundredth for every hundredth, and so on. There
+    are also lines for the last round, and after a long time without a line.
     """
 
     def __init__(self, name: str, n_rounds: int, first: int, scoring: str, verbose: int) -> None:
@@ -135,7 +135,7 @@ class Lines:
             return True
         if now - self._last >= max(_LONGEST_SILENCE, _SHARE_OF_SILENCE * (now - self._begin)):
             return True
-        # 10 up to 100 rounds, 100 up to 1000: the first ten have one each.
+        # Every 10th round up to 100 rounds, every 100th up to 1000; each of the first ten rounds.
         of_fit = n_done - self._first
         between: int = 10 ** (len(str(of_fit)) - 1)
         return of_fit % between == 0
@@ -145,20 +145,20 @@ class Lines:
 def bar_or_lines(
     name: str, n_rounds: int, first: int, verbose: int, scoring: str
 ) -> Iterator[tuple[Callable[[int], object] | None, Lines | None]]:
-    """A tqdm bar where `verbose` is 1, standard error a terminal and tqdm installed; else lines, of 0 none."""
+    """A tqdm bar if `verbose` is 1, tqdm is installed and standard error is a terminal; else lines, or none for 0."""
     with progress_bar(n_rounds - first, verbose == 1, name, unit="round") as progress:
         yield progress, Lines(name, n_rounds, first, scoring, verbose) if verbose and progress is None else None
 
 
 def scorer_of(estimator: Any, scoring: Any) -> tuple[Callable[[Any, Any, Any], Any], str]:
-    """The scorer, and what it is called."""
+    """The scorer and its name."""
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return check_scoring(estimator, scoring), name
 
 
 def checked_score(score: Any, name: str) -> float:
     if not isinstance(score, Real) or not np.isfinite(float(score)):
-        raise ValueError(f"scoring ({name}) is {score!r} after a stage, accepted: a scorer of finite numbers")
+        raise ValueError(f"scoring must return finite numbers, but {name} returned {score!r} after a stage")
     return float(score)
 
 
@@ -169,7 +169,7 @@ def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
     for callback in found:
         if not callable(getattr(callback, "on_round", None)):
             raise TypeError(
-                f"callbacks has {callback!r}, accepted: objects with a method on_round(round, train_loss, "
-                "validation_loss) that returns whether the fit is to end"
+                "callbacks must be objects with a method on_round(round, train_loss, validation_loss) that "
+                f"returns whether to stop the fit, got {callback!r}"
             )
     return found

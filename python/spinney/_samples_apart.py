@@ -1,4 +1,4 @@
-"""Boosting with samples on several workers, which add their sums by any all-reduce."""
+"""Boosting with samples on several workers, which add their sums by an all-reduce operation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
@@ -25,15 +25,16 @@ from spinney._base import n_positive
 from spinney._boosting_fit import BaseBoosting
 from spinney._frames import names_of
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 from spinney._validation import Float, Matrix, Target
 
 __all__ = ["fit_part"]
 
 AllReduce = Callable[[NDArray[Any], str], Any]
 
-# Parameters that have no part in the model.
+# Parameters that do not affect the model.
 _FREE = {"n_jobs", "verbose"}
-# Parameters that need all samples at one place, or a look at them one by one.
+# Parameters that need all samples in one process.
 _UNSET = ("estimator", "init", "scoring", "callbacks", "monotonic_cst")
 _LOSSES = ("squared_error", "log_loss")
 _MOST_DRAWS = 64
@@ -41,84 +42,90 @@ _MOST_DRAWS = 64
 
 def fit_part(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: MatrixLike,
     all_reduce: AllReduce,
     *,
     n_samples: int,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     keep_stages: bool = False,
 ) -> Any:
-    """Fit one boosting model to samples that several workers have, each of which calls this with its own.
+    """Fit a gradient boosting model to samples that are distributed over several workers.
 
-    Every worker gets the same model: that of one machine with the samples of all, byte for byte as `spinney.dumps` has
-    it, whatever the number of workers and the cut of the samples. Workers may be without samples: X of shape
+    Each worker calls this function with its own samples. All workers obtain the same model: that of a single machine
+    with all samples, with equal bytes in `spinney.dumps`, independently of the number of workers and of how samples are
+    distributed. The section Notes describes an exception for very many samples. Workers may have no samples: X of shape
     (0, n_features) and y of length 0.
 
     Parameters
     ----------
     model : GradientBoostingRegressor or GradientBoostingClassifier
-        The same on every worker, with an integer `random_state`; `n_jobs` may differ.
-    X, y : as `fit` of the model takes them
-        The samples of this worker. Of the same features on every worker, and y of the same kind and type. X is dense on
-        all workers or sparse on all.
+        The model to fit. It must have an integer `random_state` and the same parameters on every worker, except
+        `n_jobs` and `verbose`.
+    X : {array-like, sparse matrix} of shape (n_samples_of_this_worker, n_features)
+        The samples of this worker. All workers must have the same features, and X must be dense on all workers or
+        sparse on all workers.
+    y : {array-like, sparse matrix} of shape (n_samples_of_this_worker,) or (n_samples_of_this_worker, n_outputs)
+        The targets of these samples, of the same kind and dtype on every worker.
     all_reduce : callable
-        `all_reduce(buffer, op)` puts the sums ("sum") or the largest ("max") of the numbers of all workers in place of
-        those in `buffer`, a one-dimensional, contiguous array of float64 or int64. Every worker calls it as often, with
-        arrays of the same type and length, from the thread that calls `fit_part`. All workers have to find the same
-        bits. What it raises ends the fit and comes through. A worker that is lost or slow is noticed here alone: give
-        it a deadline.
+        A function `all_reduce(buffer, op)` that replaces the values in `buffer`, a one-dimensional contiguous array of
+        float64 or int64, by their sums (if `op` is "sum") or maxima ("max") over all workers. All workers must obtain
+        exactly the same values. Every worker calls it the same number of times with arrays of the same dtype and
+        length, from the thread that calls `fit_part`. Its exceptions end the fit and are propagated. It should have a
+        timeout, since lost and slow workers are not detected in any other way.
     n_samples : int
-        Samples of all workers together, as they are known beforehand: a check that none has been left out.
+        Total number of samples of all workers. It is only used to check that no samples are missing.
     sample_weight : array-like of shape (n_samples_of_this_worker,), default=None
-        Weights of the samples of this worker, those of one worker may be all zero. Multiples of 1/64, or of one larger
-        power of two, with a total below 2**31 of them. Where other workers have weights and this has none, its samples
-        weigh one.
+        Weights of the samples of this worker, which may be all zero. Weights must be multiples of 1/64, or of a larger
+        power of two, and their sum must be less than 2**31 such units. If other workers have weights and this one has
+        none, its samples have weight 1.
     keep_stages : bool, default=False
-        Whether the model has, after a fit that fails in a later stage, the stages that were done before: see Notes.
+        Whether the model keeps the completed stages if the fit fails in a later stage, see Notes.
 
     Returns
     -------
     estimator
-        The model that was given, fitted.
+        The model that was passed, fitted.
 
     Raises
     ------
     TypeError
-        For a model that is not boosting, and an `all_reduce` that cannot be called, or returns anything but None or its
+        If `model` is not a boosting model, or `all_reduce` is not callable or returns something other than None or the
         buffer.
     ValueError
-        For bad data or parameters, as `fit` of the model; for parameters that are not supported here (see Notes); on
-        all workers, for `n_samples` that are not those that there are, for workers with other parameters, features,
-        kinds of y or versions of spinney; and on the other workers where one refuses its data, naming it.
+        If the data or a parameter is not valid or not supported (see Notes). If the workers together do not have
+        `n_samples` samples, or have different parameters, features, kinds of y or versions of spinney; this is raised
+        on all workers. If another worker raised an error for its data; the message contains the index of that worker.
     RuntimeError
-        For an `all_reduce` that gives workers different numbers.
-
-    After any failure the model is as it was, unless `keep_stages`. A worker that fails in the middle, for lack of
-    memory or by Ctrl-C, sends nothing more: the deadline of `all_reduce` ends the wait of the others. Ctrl-C is
-    answered at the next call of `all_reduce`.
+        If `all_reduce` gives different values to different workers.
 
     Notes
     -----
-    Supported are the losses "squared_error" and "log_loss", all output strategies and projections, `subsample`,
-    `max_features`, labels, classes and numbers. Not supported are other losses, `max_bins=None`, `line_search="brent"`
-    where steps are searched, and `leaf_estimation="line_search"` for three and more classes that are judged together;
-    early stopping, `estimator`, `init`, `scoring`, `callbacks`, categorical features, `monotonic_cst`, missing values
-    in y, `class_weight="balanced"`, and `label_weight` in words.
+    The losses "squared_error" and "log_loss" are supported, for regression targets, classes and labels, with all output
+    strategies, projections, `subsample` and `max_features`. The following are not supported: other losses,
+    `max_bins=None`, `line_search="brent"` if step sizes are searched, `leaf_estimation="line_search"` for three or more
+    classes with a joint loss, early stopping, `estimator`, `init`, `scoring`, `callbacks`, categorical features,
+    `monotonic_cst`, missing values in y, `class_weight="balanced"`, and `label_weight` as a string.
 
-    With `warm_start` the fit goes on from the stages of the model, which every worker must have: from those of the
-    worker with the fewest. So a fit that has lost a worker can be finished: with `keep_stages` the other workers have
-    the stages that were done (the error has a note of how many), and with `warm_start` they, or any other workers to
-    which the model was sent, fit the rest. The model is then that of a fit that was never interrupted, byte for byte.
+    With `warm_start=True`, the fit continues from the stages of the model. Every worker must have them; if workers have
+    different numbers of stages, the fit continues from the smallest number. A fit that lost a worker can be completed
+    in this way: with `keep_stages=True` the other workers keep the completed stages, whose number is in a note of the
+    error. With `warm_start=True` these workers, or any others that have the model, fit the remaining stages. The model
+    is then equal to that of an uninterrupted fit, byte for byte.
 
-    Sums are exact up to 2**26 samples (67 million) for numbers, and 2**30 for labels and classes. With more they are
-    rounded: all workers still have one model, of which the last bits may depend on the cut.
+    After any failure the model is unchanged, unless `keep_stages` is True. A worker that fails during the fit, for
+    example due to a lack of memory or an interrupt with Ctrl-C, stops sending; the other workers then wait until the
+    timeout of `all_reduce`. Ctrl-C takes effect at the next call of `all_reduce`.
 
-    Cost: that of `fit` on the samples of the worker, and of what is sent, which `docs/many-machines.md` counts.
+    Sums are exact for up to 2**26 samples (67 million) with regression targets, and for up to 2**30 samples with labels
+    and classes. With more samples they are rounded: all workers still have equal models, but the last bits may depend
+    on how samples are distributed.
+
+    The cost is that of `fit` on the samples of the worker, plus that of communication, see `docs/many-machines.md`.
 
     Examples
     --------
-    One worker, which has nothing to add:
+    With a single worker, `all_reduce` has nothing to do:
 
     >>> from sklearn.datasets import load_iris
     >>> import spinney
@@ -129,14 +136,15 @@ def fit_part(
     5
     """
     if not isinstance(model, BaseBoosting):
-        accepted = "GradientBoostingRegressor and GradientBoostingClassifier"
-        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
+        accepted = "GradientBoostingRegressor or GradientBoostingClassifier"
+        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
     if not callable(all_reduce):
         raise TypeError(
-            f"all_reduce is a {type(all_reduce).__name__}, accepted: a callable of a buffer and 'sum' or 'max'"
+            "all_reduce must be a callable with the arguments buffer and 'sum' or 'max', got a "
+            f"{type(all_reduce).__name__}"
         )
     if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
-        raise ValueError(f"n_samples is {n_samples!r}, accepted: an integer of at least 1")
+        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
     workers = _Workers(all_reduce)
     part = workers.agree(lambda: _Part(model, X, y, sample_weight), lambda part: part.told())
     found = sum(part.n_given for part in workers.told)
@@ -172,22 +180,22 @@ def fit_part(
 
 
 def _stages_of_all(model: Any, told: list[_Told]) -> _spinney.Boosted | None:
-    """The stages that all workers have and that the fit goes on from."""
+    """The stages that all workers have, from which the fit continues."""
     n_stages = [other.n_stages for other in told]
     fewest, most = min(n_stages), max(n_stages)
     if most == 0:
         return None
     if fewest == 0:
         raise ValueError(
-            f"warm_start goes on from the stages of the model, but it has {most} on worker {n_stages.index(most)} and "
-            f"none on worker {n_stages.index(0)}, accepted: a fitted model on every worker"
+            f"warm_start requires a fitted model on every worker, but the model has {most} stages on worker "
+            f"{n_stages.index(most)} and none on worker {n_stages.index(0)}"
         )
     grown: _spinney.Boosted = model._model.truncated(fewest)
     return grown
 
 
 class _Told:
-    """What a worker tells the others: fields that have to be the same, and others."""
+    """What a worker sends to the others: fields that must be equal on all workers, and others."""
 
     def __init__(
         self, n_given: int, same: dict[str, str], classes: list[NDArray[Any]] | None = None, n_stages: int = 0
@@ -213,7 +221,7 @@ class _Told:
 
 
 class _Workers:
-    """The workers of a fit: `place` is that of this one, and `told` what each has told last."""
+    """The workers of a fit: `place` is the index of this one, and `told` is what each of them sent last."""
 
     def __init__(self, all_reduce: AllReduce) -> None:
         self._all_reduce = all_reduce
@@ -226,7 +234,10 @@ class _Workers:
         return buffer
 
     def _find_place(self) -> tuple[int, int]:
-        """Nobody tells a worker which one it is: each draws a number, and larger ones come first."""
+        """The index of this worker and the number of workers.
+
+        Since workers do not know their index, each one draws a random number, and they are sorted in descending order.
+        """
         for _ in range(_MOST_DRAWS):
             own, place, n_workers, are_apart = 1 + secrets.randbits(62), -1, 0, True
             while (largest := int(self._reduced([own if place < 0 else 0], "max")[0])) > 0:
@@ -250,14 +261,14 @@ class _Workers:
         return [words[starts[i] : starts[i + 1]].tobytes()[:n] for i, n in enumerate(lengths)]
 
     def agree(self, check: Callable[[], Any], tell: Callable[[Any], _Told]) -> Any:
-        """What `check` finds, where all workers find something and agree; its error, or one that names another."""
+        """The result of `check` if it succeeds and agrees on all workers, or else its error or that of another one."""
         found = refused = None
         try:
             found = check()
             message = b"+" + tell(found).packed()
         except Exception as error:
             refused = error
-            # Messages may hold what was passed.
+            # Messages may contain arguments of the user.
             where = f"({platform.node()}, process {os.getpid()})"
             message = b"-" + f"{where} refused its data: {type(error).__name__}: {str(error)[:500]}".encode()
         messages = self._gathered(message)
@@ -272,14 +283,14 @@ class _Workers:
             for name in first | told.same:
                 if told.same.get(name) != first.get(name):
                     raise ValueError(
-                        f"{name} is {first.get(name)} on worker 0 and {told.same.get(name)} on worker {i}, "
-                        "accepted: the same on all workers"
+                        f"{name} must be the same on all workers, got {first.get(name)} on worker 0 and "
+                        f"{told.same.get(name)} on worker {i}"
                     )
         return found
 
 
 def _as_text(value: Any) -> str:
-    """What a parameter says, whole arrays by their digest."""
+    """A parameter as text, in which arrays are replaced by digests."""
     if isinstance(value, np.ndarray) or is_sparse(value):
         array = value.toarray() if is_sparse(value) else value
         return f"an array of shape {array.shape} and digest {sha256(array.tobytes()).hexdigest()[:16]}"
@@ -289,10 +300,10 @@ def _as_text(value: Any) -> str:
 
 
 def _check_supported(model: Any) -> None:
-    """Refuses parameters that are not supported where samples are apart."""
+    """Raise an error for parameters that are not supported with distributed samples."""
 
     def refuse(name: str, accepted: str) -> None:
-        raise ValueError(f"{name} is {getattr(model, name)!r}, which fit_part does not support, accepted: {accepted}")
+        raise ValueError(f"fit_part does not support {name}={getattr(model, name)!r}: it must be {accepted}")
 
     if not isinstance(model.random_state, Integral) or isinstance(model.random_state, bool):
         refuse("random_state", "an integer, the same on all workers")
@@ -302,15 +313,15 @@ def _check_supported(model: Any) -> None:
         if getattr(model, name) is not None:
             refuse(name, "None")
     if model._patience() is not None:
-        refuse("n_iter_no_change" if model.early_stopping == "auto" else "early_stopping", "no early stopping")
+        refuse(*(("n_iter_no_change", "None") if model.early_stopping == "auto" else ("early_stopping", "False")))
     if model.max_bins is None:
-        refuse("max_bins", "2 to 255")
+        refuse("max_bins", "from 2 to 255")
     if model.leaf_estimation == "line_search" and model.line_search != "newton" and model.loss == "log_loss":
         refuse("line_search", "'newton'")
     if model.warm_start and hasattr(model, "_model") and (model._weak is not None or model._init is not None):
         raise ValueError(
-            "model has stages of another estimator, or starts from init, which fit_part does not support, accepted: "
-            "warm_start=False, or stages of trees"
+            "fit_part does not support a model with stages of another estimator, or that start from init: "
+            "warm_start must be False, or its stages trees"
         )
     for name in ("class_weight", "label_weight"):
         if isinstance(getattr(model, name, None), str):
@@ -318,7 +329,7 @@ def _check_supported(model: Any) -> None:
 
 
 class _Part:
-    """The samples of a worker as they were given, without those of weight zero."""
+    """The samples of a worker as passed, without those of weight zero."""
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         model._validate_params()
@@ -330,7 +341,8 @@ class _Part:
             y = np.asarray(y)
         if len(X.shape) != 2 or len(y.shape) not in (1, 2) or X.shape[0] != y.shape[0]:
             raise ValueError(
-                f"X has shape {X.shape} and y {y.shape}, accepted: (n_samples, n_features), and y of as many samples"
+                "X must have shape (n_samples, n_features), and y the same number of samples, got X of shape "
+                f"{X.shape} and y of shape {y.shape}"
             )
         self.model, self.n_given = model, int(X.shape[0])
         self.names = names_of(y)
@@ -371,11 +383,11 @@ class _Part:
         kinds = {type(value) for value in values.tolist()}
         if not all(issubclass(kind, str) for kind in kinds):
             names = ", ".join(sorted(kind.__name__ for kind in kinds))
-            raise TypeError(f"y is of objects of the types {names}, accepted: numbers, booleans or strings")
+            raise TypeError(f"y must be numbers, bools or strings, got objects of the types {names}")
         return np.unique(values.astype(str))
 
     def with_stand_in(self, told: list[_Told]) -> _Part:
-        """The same where other workers have samples: `stand_ins` are rows of y of all classes that there are."""
+        """The samples, with additional samples of weight zero whose y contains the classes of all workers."""
         self.stand_ins = None
         n_there = self.X.shape[0]
         if told[0].classes is not None:
@@ -389,7 +401,7 @@ class _Part:
             self.y, self.stand_ins = wide.astype(dtype) if n_there else rows[:1], rows.astype(dtype)
         if n_there:
             return self
-        # A sample of no weight.
+        # A sample of weight zero.
         self.weights = np.zeros(1)
         n_features = self.X.shape[1]
         if is_sparse(self.X):
@@ -407,7 +419,7 @@ class _Part:
 
 
 class _Checked:
-    """The samples of a worker in the engine's form, on an estimator that knows its features and outputs."""
+    """The samples of a worker in the form of the engine, with an estimator that has validated them."""
 
     X: Matrix
     weights: Float | None
@@ -420,13 +432,13 @@ class _Checked:
         self.X = new._check_X(part.X, reset=True)
         if (categories := new.is_categorical_) is not None and np.any(categories):
             raise ValueError(
-                f"categorical_features is {new.categorical_features!r}, and X has some, which fit_part does not "
-                "support, accepted: numbers"
+                "fit_part does not support categorical features, got X with some and "
+                f"categorical_features={new.categorical_features!r}"
             )
         n = self.X.shape[0]
         self.target = _target(new, part, n)
         if self.target.mask is not None:
-            raise ValueError("y has missing values, which fit_part does not support, accepted: numbers")
+            raise ValueError("fit_part does not support missing values in y: y must be numbers")
         if grown is None:
             new._seed = _validation.draw_seed(new.random_state)
         shared = new._describe(self.target)
@@ -436,8 +448,8 @@ class _Checked:
         softmax = self.target.kind == "classes" and self.target.n_columns > 2 and new.loss == "log_loss"
         if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":
             raise ValueError(
-                "leaf_estimation is 'line_search', which fit_part does not support for three and more classes, "
-                "accepted: 'newton'"
+                "fit_part does not support leaf_estimation='line_search' for three and more classes: it must be "
+                "'newton'"
             )
         there = np.count_nonzero(part.weights) if part.weights is not None else n
         weights = part.weights if there else None

@@ -1,4 +1,4 @@
-"""The labels of largest score of estimators that may be inside others, and scorers of these."""
+"""Scorers for the highest-scoring labels, for estimators that may be nested in meta-estimators."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from spinney._sparse import is_sparse
 
 
 def predict_topk(estimator: Any, X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Labels and scores, (n_samples, k): the best first.
+    """The highest-scoring labels and their scores, of shape (n_samples, k) and best first.
 
-    Of the last step of a pipeline, after the steps before; of the best estimator of a search; of what is frozen; of
-    estimators without `predict_topk`, from all of their scores.
+    Pipelines, searches and frozen estimators are supported. For estimators without `predict_topk`, all scores are
+    computed.
     """
     estimator, before = apart(estimator)
     if before is not None:
@@ -48,7 +48,7 @@ def _all_scores(estimator: Any, X: Any) -> NDArray[np.float64]:
 
 
 class TopkScorer:
-    """A scorer for scikit-learn: a metric of the first k labels that an estimator predicts."""
+    """A scorer for scikit-learn by a metric of the k highest-scoring labels that an estimator predicts."""
 
     def __init__(self, metric: Callable[..., float], k: int, sign: int, options: dict[str, Any]) -> None:
         self.metric = metric
@@ -57,7 +57,7 @@ class TopkScorer:
         self.options = options
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """The score of `estimator` on rows `X` whose labels are `y`."""
+        """The score of `estimator` on samples `X` with labels `y`."""
         takes_k = "k" in inspect.signature(self.metric).parameters
         options = {**self.options, "k": self.k} if takes_k else self.options
         return self.sign * self.metric(y, predict_topk(estimator, X, self.k), **options)

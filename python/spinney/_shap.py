@@ -208,10 +208,10 @@ def shap_interaction_values(model: Any, X: Any, output: Any = None) -> Float:
     check_trees(model)
     names = _score_names(model)
     if output is None and len(names) > 1:
-        raise ValueError(f"output is None, but the model has {len(names)} scores, accepted: one of them")
+        raise ValueError(f"output must be one of the {len(names)} scores of the model, got None")
     columns, is_one = _columns(output, names, "output")
     if not is_one:
-        raise TypeError(f"output is {output!r}, accepted: an integer or a name")
+        raise TypeError(f"output must be an integer or a name, got {output!r}")
     checked = model._check_predict(X)
     with _named_memory():
         found = _spinney.shap_interaction_values(_engine(model), checked, columns[0], model._n_threads())
@@ -258,7 +258,7 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
         if isinstance(of, str) and of in place:
             return place[of]
         if isinstance(of, bool | np.bool_ | str) or not isinstance(of, Integral) or not 0 <= int(of) < len(names):
-            raise ValueError(f"{what} has {of!r}, accepted: {accepted}")
+            raise ValueError(f"{what} must be {accepted}, got {of!r}")
         return int(of)
 
     if isinstance(outputs, str | Integral):
@@ -266,11 +266,11 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
     try:
         listed = list(outputs)
     except TypeError as error:
-        raise TypeError(f"{what} is {outputs!r}, accepted: {accepted}, or a list of them") from error
+        raise TypeError(f"{what} must be {accepted}, or a list of them, got {outputs!r}") from error
     columns = [column(of) for of in listed]
     if len(set(columns)) < len(columns):
         twice = next(of for at, of in enumerate(listed) if columns[at] in columns[:at])
-        raise ValueError(f"{what} has {twice!r} twice, accepted: {accepted}, each once")
+        raise ValueError(f"{what} must be distinct {accepted}, got {twice!r} twice")
     return columns, False
 
 

@@ -1,4 +1,4 @@
-"""Matrices of scipy, as annotations of types and the engine see them, and scores of sparse numbers."""
+"""Sparse matrices of scipy: type checks, conversion from the engine's form, and R² for sparse y."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-# Dense numbers that are held at once, about: 32 MiB.
+# About this number of dense values is held at once, which is 32 MiB.
 _CELLS = 1 << 22
 
 
 def is_sparse(matrix: Any) -> bool:
     """Whether it is a sparse matrix or array of scipy.
 
-    As `issparse`, whose annotations know no more of a matrix afterwards than that it is one.
+    It is `issparse` without type narrowing, after which a type checker knows only that the value is sparse.
     """
     return bool(sparse.issparse(matrix))
 
 
 def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> sparse.csr_array:
-    """The engine's offsets, columns and values as a matrix of canonical form."""
+    """The engine's offsets, columns and values as a matrix in canonical form."""
     ptr, columns, values = arrays
     narrow = len(values) < 2**31 and shape[1] < 2**31
     kind: Any = np.int32 if narrow else np.int64
-    # Columns below 2**31 are the same bits in both types.
+    # Column indices below 2**31 have the same bits in both types.
     columns = columns.view(np.int32) if narrow else columns.astype(kind)
     found = sparse.csr_array((values, columns, ptr.astype(kind)), shape=shape)
     found.has_canonical_format = True
@@ -35,15 +35,15 @@ def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple
 
 
 def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_weight: Any = None) -> float:
-    """R² of dense predictions of sparse or dense y, the mean over outputs, as scikit-learn's `r2_score` has it.
+    """R² of dense predictions for sparse or dense y, averaged over the outputs, as scikit-learn's `r2_score`.
 
-    `predict` gives the predictions of a slice of the rows: y is never dense but for as many.
+    `predict` returns the predictions of a slice of the samples. Only the y of such slices becomes dense.
     """
     y = sparse.csr_array(y if is_sparse(y) else np.asarray(y, dtype=np.float64).reshape(len(y), -1))
     check_consistent_length(y, np.empty(n_samples))
     w = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if w.shape != (n_samples,):
-        raise ValueError(f"sample_weight has shape {w.shape}, expected ({n_samples},): one weight for each row of X")
+        raise ValueError(f"sample_weight must have shape ({n_samples},), one weight for each sample, got {w.shape}")
     n_outputs, of_rows = y.shape[1], np.repeat(w, np.diff(y.indptr))
     total = w.sum()
     mean = np.bincount(y.indices, weights=of_rows * y.data, minlength=n_outputs) / total
@@ -56,19 +56,19 @@ def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_
         rows = slice(start, start + n_rows)
         predicted = predict(rows)
         if predicted.shape[1] != n_outputs:
-            raise ValueError(f"y has {n_outputs} columns, expected {predicted.shape[1]}: those of the fit")
+            raise ValueError(f"y must have {predicted.shape[1]} outputs, as in the fit, got {n_outputs}")
         errors += w[rows] @ (y[rows].toarray() - predicted) ** 2
-    # An output that does not vary has 1 where it is met, else 0.
+    # The score of a constant output is 1 if it is predicted exactly, else 0.
     scores, varies = np.where(errors == 0, 1.0, 0.0), around > 0
     scores[varies] = 1 - errors[varies] / around[varies]
     return float(scores.mean())
 
 
 def with_zeros(frame: Any, dtype: Any, *, unstored: float | None = None) -> Any:
-    """A frame of sparse columns of pandas in this type, whose value that is not stored is zero.
+    """A pandas frame of sparse columns converted to this type, with the fill value zero.
 
-    Not by `astype` of pandas, which gives other values in some releases (2.3.3, of columns that do not store 1).
-    `unstored` is the value that is not stored, where columns say another.
+    `astype` of pandas returns wrong values in some releases (2.3.3, for columns with the fill value 1). `unstored` is
+    the actual fill value if the columns state a wrong one.
     """
     columns = {j: _with_zeros(frame.iloc[:, j].array, np.dtype(dtype), unstored) for j in range(len(frame.dtypes))}
     found = type(frame)(columns, index=frame.index, copy=False)

@@ -1,4 +1,4 @@
-"""The engine: conversions and compiled code. Private; names may change between any two versions."""
+"""Type stub of the compiled engine. It is private, and its names may change between any two versions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NotRequired, TypeAlias, TypedDict, final, type_check_only
@@ -52,7 +52,8 @@ __version__: str
 # A float32 array of two dimensions, or a canonical float32 CSR or CSC matrix.
 _Matrix: TypeAlias = Any
 _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
-# Numbers; class codes and the number of classes of each column; indptr, indices and the number of labels.
+# Regression targets; or class codes and the number of classes of each output; or indptr, indices and the number of
+# labels; or CSR regression targets.
 _Targets: TypeAlias = (
     NDArray[np.float64]
     | tuple[NDArray[np.uint32], Sequence[int]]
@@ -60,42 +61,42 @@ _Targets: TypeAlias = (
     | tuple[_Indices, _Indices, NDArray[np.float64], int]
 )
 
-# Cells of y that are not known: True there; or indptr, indices and the number of outputs.
+# Unknown entries of y, as a bool array; or as indptr, indices and the number of outputs.
 _Mask: TypeAlias = NDArray[np.bool_] | tuple[_Indices, _Indices, int]
 _Pattern: TypeAlias = tuple[_Indices, _Indices, int]
 _SparseScores: TypeAlias = tuple[NDArray[np.uintp], NDArray[np.uint32], NDArray[np.float64]]
 
-# Sample weights; class weights by row, or their rule.
+# Sample weights; and class weights by sample, or their rule.
 _RowWeights: TypeAlias = tuple[NDArray[np.float64] | None, NDArray[np.float64] | str | None]
 
-# Φ: an array (n_projections, n_outputs); or indptr, indices and values of CSR, and the number of outputs.
+# Φ of shape (n_projections, n_outputs), as an array; or as indptr, indices, values of CSR, and the number of outputs.
 _ProjectionMatrix: TypeAlias = NDArray[np.float64] | tuple[_Indices, _Indices, NDArray[np.float64], int]
 
-# CSR: values, indices, indptr and the number of columns; without values where all are one.
+# CSR: values, indices, indptr and the number of columns; without values if all values are 1.
 _Rows: TypeAlias = tuple[NDArray[np.float32], _Indices, _Indices, int]
 _LabelRows: TypeAlias = tuple[_Indices, _Indices, int]
 
 @type_check_only
 class _Mulan(TypedDict):
-    # Row after row, and the number of columns; or sparse.
+    # Values in C order and the number of columns; or CSR.
     dense: NotRequired[tuple[NDArray[np.float32], int]]
     sparse: NotRequired[_Rows]
     labels: _LabelRows
     feature_names: list[str]
     label_names: list[str]
-    # Of each feature; None of numbers.
+    # The categories of each feature, or None for numerical features.
     categories: list[list[str] | None]
 
 @type_check_only
 class _ProjectionFamily(TypedDict):
     name: str
-    # One entry in so many is not zero; None for √d.
+    # On average one in `sparsity` entries is not zero; None for √d.
     sparsity: float | None
     replacement: bool
 
 @type_check_only
 class _OutputProjection(TypedDict):
-    # None for `matrices`, one for all trees or one for each tree to grow.
+    # None with `matrices`, of which there is one for all trees or one for each tree to grow.
     family: _ProjectionFamily | None
     matrices: list[_ProjectionMatrix]
     n_projections: int
@@ -116,13 +117,13 @@ class _TreeConfig(TypedDict):
     seed: int
     output_projection: _OutputProjection | None
     ccp_alpha: float
-    # Number of categories of each feature, 0 for those that are none.
+    # Number of categories of each feature, 0 for features that are not categorical.
     categories: list[int] | None
-    # The direction of each feature, for all outputs or for each.
+    # The direction of each feature, for all outputs or for each output.
     monotonic_cst: list[list[int]] | None
-    # Features that may interact.
+    # Groups of features that may interact.
     interaction_cst: list[list[int]] | None
-    # "variance", or the scales.
+    # "variance", or the scale of each output.
     output_scaling: str | list[float] | None
     output_weights: list[float] | None
 
@@ -135,59 +136,60 @@ class _ForestConfig(TypedDict):
 
 @type_check_only
 class _CentroidForestConfig(TypedDict):
-    # The trees to grow: half-open.
+    # The range of trees to grow, half-open.
     trees: tuple[int, int]
     bootstrap: bool
     max_samples: float | None
     seed: int
     n_children: int
-    # A node has no more children than samples divided by this, but two.
+    # A node has at most as many children as its samples divided by this, but at least two.
     samples_per_child: int
-    # A node of so many samples or fewer is a leaf.
+    # A node with at most this number of samples is a leaf.
     max_leaf_samples: int
     max_depth: int | None
-    # Samples of a node of which clusters are found, the others join them; None for all.
+    # Number of samples of a node that clusters are computed from, which the others then join; None for all.
     sample_size: int | None
-    # Signs ±1, of that number of directions, where `output_projection` is None.
+    # Number of random sign projections of y, if `output_projection` is None.
     n_projections: int
     output_projection: _OutputProjection | None
     # "node", "tree" or "forest"
     projection_scope: str
     # "spherical" or "euclidean"
     clustering: str
-    # Whether projected samples are taken less their mean in the node.
+    # Whether the mean of the node is subtracted from projected samples.
     center: bool
     n_passes: int
-    # Entries of largest magnitude that centroids keep; None for all.
+    # Number of entries of largest magnitude that centroids keep; None for all.
     max_centroid_features: int | None
-    # Weights of a centroid below this share of its largest are dropped.
+    # Weights of a centroid below this fraction of its largest one are dropped.
     min_centroid_weight: float
-    # The share of the features, drawn for each tree, that its centroids may have.
+    # The fraction of features that are drawn for each tree and used by its centroids.
     max_features: float
     # Scale and rate of one pass of logistic regression on the clusters.
     refinement: tuple[float, float] | None
-    # Prediction goes on to two children: how sharply, and the least share of the second; None for the nearest alone.
+    # Sharpness of the weights of the two nearest children in prediction, and the minimum weight of the second one; None
+    # for the nearest child only.
     routing: tuple[float, float] | None
-    # Leaves predict as if they had so many samples of their parent in addition.
+    # Leaves predict as if they contained this number of additional samples of their parent.
     leaf_shrinkage: float
     normalize: bool
     idf: bool
     # "int8" or "float16"
     centroid_dtype: str
-    # What each output, class or label counts for in clusters.
+    # The weight of each output, class or label in the clustering.
     output_weights: list[float] | None
-    # Whether leaves refer to rows of y, which are then stored once for all trees.
+    # Whether leaves refer to samples, whose y is then stored once for all trees.
     store_rows: bool
 
 @type_check_only
 class _BoostConfig(TypedDict):
-    # Its seed is that of the fit.
+    # The seed is that of the fit.
     tree: _TreeConfig
     n_estimators: int
     learning_rate: float
-    # An object has the methods loss(y, scores) and gradient_hessian(y, scores).
+    # An object must have the methods loss(y, scores) and gradient_hessian(y, scores).
     loss: str | Any
-    # Of the losses "quantile", "huber" and "tweedie": which quantile, δ, which power; of all outputs, or of each.
+    # The quantile, δ or power of the losses "quantile", "huber" and "tweedie", for all outputs or for each output.
     loss_parameter: float | list[float] | None
     strategy: str
     # For the strategy "projected".
@@ -207,15 +209,15 @@ class _BoostConfig(TypedDict):
 
 @type_check_only
 class _CompressConfig(TypedDict):
-    # "stagewise", "lasso" or "grow"; keys of the other methods are not looked at.
+    # "stagewise", "lasso" or "grow"; the keys of the other methods are ignored.
     method: str
     # "squared_error" or "log_loss"
     loss: str
     standardize: bool
     seed: int
-    # Of labels: how often each counts in all losses.
+    # The weight of each label in all losses.
     output_weights: list[float] | None
-    # The path ends with the first step that keeps more.
+    # The path ends with the first step that exceeds this number.
     max_test_nodes: int | None
     # stagewise
     step_outputs: int | None
@@ -226,7 +228,7 @@ class _CompressConfig(TypedDict):
     eps: float
     tol: float
     max_iter: int
-    # grow; None: until no node is left
+    # grow; None until no node is left
     learning_rate: float
     max_nodes: int | None
     candidate_window: int | None
@@ -550,14 +552,14 @@ class CentroidTree:
     def n_leaves(self) -> int: ...
     @property
     def max_depth(self) -> int: ...
-    # Children of node i are the nodes from children_start[i] to children_start[i + 1]; none of leaves.
+    # The children of node i are the nodes from children_start[i] to children_start[i + 1]; leaves have none.
     def children_start(self) -> NDArray[np.uint32]: ...
     def depth(self) -> NDArray[np.uint32]: ...
     def n_node_samples(self) -> NDArray[np.uint32]: ...
     def weighted_n_node_samples(self) -> NDArray[np.float64]: ...
-    # Features and their weights in the centroid of a node, features rising; nothing at the root.
+    # Features in ascending order and their weights in the centroid of a node; empty at the root.
     def centroid(self, node: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]: ...
-    # (feature, weight) of the `k` largest weights of each child, largest first.
+    # (feature, weight) for the `k` largest weights of each child, in descending order.
     def heaviest_features(self, node: int, k: int) -> list[list[tuple[int, float]]]: ...
 
 @final

@@ -1,13 +1,13 @@
-"""Python values as JSON text and arrays, and back: what a model file holds beside its trees.
+"""Conversion of Python values to JSON text and arrays, and back: the part of a model file that is not trees.
 
-A small closed set of types, each by its exact type: nothing is looked up by name, nothing is called but what stands in
-this file. Numbers and strings are JSON's; everything else is an object of one key, its tag. Large arrays are tensors of
-the file, which the text refers to.
+The set of types is small and closed, and a value is recognized by its exact type. Decoding looks up nothing by name and
+calls only functions of this module. Numbers and strings are those of JSON; any other value is an object with one key,
+its tag. Large arrays are tensors of the file, to which the text refers.
 
 | tag | value |
 |---|---|
 | `float` | "nan", "inf", "-inf" |
-| `int` | in hexadecimal, where 53 bits do not hold it |
+| `int` | in hexadecimal, if it has more than 53 bits |
 | `tuple`, `dict` | list of items, list of [key, value] in the order of their texts |
 | `scalar` | dtype and value of a numpy scalar |
 | `array` | dtype, shape, and `values` or the name of a `tensor` |
@@ -55,37 +55,37 @@ _SPARSE = {
 }
 _LABEL_CONTAINERS = {None: None, "csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
 
-# Arrays of no more values and bytes are in the text.
+# Arrays with at most this number of values and bytes are part of the text.
 _SMALL, _SMALL_BYTES = 64, 1 << 16
-# No array in the text has more bytes in memory.
+# The maximum size in memory of an array in the text.
 _MOST_BYTES = 1 << 24
-# Beyond so many tensors all arrays are in the text; the engine takes 4032.
+# After this number of tensors, all arrays are part of the text; the engine supports 4032.
 _MOST_TENSORS = 3000
-# Deeper values are refused, here and by `json` at some depth beyond.
+# The maximum depth of nested values; `json` itself has a larger limit.
 _MOST_LEVELS = 100
-# Most lists and objects of a text: each takes far more memory than it has bytes. Counted as their brackets, before
-# anything is made of them; those within strings count, too.
+# The maximum numbers of lists and objects of a text, which take far more memory than their text. Brackets are counted
+# before decoding, including those within strings.
 _MOST_BRACKETS = {"[": 1 << 22, "{": 1 << 20}
-# dtypes that tensors have; others are stored as their bytes.
+# The dtypes of tensors; arrays of other types are stored as bytes.
 _TENSOR_TYPES = {"|b1", "|u1", "<i4", "<i8", "<u4", "<u8", "<f4", "<f8"}
 _DTYPE = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|U[1-9][0-9]{0,8})")
 _EXACT = 2**53
 
 
 class Encoder:
-    """Makes one text and its arrays of values."""
+    """Converts values to a text and its arrays."""
 
     def __init__(self, estimator: Callable[[Encoder, Any], Any]) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
         self._estimator = estimator
-        # The attribute that is being encoded: of tensors' names and of messages.
+        # The attribute that is being encoded, for names of tensors and for error messages.
         self.attribute = ""
         self.what = ""
         self._level = 0
         self._n_arrays: dict[str, int] = {}
 
     def named(self, attribute: str, what: str, value: Any) -> Any:
-        """`value` of an attribute; `what` says in messages whose it is."""
+        """Encode the value of an attribute; `what` is its name in error messages."""
         before = self.attribute, self.what
         self.attribute, self.what = attribute, what
         try:
@@ -94,12 +94,12 @@ class Encoder:
             self.attribute, self.what = before
 
     def encode(self, value: Any) -> Any:
-        """A value for `json.dumps`.
+        """Encode a value for `json.dumps`.
 
         Raises
         ------
         TypeError
-            For a type that is not in the table above; the message names the attribute.
+            For types that are not in the table of this module; the message names the attribute.
         """
         self._level += 1
         try:
@@ -123,7 +123,7 @@ class Encoder:
             return {"tuple": [self.encode(item) for item in value]}
         if kind is dict:
             keys = [(self.encode(key), key) for key in value]
-            # In this order values get their tensors, too.
+            # Values get their tensors in this order, too.
             keys.sort(key=lambda pair: to_text(pair[0]))
             return {"dict": [[encoded, self.encode(value[key])] for encoded, key in keys]}
         if isinstance(value, np.generic):
@@ -138,7 +138,7 @@ class Encoder:
         if kind is np.random.RandomState:
             state = value.get_state(legacy=True)
             if state[0] != "MT19937":
-                raise self._refused(f"is a RandomState of {state[0]}, accepted: MT19937")
+                raise self._refused(f"must be a RandomState of MT19937, got {state[0]}")
             return {"random_state": [self.encode(part) for part in state[1:]]}
         if kind is LabelFormat:
             container = None if value.container is None else value.container.__name__
@@ -176,7 +176,7 @@ class Encoder:
         return about | {"tensor": name}
 
     def _sparse(self, matrix: Any) -> Any:
-        # Other formats than the two compressed ones by their entries.
+        # Formats other than CSR and CSC are stored as entries.
         if _is_too_large(matrix.format, matrix.shape, matrix.nnz):
             raise self._refused(f"is a sparse matrix of shape {matrix.shape} in format {matrix.format}, not CSR or CSC")
         as_is = matrix.format in ("csr", "csc")
@@ -191,20 +191,20 @@ class Encoder:
         )
 
     def refused(self, value: Any) -> TypeError:
-        """The error for a value that has no place in a file."""
+        """The error for a value that model files do not support."""
         return self._refused(f"is {_described(value)}")
 
 
 def to_text(encoded: Any) -> str:
-    """The JSON of an encoded value: ASCII, the same whatever the order of keys."""
+    """The JSON of an encoded value as ASCII, which does not depend on the order of keys."""
     return json.dumps(encoded, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def prove_size(text: str) -> None:
-    """Prove that a text makes no more values than a file may hold."""
+    """Check that a text does not contain too many lists and objects."""
     for bracket, most in _MOST_BRACKETS.items():
         if (n := text.count(bracket)) > most:
-            raise ValueError(f"the text of the estimator has {n} times {bracket!r}, accepted: at most {most}")
+            raise ValueError(f"the text of the estimator must have at most {most} times {bracket!r}, got {n}")
 
 
 def _described(value: Any) -> str:
@@ -216,20 +216,20 @@ def _described(value: Any) -> str:
 
 
 class Decoder:
-    """Makes values of a text and its arrays. Every fault is a `ValueError`."""
+    """Converts a text and its arrays to values. Every error is a `ValueError`."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]], estimator: Callable[[Decoder, Any], Any]) -> None:
-        # What is left: each array is used once.
+        # The arrays that are not used yet: each must be used exactly once.
         self._arrays = dict(arrays)
         self._estimator = estimator
         self._level = 0
 
     def finish(self) -> None:
-        """Prove that every array has been used."""
+        """Check that every array was used."""
         _prove_used(self._arrays)
 
     def decode(self, encoded: Any) -> Any:
-        """The value."""
+        """Decode a value."""
         self._level += 1
         try:
             if self._level > _MOST_LEVELS:
@@ -294,7 +294,7 @@ class Decoder:
         return self._values(_dtype(dtype, "biuf"), [self.decode(value)])[0]
 
     def _values(self, dtype: np.dtype[Any], items: list[Any]) -> NDArray[Any]:
-        """Items that the type holds exactly."""
+        """An array of items, after a check that the type represents them exactly."""
         kinds: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
         if not all(type(item) is kinds[dtype.kind] for item in items):
             raise ValueError(f"values of an array are not of its type {dtype}")
@@ -374,7 +374,7 @@ class Decoder:
 
     def _random_state(self, content: Any) -> np.random.RandomState:
         keys, pos, has_gauss, cached = map(self.decode, _list(content, 4))
-        # numpy believes all of this.
+        # numpy does not check these values itself.
         is_array = type(keys) is np.ndarray and keys.dtype == np.uint32 and keys.shape == (624,)
         is_place = type(pos) is int and 0 <= pos <= 624 and type(has_gauss) is int and has_gauss in (0, 1)
         if not is_array or not is_place or type(cached) is not float or not math.isfinite(cached):
@@ -391,7 +391,7 @@ class Decoder:
 
 
 def arrays_of(encoded: Any) -> Iterator[tuple[Any, np.dtype[Any], list[int]]]:
-    """Name, type and shape of each array of the file that a text refers to, as the text has them."""
+    """Name, type and shape of each tensor that a text refers to, as stated in the text."""
     to_come = [encoded]
     while to_come:
         part = to_come.pop()
@@ -405,7 +405,7 @@ def arrays_of(encoded: Any) -> Iterator[tuple[Any, np.dtype[Any], list[int]]]:
 
 
 def prove_arrays(encoded: Any, arrays: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
-    """Prove that a text uses each array once and tells its type and shape, given by name: before any array is read."""
+    """Check, before any array is read, that a text uses each array once, with its type and shape."""
     left = dict(arrays)
     for name, dtype, shape in arrays_of(encoded):
         _prove_tensor(name, dtype, shape, *_taken(left, name))
@@ -427,7 +427,7 @@ def _prove_used(left: Mapping[str, Any]) -> None:
 def _prove_tensor(
     name: str, dtype: np.dtype[Any], shape: list[int], found_dtype: str, found_shape: tuple[int, ...]
 ) -> None:
-    """Prove that an array of the file is what the text tells of it."""
+    """Check that an array of the file has the type and the shape that the text states."""
     little = dtype.newbyteorder("<")
     if little.str in _TENSOR_TYPES:
         if found_dtype != little.str or list(found_shape) != shape:
@@ -444,8 +444,8 @@ def _shape(value: Any) -> list[int]:
 
 
 def _is_too_large(form: str, shape: Any, n_stored: int) -> bool:
-    """Whether a matrix of that format takes far more memory than its entries."""
-    # Diagonals are dense, and there are no more of them than entries; the others have room for each row.
+    """Whether a matrix in this format takes far more memory than its entries."""
+    # Diagonals are dense, and there are at most as many as entries; the other formats have offsets for each row.
     size = n_stored * shape[-1] if form == "dia" else max(shape)
     return form in ("bsr", "dia", "lil") and size > _MOST_BYTES
 
@@ -472,7 +472,7 @@ def _only_item(encoded: Any) -> tuple[str, Any]:
 
 
 def from_text(text: str) -> Any:
-    """The JSON of a text, in which no name occurs twice in an object."""
+    """Parse the JSON of a text, after checks of its size and for duplicate keys."""
 
     def no_constant(name: str) -> Any:
         raise ValueError(f"{name} is not JSON")

@@ -1,20 +1,21 @@
-"""From which score on a label is named: thresholds of many labels, from sparse scores.
+"""Decision thresholds for many labels, tuned on sparse scores.
 
-Scores are CSR of canonical form, positive; a cell that is not stored is never named. A label is named where its score
-is at least its threshold. Weights of rows count rows.
+Scores are positive, and CSR in canonical form. An entry that is not stored is never predicted. A label is predicted if
+its score is at least its threshold. Sample weights count samples.
 
-A rare label has a few cells to choose a threshold by, and the best one of these is mostly luck. So each label is judged
-as if it had `shrinkage` further positive cells which are like those of all labels together: with m of them, a label
-that names n(t) cells at threshold t, h(t) of its p true ones among them, counts
+A rare label has few positive entries, and the best threshold on these is mostly due to chance. So each label is judged
+as if it had `shrinkage` additional positive entries, distributed as those of all labels together. With m of them, a
+label for which n(t) entries are predicted at threshold t, among them h(t) of its p positives, has the counts
 
     h'(t) = h(t) + m · H / P,    n'(t) = n(t) + m · N / P,    p' = p + m
 
-where all labels together name N cells, H of their P true ones among them, when they do as the label does: by "share"
-name as many cells for each true one as it does, n(t) / p, each label its best; by "threshold" have the same threshold.
-Scores of rare labels are smaller than those of frequent ones in most models: then shares are alike where thresholds are
-not.
+where N and H are the numbers of predicted entries and predicted positives of all labels together, which have P
+positives, if the decision is extended to all labels. With "share", the highest scores of every label are predicted such
+that it has the same number n(t) / p of predicted entries per positive. With "threshold", every label has the same
+threshold. Scores of rare labels are smaller than those of frequent ones in most models. Labels then have similar
+optimal shares, but different optimal thresholds.
 
-Without (m = 0) labels are on their own; with infinitely many all have the same share, or the same threshold.
+With m = 0, each label is tuned on its own. With m = infinity, all labels have the same share or the same threshold.
 """
 
 from __future__ import annotations
@@ -29,28 +30,29 @@ from numpy.typing import NDArray
 from spinney._ranks import are_entries_in
 from spinney._validation import Float
 
-# Thresholds tried for every label beside those that part its own cells.
+# Number of thresholds that are tried for every label, in addition to those between its own scores.
 _GRID = 64
-# Steps of Dinkelbach's iteration at most; it ends by itself after some five.
+# Maximum number of steps of Dinkelbach's iteration, which usually converges after about five.
 _MOST_STEPS = 50
-# In place of zero where something is divided.
+# Replaces zero in denominators.
 _TINY = np.finfo(np.float64).tiny
-# Cells whose keys are held at once.
+# Maximum number of entries of a block.
 _BLOCK = 1 << 20
-# Named where nothing is known: what `predict` of classifiers has.
+# The threshold if the scores contain no information, as in `predict` of classifiers.
 _HALF = 0.5
 
 ACCEPTED = (
-    "'f1', 'micro_f1', 'macro_f1', 'precision>=.9' with any share, 'label_count', 'label_count=3' with any number"
+    "'f1', 'micro_f1', 'macro_f1', 'precision>=.9' or another fraction, 'label_count', or 'label_count=3' or another "
+    "number"
 )
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What thresholds are chosen for."""
+    """The objective that thresholds are tuned for."""
 
     kind: str
-    # The least precision, or the number of labels of a row; None is that of the rows.
+    # The minimum precision, or the number of labels per sample; None is the number in y.
     level: float | None = None
 
     @classmethod
@@ -63,45 +65,45 @@ class Objective:
                 level, kind = float(found[2]), found[1].rstrip(">= ")
                 if level > 0 and (kind == "label_count" or level <= 1):
                     return cls(kind, level)
-        raise ValueError(f"objective is {objective!r}, accepted: {ACCEPTED}")
+        raise ValueError(f"objective must be {ACCEPTED}, got {objective!r}")
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Found thresholds."""
+    """Tuned thresholds."""
 
     # (n_labels,)
     of_labels: Float
     common: float
-    # Value of the objective on the scores that they were chosen by, and the number of labels of a row.
+    # The objective, and the number of predicted labels per sample, on the scores used for tuning.
     score: float
     n_named: float
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """Stored cells by label, and there by score, the largest first."""
+    """Stored entries, sorted by label and then by descending score."""
 
     label: NDArray[Any]
     score: Float
     is_true: NDArray[np.bool_]
-    # None where each cell counts one.
+    # None if all weights are 1.
     weight: Float | None
-    # The first cell of each label that has some, and of every label where its cells would begin.
+    # The position of the first entry of each label with entries, and the start position of every label.
     first: NDArray[np.intp]
     starts: NDArray[np.intp]
-    # Weights of all cells, and of true ones, from the first of all labels up to and with each.
+    # Cumulative weights of all entries and of positive entries, over all labels and including each entry.
     named: NDArray[Any]
     hits: NDArray[Any]
-    # Cells behind which a threshold may stand: the last of equal scores some of which are true.
+    # Candidates for the last predicted entry: the last one of each run of equal scores with a positive.
     cuts: NDArray[np.intp]
-    # Threshold right behind each of `cuts`.
+    # The threshold just below each of `cuts`.
     threshold: Float
 
     def counts(self, at: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Weights of true cells and of all cells of the label up to and with each of some cells."""
+        """Total weights of positives and of all entries of the label, up to and including each of some entries."""
         before = self.starts[self.label[at]]
-        # Of the first label nothing is before.
+        # There is nothing before the first label.
         found = [np.where(before > 0, sums[at] - sums[before - 1], sums[at]) for sums in (self.hits, self.named)]
         return found[0].astype(np.float64), found[1].astype(np.float64)
 
@@ -113,7 +115,7 @@ def _threshold_between(lower: Any, upper: Any) -> Any:
 
 
 def _last_of_equal(score: Float, first: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The last cell of each run of equal scores of a label."""
+    """The last entry of each run of equal scores of a label."""
     is_last = np.ones(len(score), dtype=np.bool_)
     is_last[:-1] = score[1:] != score[:-1]
     is_last[first[1:] - 1] = True
@@ -123,7 +125,7 @@ def _last_of_equal(score: Float, first: NDArray[np.intp]) -> NDArray[np.intp]:
 def _cells_of(
     n_labels: int, label: NDArray[Any], score: Float, is_true: NDArray[np.bool_], weight: Float | None, floor: float
 ) -> _Cells:
-    """Of cells in their order."""
+    """The entries, given in their order."""
     n = len(score)
     if weight is None:
         named, hits = np.arange(1, n + 1), np.cumsum(is_true, dtype=np.int64)
@@ -136,7 +138,7 @@ def _cells_of(
     ends = _last_of_equal(score, first)
     true_before = np.concatenate([[0], np.cumsum(is_true, dtype=np.int32)[ends]])
     cuts = ends[np.diff(true_before) > 0]
-    # The next score of the label, or the floor below which none is stored.
+    # The next score of the label, or the floor below which no scores are stored.
     follows = np.minimum(cuts + 1, n - 1)
     same = (cuts + 1 < n) & (label[follows] == label[cuts])
     threshold = _threshold_between(np.where(same, score[follows], floor), score[cuts])
@@ -144,7 +146,7 @@ def _cells_of(
 
 
 def _are_true(scores: Any, truth: Any) -> NDArray[np.bool_]:
-    """Whether each stored score is of a true cell; a block of rows after the other, as keys have eight bytes."""
+    """Whether each stored score belongs to a positive entry, computed in blocks to limit memory."""
     found = np.empty(scores.nnz, dtype=np.bool_)
     n_rows = max(1, _BLOCK * scores.shape[0] // max(1, scores.nnz))
     for start in range(0, scores.shape[0], n_rows):
@@ -156,7 +158,7 @@ def _are_true(scores: Any, truth: Any) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Candidates, and what is named at them: of one label, or all."""
+    """Candidate thresholds, and the counts of predicted entries at them, for single labels or all together."""
 
     label: NDArray[np.int64]
     threshold: Float
@@ -174,23 +176,23 @@ class _Counts:
 
 
 def _shares(named: Float, positive: Float) -> Float:
-    """Cells named for each true one; infinitely many where there is none."""
+    """The number of predicted entries per positive, or infinity without positives."""
     found = np.full(len(named), np.inf)
     np.divide(named, positive, out=found, where=positive > 0)
     return found
 
 
 class _Problem:
-    """Cells by label and together, and the candidates of each label."""
+    """The entries by label and of all labels together, and the candidate thresholds of each label."""
 
     def __init__(self, scores: Any, truth: Any, weights: Float, floor: float, mask: Any) -> None:
         d = scores.shape[1]
-        # Of cells that are not known a row is so much less.
+        # A sample with unknown entries counts as a fraction of a sample.
         n_hidden = 0.0 if mask is None else float(weights @ np.diff(mask.indptr)) / d
         self.n_labels, self.n_rows = d, float(weights.sum()) - n_hidden
         per_label = np.bincount(truth.indices, np.repeat(weights, np.diff(truth.indptr)), minlength=d)
         self.positive: Float = per_label.astype(np.float64)
-        # Labels of 16 bits are sorted by their digits.
+        # Labels of 16 bits are sorted by radix sort.
         label = scores.indices.astype(np.uint16 if d < 2**16 else np.int32)
         score, is_true, weight = np.asarray(scores.data, dtype=np.float64), _are_true(scores, truth), None
         if (weights != 1).any():
@@ -212,19 +214,19 @@ class _Problem:
         return _Counts(np.zeros(len(cuts), dtype=np.int64), self.all.threshold, hits, named, total)
 
     def _pooled_by_threshold(self, counts: _Counts) -> tuple[Float, Float]:
-        """True cells and cells that all labels name at thresholds, for each true cell that there is."""
+        """Predicted positives, and predicted entries, per positive of all labels together, at each threshold."""
         scores = self.all.score
-        # Scores fall; as they stand, their reverse rises.
+        # Scores are in descending order, and reversed for the search.
         n_named = len(scores) - np.searchsorted(scores[::-1], counts.threshold, side="left")
         total = max(float(self.positive.sum()), _TINY)
         hits, named = (np.where(n_named > 0, sums[n_named - 1], 0) for sums in (self.all.hits, self.all.named))
         return hits / total, named / total
 
     def _pooled_by_share(self, counts: _Counts) -> tuple[Float, Float]:
-        """The same where all labels name as many cells for each true one; none for labels without true cells."""
+        """The same for equal numbers of predicted entries per positive in all labels; 0 without positives."""
         cells = self.each
         n = len(cells.score)
-        # Cells of equal scores are named together: each has the share of the last.
+        # Entries of equal score are predicted together, and have the share of the last of them.
         ends = _last_of_equal(cells.score, cells.first)
         _, of_labels = cells.counts(ends)
         share = np.repeat(_shares(of_labels, self.positive[cells.label[ends]]), np.diff(ends, prepend=-1))
@@ -245,9 +247,9 @@ class _Problem:
         return np.where(there, hits[n_named - 1], 0) / total, np.where(there, named[n_named - 1], 0) / total
 
     def at(self, grid: Float) -> _Counts:
-        """What each label names at each of some rising thresholds: label after label."""
+        """The counts of each label at each threshold of an ascending grid, in the order of labels."""
         d, size, cells = self.n_labels, len(grid), self.each
-        # A cell that passes j thresholds is named at the first j of them.
+        # An entry that reaches j thresholds is predicted at the first j of them.
         at = np.searchsorted(grid, cells.score, side="right")
         at += cells.label.astype(np.int64) * (size + 1)
 
@@ -262,9 +264,9 @@ class _Problem:
         return _Counts(label, np.tile(grid, d), hits, above(slice(None), cells.weight), self.positive[label])
 
     def candidates(self, grid: Float, shrinkage: float, toward: str) -> _Counts:
-        """Own cuts of the labels, right above their largest scores, and a grid for each.
+        """The candidates of each label: between its scores, just above its largest score, and a grid.
 
-        Judged with `shrinkage` further positive cells; with infinitely many by one of these alone.
+        The counts include `shrinkage` additional positives. If it is infinite, they are those of a single one of them.
         """
         cells, tried = self.each, self.at(grid)
         above, none = np.nextafter(cells.score[cells.first], np.inf), np.zeros(len(cells.first))
@@ -285,8 +287,9 @@ class _Problem:
 
 
 def _best(counts: _Counts, value: Float, n_labels: int, common: float) -> NDArray[np.intp]:
-    """The candidate of largest value of each label; of equal ones that which names the fewest, then the nearest to the
-    common threshold.
+    """The candidate of largest value for each label.
+
+    Among equal values it is the one with the fewest predicted entries, and then the nearest to the common threshold.
     """
     best = np.full(n_labels, -np.inf)
     np.maximum.at(best, counts.label, value)
@@ -308,11 +311,11 @@ def tuned(
     floor: float,
     mask: Any = None,
 ) -> Thresholds:
-    """Thresholds for an objective, chosen on CSR scores and labels of the same rows.
+    """Thresholds for an objective, tuned on CSR scores and labels of the same samples.
 
-    Neither has a cell that is not known: those of the pattern `mask`.
+    Neither has stored entries in the pattern `mask` of unknown entries.
 
-    O(stored cells · log + labels · 64); memory some hundred bytes a stored cell.
+    The time is O(m log m + 64 · labels) for m stored scores, and the memory some hundred bytes per stored score.
     """
     problem = _Problem(scores, truth, weights, floor, mask)
     level = objective.level
@@ -321,7 +324,7 @@ def tuned(
         common = _common_of_count(problem.all, n_asked * problem.n_rows, floor)
         return _judged(problem, np.full(problem.n_labels, common), common, objective)
     if not len(problem.all.cuts):
-        # No true cell has a score: nothing tells thresholds apart.
+        # No positive entry has a score, so that thresholds cannot be compared.
         common = np.inf if objective.kind == "precision" else _HALF
         return _judged(problem, np.full(problem.n_labels, common), common, objective)
     pooled = problem.counts_of_all()
@@ -352,18 +355,18 @@ def tuned(
 
 
 def _grid_of(pooled: _Counts) -> Float:
-    """Thresholds at which equal shares of the true cells that have scores are named, rising."""
+    """Ascending thresholds at which equally spaced fractions of the positives with a score are predicted."""
     shares = (np.arange(_GRID) + 0.5) / _GRID * pooled.hits[-1]
     found: Float = np.unique(pooled.threshold[np.searchsorted(pooled.hits, shares)])
     return found
 
 
 def _best_together(counts: _Counts, n_labels: int, common: float) -> NDArray[np.intp]:
-    """Candidates of all labels whose F1 of all cells together is largest.
+    """The candidates, one for each label, that maximize the F1 score of all entries together.
 
-    Dinkelbach's iteration for a ratio of sums: of a ratio F, the numerator less F times the denominator is a sum over
-    labels, which each label makes largest for itself; the ratio of what they choose is no smaller than F, and equal
-    only at the largest (Dinkelbach 1967, On nonlinear fractional programming).
+    Dinkelbach's iteration for a ratio of sums: for a ratio F, the numerator minus F times the denominator is a sum over
+    labels, which each label maximizes separately. The ratio of these choices is at least F, and equal to F
+    only at the maximum (Dinkelbach 1967, On nonlinear fractional programming).
     """
     ratio, chosen = -1.0, np.zeros(0, dtype=np.intp)
     for _ in range(_MOST_STEPS):
@@ -381,9 +384,9 @@ def _common_of_precision(pooled: _Counts, level: float) -> float:
 
 
 def _common_of_count(cells: _Cells, budget: float, floor: float) -> float:
-    """The lowest threshold at which no more cells are named."""
+    """The lowest threshold at which at most `budget` entries are predicted."""
     last = np.append(np.flatnonzero(cells.score[1:] != cells.score[:-1]), len(cells.score) - 1)[: len(cells.score)]
-    # Sums of weights and the budget are rounded: a budget that is met exactly is met.
+    # The tolerance ensures that a budget that is met exactly is not missed by rounding of the sums of weights.
     n_within = int(np.searchsorted(cells.named[last], budget * (1 + 1e-12), side="right"))
     if n_within == 0:
         return np.inf
@@ -393,9 +396,9 @@ def _common_of_count(cells: _Cells, budget: float, floor: float) -> float:
 
 
 def _judged(problem: _Problem, thresholds: Float, common: float, objective: Objective) -> Thresholds:
-    """The thresholds, and what they give on the cells that they were chosen by."""
+    """The thresholds, with their objective on the scores used for tuning."""
     cells, d = problem.each, problem.n_labels
-    # Named cells are the first of their label: counts at the last of them are those of all.
+    # The predicted entries are the first ones of each label, so that the counts at the last one include all.
     n_named = np.bincount(cells.label[cells.score >= thresholds[cells.label]], minlength=d)
     some = np.flatnonzero(n_named)
     hits, named = np.zeros(d), np.zeros(d)

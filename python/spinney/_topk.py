@@ -1,4 +1,4 @@
-"""The best labels of many rows, through pipelines and chunk by chunk."""
+"""The highest-scoring labels of samples, for pipelines and in chunks."""
 
 from __future__ import annotations
 
@@ -13,40 +13,47 @@ from sklearn.utils.validation import _num_samples
 
 from spinney._pipelines import apart
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 from spinney._validation import Float
 
 __all__ = ["topk", "topk_chunks"]
 
 
-def topk(model: Any, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None) -> tuple[NDArray[np.int64], Float]:
-    """The `k` best labels of each row: `predict_topk` of a classifier, or of the last step of a pipeline.
+def topk(
+    model: Any, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
+) -> tuple[NDArray[np.int64], Float]:
+    """Predict the `k` highest-scoring labels of each sample, by a classifier or a pipeline that ends with one.
+
+    For a pipeline, X is transformed by the first steps and passed to `predict_topk` of the last step.
 
     Parameters
     ----------
     model : estimator or Pipeline
-        Fitted. A classifier of spinney, `spinney.multilabel.TunedThresholds` or `CalibratedLabels`, or a
-        `sklearn.pipeline.Pipeline` that ends with one; `FrozenEstimator` around these is looked through.
-    X : rows as the first step takes them
+        A fitted classifier of spinney, `spinney.multilabel.TunedThresholds` or `CalibratedLabels`, or a
+        `sklearn.pipeline.Pipeline` that ends with one of them. Each of these may be wrapped in `FrozenEstimator`.
+    X : {array-like, sparse matrix} of n_samples samples
+        Samples, in any form that the model or the first step of the pipeline accepts.
     k : int
-        From 1 to the number of labels.
+        The number of labels per sample, from 1 to the number of labels.
     min_score : float, default=0
-        Name no label whose probability is below; from 0 to 1.
+        Labels whose probability is below this value, between 0 and 1, are not returned.
     exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
-        Labels not to be named: those that are not zero in the row, or a list for all rows.
+        Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
+        samples.
 
     Returns
     -------
     indices : int64 ndarray of shape (n_samples, k)
-        The best label first; -1 where `min_score` and `exclude` leave none.
+        Indices of the labels, best first, padded with -1 if `min_score` and `exclude` leave fewer than `k` labels.
     scores : float64 ndarray of shape (n_samples, k)
-        As of `predict_topk` of the classifier.
+        Their scores, as returned by `predict_topk` of the classifier.
 
     Raises
     ------
     TypeError
-        When the classifier has no `predict_topk`.
+        If the classifier has no `predict_topk`.
     ValueError
-        As of `predict_topk`.
+        If a parameter or the input is not valid.
 
     Examples
     --------
@@ -62,8 +69,8 @@ def topk(model: Any, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = N
     final, before = apart(model)
     if not hasattr(final, "predict_topk"):
         raise TypeError(
-            f"model is {type(final).__name__}, which has no predict_topk, accepted: a classifier of spinney that was "
-            "fitted on labels or one output of classes, or a pipeline that ends with one"
+            "model must be a classifier of spinney that was fitted on labels or one output of classes, or a "
+            f"pipeline that ends with one, got {type(final).__name__}, which has no predict_topk"
         )
     if before is not None:
         X = before.transform(X)
@@ -78,37 +85,46 @@ def topk_chunks(
     *,
     chunk_size: int = 10_000,
     min_score: float = 0.0,
-    exclude: Any = None,
+    exclude: MatrixLike | None = None,
     progress: bool = False,
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
-    """`topk` of one chunk of rows after the other: no more than a chunk is transformed and held at once.
+    """Predict the `k` highest-scoring labels of each sample, chunk by chunk, to limit memory.
+
+    Only one chunk at a time is transformed and held in memory.
 
     Parameters
     ----------
-    model, k, min_score
-        As in `topk`.
-    X : rows, or an iterator of chunks of rows
-        An array, a sparse matrix, a frame or a list is cut into chunks; from an iterator (or a generator) each item is
-        a chunk as it is.
+    model : estimator or Pipeline
+        A fitted model, as in `topk`.
+    X : {array-like, sparse matrix, DataFrame, list} of n_samples samples, or iterator of such chunks
+        Samples. An iterator or generator yields the chunks; anything else is split into chunks of `chunk_size` samples.
+    k : int
+        The number of labels per sample, from 1 to the number of labels.
     chunk_size : int, default=10_000
-        Rows of a chunk of X; without meaning for an iterator.
+        Number of samples in each chunk. It has no effect if X is an iterator.
+    min_score : float, default=0
+        Labels whose probability is below this value, between 0 and 1, are not returned.
     exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
-        As in `topk`; the rows of a matrix are those of all chunks, one after the other.
+        Labels that are not returned, as in `topk`. The rows of a matrix are the samples of all chunks in order.
     progress : bool, default=False
-        Show a bar of rows with `tqdm.auto`.
+        Whether to show a progress bar, which requires tqdm.
 
     Yields
     ------
-    indices, scores : ndarray of shape (n_rows_of_chunk, k)
-        As of `topk`.
+    indices : int64 ndarray of shape (n_samples_of_chunk, k)
+        Indices of the labels, as returned by `topk`.
+    scores : float64 ndarray of shape (n_samples_of_chunk, k)
+        Their scores, as returned by `topk`.
 
     Raises
     ------
-    ValueError, TypeError
-        As of `topk`, and for a `chunk_size` that is no positive integer: at the call, before the first chunk is asked
-        for, where it is not of a chunk.
+    ValueError
+        If `chunk_size` is not a positive integer, which is raised by the call itself. Errors of `topk` are raised when
+        the first chunk is requested.
+    TypeError
+        If the classifier has no `predict_topk`.
     ImportError
-        With `progress` and without tqdm.
+        If `progress` is True and tqdm is not installed.
 
     Examples
     --------
@@ -120,7 +136,7 @@ def topk_chunks(
     [(4, 2), (2, 2)]
     """
     if isinstance(chunk_size, bool) or not isinstance(chunk_size, Integral) or chunk_size < 1:
-        raise ValueError(f"chunk_size is {chunk_size!r}, accepted: an integer of at least 1")
+        raise ValueError(f"chunk_size must be a positive integer, got {chunk_size!r}")
     bar = _bar(None if isinstance(X, Iterator) else _num_samples(X)) if progress else None
     return _chunks(model, X, k, int(chunk_size), min_score, exclude, bar)
 

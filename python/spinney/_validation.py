@@ -1,6 +1,6 @@
-"""What enters the engine: X, y, sample weights and seeds, checked and brought into its forms.
+"""Checks of X, y, sample weights and seeds, and their conversion to the engine's forms.
 
-Errors name the argument and say what is accepted. The caller's arrays are never written to.
+Errors name the argument and what is accepted. The caller's arrays are never modified.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from sklearn.utils import (
     check_array,
     check_consistent_length,
     check_random_state,
-    compute_sample_weight,
 )
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
@@ -28,28 +27,29 @@ from sklearn.utils.validation import validate_data
 from spinney import _masks
 from spinney._frames import different, label_names, names_of
 from spinney._precision import warn_of_collapsed
-from spinney._sparse import is_sparse, with_zeros
+from spinney._sparse import is_sparse
+from spinney._sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns, with_numbers
 
 Float: TypeAlias = NDArray[np.float64]
-# A float32 array of two dimensions, or a float32 CSR or CSC matrix in canonical form.
+# A two-dimensional float32 array, or a float32 CSR or CSC matrix in canonical form.
 Matrix: TypeAlias = Any
-# Sample weights; class weights by row, or their rule.
+# Sample weights, and class weights by sample or the name of their rule.
 RowWeights: TypeAlias = tuple[Float | None, Float | str | None]
 
 
-# The attribute of regressors that were fitted to sparse y: see `Target.container`.
+# The attribute of regressors that were fitted to sparse y; see `Target.container`.
 CONTAINER = "_container"
 
-# More trees, stages or rows to draw have no place in the engine.
+# The maximum number of trees, stages and drawn samples of the engine.
 MOST = 2**32 - 1
 
 
-# So many values are looked at in less time than the sum of more takes to prepare.
+# For at most this number of values, checking each value is faster than checking their sum.
 _FEW_VALUES = 4096
 
 
 def is_float(value: Any) -> bool:
-    """Whether float64 has a value for this number: an integer may be too large."""
+    """Whether the number can be converted to float64, for which an integer may be too large."""
     try:
         float(value)
     except (OverflowError, TypeError, ValueError):
@@ -58,25 +58,25 @@ def is_float(value: Any) -> bool:
 
 
 class Number(Interval):  # type: ignore[misc]
-    """An interval of numbers for which float64 has a value."""
+    """An interval of numbers that can be converted to float64."""
 
     def is_satisfied_by(self, val: Any) -> bool:
-        """Whether `val` is one of them."""
+        """Whether `val` is a number in the interval."""
         return is_float(val) and bool(super().is_satisfied_by(val))
 
 
 def draw_seed(random_state: Any) -> int:
-    """The engine's seed: one draw from scikit-learn's generator."""
+    """The seed for the engine: one draw from scikit-learn's generator."""
     return int(check_random_state(random_state).randint(0, 2**64, dtype=np.uint64))
 
 
 def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
-    """X as float32 array of any strides, CSR or CSC.
+    """X as a float32 array with any strides, or as float32 CSR or CSC.
 
-    float64 is converted once, other sparse formats become CSR. Entries out of order or duplicated are repaired on a
-    copy, before they are converted: dense X is the sum of duplicates in its own type too. With `reset`, sets
-    `n_features_in_` and `feature_names_in_` on the estimator, and warns of columns that float32 cannot hold; else
-    compares with them.
+    float64 is converted once, and other sparse formats become CSR. Unsorted and duplicate entries are sorted and summed
+    in a copy before the conversion to float32, so that duplicates are summed in their own type, as `toarray` sums them.
+    With `reset`, sets `n_features_in_` and `feature_names_in_` of the estimator and warns about features whose values
+    float32 cannot distinguish; otherwise compares X with these attributes.
     """
     if not reset and _is_plain(estimator, X):
         if X.dtype != np.float32:
@@ -90,7 +90,7 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
         X = canonical(X, "X")
     source = X
     with np.errstate(over="ignore"):  # what overflows float32 is found below, with a message of its own
-        X = _with_numbers(X, np.float32)
+        X = with_numbers(X, np.float32)
         X = validate_data(
             estimator,
             X,
@@ -106,9 +106,10 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
 
 
 def _is_plain(estimator: Any, X: Any) -> bool:
-    """Whether X is an array of floats that fits the estimator: checks of scikit-learn, slow for a row, find nothing.
+    """Whether X is an array of floats with the shape that the estimator expects.
 
-    Of arrays of floats these look at the shape alone; the values are looked at by `check_values`.
+    scikit-learn's checks, which are slow for a single sample, would then pass: for arrays of floats they only check the
+    shape. `check_values` checks the values.
     """
     return (
         type(X) is np.ndarray
@@ -121,35 +122,35 @@ def _is_plain(estimator: Any, X: Any) -> bool:
 
 
 def as_float32(values: Any) -> NDArray[np.float32]:
-    """Values as the engine compares them with thresholds; what is beyond float32 becomes infinite."""
+    """Values as the engine compares them with thresholds. Values that are too large for float32 become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(values, dtype=np.float32)
 
 
 def check_values(X: Any, *, is_canonical: bool = False) -> Matrix:
-    """A float32 matrix in canonical form and without infinity; NaN is a missing value."""
+    """A float32 matrix in canonical form, after a check for infinite values. NaN marks a missing value."""
     if is_sparse(X):
         X = X if is_canonical else canonical(X, "X")
         values = X.data
     else:
         X = values = np.require(X, requirements="A")
-    # float64 has room for any sum of float32: the sum is finite if and only if all values are.
+    # float64 holds any sum of float32 values: the sum is finite if and only if all values are.
     with np.errstate(invalid="ignore"):  # signalling NaN
         is_finite = values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64))
     if not is_finite and np.isinf(values).any():
         raise ValueError(
-            "Input X contains infinity or a value too large for dtype('float32'), accepted: finite values, and NaN "
-            "where a value is missing"
+            "Input X contains infinity or a value too large for dtype('float32'): values must be finite, or "
+            "NaN for missing values"
         )
     return X
 
 
 def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Matrix:
-    """X for weak models of scikit-learn: float64 or float32 as it comes, dense or canonical CSR or CSC; NaN if told."""
+    """X for weak models of scikit-learn: float64 or float32, dense or canonical CSR or CSC, with NaN if `allow_nan`."""
     is_canonical = is_sparse(X) and X.ndim == 2
     if is_canonical:
         X = canonical(X, "X")
-    X = _with_numbers(X, np.float64, np.float32)
+    X = with_numbers(X, np.float64, np.float32)
     X = validate_data(
         estimator,
         X,
@@ -162,62 +163,18 @@ def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Mat
 
 
 def check_rows(X: Any) -> Matrix:
-    """X as `check_X` gives it, of which no estimator knows the columns."""
+    """X as `check_X` returns it, without an estimator to compare the features with."""
     with np.errstate(over="ignore"):
-        X = _with_numbers(X, np.float32)
+        X = with_numbers(X, np.float32)
         X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float32, ensure_all_finite=False)
     return check_values(X)
 
 
-def _with_numbers(X: Any, *dtypes: Any) -> Any:
-    """A frame of sparse columns with one of these types, the first where it has others, and zeros that are not stored.
-
-    scikit-learn takes the matrix of a frame as it is where columns are truth values, and pandas makes none of columns
-    of several types, of float16, or of another value than zero that is not stored.
-    """
-    if not _has_sparse_columns(X):
-        return X
-    Sparse = type(X.dtypes.iloc[0])
-    if any((X.dtypes == Sparse(dtype, 0)).all() for dtype in dtypes):
-        return X
-    return with_zeros(X, dtypes[0])
-
-
-def _has_sparse_columns(frame: Any) -> bool:
-    """Whether it is a frame of pandas whose columns are all sparse."""
-    if getattr(frame, "ndim", 0) != 2 or not hasattr(frame, "dtypes") or not hasattr(frame, "sparse"):
-        return False
-    return len(frame.dtypes) > 0
-
-
-def _of_sparse_columns(y: Any) -> Any:
-    """CSR of a frame of sparse columns, which scikit-learn refuses as y; any other y as it came."""
-    if not _has_sparse_columns(y):
-        return y
-    dtype = np.result_type(*(column.subtype for column in y.dtypes))
-    dtype = np.dtype(np.float32) if dtype == np.float16 else dtype  # which scipy has not
-    return _with_numbers(y, np.float64).sparse.to_coo().tocsr().astype(dtype)
-
-
-def _apart_from_gaps(y: sparse.csr_matrix, n_samples: int, weights: Float | None) -> tuple[Any, Any]:
-    """The matrix without its NaN, and the pattern of those in rows of positive weight, None where there are none."""
-    missing = np.isnan(y.data)
-    if y.shape[0] != n_samples or not missing.any():
-        return y, None
-    entries = y.tocoo()
-    kept = sparse.csr_matrix((y.data[~missing], (entries.row[~missing], entries.col[~missing])), shape=y.shape)
-    if weights is not None:
-        missing &= weights[entries.row] > 0
-    places = (entries.row[missing], entries.col[missing])
-    mask = sparse.csr_array((np.ones(len(places[0]), dtype=np.bool_), places), shape=y.shape)
-    return kept, mask if mask.nnz else None
-
-
 def over_same_memory(matrix: Any, name: str, *, every_entry: bool = False) -> Any:
-    """A CSR or CSC matrix that is proven to be one, over the memory of the one given; whatever else it is, itself.
+    """A CSR or CSC matrix after a check of its arrays, in the same memory; anything else unchanged.
 
-    Arrays that contradict each other would lead scipy's conversions out of bounds: ends and lengths are looked at, with
-    `every_entry` all offsets and indices too.
+    scipy's conversions would access memory out of bounds if the arrays contradicted each other. Ends and lengths are
+    checked, and with `every_entry` also all offsets and indices.
     """
     if not is_sparse(matrix) or matrix.format not in ("csr", "csc"):
         return matrix
@@ -230,9 +187,9 @@ def over_same_memory(matrix: Any, name: str, *, every_entry: bool = False) -> An
 
 
 def canonical(matrix: Any, name: str) -> Any:
-    """A CSR or CSC matrix with sorted indices and no duplicates: over the same memory if it is so already.
+    """A CSR or CSC matrix with sorted indices and without duplicates, in the same memory if it is in this form.
 
-    Duplicates are summed in the matrix's own type and in the order in which they are stored, as `toarray` sums them.
+    Duplicates are summed in the type of the matrix and in the order in which they are stored, as `toarray` sums them.
     Other formats become CSR.
     """
     if matrix.format in ("csr", "csc"):
@@ -249,7 +206,7 @@ def canonical(matrix: Any, name: str) -> Any:
 
 
 def _summed(matrix: Any) -> Any:
-    """The same in canonical CSR, or CSC when it is that. A stable sort keeps the order of duplicates."""
+    """The matrix in canonical CSR, or CSC if it is CSC. A stable sort keeps the order of duplicates."""
     entries = matrix.tocoo()
     by_column = matrix.format == "csc"
     major, minor = (entries.col, entries.row) if by_column else (entries.row, entries.col)
@@ -265,28 +222,28 @@ def _summed(matrix: Any) -> Any:
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> Float | None:
-    """One weight for each row, none negative, not all zero; a number stands for equal weights."""
+    """One weight for each sample, none negative and not all zero; a number stands for equal weights."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_samples, sample_weight, dtype=np.float64)
     w = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if w.shape != (n_samples,):
-        raise ValueError(f"sample_weight has shape {w.shape}, expected ({n_samples},): one weight for each row of X")
+        raise ValueError(f"sample_weight must have shape ({n_samples},), one weight for each sample, got {w.shape}")
     if (w < 0).any():
-        raise ValueError(f"sample_weight has a negative value ({w.min()}), accepted: zero and above")
+        raise ValueError(f"sample_weight must not be negative, got {w.min()}")
     if not w.any():
-        raise ValueError("sample_weight is zero for every row, accepted: at least one positive sample weight")
+        raise ValueError("sample_weight must be positive for at least one sample, got zero for every sample")
     return np.ascontiguousarray(w)
 
 
 def rows_there(weights: Float | None) -> NDArray[np.intp] | None:
-    """The rows of positive weight; None when these are all."""
+    """The samples with positive weight; None if these are all samples."""
     return None if weights is None or weights.all() else np.flatnonzero(weights)
 
 
 def without_absent(X: Matrix, y: Any, weights: Float | None) -> tuple[Matrix, Any, Float | None]:
-    """Checked X, and y and weights, without the rows of weight zero: these do not exist, whatever y says there."""
+    """Checked X, y and weights without the samples of weight zero, whose y may be anything."""
     there = rows_there(weights)
     if weights is None or there is None:
         return X, y, weights
@@ -298,51 +255,51 @@ def without_absent(X: Matrix, y: Any, weights: Float | None) -> tuple[Matrix, An
 
 @dataclass(frozen=True)
 class LabelFormat:
-    """What multi-label `y` was, so that `predict` can return the same."""
+    """The type of multi-label `y`, so that `predict` can return the same."""
 
     dtype: np.dtype[Any]
-    # Class of sparse results; None for dense.
+    # Class of sparse results; None for dense results.
     container: type[Any] | None
 
     def build(self, labels: NDArray[np.bool_]) -> Any:
-        """`labels` in this format."""
+        """Return `labels` in this format."""
         if self.container is None:
             return labels.astype(self.dtype)
         return self.container(labels).astype(self.dtype)
 
 
-# Pickles name it, and who loads a file of skops has to: by a name that is public.
+# Pickles contain the name of this class, and users of skops must list it as trusted: it has a public name.
 LabelFormat.__module__ = "spinney.multilabel"
 
 
 @dataclass(frozen=True)
 class Target:
-    """y in the engine's form, and what its columns meant."""
+    """y in the engine's form, and the meaning of its columns."""
 
     kind: Literal["numbers", "classes", "labels"]
-    # What `_spinney` takes.
+    # y in the form that the engine takes.
     engine: Any
     n_outputs: int
-    # Classes of each output; empty for numbers and labels.
+    # Classes of each output; empty for numerical outputs and labels.
     classes: list[NDArray[Any]]
-    # y as it came, checked: an array of (n_samples, n_outputs), CSR labels, or CSR numbers.
+    # Checked y: an array of shape (n_samples, n_outputs), CSR labels, or sparse numerical outputs as CSR.
     original: Any
-    # Of labels.
+    # Only for labels.
     label_format: LabelFormat | None = None
-    # Of the outputs, where y had names.
+    # Names of the outputs, if y has names.
     names: NDArray[np.object_] | None = None
-    # Cells that are not known, see `spinney._masks`; `original` has no values of its own there.
+    # The mask of unknown values, see `spinney._masks`; `original` has placeholders there.
     mask: Any = None
-    # Of sparse numbers: whether they came as "array" or as "matrix", and so do predictions.
+    # For sparse numerical outputs, whether y is a sparse "array" or "matrix"; predictions have the same type.
     container: str | None = None
 
     @property
     def n_columns(self) -> int:
-        """Columns of y as numbers: one for each class of each output of classes."""
+        """The number of columns of predictions: one for each class of each output of classes."""
         return sum(map(len, self.classes)) if self.kind == "classes" else self.n_outputs
 
     def rows(self, rows: NDArray[np.intp]) -> Any:
-        """These rows in the engine's form."""
+        """These samples in the engine's form."""
         if self.kind == "numbers":
             return self.engine[rows] if self.container is None else _engine_of_numbers(self.original[rows])
         if self.kind == "classes":
@@ -351,11 +308,14 @@ class Target:
         return labels.indptr, labels.indices, self.n_outputs
 
     def like(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> Any:
-        """Other rows of y, `what` in messages, in the engine's form: the same columns, and no classes but these."""
+        """The y of other samples in the engine's form, with the same outputs and no other classes.
+
+        `what` is its name in error messages.
+        """
         return self._like(y, n_samples, name, what, masks=False)[0]
 
     def like_with_gaps(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> tuple[Any, Any]:
-        """The same, where NaN among several columns of numbers or labels is a cell that is not known; and its mask."""
+        """The same for y with unknown values, which are NaN in several columns of numbers or labels, and their mask."""
         found, mask = self._like(y, n_samples, name, what, masks=self.kind != "classes")
         if mask is not None and mask.sum() == n_samples * self.n_outputs:
             raise ValueError(f"{what} has no known cell: it is NaN in every row of positive weight")
@@ -363,15 +323,15 @@ class Target:
 
     def _like(self, y: Any, n_samples: int, name: str, what: str, *, masks: bool) -> tuple[Any, Any]:
         if (where := different(names_of(y, what), self.names)) is not None:
-            raise ValueError(f"{what} has {where}: the columns of y have to be those of the fit, in their order")
+            raise ValueError(f"{what} must have {where}: outputs must be those of the fit, in the same order")
         if self.kind == "numbers":
             other = numbers(y, n_samples, name, warn_column=False, masks=masks, each_output=False)
             return self._as_wide(other.engine, what), other.mask
         if self.kind == "labels":
-            has_columns, mask = _has_sparse_columns(y), None
-            y = _of_sparse_columns(y)
+            has_columns, mask = has_sparse_columns(y), None
+            y = of_sparse_columns(y)
             if has_columns and masks:
-                y, mask = _apart_from_gaps(y, n_samples, None)
+                y, mask = apart_from_gaps(y, n_samples, None)
                 if mask is not None and y.shape[1] == 1:
                     raise ValueError(_OF_ONE_OUTPUT)
             elif not is_sparse(y):
@@ -392,7 +352,7 @@ class Target:
 
     def _as_wide(self, y: Any, what: str) -> Any:
         if y.shape[1] != self.n_outputs:
-            raise ValueError(f"{what} has {y.shape[1]} columns, expected {self.n_outputs}: those of y")
+            raise ValueError(f"{what} must have {self.n_outputs} outputs, as y, got {y.shape[1]}")
         return y
 
 
@@ -408,36 +368,36 @@ def numbers(
     each_output: bool = True,
     keeps_sparse: bool = False,
 ) -> Target:
-    """Targets of a regressor. Rows of weight zero do not exist: what y says there is not looked at.
+    """Targets of a regressor. The y of samples with weight zero is not read.
 
-    With `masks` NaN is a cell that is not known, as those are that `y_mask` tells; with `each_output` each output has
-    others. Sparse y stays so with `keeps_sparse`, else it is made dense.
+    With `masks`, values that are NaN or marked by `y_mask` are unknown; with `each_output`, each output must have known
+    values. Sparse y stays sparse with `keeps_sparse`; otherwise it is converted to a dense array.
     """
     if is_sparse(y):
         entries = _sparse_numbers(y, n_samples, weights)
         if y_mask is not None:
-            raise ValueError("y_mask is given, and y is sparse numbers, accepted: y_mask with y.toarray()")
+            raise ValueError("y_mask does not support sparse regression targets: pass y.toarray()")
         if keeps_sparse:
             container = "array" if isinstance(y, sparse.sparray) else "matrix"
             engine = _engine_of_numbers(entries)
             return Target("numbers", engine, entries.shape[1], [], entries, container=container)
         y, warn_column = entries.toarray(), False
     names = names_of(y)
-    if _has_sparse_columns(y):
-        y = _of_sparse_columns(y).toarray()
+    if has_sparse_columns(y):
+        y = of_sparse_columns(y).toarray()
     y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
     mask = _mask_of_dense(y, y_mask, weights, names, each_output=each_output) if masks else None
     return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
 
 
-_OF_ONE_OUTPUT = (
-    "Input y contains NaN, and has one output: a row without y is no row, accepted: y without such rows, or a y_mask "
-    "of them"
-)
+_OF_ONE_OUTPUT = "Input y contains NaN and has one output: samples without y must be left out, or masked by y_mask"
 
 
 def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any, *, each_output: bool = True) -> Any:
-    """Cells of y that are NaN or that `y_mask` tells; refuses outputs without others if told."""
+    """Mask of the values of y that are NaN or marked by `y_mask`.
+
+    With `each_output`, raises for outputs without known values.
+    """
     told = None if y_mask is None else _masks.dense(_masks.check(y_mask, y.shape))
     missing = _masks.of_missing(y)
     if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told).any()):
@@ -449,10 +409,10 @@ def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: A
 
 
 def label_classes(n_labels: int) -> NDArray[np.int64]:
-    """`classes_` of labels: their numbers, or of one and two labels 0 and 1 in each row.
+    """`classes_` of labels: their indices, or for one and two labels 0 and 1 in each row.
 
-    scikit-learn's scorers look at `classes_` to tell what columns of probabilities are, and would take two numbers for
-    two classes of one output; its `check_classifier_multioutput` wants numbers for three labels.
+    scikit-learn's scorers interpret the columns of probabilities by `classes_`, and would take two indices for two
+    classes of one output; its `check_classifier_multioutput` expects indices for three labels.
     """
     return np.arange(n_labels) if n_labels > 2 else np.tile(np.arange(2), (n_labels, 1))
 
@@ -468,19 +428,19 @@ def classes(
     masks: bool = False,
     y_mask: Any = None,
 ) -> Target:
-    """Targets of a classifier, labels or classes: with "auto" labels where y is sparse or several columns of 0 and 1.
+    """Targets of a classifier: classes, or labels. With "auto", y is labels if it is sparse or has columns of 0 and 1.
 
-    Rows of weight zero do not exist: what y says there is not looked at, and their classes are not among `classes_`.
-    With `masks` NaN in dense y of floats is a cell that is not known, as those are that `y_mask` tells.
+    The y of samples with weight zero is not read, and their classes are not among `classes_`. With `masks`, NaN in
+    dense y of floats and values marked by `y_mask` are unknown.
     """
     names = names_of(y)
-    has_columns = _has_sparse_columns(y)
-    y = _of_sparse_columns(y)
+    has_columns = has_sparse_columns(y)
+    y = of_sparse_columns(y)
     if is_sparse(y):
         if multi_label is False:
-            raise ValueError("multi_label is False, but y is sparse, which holds labels; accepted: y.toarray()")
+            raise ValueError("multi_label=False does not support sparse y, which contains labels: pass y.toarray()")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
-        y, missing = _apart_from_gaps(y, n_samples, weights) if has_columns and masks else (y, None)
+        y, missing = apart_from_gaps(y, n_samples, weights) if has_columns and masks else (y, None)
         labels = sparse_labels(y, n_samples, weights)
         told = _masks.check(y_mask, labels.shape) if masks and y_mask is not None else None
         if missing is not None and labels.shape[1] == 1 and (told is None or (missing > sparse.csr_array(told)).nnz):
@@ -492,7 +452,10 @@ def classes(
             labels = sparse.csr_array(labels > labels.multiply(mask))
         return _labels(labels, LabelFormat(y.dtype, container), names, mask)
     if multi_label is True and np.ndim(y) != 2:
-        raise ValueError(f"multi_label is True, but y has {np.ndim(y)} dimension(s), accepted: 2 (n_samples, n_labels)")
+        raise ValueError(
+            f"y must have shape (n_samples, n_labels) with multi_label=True, got an array with {np.ndim(y)} "
+            "dimension(s)"
+        )
     warn_column = warn_column and multi_label is not True
     y = _dense(y, None, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
     mask = _mask_of_dense(y, y_mask, weights, names) if masks else None
@@ -515,47 +478,6 @@ def classes(
     return Target("classes", engine, y.shape[1], found, y, names=names, mask=mask)
 
 
-# Of more labels the products of balanced weights tell nothing: of 159 labels of bibtex they leave one row of 4 880.
-_FEW_LABELS = 10
-
-
-def row_weights(class_weight: Any, target: Target, weights: Float | None) -> RowWeights:
-    """Sample weights and class weights in the engine's form. Rows of classes of weight zero do not exist."""
-    if isinstance(class_weight, str) and target.kind == "labels" and target.n_outputs > _FEW_LABELS:
-        raise ValueError(
-            f"class_weight is {class_weight!r}, but y has {target.n_outputs} labels: scikit-learn's rule multiplies "
-            "the weights of all labels of a row, which leaves few rows with any weight; accepted: at most "
-            f"{_FEW_LABELS} labels, class_weight=None, and label_weight='balanced'"
-        )
-    if class_weight is None or isinstance(class_weight, str):
-        return weights, class_weight
-    class_weight = _checked_class_weight(class_weight, target.n_outputs)
-    kept = slice(None) if weights is None else np.flatnonzero(weights)
-    y = target.original[kept]
-    by_class = np.ones(target.original.shape[0])
-    by_class[kept] = compute_sample_weight(class_weight, y.astype(np.int8).tocsc() if is_sparse(y) else y)
-    if (by_class == 0).any():
-        weights = np.where(by_class == 0, 0.0, 1.0 if weights is None else weights)
-        if not weights.any():
-            raise ValueError("class_weight is zero for every row, accepted: at least one positive weight")
-    return weights, by_class
-
-
-def _checked_class_weight(class_weight: Any, n_outputs: int) -> Any:
-    """A dict of weights, or for several outputs a list of as many."""
-    parts = class_weight if isinstance(class_weight, list) else [class_weight]
-    if isinstance(class_weight, list) and len(parts) != n_outputs:
-        raise ValueError(f"class_weight is a list of length {len(parts)}, expected {n_outputs}: a dict for each output")
-    for part in parts:
-        if not isinstance(part, dict):
-            raise TypeError(f"class_weight has {part!r}, accepted: a dict of weights by class for each output")
-        for weight in part.values():
-            known = isinstance(weight, Real) and is_float(weight) and 0 <= float(weight) < np.inf
-            if not known:
-                raise ValueError(f"class_weight has the weight {weight!r}, accepted: finite numbers from 0")
-    return parts[0] if n_outputs == 1 else class_weight
-
-
 def _dense(
     y: Any,
     dtype: Any,
@@ -566,7 +488,7 @@ def _dense(
     weights: Float | None = None,
     masks: bool = False,
 ) -> NDArray[Any]:
-    """Columns of y. Rows of weight zero repeat one that exists. With `masks` floats may be NaN."""
+    """Columns of y. Samples with weight zero get the y of another sample. With `masks`, floats may be NaN."""
     if y is None:
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
     there = rows_there(weights)
@@ -594,27 +516,27 @@ def _dense(
 
 
 def is_binary(y: NDArray[Any]) -> bool:
-    """Whether y is numbers, 0 and 1 and no others."""
+    """Whether y holds the numbers 0 and 1 only."""
     return y.dtype.kind in "biuf" and bool(((y == 0) | (y == 1)).all())
 
 
 def _check_sparse_y(y: Any, n_samples: int, columns: str, values: str) -> None:
-    """Refuse sparse y of another shape than of `n_samples` rows and some `columns`, and of what is not `values`."""
+    """Raise unless sparse y has `n_samples` rows and a numerical type. `columns` and `values` are for messages."""
     if y.ndim != 2:
-        raise ValueError(f"y is sparse with {y.ndim} dimension(s), accepted: 2 (n_samples, {columns})")
+        raise ValueError(f"y must have shape (n_samples, {columns}), got a sparse array with {y.ndim} dimension(s)")
     if y.shape[0] != n_samples:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, y has {y.shape[0]}"
         )
     if y.dtype.kind not in "biuf":
-        raise ValueError(f"y is sparse of dtype {y.dtype}, accepted: {values} (bool, int or float)")
+        raise ValueError(f"y must be {values} (bool, int or float), got a sparse matrix of dtype {y.dtype}")
 
 
 def _sparse_numbers(y: Any, n_samples: int, weights: Float | None) -> sparse.csr_array:
-    """The numbers of y that are not zero, float64, on a copy. Rows of weight zero have none."""
+    """A copy of the nonzero entries of y as float64. Samples with weight zero have none."""
     _check_sparse_y(y, n_samples, "n_outputs", "numbers")
     if y.shape[1] == 0:
-        raise ValueError("y is sparse with 0 columns, accepted: at least one output")
+        raise ValueError("y must have at least one output, got a sparse matrix with 0 columns")
     entries = canonical(y, "y").tocoo()
     values = entries.data.astype(np.float64)
     there = values != 0
@@ -623,8 +545,8 @@ def _sparse_numbers(y: Any, n_samples: int, weights: Float | None) -> sparse.csr
     values = values[there]
     if not np.isfinite(values).all():
         raise ValueError(
-            "y is sparse and contains NaN or infinity, accepted: finite numbers, or y.toarray(), where NaN among "
-            "several outputs is a cell that is not known"
+            "y must be finite if it is sparse, got NaN or infinity; pass y.toarray(), in which NaN among "
+            "several outputs is an unknown entry"
         )
     return sparse.csr_array((values, (entries.row[there], entries.col[there])), shape=y.shape)
 
@@ -634,11 +556,11 @@ def _engine_of_numbers(entries: sparse.csr_array) -> Any:
 
 
 def sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> sparse.csr_array:
-    """The pattern of the ones of y, on a copy. Rows of weight zero have none."""
+    """A copy of the pattern of the ones of y. Samples with weight zero have none."""
     _check_sparse_y(y, n_samples, "n_labels", "0/1 labels")
     entries = over_same_memory(y, "y", every_entry=True).tocoo()
     if weights is not None and not weights.all():
-        # Anew, so that indices are proven before they are used.
+        # A new matrix, which checks the indices before they are used.
         entries = sparse.coo_array((entries.data, (entries.row, entries.col)), shape=y.shape)
         there = weights[entries.row] > 0
         entries = sparse.coo_array((entries.data[there], (entries.row[there], entries.col[there])), shape=y.shape)
@@ -649,7 +571,7 @@ def sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> spars
             f"y is sparse and holds values other than 0 and 1, such as {value:g}; sparse y means labels, pass classes "
             "dense"
         )
-    # As booleans a label named twice is a label named once.
+    # As booleans, duplicate entries of a label count once.
     labels = sparse.csr_array((entries.data.astype(np.bool_), (entries.row, entries.col)), shape=y.shape)
     labels.sum_duplicates()
     labels.eliminate_zeros()
@@ -657,14 +579,14 @@ def sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> spars
 
 
 def with_label_names(target: Target, names: Any) -> Target:
-    """The target with the argument `label_names`, where it is given, as names of its labels."""
+    """The target with the argument `label_names`, if it is given, as the names of its labels."""
     if names is None:
         return target
     if target.kind != "labels":
-        raise ValueError(f"label_names is given, but y holds {target.kind}; accepted: None, or y of labels")
+        raise ValueError(f"label_names is only supported for y of labels, got y of {target.kind}")
     found = label_names(names, target.n_outputs)
     if (where := different(target.names, found)) is not None:
-        raise ValueError(f"y has {where}: label_names has to be the names of the columns of y, or None")
+        raise ValueError(f"y must have {where}: label_names must be the names of the columns of y, or None")
     return replace(target, names=found)
 
 

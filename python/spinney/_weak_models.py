@@ -1,4 +1,4 @@
-"""Boosting of weak models that are no trees: regressors of scikit-learn, fitted stage by stage."""
+"""Boosting of weak models other than trees: regressors of scikit-learn, which are fitted stage by stage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fitted(
     n_grown: int,
     observer: Rounds | None = None,
 ) -> tuple[_spinney.Boosted, list[Any]]:
-    """The model and its weak models, of which those of `n_grown` stages are there; `observer` is told of the others."""
+    """The model and its weak models, of which the first `n_grown` exist; `observer` is called after other stages."""
     name = type(boosting.estimator).__name__
     n_columns = boosting._n_columns(target)
     if (
@@ -45,15 +45,15 @@ def fitted(
             "pass a regressor for several outputs, or output_strategy='projected'"
         )
     n_samples = X.shape[0]
-    # Grown at once or in parts, stages are the same: those that exist are asked again and not fitted again.
+    # The stages do not depend on warm starts: existing weak models predict again and are not fitted again.
     weak: list[Any] = [] if n_grown == 0 else list(boosting._weak or [])
 
     def predict(estimator: Any, X: Matrix, n_targets: int) -> Float:
         found = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
         if found.shape[1] != n_targets:
-            raise ValueError(f"estimator {name} predicts {found.shape[1]} columns, expected {n_targets}")
+            raise ValueError(f"estimator must predict {n_targets} columns, but {name} predicts {found.shape[1]}")
         if not np.isfinite(found).all():
-            raise ValueError(f"estimator {name} predicts NaN or infinity, accepted: finite numbers")
+            raise ValueError(f"estimator must predict finite numbers, but {name} predicts NaN or infinity")
         return found
 
     def fit_predict(stage: int, rows: NDArray[np.uint32], targets: Float, w: Float) -> tuple[Float, Float | None]:
@@ -86,6 +86,6 @@ def _rows_of(X: Matrix, rows: NDArray[np.uint32]) -> Matrix:
 
 
 def _seeded(estimator: Any, seed: int, stage: int) -> Any:
-    """`estimator` with every `random_state` in it, its parts included, set for the stage."""
+    """`estimator` with every `random_state`, including those of nested estimators, set for the stage."""
     names = [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
     return estimator.set_params(**{name: derived_seed(seed, (stage, i)) for i, name in enumerate(sorted(names))})

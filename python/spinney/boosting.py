@@ -1,28 +1,47 @@
-"""Gradient boosting for one output or many: numbers, classes and labels."""
+"""Gradient boosting for one or several numerical outputs, classes and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils._param_validation import HasMethods, StrOptions
-from sklearn.utils.metaestimators import available_if
 
 from spinney import _best, _label_weight, _output_scaling
 from spinney._at_once import of_one_fit
-from spinney._base import BaseClassifier, BaseRegressor
+from spinney._base import keep
 from spinney._boosted import columns_of
 from spinney._boosting_checks import name_of
-from spinney._boosting_docs import documented
-from spinney._boosting_fit import BaseBoosting, keep
+from spinney._boosting_docs import BOOSTING, BOOSTING_CLASSIFIERS, BOOSTING_REGRESSORS
+from spinney._boosting_fit import BaseBoosting
+from spinney._docs import documented, documented_by
+from spinney._estimator_docs import SHARED
+from spinney._predictions import BaseClassifier, BaseRegressor
 from spinney._proof import check_fitted
+from spinney._types import (
+    CategoricalFeatures,
+    ClassWeight,
+    InteractionCst,
+    LabelWeight,
+    MatrixLike,
+    MaxFeatures,
+    MonotonicCst,
+    MultiLabel,
+    NProjections,
+    OutputProjection,
+    OutputScaling,
+    Prediction,
+    RandomState,
+    available_if,
+)
 from spinney._validation import Float, Matrix, Number
 
 _WITH_PROBABILITIES = {"log_loss", "exponential"}
-# Probabilities that margins are made of are not nearer to 0 and 1.
+# Probabilities of `init` are clipped to this distance from 0 and 1 before they become scores.
 _LEAST_PROBABILITY = 1e-6
 
 
@@ -42,114 +61,25 @@ def _has_probabilities_of_labels(estimator: Any) -> bool:
     return _has_probabilities(estimator) and _has_labels(estimator)
 
 
-@documented
+@documented_by(SHARED, BOOSTING, BOOSTING_REGRESSORS)
 class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
-    """Gradient boosting for numbers, one or many at once.
+    """Gradient boosting for regression with one or several numerical outputs.
 
     Parameters
     ----------
-    loss : str or object, default="squared_error"
-        What is minimised, summed over outputs, of y and a score f:
-
-        - "squared_error": (y - f)² / 2;
-        - "absolute_error": abs(y - f);
-        - "quantile": `quantile` · (y - f) where y is above f, (1 - `quantile`) · (f - y) below;
-        - "huber": (y - f)² / 2 up to a residual of `huber_delta`, and `huber_delta` times what is beyond;
-        - "poisson": half the Poisson deviance, exp(f) - y f + y log y - y, of y from 0 up;
-        - "gamma": half the gamma deviance, y exp(-f) + f - log y - 1, of y above 0;
-        - "tweedie": half the Tweedie deviance of `tweedie_power`, of y from 0 up.
-
-        The scores of the last three are logarithms, and predictions exp(f). An output whose y are all 0 starts as if
-        half a row of y = 1 were there (or a 64th of all rows, where that is less).
-
-        An object of your own, or one of scikit-learn's, has the methods `loss(y, scores)`, which returns the loss of
-        each pair, and `gradient_hessian(y, scores)`, which returns its first and its second derivatives by the score.
-        Both get two float64 arrays of shape (n,) and return float64 arrays of shape (n,); n is any number, and the
-        pairs are of any rows and outputs, so that each must be computed for itself. They must be finite at the scores
-        that samples have; searches also look further, and turn back where they are not. The methods are called on the
-        threads of the fit, one at a time, with numpy's warnings of floating point off. Predictions are scores. Stages
-        start from the constant that minimises the loss, searched from 0. A model with such a loss can be pickled if the
-        object can, and not saved by `spinney.save`.
-    quantile : float or array-like of shape (n_outputs,), default=0.5
-        The quantile that "quantile" predicts, above 0 and below 1: of all outputs, or one for each. For several
-        quantiles of one y, pass as many copies of it as outputs; they may cross.
-    huber_delta : float, default=1.0
-        Residual at which "huber" goes from squares to absolute values, above 0: a size in units of y, and no share of
-        the residuals.
-    tweedie_power : float, default=1.5
-        Power of the mean that the variance is with "tweedie", above 1 and below 2: near 1 as of "poisson", near 2 as
-        of "gamma".
-    {learning_rate}
-    {n_estimators}
-    {output_strategy}
-    {output_projection}
-    {n_projections}
-    {relabel_leaves}
-    {output_scaling}
-    {output_weights}
-    {estimator}
-    {init}
-    {init_cv}
-    {leaf_estimation}
-    l2_regularization : float, default=1.0
-        Of Newton steps, λ, which is added to the sums of second derivatives of each leaf: leaves of little weight take
-        shorter steps. With `relabel_leaves=False`, times the squares of the leaves' numbers, so that their unit has no
-        part. It has no part in "absolute_error" and "quantile", whose leaves are the median or quantile of their
-        residuals, nor in "huber", whose leaves minimise the loss of their rows. The second derivatives of "poisson" are
-        predictions, in units of y: where these are far below 1, a smaller number suits.
-    min_sum_hessian_in_leaf : float, default=1e-3
-        Of Newton steps, the least sum of second derivatives: a leaf of less adds nothing to that column of scores. It
-        has no part in the same losses.
-    {line_search}
-    {step_dtype}
-    {subsample}
-    {max_bins}
-    {max_depth}
-    {max_leaf_nodes}
-    {max_features}
-    {max_features_by_tree}
-    {min_samples_split}
-    {min_samples_leaf}
-    {min_weight_leaf}
-    {min_weight_fraction_leaf}
-    {min_impurity_decrease}
-    {early_stopping}
-    {scoring}
-    {validation_fraction}
-    {n_iter_no_change}
-    {tol}
-    {callbacks}
-    {categorical_features}
-    {monotonic_cst}
-    {interaction_cst}
-    {warm_start}
-    {n_jobs}
-    {random_state}
-    {verbose}
+    {parameters}
 
     Attributes
     ----------
-    {n_estimators_}
-    {estimators_}
-    {step_sizes_}
-    {start_}
-    {train_score_}
-    {oob_improvement_}
-    {oob_scores_}
-    {oob_score_}
-    {validation_score_}
-    {eval_results_}
-    {feature_importances_}
-    {max_features_}
-    {feature_names_in_}
-    {target_names_in_}
+    {attributes}
 
     Notes
     -----
     {algorithm}
 
-    With "poisson", "gamma" and "tweedie" `start_` and what trees add are logarithms. Exponentials go on as tangents
-    where exponents are beyond 345, so that no gradient overflows, and no prediction is above the largest float64.
+    With "poisson", "gamma" and "tweedie", `start_` and the values of leaves are logarithms. Exponential functions are
+    continued by their tangents for exponents above 345, so that gradients do not overflow, and predictions never exceed
+    the largest float64.
 
     Source: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*, PhD
     thesis, Liège 2016, chapter 6; J. Friedman, *Greedy function approximation: a gradient boosting machine*, Annals of
@@ -171,7 +101,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     True
     """
 
-    quantile: Any
+    quantile: float | ArrayLike
     huber_delta: float
     tweedie_power: float
 
@@ -187,68 +117,70 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         **_output_scaling.CONSTRAINTS,
     }
 
+    output_scaling: OutputScaling
+    output_weights: ArrayLike | None
+
     def __init__(
         self,
         *,
-        loss: str = "squared_error",
-        quantile: Any = 0.5,
+        loss: Any = "squared_error",
+        quantile: float | ArrayLike = 0.5,
         huber_delta: float = 1.0,
         tweedie_power: float = 1.5,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
-        output_strategy: str = "auto",
-        output_projection: Any = "gaussian",
-        n_projections: Any = 1,
+        output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
+        output_projection: OutputProjection = "gaussian",
+        n_projections: NProjections = 1,
         relabel_leaves: bool = True,
-        output_scaling: Any = None,
-        output_weights: Any = None,
+        output_scaling: OutputScaling = None,
+        output_weights: ArrayLike | None = None,
         estimator: Any = None,
         init: Any = None,
         init_cv: int | None = None,
-        leaf_estimation: str = "newton",
+        leaf_estimation: Literal["newton", "line_search"] = "newton",
         l2_regularization: float = 1.0,
         min_sum_hessian_in_leaf: float = 1e-3,
-        line_search: str = "newton",
-        step_dtype: str = "float64",
+        line_search: Literal["newton", "brent"] = "newton",
+        step_dtype: Literal["float64", "float8"] = "float64",
         subsample: float = 1.0,
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | None = 31,
-        max_features: Any = None,
-        max_features_by_tree: Any = None,
+        max_features: MaxFeatures = None,
+        max_features_by_tree: MaxFeatures = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_leaf: float = 2.0,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
-        early_stopping: bool | str = "auto",
-        scoring: Any = None,
+        early_stopping: bool | Literal["auto"] = "auto",
+        scoring: str | Callable[..., float] | None = None,
         validation_fraction: float = 0.1,
         n_iter_no_change: int | None = None,
         tol: float = 1e-4,
         callbacks: Any = None,
-        categorical_features: Any = "from_dtype",
-        monotonic_cst: Any = None,
-        interaction_cst: Any = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        monotonic_cst: MonotonicCst = None,
+        interaction_cst: InteractionCst = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         keep(self, locals())
 
     @of_one_fit
-    def predict(self, X: Any, *, n_stages: int | None = None, base_margin: Any = None) -> Float:
-        """Predict numbers: scores, or with "poisson", "gamma" and "tweedie" their exponentials.
+    @documented
+    def predict(
+        self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
+    ) -> Prediction:
+        """Predict numerical outputs: the scores, or their exponentials for "poisson", "gamma" and "tweedie".
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Used as it is when float32, dense or CSR; converted once otherwise. CSC is transposed.
-        n_stages : int, default=None
-            Of the first stages alone, 0 to `n_estimators_`; None is all.
-        base_margin : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            What is added to the scores of these rows, as at `fit`.
+        {X}
+        {n_stages_and_margin}
 
         Returns
         -------
@@ -257,8 +189,19 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         return self._numbers(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 
     @of_one_fit
-    def staged_predict(self, X: Any) -> Iterator[Float]:
-        """Predictions after each stage: a generator of what `predict` returns, each array new."""
+    @documented
+    def staged_predict(self, X: MatrixLike) -> Iterator[Float]:
+        """Iterate over the predictions after each stage.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Yields
+        ------
+        ndarray
+            A new array, in the form of `predict`.
+        """
         yield from map(self._numbers, self._staged(X))
 
     def _numbers(self, scores: Float) -> Float:
@@ -267,93 +210,17 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         return scores[:, 0] if self.n_outputs_ == 1 else scores
 
 
-@documented
+@documented_by(SHARED, BOOSTING, BOOSTING_CLASSIFIERS)
 class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
-    """Gradient boosting for classes and labels.
+    """Gradient boosting for classification with classes or labels.
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential", "hinge", "squared_error"} or object, default="log_loss"
-        What is minimised, summed over the columns of scores. With y of -1 and +1, "log_loss" is log(1 + exp(-2yf)) of a
-        score f, half the log-odds; "exponential" is exp(-yf); "hinge" is max(0, 1 - yf); "squared_error" is half the
-        squared error of f as 0 or 1. For outputs of three or more classes, or several outputs of classes, "log_loss"
-        is that of the softmax over the output's columns, except with "single_target", which like the other losses sets
-        each class against the rest.
-
-        An object of your own has the methods `loss(y, scores)`, which returns the loss of each pair, and
-        `gradient_hessian(y, scores)`, which returns its first and its second derivatives by the score; y is 0 or 1, for
-        a label or class that is off or on; see `GradientBoostingRegressor`. A label, or the second of
-        two classes, is predicted where its score is above 0, and there are no probabilities. A model with such a loss
-        can be pickled if the object can, and not saved by `spinney.save`.
-    {learning_rate}
-    {n_estimators}
-    {output_strategy}
-    {output_projection}
-    {n_projections}
-    {relabel_leaves}
-    {label_weight}
-    {estimator}
-    {init}
-    {init_cv}
-    {leaf_estimation}
-    l2_regularization : float, default=1.0
-        Of Newton steps, λ, which is added to the sums of second derivatives of each leaf: leaves of little weight take
-        shorter steps. With `relabel_leaves=False`, times the squares of the leaves' numbers, so that their unit has no
-        part. Second derivatives of "log_loss" of labels and two classes are by half of the log-odds, 4 p (1 - p): a
-        number of 4 is what 1 is in XGBoost and LightGBM.
-        It has no part in "hinge", which has none: there a leaf takes the best step of its rows.
-    min_sum_hessian_in_leaf : float, default=1e-3
-        Of Newton steps, the least sum of second derivatives: a leaf of less adds nothing to that column of scores. It
-        has no part in the same loss.
-    {line_search}
-    {step_dtype}
-    {subsample}
-    {max_bins}
-    {max_depth}
-    {max_leaf_nodes}
-    {max_features}
-    {max_features_by_tree}
-    {min_samples_split}
-    {min_samples_leaf}
-    {min_weight_leaf}
-    {min_weight_fraction_leaf}
-    {min_impurity_decrease}
-    {early_stopping}
-    {scoring}
-    {validation_fraction}
-    {n_iter_no_change}
-    {tol}
-    {callbacks}
-    {categorical_features}
-    {monotonic_cst}
-    {interaction_cst}
-    {warm_start}
-    class_weight : "balanced", dict or list of dict, default=None
-        Weights of classes, which multiply `sample_weight`; a list has one dict for each output. Sums of weights that
-        are no multiples of 1/64 are rounded: see `sample_weight` of `fit`.
-    {multi_label}
-    {n_jobs}
-    {random_state}
-    {verbose}
+    {parameters}
 
     Attributes
     ----------
-    {n_estimators_}
-    {estimators_}
-    {step_sizes_}
-    {start_}
-    {train_score_}
-    {oob_improvement_}
-    {oob_scores_}
-    {oob_score_}
-    {validation_score_}
-    {eval_results_}
-    {classes_}
-    {n_classes_}
-    {feature_importances_}
-    {max_features_}
-    {feature_names_in_}
-    {target_names_in_}
+    {attributes}
 
     Notes
     -----
@@ -372,7 +239,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     >>> boosting.score(X, y) > 0.9
     True
 
-    Labels, sparse on both sides; the two best of each row:
+    Labels with sparse X and sparse y; the two best labels of each sample:
 
     >>> from scipy import sparse
     >>> X = sparse.random_array((100, 1000), density=0.05, rng=0, format="csr")
@@ -383,9 +250,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     (3, 2)
     """
 
-    class_weight: Any
-    label_weight: Any
-    multi_label: str | bool
+    class_weight: ClassWeight
+    label_weight: LabelWeight
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
@@ -401,217 +267,250 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     def __init__(
         self,
         *,
-        loss: str = "log_loss",
+        loss: Any = "log_loss",
         learning_rate: float = 0.1,
         n_estimators: int = 100,
-        output_strategy: str = "auto",
-        output_projection: Any = "gaussian",
-        n_projections: Any = 1,
+        output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
+        output_projection: OutputProjection = "gaussian",
+        n_projections: NProjections = 1,
         relabel_leaves: bool = True,
-        label_weight: Any = None,
+        label_weight: LabelWeight = None,
         estimator: Any = None,
         init: Any = None,
         init_cv: int | None = None,
-        leaf_estimation: str = "newton",
+        leaf_estimation: Literal["newton", "line_search"] = "newton",
         l2_regularization: float = 1.0,
         min_sum_hessian_in_leaf: float = 1e-3,
-        line_search: str = "newton",
-        step_dtype: str = "float64",
+        line_search: Literal["newton", "brent"] = "newton",
+        step_dtype: Literal["float64", "float8"] = "float64",
         subsample: float = 1.0,
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | None = 31,
-        max_features: Any = None,
-        max_features_by_tree: Any = None,
+        max_features: MaxFeatures = None,
+        max_features_by_tree: MaxFeatures = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_leaf: float = 2.0,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
-        early_stopping: bool | str = "auto",
-        scoring: Any = None,
+        early_stopping: bool | Literal["auto"] = "auto",
+        scoring: str | Callable[..., float] | None = None,
         validation_fraction: float = 0.1,
         n_iter_no_change: int | None = None,
         tol: float = 1e-4,
         callbacks: Any = None,
-        categorical_features: Any = "from_dtype",
-        monotonic_cst: Any = None,
-        interaction_cst: Any = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        monotonic_cst: MonotonicCst = None,
+        interaction_cst: InteractionCst = None,
         warm_start: bool = False,
-        class_weight: Any = None,
-        multi_label: str | bool = "auto",
+        class_weight: ClassWeight = None,
+        multi_label: MultiLabel = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         keep(self, locals())
 
     @of_one_fit
-    def predict(self, X: Any, *, n_stages: int | None = None, base_margin: Any = None) -> Any:
-        """Predict classes or labels: those of `decision_function` above zero, or the class whose score is largest.
+    @documented
+    def predict(
+        self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
+    ) -> Prediction:
+        """Predict classes or labels: those with a positive `decision_function`, or the class with the largest score.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Used as it is when float32, dense or CSR; converted once otherwise. CSC is transposed.
-        n_stages : int, default=None
-            Of the first stages alone, 0 to `n_estimators_`; None is all.
-        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
-            What is added to the scores of these rows, in the unit of `decision_function`, as at `fit`.
+        {X}
+        {n_stages_and_margin}
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
-            Of the type of y: for labels of its dtype, and sparse when y was. A sparse result is built by blocks of
-            rows, so that memory is that of the result.
+        {of_the_type_of_y}
         """
         if self._is_sparse_labels() and n_stages is None and base_margin is None and not self._has_scores():
             return self._predict_in_blocks(X, self._build_labels)
         return self._decided(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_has_probabilities)
     @of_one_fit
-    def predict_proba(self, X: Any, *, n_stages: int | None = None, base_margin: Any = None) -> Any:
-        """Predict probabilities.
+    @documented
+    def predict_proba(
+        self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
+    ) -> Prediction:
+        """Predict probabilities. Only with the losses "log_loss" and "exponential".
 
-        1 / (1 + exp(-f)) of a score f of `decision_function` (with "exponential" of 2f), for several classes divided by
-        their sum; the softmax of scores where the loss is that of it. Only with the losses "log_loss" and
-        "exponential".
+        With the score f of `decision_function`, the probability is 1 / (1 + exp(-f)) for "log_loss" and
+        1 / (1 + exp(-2f)) for "exponential"; the probabilities of several classes are divided by their sum. If the loss
+        is that of the softmax, the probabilities are the softmax of the scores.
 
         Parameters
         ----------
-        X, n_stages, base_margin
-            As in `predict`.
+        {X_as_in_predict}
+        {n_stages_and_margin}
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
-            One output: columns are in the order of `classes_`.
-        ndarray of shape (n_samples, n_labels)
-            Labels: the probability that each is 1.
-        list of ndarray of shape (n_samples, n_classes)
-            Several outputs of classes: one array for each, as in scikit-learn.
+        {probabilities}
         """
         return self._probabilities(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_has_probabilities)
     @of_one_fit
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of what `predict_proba` returns; of zero it is minus infinity."""
-        return super().predict_log_proba(X)
-
-    @of_one_fit
-    def decision_function(self, X: Any, *, n_stages: int | None = None, base_margin: Any = None) -> Any:
-        """Scores.
-
-        Of "log_loss" the log-odds of labels and classes, or where several classes are judged together their scores
-        before the softmax. Those of "squared_error", which estimate 0 and 1, less one half: a label, or the second of
-        two classes, is predicted where its score is above zero, whatever the loss.
+    @documented
+    def predict_log_proba(self, X: MatrixLike) -> Prediction:
+        """Predict the logarithms of the probabilities; the logarithm of zero is minus infinity.
 
         Parameters
         ----------
-        X, n_stages, base_margin
-            As in `predict`.
+        {X_as_in_predict}
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            Two classes.
-        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            One output of more classes, in the order of `classes_`; labels.
-        list of ndarray of shape (n_samples, n_classes)
-            Several outputs of classes: one array for each.
+        ndarray or list of ndarray
+            In the form of `predict_proba`.
+        """
+        return super().predict_log_proba(X)
+
+    @of_one_fit
+    @documented
+    def decision_function(
+        self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
+    ) -> Prediction:
+        """Compute the scores. A label, or the second of two classes, is predicted if its score is positive.
+
+        With "log_loss", scores are log-odds, or the inputs of the softmax for outputs with such a loss. With
+        "squared_error", scores are the estimates of 0 and 1 minus one half.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        {n_stages_and_margin}
+
+        Returns
+        -------
+        {decisions}
         """
         return self._decisions(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 
     @of_one_fit
-    def staged_predict(self, X: Any) -> Iterator[Any]:
-        """Predictions after each stage: a generator of what `predict` returns, each array new."""
-        yield from map(self._decided, self._staged(X))
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    @of_one_fit
-    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
-        """Probabilities after each stage: a generator of what `predict_proba` returns, each array new."""
-        yield from map(self._probabilities, self._staged(X))
-
-    @of_one_fit
-    def staged_decision_function(self, X: Any) -> Iterator[Any]:
-        """Scores after each stage: a generator of what `decision_function` returns, each array new."""
-        yield from map(self._decisions, self._staged(X))
-
-    @available_if(_has_labels)  # type: ignore[untyped-decorator]
-    @of_one_fit
-    def predict_topk(
-        self, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None
-    ) -> tuple[NDArray[np.int64], Float]:
-        """Predict the `k` labels of largest score, without holding all scores. Only after fit on labels.
+    @documented
+    def staged_predict(self, X: MatrixLike) -> Iterator[Any]:
+        """Iterate over the predictions after each stage.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As in `predict`.
+        {X_as_in_predict}
+
+        Yields
+        ------
+        ndarray or CSR
+            A new array or matrix, in the form of `predict`.
+        """
+        yield from map(self._decided, self._staged(X))
+
+    @available_if(_has_probabilities)
+    @of_one_fit
+    @documented
+    def staged_predict_proba(self, X: MatrixLike) -> Iterator[Any]:
+        """Iterate over the predicted probabilities after each stage.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Yields
+        ------
+        ndarray or list of ndarray
+            New arrays, in the form of `predict_proba`.
+        """
+        yield from map(self._probabilities, self._staged(X))
+
+    @of_one_fit
+    @documented
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[Any]:
+        """Iterate over the scores after each stage.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Yields
+        ------
+        ndarray or list of ndarray
+            New arrays, in the form of `decision_function`.
+        """
+        yield from map(self._decisions, self._staged(X))
+
+    @available_if(_has_labels)
+    @of_one_fit
+    @documented
+    def predict_topk(
+        self, X: MatrixLike, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
+    ) -> tuple[NDArray[np.int64], Float]:
+        """Predict the `k` labels with the largest scores, without holding all scores. Only after a fit on labels.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
         k : int
-            From 1 to the number of labels.
+            Number of labels to return, from 1 to the number of labels.
         min_score : float, default=0
-            Name none whose probability is below; from 0 to 1. Only 0 with losses that have no probabilities.
-        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
-            Labels not to be named: those that are not zero in the row, or a list for all rows.
+            Minimum probability of the labels to return, from 0 to 1. It must be 0 for losses without probabilities.
+        {excluded_labels}
 
         Returns
         -------
         indices : int64 ndarray of shape (n_samples, k)
-            The largest score first, the lower index where equal. Where `min_score` and `exclude` leave fewer than `k`,
-            -1 in the last places of the row.
+            Indices of labels in decreasing order of the score; of equal ones, the lower index comes first. If
+            `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
         scores : float64 ndarray of shape (n_samples, k)
-            As of `decision_function`; minus infinity where the index is -1.
+            Their scores, as in `decision_function`; minus infinity where the index is -1.
 
         Raises
         ------
-        ValueError, TypeError
-            When `k` or `min_score` is out of range, or `exclude` does not fit.
+        {errors_of_topk}
         """
-        X = self._check_predict(X)
+        checked = self._check_predict(X)
         width = self._model.width
         k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
         if floor > 0:
             try:
                 _has_probabilities(self)
             except AttributeError as error:
-                raise ValueError(f"min_score is {min_score!r}, but {error}; accepted: 0 with these losses") from None
-        marked = _best.pattern(exclude, X.shape[0], width)
+                raise ValueError(f"min_score must be 0 with this loss, got {min_score!r}: {error}") from None
+        marked = _best.pattern(exclude, checked.shape[0], width)
         if self._weak is None and self._init is None:
             for_engine = None if marked is None else (marked.indptr, marked.indices, width)
-            indices, scores = self._model.predict_topk(X, k, self._n_threads(X), for_engine)
+            indices, scores = self._model.predict_topk(checked, k, self._n_threads(checked), for_engine)
         else:
-            indices, scores = _best.best_of_dense(self._scores_of(X), k, marked)
+            indices, scores = _best.best_of_dense(self._scores_of(checked), k, marked)
         probabilities = self._label_probabilities(scores) if floor > 0 else None
         decisions = (scores - self._threshold) * self._unit()
         return _best.ranked(indices, decisions, floor, probabilities=probabilities, absent=-np.inf)
 
-    @available_if(_has_probabilities_of_labels)  # type: ignore[untyped-decorator]
-    def predict_sparse(self, X: Any, min_score: float = 0.0) -> Any:
+    @available_if(_has_probabilities_of_labels)
+    @documented
+    def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
         """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.
 
-        Only after fit on labels, with the losses "log_loss" and "exponential". All labels have probabilities, of which
-        those of a block of rows are held at once: cost is that of `predict_proba`, memory that of the result.
+        Only after a fit on labels, with the losses "log_loss" and "exponential". All labels have probabilities, which
+        are computed in blocks of samples: it takes the time of `predict_proba` and the memory of the result.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As in `predict`.
+        {X_as_in_predict}
         min_score : float, default=0
-            Least probability that is stored, from 0 to 1. With 0 all that are not zero.
+            Minimum probability to store, from 0 to 1. With 0, all probabilities that are not zero are stored.
 
         Returns
         -------
-        CSR of shape (n_samples, n_labels), float64
-            A matrix when y was one of scipy's sparse matrices, else an array; indices rise within a row.
+        {sparse_probabilities}
 
         Raises
         ------
         ValueError
-            When `min_score` is out of range.
+            If `min_score` is out of range.
         """
         return super().predict_sparse(X, min_score)
 
@@ -622,27 +521,27 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return _best.stacked(X, self.n_outputs_, of_block)
 
     def _label_probabilities(self, scores: Float) -> Float:
-        """Probabilities of scores of any labels: each is a function of its score alone."""
+        """Probabilities of scores of any labels: each probability depends only on its score."""
         width = self._model.width
         padded = np.zeros(-(-scores.size // width) * width)
-        # Places without a label.
+        # Places without a label have the score minus infinity.
         padded[: scores.size] = np.nan_to_num(scores.ravel(), neginf=0.0)
         found: Float = self._model.to_predictions(padded.reshape(-1, width)).ravel()[: scores.size]
         return found.reshape(scores.shape)
 
     @property
     def _threshold(self) -> float:
-        """Raw score above which a label, or the second of two classes, is predicted."""
+        """The raw score above which a label, or the second of two classes, is predicted."""
         return 0.5 if self._shared["loss"] == "squared_error" else 0.0
 
     def _is_softmax(self) -> bool:
-        """Whether the classes of an output are judged together."""
+        """Whether the loss is that of the softmax over the classes of an output."""
         has_classes = self._label_format is None and (self.n_outputs_ > 1 or self.n_classes_ > 2)
         together = self._shared["output_strategy"] != "single_target"
         return bool(has_classes and together and self._shared["loss"] == "log_loss")
 
     def _unit(self) -> float:
-        # The engine's logistic loss is of half the log-odds.
+        # The scores of the engine's logistic loss are half the log-odds.
         return 2.0 if self._shared["loss"] == "log_loss" and not self._is_softmax() else 1.0
 
     def _has_scores(self) -> bool:
@@ -655,14 +554,14 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             return columns_of(estimator.decision_function(X), X.shape[0]) / self._unit()
         proba = estimator.predict_proba(X)
         if isinstance(proba, list):
-            # Several outputs: labels have the probabilities of 0 and 1.
+            # Several outputs: for labels, the arrays hold the probabilities of 0 and 1.
             is_labels = self._label_format is not None
             proba = np.column_stack([part[:, 1] if is_labels else part for part in proba])
         elif self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ == 2:
             proba = np.asarray(proba)[:, 1:]
         p: Float = np.clip(columns_of(proba, X.shape[0]), _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
         logarithms: Float = np.log(p)
-        # Half the log-odds, whatever the loss.
+        # Half the log-odds, for both losses.
         return logarithms if self._is_softmax() else 0.5 * (logarithms - np.log1p(-p))
 
     def _positive(self, X: Matrix) -> NDArray[np.bool_]:

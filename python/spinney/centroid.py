@@ -1,34 +1,49 @@
 """Centroid forests: trees whose nodes send samples to the nearest of several centroids, for sparse X and many labels.
 
-A test of one word parts few of many texts, so that trees on text are deep and unbalanced. Here a node clusters its
-samples by their labels, projected on a few random directions; the mean of the rows of each cluster, a few words with
-weights, becomes a child, and each sample goes on to the child whose centroid it is nearest to. Trees are half a dozen
-levels deep, no feature is searched, and the cost goes with the stored entries of X.
+A test of a single word separates few of many texts, so that decision trees on text are deep and unbalanced. The trees
+of a centroid forest work differently. A node clusters its samples by their labels, projected on a few random
+directions. The mean of the samples of each cluster, a few words with weights, becomes the centroid of a child, and each
+sample goes to the child with the nearest centroid. Trees have about six levels, no feature is searched, and the time is
+in proportion to the stored entries of X.
 
 Sources: Prabhu and Varma, "FastXML: a fast, accurate and stable tree-classifier for extreme multi-label learning", KDD
 2014; Siblini, Kuntz and Meyer, "CRAFTML, an efficient clustering-based random forest for extreme multi-label learning",
-ICML 2018, who project features as well, which are kept here so that centroids can be read.
+ICML 2018. CRAFTML projects the features as well; here they are kept, so that centroids can be interpreted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import _fit_context
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from spinney import _categories, _kept_rows, _label_weight, _output_scaling, _projection, _spinney, _validation
 from spinney._at_once import fitted_at_once
 from spinney._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
-from spinney._base import BaseClassifier, Members, as_size
-from spinney._centroid_docs import CENTROID_TEXTS
-from spinney._docs import composed
+from spinney._base import Members, as_size, keep
+from spinney._centroid_docs import CENTROID_CLASSIFIERS, CENTROID_REGRESSORS, CENTROIDS
+from spinney._docs import documented, documented_by
+from spinney._estimator_docs import FOREST_CLASSIFIERS, FOREST_REGRESSORS, FORESTS, SHARED
+from spinney._predictions import BaseClassifier
 from spinney._projection import Growth
 from spinney._proof import check_fitted
 from spinney._sparse import is_sparse
+from spinney._types import (
+    Estimator,
+    ForestClassWeight,
+    LabelWeight,
+    MatrixLike,
+    MultiLabel,
+    NProjections,
+    OobScore,
+    OutputProjection,
+    RandomState,
+    fit_context,
+)
 from spinney._validation import Float, Matrix, Number, RowWeights, Target
 from spinney.projection import count_projections
 
@@ -37,24 +52,20 @@ if TYPE_CHECKING:
 
 __all__ = ["CentroidForestClassifier", "CentroidForestRegressor"]
 
-# A node has a child for every so many samples at most.
+# A node has at most one child for this number of samples.
 _SAMPLES_PER_CHILD = 5
-# Of the logistic pass: what products of unit vectors are multiplied by to be logits, and the step.
+# For the logistic regression: the factor from products of unit vectors to logits, and the step size.
 _SCALE_AND_RATE = (5.0, 3.0)
-# How much more of a row goes to the nearest child for each unit of product, where centroids are refined and where they
-# are not, and the least share of a row that goes to a second one.
+# For soft routing: how fast the share of the nearest child grows with the difference of products, for refined and for
+# unrefined centroids, and the smallest share that a second child gets.
 _SHARPNESS = {True: 2.0, False: 45.0}
 _LEAST_SHARE = 0.2
-# Default of `n_projections`.
+# The default of `n_projections`.
 _N_PROJECTIONS = 128
 
 
-def _documented(described: Any) -> Any:
-    return composed(described, CENTROID_TEXTS)
-
-
 class _Absent:
-    """An attribute that other forests have: asked for, it tells what there is in its place."""
+    """An attribute of other forests that these do not have. Its error says what to use instead."""
 
     def __init__(self, instead: str) -> None:
         self._instead = instead
@@ -68,7 +79,7 @@ class _Absent:
 
 
 class BaseCentroidForest(BaseBagging):
-    """What both estimators share."""
+    """What centroid forests for all kinds of y share."""
 
     _kind = "centroid"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -90,12 +101,29 @@ class BaseCentroidForest(BaseBagging):
         "random_state": ["random_state"],
     }
     _masks_y = False
-    # What makes projected samples alike: their angle or their distance, less their mean or not.
+
+    n_children: int
+    max_leaf_samples: int
+    n_projections: NProjections
+    output_projection: OutputProjection
+    projection_scope: Literal["node", "tree", "forest"]
+    max_centroid_features: int | None
+    min_centroid_weight: float
+    sample_size: int | None
+    n_passes: int
+    refine: bool
+    soft_routing: bool
+    smoothing: float
+    normalize: bool
+    idf: bool
+    max_depth: int | None
+
+    # How projected samples are compared: by angle or by distance, and whether their mean is subtracted.
     _clustering: ClassVar[tuple[str, bool]]
 
     _forest: Any
 
-    # Nodes test no feature, so that nothing says what a single one brings.
+    # Nodes do not test single features, so that impurity importances are not defined.
     feature_importances_ = _Absent(
         "its nodes test no single feature; see spinney.inspection.export_centroids, or "
         "sklearn.inspection.permutation_importance"
@@ -103,50 +131,63 @@ class BaseCentroidForest(BaseBagging):
     decision_path = _Absent("apply has the leaf of each row in each tree")
     prune_reduced_error = _Absent("fit with a larger max_leaf_samples, or a smaller max_depth")
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @_documented
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, label_names: Any = None, trees: Any = None) -> Any:
-        """Grow the forest.
+    @fit_context(prefer_skip_nested_validation=True)
+    @documented
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        label_names: ArrayLike | None = None,
+        trees: range | None = None,
+    ) -> Self:
+        """Fit the forest to training samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Finite numbers, dense or sparse: counts of words, 0 and 1, or any others. Used where it lies when CSR of
-            float32, otherwise converted on one copy. Every layout gives the same forest. There are no categories here:
-            columns of text or of a categorical type are refused, and codes are numbers like others; a
-            `sklearn.preprocessing.OneHotEncoder` before makes features of them.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
-            Numbers for a regressor, sparse ones too; for a classifier classes, or labels: several columns of 0 and 1,
-            or any sparse matrix of them, which is never made dense. All cells known: NaN is refused.
+            The training samples, dense or sparse: finite numbers such as counts of words or 0 and 1. X is used without
+            a copy if it is CSR of float32; otherwise it is converted once.
+
+            Categorical features are not supported. String and categorical columns raise an error, and codes are treated
+            as numbers: convert categories with `sklearn.preprocessing.OneHotEncoder`.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            The target values. Unknown values are not supported: NaN raises an error.
+
+            - Regressors: numbers. In a sparse matrix, entries that are not stored are zeros.
+            - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1,
+              which is never made dense.
         sample_weight : array-like of shape (n_samples,), default=None
-            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must not contain
-            NaN or infinity there either). Others weigh in the draws of clusters, in centroids and in leaves. With
-            `refine=False`, `bootstrap=False` and `sample_size=None` a row of weight 2 is the row twice, one after the
-            other; a step of `refine` is twice as long for it, and a sample of a node has it once.
+            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
+
+            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no
+            effect, but must not be NaN or infinite. Positive weights count in the draws of clusters, in centroids and
+            in leaves.
+
+            With `refine=False`, `bootstrap=False` and `sample_size=None`, a sample with weight 2 counts exactly as two
+            consecutive samples. Otherwise it does not: `refine` makes one step of twice the length for it, and
+            `sample_size` draws it as one sample.
         {label_names}
         {trees}
 
         Returns
         -------
-        self
+        {fitted_self}
 
         Raises
         ------
-        ValueError, TypeError
-            Bad input or parameters, named in the message.
-        MemoryError
-            Before anything is grown where the parts of `spinney.estimate_fit_memory` that are certain to be needed
-            cannot be had; later for others that the engine cannot allocate.
-
-        After any failure, Ctrl-C included, the estimator is as it was before.
+        {errors_of_fit}
 
         Notes
         -----
-        Tree i is a function of the data, the parameters, the seed and i alone: the same for any `n_jobs`, and whether
-        it was grown at once or with `warm_start`, which with `idf` asks for the data of the fit before.
+        {after_errors}
 
-        For each level of a tree: the labels of the samples that are clustered times `n_projections`, and the stored
-        entries of X times `n_children`.
+        {determinism_of_forests}
+        With `idf`, `warm_start` requires the data of the previous fit.
+
+        Each level of a tree takes time in proportion to the labels of the clustered samples times `n_projections`, and
+        to the stored entries of X times `n_children`.
         """
         with fitted_at_once(self) as new:
             new._fit(X, y, sample_weight, None, label_names, trees)
@@ -157,12 +198,12 @@ class BaseCentroidForest(BaseBagging):
             _check_no_categories(self, X)
         X = _validation.check_X(self, X, reset=reset)
         values = X.data if is_sparse(X) else X
-        # A sum is NaN if and only if a value is: all are finite or NaN, and float64 has room for any sum.
+        # Values are finite or NaN, and float64 holds any sum of them: the sum is NaN if and only if a value is.
         if np.isnan(np.sum(values, dtype=np.float64)):
             raise ValueError(
-                f"X contains NaN, which {type(self).__name__} has no place for: the nearest centroid of a row with "
-                "missing values is not known; accepted: finite numbers. Impute, or take a random forest, which splits "
-                "on missing values"
+                f"X contains NaN, which {type(self).__name__} does not support, since the nearest centroid of a "
+                "sample with missing values is unknown: X must be finite. Impute missing values, or use a random "
+                "forest, which splits on missing values"
             )
         return X
 
@@ -171,7 +212,7 @@ class BaseCentroidForest(BaseBagging):
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
         n_projections = self.n_projections
         if self.output_projection is not None and n_projections == _N_PROJECTIONS:
-            # The default, of which some families have no more than there are outputs.
+            # This is the default, and some families have at most as many directions as there are outputs.
             n_projections = min(_N_PROJECTIONS, target.n_columns)
         given = self.output_projection, n_projections
         projection = _projection.to_engine(*given, target, growth, default=n_projections)
@@ -201,18 +242,18 @@ class BaseCentroidForest(BaseBagging):
             "idf": bool(self.idf),
             "centroid_dtype": "levels",
             "output_weights": self._output_weights(target, weights),
-            # Leaves of labels are lists of rows, smaller than lists of their labels.
+            # Leaves store the lists of their samples, which are smaller than the lists of their labels.
             "store_rows": target.kind == "labels",
         }
 
     def _count_directions(self, target: Target) -> int:
         found = int(count_projections(self.n_projections, target.n_columns))
         if found > 2**16:
-            raise ValueError(f"n_projections is {self.n_projections!r}, accepted: up to 65536 directions")
+            raise ValueError(f"n_projections must be at most 65536, got {self.n_projections!r}")
         return found
 
     def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
-        """What each column of predictions counts for in clusters."""
+        """The weight of each column of predictions in the clustering."""
         return None
 
     def _grow(
@@ -227,8 +268,11 @@ class BaseCentroidForest(BaseBagging):
         return _spinney.fit_centroid_forest(X, target.engine, row_weights, config, n_threads, progress)
 
     @property
-    def estimators_(self) -> Sequence[Any]:
-        """The trees as forests of one tree each, made when asked for; they share the forest's memory."""
+    def estimators_(self) -> Sequence[Estimator]:
+        """The trees as forests of one tree each.
+
+        They are created when they are accessed, and share the memory of the forest.
+        """
         check_fitted(self)
         return Members(self._twin())
 
@@ -247,18 +291,18 @@ class BaseCentroidForest(BaseBagging):
 
 
 def _check_no_categories(model: BaseCentroidForest, X: Any) -> None:
-    """Refuse frames with columns of text or categories, whose distance from a centroid means nothing."""
+    """Raise for frames with string or categorical columns, for which the distance from a centroid is not defined."""
     columns = _categories.by_value(X)
     if columns:
         raise ValueError(
-            f"X has text or categories in feature {columns[0]!r}, which {type(model).__name__} does not split on; "
-            "accepted: numbers, such as sklearn.preprocessing.OneHotEncoder makes of categories and "
-            "sklearn.feature_extraction.text.CountVectorizer of texts"
+            f"{type(model).__name__} does not support text or categories, got feature {columns[0]!r} of X; "
+            "use for example sklearn.preprocessing.OneHotEncoder for categories and "
+            "sklearn.feature_extraction.text.CountVectorizer for texts"
         )
 
 
 class BaseCentroidForestClassifier(BaseCentroidForest, BaseBaggingClassifier):
-    """For classes and labels."""
+    """What centroid forests for classes and labels share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCentroidForest._parameter_constraints,
@@ -268,13 +312,16 @@ class BaseCentroidForestClassifier(BaseCentroidForest, BaseBaggingClassifier):
     }
     _clustering = ("spherical", False)
 
+    class_weight: ForestClassWeight
+    label_weight: LabelWeight
+
     def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
         found = _label_weight.of_labels(self, target, weights)
         return None if found is None else found.tolist()
 
 
 class BaseCentroidForestRegressor(BaseCentroidForest, BaseBaggingRegressor):
-    """For numbers."""
+    """What centroid forests for numerical outputs share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCentroidForest._parameter_constraints,
@@ -282,69 +329,40 @@ class BaseCentroidForestRegressor(BaseCentroidForest, BaseBaggingRegressor):
     }
     _clustering = ("euclidean", True)
 
+    output_weights: ArrayLike | None
+
     def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
         return _output_scaling.numbers("output_weights", self.output_weights)
 
 
-@_documented
+@documented_by(SHARED, FORESTS, FOREST_CLASSIFIERS, CENTROIDS, CENTROID_CLASSIFIERS)
 class CentroidForestClassifier(BaseCentroidForestClassifier):
-    """A forest of trees of nearest centroids for labels or classes of sparse data, such as text.
+    """A centroid forest classifier for labels or classes of sparse data, such as text.
+
+    Each node of a tree clusters its samples by their labels and sends a sample to the child with the nearest centroid.
 
     Parameters
     ----------
-    {n_estimators}
-    {n_children}
-    {max_leaf_samples}
-    {n_projections_of_nodes}
-    {output_projection_of_nodes}
-    {projection_scope_of_nodes}
-    {max_centroid_features}
-    {min_centroid_weight}
-    {sample_size}
-    {n_passes}
-    {refine}
-    {soft_routing}
-    {smoothing}
-    {normalize}
-    {idf}
-    {bootstrap}
-    {max_samples}
-    {oob_score_of_classifiers}
-    {max_depth_of_nodes}
-    {label_weight_of_nodes}
-    {class_weight}
-    {multi_label}
-    {keep_rows}
-    {n_jobs}
-    {random_state}
-    {verbose}
-    {warm_start}
+    {parameters}
 
     Attributes
     ----------
-    {members}
-    {classes_}
-    {n_classes_}
-    {sizes_of_forests}
-    {feature_names_in_}
-    {target_names_in_}
-    {oob_score_}
-    {oob_decision_function_}
+    {attributes}
 
     See Also
     --------
-    spinney.inspection.export_centroids : The heaviest features of the children of a node.
-    RandomForestClassifier : For dense data and features of different kinds.
+    spinney.inspection.export_centroids : Show the features with the largest weights of the children of a node.
+    RandomForestClassifier : The forest for dense data and for features of different kinds.
 
     Notes
     -----
-    A model holds the labels of the rows that it was grown on, once for all trees; so does its file.
+    The model, and its file, contain the labels of the training samples once for all trees.
 
-    A row of X without a feature that centroids have goes to the first child of each node, that of most weight.
+    A sample without any feature of the centroids goes to the first child of each node, which has the most weight.
 
-    Sources: Prabhu and Varma, FastXML, KDD 2014; Siblini, Kuntz and Meyer, CRAFTML, ICML 2018: trees that cluster
-    samples by projected labels, and centroids. Logistic centroids, two paths a row, smoothing and features that are not
-    projected are ours.
+    Sources: Prabhu and Varma, FastXML, KDD 2014; Siblini, Kuntz and Meyer, CRAFTML, ICML 2018. From them are trees that
+    cluster samples by projected labels, and centroids. New here are logistic centroids, two paths for a sample,
+    smoothing, and features that are not projected.
 
     Examples
     --------
@@ -368,9 +386,9 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         *,
         n_children: int = 10,
         max_leaf_samples: int = 10,
-        n_projections: Any = 128,
-        output_projection: Any = None,
-        projection_scope: str = "node",
+        n_projections: NProjections = 128,
+        output_projection: OutputProjection = None,
+        projection_scope: Literal["node", "tree", "forest"] = "node",
         max_centroid_features: int | None = None,
         min_centroid_weight: float = 0.1,
         sample_size: int | None = None,
@@ -382,95 +400,44 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         idf: bool = True,
         bootstrap: bool = False,
         max_samples: float | None = None,
-        oob_score: Any = False,
+        oob_score: OobScore = False,
         max_depth: int | None = None,
-        label_weight: Any = None,
-        class_weight: Any = None,
-        multi_label: str | bool = "auto",
+        label_weight: LabelWeight = None,
+        class_weight: ForestClassWeight = None,
+        multi_label: MultiLabel = "auto",
         keep_rows: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         warm_start: bool = False,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.n_children = n_children
-        self.max_leaf_samples = max_leaf_samples
-        self.n_projections = n_projections
-        self.output_projection = output_projection
-        self.projection_scope = projection_scope
-        self.max_centroid_features = max_centroid_features
-        self.min_centroid_weight = min_centroid_weight
-        self.sample_size = sample_size
-        self.n_passes = n_passes
-        self.refine = refine
-        self.soft_routing = soft_routing
-        self.smoothing = smoothing
-        self.normalize = normalize
-        self.idf = idf
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.max_depth = max_depth
-        self.label_weight = label_weight
-        self.class_weight = class_weight
-        self.multi_label = multi_label
-        self.keep_rows = keep_rows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
+        keep(self, locals())
 
 
-@_documented
+@documented_by(SHARED, FORESTS, FOREST_REGRESSORS, CENTROIDS, CENTROID_REGRESSORS)
 class CentroidForestRegressor(BaseCentroidForestRegressor):
-    """A forest of trees of nearest centroids for numbers, one or many at once, of sparse data.
+    """A centroid forest regressor for one or several numerical outputs of sparse data.
+
+    Each node of a tree clusters its samples by their outputs and sends a sample to the child with the nearest centroid.
 
     Parameters
     ----------
-    {n_estimators}
-    {n_children}
-    {max_leaf_samples}
-    {n_projections_of_nodes}
-    {output_projection_of_nodes}
-    {projection_scope_of_nodes}
-    {max_centroid_features}
-    {min_centroid_weight}
-    {sample_size}
-    {n_passes}
-    {refine}
-    {soft_routing}
-    {smoothing}
-    {normalize}
-    {idf}
-    {bootstrap}
-    {max_samples}
-    {oob_score_of_regressors}
-    {max_depth_of_nodes}
-    {output_weights_of_nodes}
-    {keep_rows}
-    {n_jobs}
-    {random_state}
-    {verbose}
-    {warm_start}
+    {parameters}
 
     Attributes
     ----------
-    {members}
-    {sizes_of_forests}
-    {feature_names_in_}
-    {target_names_in_}
-    {oob_score_}
-    {oob_prediction_}
+    {attributes}
 
     See Also
     --------
-    CentroidForestClassifier : The same for labels and classes, with the sources.
-    RandomForestRegressor : For dense data and features of different kinds, which it nearly always predicts better.
+    CentroidForestClassifier : The forest for labels and classes, with the sources.
+    RandomForestRegressor : The forest for dense data and for features of different kinds, which it nearly always
+        predicts better.
 
     Notes
     -----
-    Samples are clustered by the distance of their outputs, less their mean in the node; numbers of leaves are means.
+    Samples are clustered by the distance of their outputs after their mean in the node is subtracted. Leaves predict
+    means.
 
     Examples
     --------
@@ -491,9 +458,9 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
         *,
         n_children: int = 10,
         max_leaf_samples: int = 10,
-        n_projections: Any = 128,
-        output_projection: Any = None,
-        projection_scope: str = "node",
+        n_projections: NProjections = 128,
+        output_projection: OutputProjection = None,
+        projection_scope: Literal["node", "tree", "forest"] = "node",
         max_centroid_features: int | None = None,
         min_centroid_weight: float = 0.1,
         sample_size: int | None = None,
@@ -505,37 +472,13 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
         idf: bool = True,
         bootstrap: bool = False,
         max_samples: float | None = None,
-        oob_score: Any = False,
+        oob_score: OobScore = False,
         max_depth: int | None = None,
-        output_weights: Any = None,
+        output_weights: ArrayLike | None = None,
         keep_rows: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         warm_start: bool = False,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.n_children = n_children
-        self.max_leaf_samples = max_leaf_samples
-        self.n_projections = n_projections
-        self.output_projection = output_projection
-        self.projection_scope = projection_scope
-        self.max_centroid_features = max_centroid_features
-        self.min_centroid_weight = min_centroid_weight
-        self.sample_size = sample_size
-        self.n_passes = n_passes
-        self.refine = refine
-        self.soft_routing = soft_routing
-        self.smoothing = smoothing
-        self.normalize = normalize
-        self.idf = idf
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.max_depth = max_depth
-        self.output_weights = output_weights
-        self.keep_rows = keep_rows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
+        keep(self, locals())

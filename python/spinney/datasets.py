@@ -1,4 +1,4 @@
-"""Readers and makers of data sets."""
+"""Loading and generating data sets."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ __all__ = [
 
 
 class Split(NamedTuple):
-    """A data set in two parts, and what its folder says about it."""
+    """A data set with a training part and a test part, and its metadata."""
 
-    X_train: Any
-    X_test: Any
-    Y_train: Any
-    Y_test: Any
+    X_train: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
+    X_test: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
+    Y_train: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
+    Y_test: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
     meta: dict[str, Any]
 
 
 def load_npz_folder(path: str | os.PathLike[str]) -> Split:
-    """Read a data set that is kept as one folder of `.npz` files.
+    """Load a data set from a folder of `.npz` files.
 
     Parameters
     ----------
-    path : path of a folder
-        It holds `X_train.npz`, `X_test.npz`, `Y_train.npz`, `Y_test.npz`, each either a scipy sparse matrix
-        (`scipy.sparse.save_npz`) or one array named `a`, and `meta.json`, an object.
+    path : str or path-like
+        Path of the folder. It must contain `X_train.npz`, `X_test.npz`, `Y_train.npz` and `Y_test.npz`, each either a
+        sparse matrix saved by `scipy.sparse.save_npz` or a single array named `a`, and `meta.json` with a JSON object.
 
     Returns
     -------
     Split
-        `(X_train, X_test, Y_train, Y_test, meta)`; sparse matrices stay sparse.
+        The named tuple `(X_train, X_test, Y_train, Y_test, meta)`. Sparse matrices are not made dense.
 
     Raises
     ------
     FileNotFoundError
-        When one of the files is not there.
+        If one of the files does not exist.
     ValueError
-        When a file holds neither form. Nothing is unpickled.
+        If a file has neither of the two forms, or contains pickled objects, which are never loaded.
 
     Examples
     --------
@@ -88,7 +88,9 @@ def _load(path: Path) -> Any:
         if "a" in archive:
             return archive["a"]
         if "format" not in archive:
-            raise ValueError(f"{path} holds {sorted(archive)}, accepted: a scipy sparse matrix, or one array named 'a'")
+            raise ValueError(
+                f"{path} must contain a scipy sparse matrix, or one array named 'a', got {sorted(archive)}"
+            )
     return sparse.load_npz(path)
 
 
@@ -101,9 +103,10 @@ Seed = int | np.random.RandomState | None
 def make_friedman1_chain(
     n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
 ) -> tuple[Numbers, Numbers]:
-    """Outputs in a chain, each the one before with more noise.
+    """Generate Friedman's first regression problem with a chain of outputs.
 
-    With x uniform on [0, 1]⁵ and independent standard normal ε::
+    Each output is the one before it plus additional noise. With x uniform on [0, 1]⁵ and independent standard normal
+    ε::
 
         f(x) = 10 sin(π x₁ x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅
         y₁ = f(x) + ε₁,    y_j = y_{j−1} + ε_j
@@ -111,26 +114,27 @@ def make_friedman1_chain(
     Parameters
     ----------
     n_samples : int, default=100
-        Rows.
+        Number of samples.
     n_outputs : int, default=16
-        Outputs of the chain.
+        Number of outputs of the chain.
     noisy_outputs : int, default=0
-        Further outputs that x says nothing about: copies of the chain's, from the first on and round again, each
-        with its rows in an order of its own.
+        Number of additional outputs that are independent of x. They are copies of the outputs of the chain, from the
+        first to the last and then again from the first, each with its samples in a separate random order.
     random_state : int, RandomState or None, default=None
-        Seed. To split one draw into parts, draw all rows at once: noisy outputs are then noise in every part.
+        Controls the random numbers. To make a training and a test set, generate all samples in one call and split
+        them.
 
     Returns
     -------
     X : ndarray of shape (n_samples, 5)
-        Features.
+        The input samples.
     y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
-        Outputs, noisy ones last.
+        The outputs. The additional outputs that are independent of x are the last ones.
 
     See Also
     --------
-    make_friedman1_group : The same function with independent noise.
-    make_friedman1_ind : Independent problems.
+    make_friedman1_group : Uses the same function with independent noise on each output.
+    make_friedman1_ind : Uses separate features for each output.
 
     References
     ----------
@@ -154,7 +158,7 @@ def make_friedman1_chain(
 def make_friedman1_group(
     n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
 ) -> tuple[Numbers, Numbers]:
-    """One function behind all outputs, noise of its own on each.
+    """Generate Friedman's first regression problem with outputs that share one function and have independent noise.
 
     With x uniform on [0, 1]⁵, independent standard normal ε, and f as for `make_friedman1_chain`::
 
@@ -163,25 +167,25 @@ def make_friedman1_group(
     Parameters
     ----------
     n_samples : int, default=100
-        Rows.
+        Number of samples.
     n_outputs : int, default=16
-        Outputs that share f.
+        Number of outputs that share f.
     noisy_outputs : int, default=0
-        Further outputs that x says nothing about, as for `make_friedman1_chain`.
+        Number of additional outputs that are independent of x, as in `make_friedman1_chain`.
     random_state : int, RandomState or None, default=None
-        Seed.
+        Controls the random numbers.
 
     Returns
     -------
     X : ndarray of shape (n_samples, 5)
-        Features.
+        The input samples.
     y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
-        Outputs, noisy ones last.
+        The outputs. The additional outputs that are independent of x are the last ones.
 
     See Also
     --------
-    make_friedman1_chain : Noise adds up from output to output; says where the problem comes from.
-    make_friedman1_ind : Independent problems.
+    make_friedman1_chain : Accumulates noise from output to output. Its documentation has the references.
+    make_friedman1_ind : Uses separate features for each output.
 
     Examples
     --------
@@ -199,7 +203,7 @@ def make_friedman1_group(
 def make_friedman1_ind(
     n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
 ) -> tuple[Numbers, Numbers]:
-    """Independent outputs, each with five features of its own.
+    """Generate Friedman's first regression problem with independent outputs, each with five features of its own.
 
     With x uniform on [0, 1]^(5 n_outputs), independent standard normal ε, and f as for `make_friedman1_chain`::
 
@@ -208,25 +212,25 @@ def make_friedman1_ind(
     Parameters
     ----------
     n_samples : int, default=100
-        Rows.
+        Number of samples.
     n_outputs : int, default=16
-        Independent problems.
+        Number of independent outputs.
     noisy_outputs : int, default=0
-        Further outputs that x says nothing about, as for `make_friedman1_chain`; they bring no features.
+        Number of additional outputs that are independent of x, as in `make_friedman1_chain`. They add no features.
     random_state : int, RandomState or None, default=None
-        Seed.
+        Controls the random numbers.
 
     Returns
     -------
     X : ndarray of shape (n_samples, 5 * n_outputs)
-        Features, five for each output in turn.
+        The input samples. The first five features belong to the first output, the next five to the second, and so on.
     y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
-        Outputs, noisy ones last.
+        The outputs. The additional outputs that are independent of x are the last ones.
 
     See Also
     --------
-    make_friedman1_chain : Noise adds up from output to output; says where the problem comes from.
-    make_friedman1_group : One function behind all outputs.
+    make_friedman1_chain : Accumulates noise from output to output. Its documentation has the references.
+    make_friedman1_group : Uses the same features for all outputs.
 
     Examples
     --------
@@ -242,7 +246,7 @@ def make_friedman1_ind(
 
 
 def _friedman1(x: Numbers) -> Numbers:
-    """The function of the five features along the last axis."""
+    """Friedman's function of the five features along the last axis."""
     values: Numbers = (
         10 * np.sin(np.pi * x[..., 0] * x[..., 1]) + 20 * (x[..., 2] - 0.5) ** 2 + 10 * x[..., 3] + 5 * x[..., 4]
     )
@@ -264,7 +268,7 @@ def _checked(n_samples: int, n_outputs: int, noisy_outputs: int, random_state: S
 
 def _check_count(name: str, value: int, least: int) -> None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= sys.maxsize:
-        raise ValueError(f"{name} is {value!r}, accepted: an integer of at least {least}")
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
 # ---- Breiman's Two-norm
@@ -273,26 +277,26 @@ def _check_count(name: str, value: int, least: int) -> None:
 def make_twonorm(
     n_samples: int = 100, n_features: int = 20, random_state: Seed = None
 ) -> tuple[Numbers, npt.NDArray[np.int64]]:
-    """Two classes of equal prior, each a normal cloud around a mean of its own.
+    """Generate Breiman's two-norm problem: two normally distributed classes with equal priors and different means.
 
-    Features are independent with variance 1; their mean is +a in class 1 and −a in class 0, a = 2/√n_features. The
-    best error is Φ(−2), 2.3 %.
+    The features are independent with variance 1. Their mean is a in class 1 and −a in class 0, with a = 2/√n_features.
+    The error of the Bayes classifier is Φ(−2), about 2.3 %.
 
     Parameters
     ----------
     n_samples : int, default=100
-        Rows.
+        Number of samples.
     n_features : int, default=20
-        Features.
+        Number of features.
     random_state : int, RandomState or None, default=None
-        Seed.
+        Controls the random numbers.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        Features.
-    y : ndarray of shape (n_samples,), int64
-        Classes 0 and 1.
+        The input samples.
+    y : int64 ndarray of shape (n_samples,)
+        The classes, 0 or 1.
 
     References
     ----------

@@ -1,17 +1,19 @@
-"""Work on many processes or machines, by any executor of `concurrent.futures`.
+"""Distributed computation on several processes or machines, by any executor of `concurrent.futures`.
 
-`fit` grows the trees of a forest in parts, `predict_topk` predicts blocks of rows, `cross_validate` fits and scores
-settings on folds. An executor is any object with a method `submit` that returns `concurrent.futures.Future`:
-`ProcessPoolExecutor`, `distributed.Client(...).get_executor()` of Dask, `mpi4py.futures.MPIPoolExecutor`. Results are
-those of one machine, byte for byte, whatever the number of workers and the order in which they end.
+`fit` grows the trees of a forest in parts, `predict_topk` predicts samples in blocks, and `cross_validate` fits and
+scores parameter settings on folds. An executor is any object with a method `submit` that returns
+`concurrent.futures.Future`, for example `ProcessPoolExecutor`, `distributed.Client(...).get_executor()` of Dask, or
+`mpi4py.futures.MPIPoolExecutor`. The results are equal to those of a single machine, byte for byte, independently of
+the number of workers and the order in which they finish.
 
-Data are sent with each task, so once to each worker where there are as many tasks as workers; by Dask, once to each
-worker in any case, and so by any executor with a method `scatter(data)`, whose result stands for the data among the
-arguments of tasks: `ray.put` is one. Tasks that are lost with their worker run again. There is no code for clusters
-here: workers are started, found and watched by the executor.
+The data is sent with each task, and so once to each worker if there are as many tasks as workers. With Dask it is sent
+once to each worker in any case. The same holds for any executor with a method `scatter(data)`, whose result is passed
+to tasks in place of the data; `ray.put` is such a function. Tasks that are lost with their worker are repeated. This
+module contains no cluster management: the executor starts and monitors the workers.
 
-`fit_part` is for samples that do not fit one machine: each worker has some of them and calls it, and all get the
-boosting model of one machine with all samples. It needs no executor, but an all-reduce, such as MPI's.
+`fit_part` and `fit_samples` are for training data that does not fit into the memory of one machine. Each worker has
+some of the samples, and all workers obtain the boosting model that a single machine would fit on all samples.
+`fit_part` needs no executor but an all-reduce operation, such as that of MPI; `fit_samples` uses a Dask cluster.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 
@@ -34,21 +36,22 @@ from spinney._dask_samples import fit_samples
 from spinney._samples_apart import fit_part
 from spinney._sparse import is_sparse
 from spinney._topk import topk
+from spinney._types import MatrixLike
 
 __all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
 
-# Errors of data and parameters: the same again on any worker.
+# Errors due to data and parameters, which would occur again on any other worker.
 _LASTING = (ValueError, TypeError, NotImplementedError, AttributeError)
 
 
 def fit(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: MatrixLike,
     executor: Any,
     *,
     n_parts: int | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     timeout: float | None = None,
     max_retries: int = 2,
     **fit_params: Any,
@@ -58,47 +61,52 @@ def fit(
     Parameters
     ----------
     estimator : estimator
-        A random forest, extra-trees or centroid forest, whose `random_state` is an integer. `n_jobs` is the number of
-        threads of each worker.
-    X, y, sample_weight
-        As `fit` of the estimator takes them.
+        A random forest, extra-trees or centroid forest. Its `random_state` must be an integer. Its `n_jobs` is the
+        number of threads of each worker.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Training samples, in any form that the `fit` of the estimator accepts.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, in any form that the `fit` of the estimator accepts.
     executor : concurrent.futures.Executor
-        Or any object whose method `submit` returns `concurrent.futures.Future`. If it has a method `scatter`, this is
-        called with the data, and what it returns is passed to tasks in their place.
+        An executor, or any object with a method `submit` that returns `concurrent.futures.Future`. If it has a method
+        `scatter`, this method is called with the data, and its result is passed to tasks in place of the data.
     n_parts : int, default=None
-        Ranges of trees of nearly equal length, at most one for each tree. None: as many as the executor has workers,
-        where it tells, or else as this machine has processors.
+        Number of parts. Each part is a range of trees, and the ranges have nearly equal lengths. There are never more
+        parts than trees. If None, it is the number of workers of the executor if that is known, and otherwise the
+        number of processors of this machine.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
     timeout : float, default=None
-        Seconds until all parts must be there.
+        Number of seconds after which all parts must be complete. If None, there is no limit.
     max_retries : int, default=2
-        How often a part is grown again that was lost.
+        Maximum number of times that a lost part is repeated.
     **fit_params
-        Other arguments of the estimator's `fit`: `y_mask`, `label_names`.
+        Other arguments of the `fit` of the estimator: `y_mask` and `label_names`.
 
     Returns
     -------
     estimator
-        The one that was given, fitted: byte for byte as by its own `fit`, out-of-bag scores included.
+        The estimator that was passed, fitted. It is equal to the result of its own `fit`, byte for byte, including
+        out-of-bag scores.
 
     Raises
     ------
     TypeError
-        For an estimator that is no forest, and for an executor that has no `submit`, or whose tasks are no
+        If `estimator` is not a forest, `executor` has no method `submit`, or `submit` does not return a
         `concurrent.futures.Future`.
     ValueError
-        For bad data or parameters, as `fit` of the estimator raises it on the worker; for `n_parts`, `timeout` or
-        `max_retries` out of range.
+        If the data or a parameter of the estimator is not valid, as raised by its `fit` on a worker, or if `n_parts`,
+        `timeout` or `max_retries` is out of range.
     TimeoutError
-        With the trees that are not there at the end of `timeout`.
+        If parts are missing after `timeout` seconds. The message contains the trees that are missing.
     RuntimeError
-        For a part that was lost more than `max_retries` times, with the trees and the last error; when the executor was
-        shut down, or broke, as a pool does that loses a process; when it returns nothing.
-
-    After any failure, Ctrl-C included, tasks that have not started are cancelled, and the estimator is as it was.
+        If a part was lost more than `max_retries` times, with its trees and the last error; if the executor was shut
+        down, or is broken because a process of the pool died; or if a task returned None.
 
     Notes
     -----
-    The data are sent once for each part. What comes back are the trees.
+    The data is sent once for each part, and the trees are sent back. After any failure, including an interrupt with
+    Ctrl-C, tasks that have not started are cancelled, and the estimator is unchanged.
 
     Examples
     --------
@@ -113,7 +121,7 @@ def fit(
     100
     """
     if not isinstance(estimator, BaseBagging):
-        raise TypeError(f"estimator is a {type(estimator).__name__}, accepted: forests and centroid forests of spinney")
+        raise TypeError(f"estimator must be a forest or centroid forest of spinney, got a {type(estimator).__name__}")
     cuts = _cuts(int(estimator.n_estimators), _count_parts(n_parts, executor))
     ranges = [range(start, stop) for start, stop in cuts]
     _parts.checked_range(estimator, ranges[0])
@@ -137,33 +145,42 @@ def predict_topk(
     timeout: float | None = None,
     max_retries: int = 2,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The `k` best labels of each row, of blocks of rows that the workers of an executor predict.
+    """Predict the `k` highest-scoring labels of each sample, in blocks that the workers of an executor predict.
 
     Parameters
     ----------
     model : estimator or Pipeline
-        Fitted: what `spinney.topk` takes.
-    X : array or sparse matrix of shape (n_samples, n_features), frame, or list
-        What the first step of `model` takes; cut into blocks of rows.
-    k, min_score
-        As of `spinney.topk`.
-    executor, n_parts, timeout, max_retries
-        As of `fit`; parts are blocks of rows.
+        A fitted model that `spinney.topk` supports.
+    X : {ndarray, sparse matrix, DataFrame, list} of n_samples samples
+        Samples, in any of these forms that the first step of `model` accepts. They are split into blocks.
+    k : int
+        The number of labels per sample, from 1 to the number of labels.
+    executor : concurrent.futures.Executor
+        An executor, as in `fit`.
+    n_parts : int, default=None
+        Number of blocks of samples. If None, it is chosen as in `fit`.
+    min_score : float, default=0
+        Labels whose probability is below this value, between 0 and 1, are not returned.
+    timeout : float, default=None
+        Number of seconds after which all blocks must be complete. If None, there is no limit.
+    max_retries : int, default=2
+        Maximum number of times that a lost block is repeated.
 
     Returns
     -------
     indices : int64 ndarray of shape (n_samples, k)
+        Indices of the labels, as returned by `spinney.topk`.
     scores : float64 ndarray of shape (n_samples, k)
-        As of `spinney.topk`.
+        Their scores, as returned by `spinney.topk`.
 
     Raises
     ------
     TypeError, ValueError, TimeoutError, RuntimeError
-        As `fit`, and as `spinney.topk` on a worker.
+        Under the same conditions as in `fit`, and as raised by `spinney.topk` on a worker.
 
     Notes
     -----
-    The model is sent once for each block, each row once.
+    The model is sent once for each block, and each sample is sent once.
 
     Examples
     --------
@@ -192,46 +209,53 @@ def predict_topk(
 
 def cross_validate(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: MatrixLike,
     executor: Any,
     *,
     settings: Sequence[dict[str, Any]] = ({},),
     cv: Any = None,
-    scoring: Any = None,
+    scoring: str | Callable[..., float] | None = None,
     timeout: float | None = None,
     max_retries: int = 2,
 ) -> dict[str, Any]:
-    """Fit and score settings of an estimator on folds, each by a worker of an executor.
+    """Fit and score parameter settings of an estimator by cross-validation, on the workers of an executor.
 
     Parameters
     ----------
     estimator : estimator
-        Any of scikit-learn's kind: forests, boosting, compression, pipelines.
-    X, y
-        As its `fit` takes them; y may be sparse.
-    executor, timeout, max_retries
-        As of `fit`; a part is one setting on one fold.
+        Any estimator with the interface of scikit-learn, such as a forest, boosting, a compressed forest or a pipeline.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Training samples, in any form that the `fit` of the estimator accepts.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, in any form that the `fit` of the estimator accepts, including sparse matrices.
+    executor : concurrent.futures.Executor
+        An executor, as in `fit`. Each task is one setting on one fold.
     settings : sequence of dict, default=({},)
-        Parameters to set, each a candidate: `list(sklearn.model_selection.ParameterGrid(grid))` for a grid.
-    cv : int, splitter or iterable, default=None
-        As of `sklearn.model_selection.check_cv`. The folds are drawn once, here.
+        Parameter settings to evaluate. Use `list(sklearn.model_selection.ParameterGrid(grid))` for a grid.
+    cv : int, cross-validation generator or iterable, default=None
+        The folds, as in `sklearn.model_selection.check_cv`. They are generated once, in the calling process.
     scoring : str or callable, default=None
-        One score. None: the estimator's own.
+        A single score. If None, the `score` method of the estimator is used.
+    timeout : float, default=None
+        Number of seconds after which all tasks must be complete. If None, there is no limit.
+    max_retries : int, default=2
+        Maximum number of times that a lost task is repeated.
 
     Returns
     -------
     dict
-        - `settings` : list of dict
+        - `settings` : list of dict, the parameter settings
         - `test_score` : ndarray of shape (n_settings, n_folds)
-        - `mean_test_score` : ndarray of shape (n_settings,)
-        - `fit_time`, `score_time` : ndarray of shape (n_settings, n_folds), seconds
-        - `best_index` : int, the first setting of the greatest mean
+        - `mean_test_score` : ndarray of shape (n_settings,), the mean over folds
+        - `fit_time` : ndarray of shape (n_settings, n_folds), in seconds
+        - `score_time` : ndarray of shape (n_settings, n_folds), in seconds
+        - `best_index` : int, the index of the setting with the largest mean, and the first of them if several are equal
 
     Raises
     ------
     TypeError, ValueError, TimeoutError, RuntimeError
-        As `fit`, and as fits and scores raise them on a worker.
+        Under the same conditions as in `fit`, and as raised by fits and scorers on a worker.
 
     Examples
     --------
@@ -247,10 +271,10 @@ def cross_validate(
     (2, 3)
     """
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
-        raise TypeError(f"scoring is a {type(scoring).__name__}, accepted: a name, a function, or None")
+        raise TypeError(f"scoring must be a name, a callable, or None, got a {type(scoring).__name__}")
     candidates = [dict(setting) for setting in settings]
     if not candidates:
-        raise ValueError("settings is empty, accepted: at least one dict of parameters")
+        raise ValueError("settings must have at least one dict of parameters, got none")
     for setting in candidates:
         clone(estimator).set_params(**setting)
     folds = list(check_cv(cv, None if is_sparse(y) else y, classifier=is_classifier(estimator)).split(X, y))
@@ -273,7 +297,7 @@ def cross_validate(
     }
 
 
-# --- on the workers --------------------------------------------------------------------------------------------------
+# --- tasks, which run on the workers ---------------------------------------------------------------------------------
 
 
 def _fitted_part(data: Any, estimator: Any, trees: range) -> Any:
@@ -292,30 +316,30 @@ def _scored(data: Any, estimator: Any, fold: Any) -> tuple[float, float, float]:
     return found["test_score"][0], found["fit_time"][0], found["score_time"][0]
 
 
-# --- here ------------------------------------------------------------------------------------------------------------
+# --- in the calling process ------------------------------------------------------------------------------------------
 
 
 def _count_parts(n_parts: Any, executor: Any) -> int:
     if not callable(getattr(executor, "submit", None)):
-        raise TypeError(f"executor is a {type(executor).__name__}, accepted: an object with a method submit")
+        raise TypeError(f"executor must be an object with a method submit, got a {type(executor).__name__}")
     if n_parts is None:
         found = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
         return max(1, int(found))
     if not isinstance(n_parts, Integral) or isinstance(n_parts, bool):
-        raise TypeError(f"n_parts is {n_parts!r}, accepted: an integer of at least 1, or None")
+        raise TypeError(f"n_parts must be a positive integer or None, got {n_parts!r}")
     if n_parts < 1:
-        raise ValueError(f"n_parts is {n_parts}, accepted: at least 1")
+        raise ValueError(f"n_parts must be a positive integer or None, got {n_parts}")
     return int(n_parts)
 
 
 def _cuts(n: int, n_parts: int) -> list[tuple[int, int]]:
-    """Ranges of nearly equal length that make up `range(n)`, none empty."""
+    """Non-empty ranges of nearly equal length that partition `range(n)`."""
     n_parts = min(n, n_parts)
     return [(n * i // n_parts, n * (i + 1) // n_parts) for i in range(n_parts)]
 
 
 def _sent(executor: Any, data: Any) -> Any:
-    """The data, or what stands for them in the tasks: each worker then gets them once."""
+    """The data, or a reference to it for the executors that send data once to each worker."""
     if callable(scatter := getattr(executor, "scatter", None)):
         return scatter(data)
     client: Any = getattr(executor, "_client", None)  # of Dask
@@ -323,10 +347,10 @@ def _sent(executor: Any, data: Any) -> Any:
 
 
 def _results(executor: Any, calls: list[Any], data: Any, timeout: Any, max_retries: Any) -> list[Any]:
-    """What the calls return, in their order."""
+    """The results of the calls, in the order of the calls."""
     ends = _end_of(timeout)
     if not isinstance(max_retries, Integral) or isinstance(max_retries, bool) or max_retries < 0:
-        raise ValueError(f"max_retries is {max_retries!r}, accepted: an integer of at least 0")
+        raise ValueError(f"max_retries must be an integer of at least 0, got {max_retries!r}")
     found: list[Any] = [None] * len(calls)
     n_lost = [0] * len(calls)
     pending: dict[Future[Any], int] = {}
@@ -365,7 +389,7 @@ def _end_of(timeout: Any) -> float | None:
     if timeout is None:
         return None
     if not isinstance(timeout, Real) or isinstance(timeout, bool) or not float(timeout) > 0:
-        raise ValueError(f"timeout is {timeout!r}, accepted: a positive number of seconds, or None")
+        raise ValueError(f"timeout must be a positive number of seconds, or None, got {timeout!r}")
     return time.monotonic() + float(timeout)
 
 
@@ -379,7 +403,7 @@ def _submitted(executor: Any, name: str, call: tuple[Callable[..., Any], Any], d
         raise RuntimeError(f"the executor takes no more tasks, {name} among them: {error}") from error
     if not isinstance(future, Future):
         raise TypeError(
-            f"executor.submit returned a {type(future).__name__}, accepted: concurrent.futures.Future; of a Dask "
-            "client pass client.get_executor()"
+            f"executor.submit must return a concurrent.futures.Future, got a {type(future).__name__}; for a "
+            "Dask client pass client.get_executor()"
         )
     return future

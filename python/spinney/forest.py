@@ -1,33 +1,54 @@
-"""Forests: random forests and extra-trees, for classes, labels and numbers."""
+"""Random forests and extra-trees, for classes, labels and numerical outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import sklearn.ensemble
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from spinney import _kept_rows, _label_weight, _output_scaling, _spinney, _updates
 from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
-from spinney._base import (
-    PRUNING_CONSTRAINTS,
-    BaseClassifier,
-    BaseModel,
-    Members,
-    n_drawn_features,
-    n_positive,
+from spinney._base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, keep, n_drawn_features, n_positive
+from spinney._docs import documented, documented_by
+from spinney._estimator_docs import (
+    CLASSIFIERS,
+    FOREST_CLASSIFIERS,
+    FOREST_REGRESSORS,
+    FORESTS,
+    REGRESSORS,
+    TREES,
+    members,
+    share_of_words,
 )
-from spinney._docs import documented
+from spinney._predictions import BaseClassifier
 from spinney._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
 from spinney._proof import check_fitted
+from spinney._types import (
+    CategoricalFeatures,
+    ClassifierCriterion,
+    ForestClassWeight,
+    InteractionCst,
+    LabelWeight,
+    MatrixLike,
+    MaxFeatures,
+    MonotonicCst,
+    MultiLabel,
+    NProjections,
+    OobScore,
+    OutputProjection,
+    OutputScaling,
+    RandomState,
+    RegressorCriterion,
+    fit_context,
+)
 from spinney._validation import CONTAINER, Float, Matrix, RowWeights, Target
 from spinney.tree import (
     BaseTree,
@@ -41,8 +62,8 @@ if TYPE_CHECKING:
     from spinney._spinney import _ForestConfig
 
 
-class BaseForest(BaseBagging):
-    """What forests have and trees have not."""
+class BaseForest(TreeParameters, BaseBagging):
+    """What forests for all kinds of y share."""
 
     _kind = "forest"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -53,58 +74,44 @@ class BaseForest(BaseBagging):
     }
     _member_class: ClassVar[type[BaseTree]]
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    projection_scope: Literal["tree", "forest"]
+
+    @fit_context(prefer_skip_nested_validation=True)
     @documented
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        y_mask: Any = None,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        y_mask: MatrixLike | None = None,
         *,
-        label_names: Any = None,
-        trees: Any = None,
-    ) -> Any:
-        """Grow the forest.
+        label_names: ArrayLike | None = None,
+        trees: range | None = None,
+    ) -> Self:
+        """Fit the forest to training samples.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Dense or sparse, without infinity. NaN is a missing value; in sparse X a stored NaN, as absent entries are
-            zeros. Used where it lies when Fortran-ordered float32 or CSR or CSC of float32; otherwise converted on one
-            copy, shared by all trees. Every layout gives the same forest.
-            Values are compared in float32: a `DataConversionWarning` names columns, such as ids above 2**24, of which
-            it cannot tell some values apart.
+        {X_of_fit}
         {y}
-        sample_weight : array-like of shape (n_samples,), default=None
-            Finite, not negative, not all zero. A row of weight zero is no row, whatever y is there (X must not contain
-            infinity there either); a row of weight 2 is two rows, wherever the second stands. With `bootstrap`, only
-            whole weights are such counts. Weights that are no multiples of 1/64, or whose total passes 2**31, are
-            rounded to multiples of at most n_samples * max(sample_weight) / 2**50, and to one such multiple at least:
-            the ratio of rows lighter than that is lost. Where the total would pass the largest float64,
-            `weighted_n_node_samples` of the trees holds weights divided by a power of two.
+        {sample_weight_of_trees}
         {y_mask}
         {label_names}
         {trees}
 
         Returns
         -------
-        self
+        {fitted_self}
 
         Raises
         ------
-        ValueError, TypeError
-            Bad input or parameters, named in the message.
-        MemoryError
-            Before anything is grown where the parts of `spinney.estimate_fit_memory` that are certain to be needed
-            cannot be had; later for others that the engine cannot allocate.
-
-        After any failure, Ctrl-C included, the estimator is as it was before.
+        {errors_of_fit}
 
         Notes
         -----
-        Tree i is a function of the data, the parameters, the seed and i alone: the same for any `n_jobs`, and whether
-        it was grown at once or with `warm_start`.
+        {after_errors}
+
+        {determinism_of_forests}
         """
         with fitted_at_once(self) as new:
             new._fit(X, y, sample_weight, y_mask, label_names, trees)
@@ -139,10 +146,10 @@ class BaseForest(BaseBagging):
         return _spinney.fit_forest(X, target.engine, row_weights, config, n_threads, progress, y_mask)
 
     @property
-    def estimators_(self) -> Sequence[Any]:
-        """The trees as estimators, made when asked for; they share the forest's memory.
+    def estimators_(self) -> Sequence[BaseTree]:
+        """The trees as estimators, which are created when they are accessed and share the memory of the forest.
 
-        They predict classes as the forest does, where scikit-learn's predict positions in `classes_`.
+        They predict classes, as the forest does. (The trees of scikit-learn's forests predict positions in `classes_`.)
         """
         check_fitted(self)
         return Members(self._twin())
@@ -168,39 +175,41 @@ class BaseForest(BaseBagging):
                 setattr(member, name, self.__dict__[name])
         return member
 
-    def update(self, X: Any, y: Any, sample_weight: Any = None, *, retire: int = 10) -> Any:
-        """Grow trees on new rows in place of the oldest trees.
+    def update(self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, retire: int = 10) -> Self:
+        """Replace the oldest trees by trees that are grown on new samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            New rows, of the features of the fit.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or sparse matrix
-            Of the outputs of the fit; of classes those of the fit, which need not all be there.
+            The new samples, with the features of `fit`.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            Their target values, with the outputs of `fit`. Classes must be among those of `fit`; some may be absent.
         sample_weight : array-like of shape (n_samples,), default=None
+            Their weights, as in `fit`.
         retire : int, default=10
-            Number of trees that are grown, and of the oldest ones that are dropped; from 1 to the number of trees.
+            Number of trees to replace, from 1 to the number of trees.
 
         Returns
         -------
-        self
+        self : object
+            The updated estimator.
 
         Raises
         ------
         ValueError, TypeError
-            As `fit`; for other numbers of features or outputs, classes that the fit did not have, and `retire` out of
-            range. The forest is as it was after any failure.
+            As in `fit`; and if the number of features or outputs is not that of `fit`, if y has classes that `fit` did
+            not have, or if `retire` is out of range. The forest stays as it was after any error.
         sklearn.exceptions.NotFittedError
+            If the forest is not fitted.
 
         Notes
         -----
-        After as many updates as drop all trees of the fit, the forest has seen the new rows alone. Until then it is a
-        mean over trees of different ages: it follows a drift with a lag of n_estimators / retire updates, and old rows
-        are not forgotten at once. It is not the forest that a fit on all rows together gives, and rare classes or
-        labels of old rows are lost with their trees. Trees are functions of their rows, the parameters, the seed of the
-        fit and the number of trees grown before. Out-of-bag scores and kept rows are dropped, as they are of other
-        rows.
-        Cost: that of a fit of `retire` trees.
+        Once updates have replaced all trees of `fit`, the forest depends only on new samples. Until then it averages
+        trees of different ages: it follows a drift with a lag of n_estimators / retire updates, and forgets old samples
+        gradually. It differs from a forest that is fitted to all samples together, and it loses rare classes or labels
+        of old samples together with their trees. Each new tree is a function of its samples, the parameters, the seed
+        of `fit` and the number of trees that were grown before. Out-of-bag scores and kept samples are deleted, because
+        they belong to other samples. An update takes the time of a fit of `retire` trees.
 
         Examples
         --------
@@ -218,22 +227,26 @@ class BaseForest(BaseBagging):
         return self
 
     @of_one_fit
-    def prune_reduced_error(self, X_val: Any, y_val: Any, sample_weight: Any = None) -> Any:
-        """Prune each tree by itself on rows that the forest was not grown on.
+    def prune_reduced_error(self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Prune each tree on validation samples, by reduced-error pruning.
 
-        See `DecisionTreeClassifier.prune_reduced_error`, whose parameters, loss and errors are the same. Forests gain
-        by averaging trees that are too large: this makes them smaller, and not always better.
+        The parameters, the loss and the errors are those of `DecisionTreeClassifier.prune_reduced_error`. Each tree is
+        pruned on its own. The pruned forest is smaller, and not always better, because a forest averages the errors of
+        trees that are too large.
 
         Parameters
         ----------
         X_val : {array-like, sparse matrix} of shape (n_val, n_features)
-        y_val : array-like of shape (n_val,) or (n_val, n_outputs), or sparse matrix
+            The validation samples.
+        y_val : {array-like, sparse matrix} of shape (n_val,) or (n_val, n_outputs)
+            Their target values.
         sample_weight : array-like of shape (n_val,), default=None
+            Their weights.
 
         Returns
         -------
         pruned : estimator of the same class
-            A new fitted estimator; this one is left as it is. It has no out-of-bag score, and keeps no rows.
+            A new fitted estimator, without out-of-bag scores and kept samples. This estimator does not change.
         """
         forest = self._reduced_error_pruned(X_val, y_val, sample_weight)
         pruned = copy(self)
@@ -244,21 +257,24 @@ class BaseForest(BaseBagging):
         return pruned
 
     @of_one_fit
-    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
-        """The nodes that each row passes.
+    @documented
+    def decision_path(self, X: MatrixLike) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
+        """Return the nodes that each sample passes through.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
 
         Returns
         -------
-        indicator : CSR matrix of shape (n_samples, n_nodes)
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            Tree i has the columns from `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1]`.
+        {node_indicator}
         """
-        X = self._check_predict(X)
-        return decision_path(self._forest, X, self._n_threads())
+        checked = self._check_predict(X)
+        return decision_path(self._forest, checked, self._n_threads())
 
 
 class BaseForestClassifier(BaseForest, BaseBaggingClassifier):
-    """A forest for classes and labels."""
+    """What forests for classes and labels share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseForest._parameter_constraints,
@@ -268,9 +284,12 @@ class BaseForestClassifier(BaseForest, BaseBaggingClassifier):
         **BaseClassifier._parameter_constraints,
     }
 
+    class_weight: ForestClassWeight
+    label_weight: LabelWeight
+
 
 class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
-    """A forest for numbers."""
+    """What forests for numerical outputs share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseForest._parameter_constraints,
@@ -278,32 +297,39 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
         **_output_scaling.CONSTRAINTS,
     }
 
+    output_scaling: OutputScaling
+    output_weights: ArrayLike | None
+
     @of_one_fit
-    def predict_quantiles(self, X: Any, q: Any = 0.5) -> Float:
-        """Predict quantiles of each output, of the training rows in the leaves that a row reaches.
+    @documented
+    def predict_quantiles(self, X: MatrixLike, q: ArrayLike = 0.5) -> Float:
+        """Predict conditional quantiles of each output, from the training samples in the leaves that a sample reaches.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        {X_as_in_predict}
         q : float or array-like of shape (n_quantiles,), default=0.5
-            Shares from 0 to 1.
+            Quantile levels, from 0 to 1.
 
         Returns
         -------
         ndarray of shape (n_samples, n_outputs, n_quantiles), float64
-            Without the axis of outputs where there is one, and without that of quantiles where `q` is a number. Each is
-            the target of a training row: the least for which the weights of the rows up to it reach q.
+            The quantiles, without the axis of outputs if there is one output, and without the axis of quantiles if `q`
+            is a number. Each quantile is the target value of a training sample: the smallest for which the weights of
+            the training samples with values up to it reach the level.
 
         Raises
         ------
         ValueError
-            When the forest was fitted without `keep_rows=True`, and for other values of `q`.
+            If the forest was fitted without `keep_rows=True`, or if `q` is invalid.
 
         Notes
         -----
-        A training row weighs the mean over the trees of its share of the weight of the leaf, if it is there
-        (Meinshausen 2006, Quantile regression forests; all training rows count, also those that a tree has not drawn).
-        Cost: the training rows of the leaves reached, for each output, and a pass over the leaves of all training rows.
+        The weight of a training sample is the average over the trees of its fraction of the weight of the leaf that is
+        reached, or zero if it is not in that leaf (Meinshausen 2006, Quantile regression forests). As in this source,
+        all training samples count, also those that a tree has not drawn. The time is in proportion to the training
+        samples in the leaves that are reached, for each output, in addition to a pass over the leaves of all training
+        samples.
         """
         check_fitted(self)
         _kept_rows.check_kept(self)
@@ -313,29 +339,34 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
         return found[:, 0] if self.n_outputs_ == 1 else found
 
     @of_one_fit
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Float:
-        """Draw targets of training rows in the leaves that a row reaches: jointly, those of one row for all outputs.
+    def sample_y(self, X: MatrixLike, n_samples: int = 1, random_state: RandomState = 0) -> Float:
+        """Draw target values from the training samples in the leaves that a sample reaches.
+
+        All outputs of a draw come from the same training sample, so that draws follow the joint distribution.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            The samples to draw for.
         n_samples : int, default=1
-            Draws for each row.
+            Number of draws for each sample of X.
         random_state : int, RandomState instance or None, default=0
+            Controls the draws.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_outputs, n_samples), float64
-            Without the axis of outputs where there is one.
+        ndarray of shape (n_queries, n_outputs, n_samples), float64
+            The drawn target values, without the axis of outputs if there is one output.
 
         Raises
         ------
         ValueError
-            When the forest was fitted without `keep_rows=True`, and for other values of `n_samples`.
+            If the forest was fitted without `keep_rows=True`, or if `n_samples` is invalid.
 
         Notes
         -----
-        Training rows are drawn by the weights of `predict_quantiles`. Cost: as there, once for all outputs.
+        Training samples are drawn with the weights of `predict_quantiles`. The time is that of `predict_quantiles` for
+        one output.
         """
         check_fitted(self)
         _kept_rows.check_kept(self)
@@ -343,57 +374,26 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
         return found[:, 0] if self.n_outputs_ == 1 else found
 
 
-@documented
+@documented_by(
+    TREES,
+    CLASSIFIERS,
+    FORESTS,
+    FOREST_CLASSIFIERS,
+    members("DecisionTreeClassifier"),
+    share_of_words("all five", "up to 3.2"),
+)
 class RandomForestClassifier(BaseForestClassifier):
-    """A random forest for classes and labels: bootstrap, and a few features drawn at each node.
+    """A random forest classifier for classes and labels.
+
+    Each tree is grown on a bootstrap sample, and each node draws features at random.
 
     Parameters
     ----------
-    {n_estimators}
-    {criterion_of_classifiers}
-    {max_depth}
-    {min_samples_split}
-    {min_samples_leaf}
-    {min_weight_fraction_leaf}
-    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-    {drawn_features}
-        For labels of sparse text with thousands of words a share of 0.05 ranked better than "sqrt" on five sets
-        (`benches/defaults`), for up to 3.2 times the time.
-    {max_leaf_nodes}
-    {min_impurity_decrease}
-    bootstrap : bool, default=True
-    {bootstrap}
-    {oob_score_of_classifiers}
-    {n_jobs}
-    {random_state}
-    {verbose}
-    {warm_start}
-    {class_weight}
-    {multi_label}
-    {max_samples}
-    {ccp_alpha}
-    {monotonic_cst}
-    {output_projection_of_classifiers}
-    {n_projections}
-    {projection_scope}
-    {categorical_features}
-    {interaction_cst}
-    {keep_rows}
-    {label_weight}
+    {parameters}
 
     Attributes
     ----------
-    {categories_}
-    estimators_ : sequence of DecisionTreeClassifier
-        Made when asked for; they share the forest's memory.
-    {classes_}
-    {n_classes_}
-    {sizes_of_forests}
-    {feature_names_in_}
-    {target_names_in_}
-    {feature_importances_}
-    {oob_score_}
-    {oob_decision_function_}
+    {attributes}
 
     Examples
     --------
@@ -404,7 +404,7 @@ class RandomForestClassifier(BaseForestClassifier):
     >>> forest.oob_score_ > 0.9
     True
 
-    Labels, sparse on both sides; the two most probable of each row:
+    Labels with sparse X and sparse y; the two most probable labels of each sample:
 
     >>> from scipy import sparse
     >>> X = sparse.random_array((100, 1000), density=0.01, random_state=0, format="csr")
@@ -423,107 +423,49 @@ class RandomForestClassifier(BaseForestClassifier):
         self,
         n_estimators: int = 100,
         *,
-        criterion: str = "gini",
+        criterion: ClassifierCriterion = "gini",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "sqrt",
+        max_features: MaxFeatures = "sqrt",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = True,
-        oob_score: Any = False,
+        oob_score: OobScore = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         warm_start: bool = False,
-        class_weight: Any = None,
-        multi_label: str | bool = "auto",
+        class_weight: ForestClassWeight = None,
+        multi_label: MultiLabel = "auto",
         max_samples: float | None = None,
         ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        output_projection: Any = None,
-        n_projections: Any = "log",
-        projection_scope: str = "tree",
-        categorical_features: Any = "from_dtype",
-        interaction_cst: Any = None,
+        monotonic_cst: MonotonicCst = None,
+        output_projection: OutputProjection = None,
+        n_projections: NProjections = "log",
+        projection_scope: Literal["tree", "forest"] = "tree",
+        categorical_features: CategoricalFeatures = "from_dtype",
+        interaction_cst: InteractionCst = None,
         keep_rows: bool = False,
-        label_weight: Any = None,
+        label_weight: LabelWeight = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.multi_label = multi_label
-        self.max_samples = max_samples
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.output_projection = output_projection
-        self.n_projections = n_projections
-        self.projection_scope = projection_scope
-        self.categorical_features = categorical_features
-        self.interaction_cst = interaction_cst
-        self.keep_rows = keep_rows
-        self.label_weight = label_weight
+        keep(self, locals())
 
 
-@documented
+@documented_by(TREES, REGRESSORS, FORESTS, FOREST_REGRESSORS, members("DecisionTreeRegressor"))
 class RandomForestRegressor(BaseForestRegressor):
-    """A random forest for numbers, one or many at once.
+    """A random forest regressor for one or several numerical outputs.
+
+    Each tree is grown on a bootstrap sample; by default, each node considers all features.
 
     Parameters
     ----------
-    {n_estimators}
-    {criterion_of_regressors}
-    {max_depth}
-    {min_samples_split}
-    {min_samples_leaf}
-    {min_weight_fraction_leaf}
-    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
-    {drawn_features}
-    {max_leaf_nodes}
-    {min_impurity_decrease}
-    bootstrap : bool, default=True
-    {bootstrap}
-    {oob_score_of_regressors}
-    {n_jobs}
-    {random_state}
-    {verbose}
-    {warm_start}
-    {max_samples}
-    {ccp_alpha}
-    {monotonic_cst}
-    {output_projection_of_regressors}
-    {n_projections}
-    {projection_scope}
-    {categorical_features}
-    {interaction_cst}
-    {keep_rows}
-    {output_scaling}
+    {parameters}
 
     Attributes
     ----------
-    {categories_}
-    estimators_ : sequence of DecisionTreeRegressor
-        Made when asked for; they share the forest's memory.
-    {sizes_of_forests}
-    {feature_names_in_}
-    {target_names_in_}
-    {feature_importances_}
-    {oob_score_}
-    {oob_prediction_}
+    {attributes}
 
     Examples
     --------
@@ -541,111 +483,55 @@ class RandomForestRegressor(BaseForestRegressor):
         self,
         n_estimators: int = 100,
         *,
-        criterion: str = "squared_error",
+        criterion: RegressorCriterion = "squared_error",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = 1.0,
+        max_features: MaxFeatures = 1.0,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = True,
-        oob_score: Any = False,
+        oob_score: OobScore = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         warm_start: bool = False,
         max_samples: float | None = None,
         ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        output_projection: Any = None,
-        n_projections: Any = "log",
-        projection_scope: str = "tree",
-        categorical_features: Any = "from_dtype",
-        interaction_cst: Any = None,
+        monotonic_cst: MonotonicCst = None,
+        output_projection: OutputProjection = None,
+        n_projections: NProjections = "log",
+        projection_scope: Literal["tree", "forest"] = "tree",
+        categorical_features: CategoricalFeatures = "from_dtype",
+        interaction_cst: InteractionCst = None,
         keep_rows: bool = False,
-        output_scaling: Any = None,
-        output_weights: Any = None,
+        output_scaling: OutputScaling = None,
+        output_weights: ArrayLike | None = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.max_samples = max_samples
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.output_projection = output_projection
-        self.n_projections = n_projections
-        self.projection_scope = projection_scope
-        self.categorical_features = categorical_features
-        self.interaction_cst = interaction_cst
-        self.keep_rows = keep_rows
-        self.output_scaling = output_scaling
-        self.output_weights = output_weights
+        keep(self, locals())
 
 
-@documented
+@documented_by(
+    TREES,
+    CLASSIFIERS,
+    FORESTS,
+    FOREST_CLASSIFIERS,
+    members("ExtraTreeClassifier"),
+    share_of_words("four of five", "1.5 to 3.3"),
+)
 class ExtraTreesClassifier(BaseForestClassifier):
-    """Extremely randomized trees for classes and labels: one random threshold for each feature drawn.
+    """An extra-trees classifier for classes and labels: a forest of extremely randomized trees.
+
+    Each node draws features at random, and one random threshold for each of them.
 
     Parameters
     ----------
-    {n_estimators}
-    {criterion_of_classifiers}
-    {max_depth}
-    {min_samples_split}
-    {min_samples_leaf}
-    {min_weight_fraction_leaf}
-    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-    {drawn_features}
-        For labels of sparse text with thousands of words a share of 0.05 ranked better than "sqrt" on four sets of
-        five (`benches/defaults`), for 1.5 to 3.3 times the time.
-    {max_leaf_nodes}
-    {min_impurity_decrease}
-    bootstrap : bool, default=False
-    {bootstrap}
-    {oob_score_of_classifiers}
-    {n_jobs}
-    {random_state}
-    {verbose}
-    {warm_start}
-    {class_weight}
-    {multi_label}
-    {max_samples}
-    {ccp_alpha}
-    {monotonic_cst}
-    {output_projection_of_classifiers}
-    {n_projections}
-    {projection_scope}
-    {categorical_features}
-    {interaction_cst}
-    {keep_rows}
-    {label_weight}
+    {parameters}
 
     Attributes
     ----------
-    {categories_}
-    estimators_ : sequence of ExtraTreeClassifier
-        Made when asked for; they share the forest's memory.
-    {classes_}
-    {n_classes_}
-    {sizes_of_forests}
-    {feature_names_in_}
-    {target_names_in_}
-    {feature_importances_}
-    {oob_score_}
-    {oob_decision_function_}
+    {attributes}
 
     Examples
     --------
@@ -664,107 +550,49 @@ class ExtraTreesClassifier(BaseForestClassifier):
         self,
         n_estimators: int = 100,
         *,
-        criterion: str = "gini",
+        criterion: ClassifierCriterion = "gini",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "sqrt",
+        max_features: MaxFeatures = "sqrt",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = False,
-        oob_score: Any = False,
+        oob_score: OobScore = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         warm_start: bool = False,
-        class_weight: Any = None,
-        multi_label: str | bool = "auto",
+        class_weight: ForestClassWeight = None,
+        multi_label: MultiLabel = "auto",
         max_samples: float | None = None,
         ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        output_projection: Any = None,
-        n_projections: Any = "log",
-        projection_scope: str = "tree",
-        categorical_features: Any = "from_dtype",
-        interaction_cst: Any = None,
+        monotonic_cst: MonotonicCst = None,
+        output_projection: OutputProjection = None,
+        n_projections: NProjections = "log",
+        projection_scope: Literal["tree", "forest"] = "tree",
+        categorical_features: CategoricalFeatures = "from_dtype",
+        interaction_cst: InteractionCst = None,
         keep_rows: bool = False,
-        label_weight: Any = None,
+        label_weight: LabelWeight = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.multi_label = multi_label
-        self.max_samples = max_samples
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.output_projection = output_projection
-        self.n_projections = n_projections
-        self.projection_scope = projection_scope
-        self.categorical_features = categorical_features
-        self.interaction_cst = interaction_cst
-        self.keep_rows = keep_rows
-        self.label_weight = label_weight
+        keep(self, locals())
 
 
-@documented
+@documented_by(TREES, REGRESSORS, FORESTS, FOREST_REGRESSORS, members("ExtraTreeRegressor"))
 class ExtraTreesRegressor(BaseForestRegressor):
-    """Extremely randomized trees for numbers, one or many at once.
+    """An extra-trees regressor for one or several numerical outputs: a forest of extremely randomized trees.
+
+    Each node draws one random threshold for each feature that it considers, by default for all features.
 
     Parameters
     ----------
-    {n_estimators}
-    {criterion_of_regressors}
-    {max_depth}
-    {min_samples_split}
-    {min_samples_leaf}
-    {min_weight_fraction_leaf}
-    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
-    {drawn_features}
-    {max_leaf_nodes}
-    {min_impurity_decrease}
-    bootstrap : bool, default=False
-    {bootstrap}
-    {oob_score_of_regressors}
-    {n_jobs}
-    {random_state}
-    {verbose}
-    {warm_start}
-    {max_samples}
-    {ccp_alpha}
-    {monotonic_cst}
-    {output_projection_of_regressors}
-    {n_projections}
-    {projection_scope}
-    {categorical_features}
-    {interaction_cst}
-    {keep_rows}
-    {output_scaling}
+    {parameters}
 
     Attributes
     ----------
-    {categories_}
-    estimators_ : sequence of ExtraTreeRegressor
-        Made when asked for; they share the forest's memory.
-    {sizes_of_forests}
-    {feature_names_in_}
-    {target_names_in_}
-    {feature_importances_}
-    {oob_score_}
-    {oob_prediction_}
+    {attributes}
 
     Examples
     --------
@@ -783,61 +611,37 @@ class ExtraTreesRegressor(BaseForestRegressor):
         self,
         n_estimators: int = 100,
         *,
-        criterion: str = "squared_error",
+        criterion: RegressorCriterion = "squared_error",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = 1.0,
+        max_features: MaxFeatures = 1.0,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = False,
-        oob_score: Any = False,
+        oob_score: OobScore = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         warm_start: bool = False,
         max_samples: float | None = None,
         ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        output_projection: Any = None,
-        n_projections: Any = "log",
-        projection_scope: str = "tree",
-        categorical_features: Any = "from_dtype",
-        interaction_cst: Any = None,
+        monotonic_cst: MonotonicCst = None,
+        output_projection: OutputProjection = None,
+        n_projections: NProjections = "log",
+        projection_scope: Literal["tree", "forest"] = "tree",
+        categorical_features: CategoricalFeatures = "from_dtype",
+        interaction_cst: InteractionCst = None,
         keep_rows: bool = False,
-        output_scaling: Any = None,
-        output_weights: Any = None,
+        output_scaling: OutputScaling = None,
+        output_weights: ArrayLike | None = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.max_samples = max_samples
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.output_projection = output_projection
-        self.n_projections = n_projections
-        self.projection_scope = projection_scope
-        self.categorical_features = categorical_features
-        self.interaction_cst = interaction_cst
-        self.keep_rows = keep_rows
-        self.output_scaling = output_scaling
-        self.output_weights = output_weights
+        keep(self, locals())
 
 
-# `sklearn.inspection.partial_dependence` takes the recursion for instances of this class, and calls
-# `_compute_partial_dependence_recursion`. It is the one place of scikit-learn that asks for the class, an abstract base
-# class, so ours can be registered: nothing is inherited. Of forests it means any that averages trees for numbers.
+# `sklearn.inspection.partial_dependence` uses the method "recursion" for instances of this class, and then calls
+# `_compute_partial_dependence_recursion`. It is the only place of scikit-learn that checks for the class, which is an
+# abstract base class, so ours can be registered: nothing is inherited. The recursion is valid for every forest that
+# averages regression trees.
 sklearn.ensemble.RandomForestRegressor.register(BaseForestRegressor)

@@ -1,4 +1,4 @@
-"""What a fitted model says: about its features, and in rules."""
+"""Inspection of fitted models: importances, partial dependence, explanations, rules and displays."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from spinney._permutation import permutation_importance
 from spinney._readable import check_tests_features, check_trees, fitted
 from spinney._shap import Explanation, shap_interaction_values, shap_values
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 from spinney._validation import Float
 from spinney.centroid import BaseCentroidForest
 from spinney.tree import DecisionTreeRegressor
@@ -58,44 +59,49 @@ def feature_importances(
     *,
     kind: Literal["gain", "count"] = "gain",
 ) -> Float | NDArray[np.int64]:
-    """Mean decrease of impurity, for all outputs or for some; or the number of splits on each feature.
+    """Compute feature importances: the mean decrease of impurity, or the number of splits on each feature.
 
     Parameters
     ----------
-    model : a fitted estimator of spinney
+    model : estimator
+        A fitted estimator of spinney.
     outputs : sequence of int or str, or "all", default=None
-        Columns of y, by number or by their names in `target_names_in_`, whose impurity is measured at the splits that
-        a tree or forest has. By default the impurities are
-        those that chose the splits, and the result is `model.feature_importances_`: with `output_projection`,
-        impurities of the projected outputs. "all" measures every column of y itself. The trees of boosting are grown on
-        gradients, and those of compressed forests hold scores: of these models there is the default alone.
+        The outputs whose impurity is measured at the splits of a tree or forest:
+
+        - None measures the impurity by which the splits were chosen. The result equals `model.feature_importances_`.
+          With `output_projection` this is the impurity of the projected outputs;
+        - "all" measures the impurity of all outputs of y, without projection;
+        - a sequence measures the impurity of some outputs of y, given by index or by their names in
+          `target_names_in_`.
+
+        Boosting and compressed forests only support None, since the trees of boosting are grown on gradients, and those
+        of compressed forests store scores.
     kind : {"gain", "count"}, default="gain"
-        "gain" is the decrease of impurity. "count" is how many splits of all trees are on each feature, whatever they
-        gain, XGBoost's "weight": of features that are equally useful those with many distinct values have more.
+        "gain" is the decrease of impurity. "count" is the number of splits on each feature, independently of their
+        gain, which XGBoost calls "weight". Among equally useful features, "count" is larger for features with many
+        distinct values.
 
     Returns
     -------
-    float64 ndarray of shape (n_features,)
-        "gain": the mean over trees (of boosting the sum of what all trees decrease), sums to 1 unless all zero.
-    int64 ndarray of shape (n_features,)
-        "count": sums to the number of splits of all trees.
-
-    A new array either way.
+    ndarray of shape (n_features,)
+        A new array. With `kind="gain"` it is of dtype float64: the mean over trees, or for boosting the sum over trees,
+        normalized to sum to 1 unless all values are zero. With `kind="count"` it is of dtype int64, and its sum is the
+        number of splits of all trees.
 
     Raises
     ------
     ValueError
-        When an output is not a column of y, or `outputs` is given for boosting or a compressed forest, or with "count",
-        which does not depend on it; for some of several outputs of trees grown with `criterion="absolute_error"`, whose
-        medians do not tell the impurity of one; for another `kind`; for boosting with `estimator`, whose weak models
-        are no trees.
+        If an output does not exist; if `outputs` is given for boosting or a compressed forest, or with `kind="count"`;
+        if only some of several outputs are given for trees grown with `criterion="absolute_error"`, whose medians do
+        not determine the impurity of single outputs; if `kind` is unknown; or if `model` is boosting with the parameter
+        `estimator`, whose weak models are not trees.
     TypeError
-        For any other model.
+        If `model` is not a model of trees of spinney, or `outputs` is neither a sequence nor "all".
 
     Notes
     -----
-    O(nodes · outputs) for some outputs or "all", O(nodes) by default and with "count", which also takes memory of 8
-    bytes for each split.
+    The cost is O(nodes · outputs) with `outputs`, and O(nodes) by default and with `kind="count"`, which also needs 8
+    bytes of memory per split.
 
     Examples
     --------
@@ -111,11 +117,11 @@ def feature_importances(
     model = fitted(model)
     check_trees(model)
     if not isinstance(kind, str) or kind not in ("gain", "count"):
-        raise ValueError(f"kind is {kind!r}, accepted: 'gain' and 'count'")
+        raise ValueError(f"kind must be 'gain' or 'count', got {kind!r}")
     if kind == "count":
         if outputs is not None:
             raise ValueError(
-                f"outputs is {outputs!r}, but kind='count' counts splits whatever the output; accepted: None"
+                f"outputs must be None with kind='count', which counts splits independently of outputs, got {outputs!r}"
             )
         return _n_splits(model._forest)
     if outputs is None:
@@ -123,18 +129,19 @@ def feature_importances(
         return importances
     if model._kind not in ("tree", "forest"):
         raise ValueError(
-            f"outputs is {outputs!r}, but {type(model).__name__} has trees of other outputs than y; accepted: None"
+            f"outputs must be None, since the trees of {type(model).__name__} have other outputs than y, got "
+            f"{outputs!r}"
         )
     forest: _spinney.Forest = model._forest
     if isinstance(outputs, str):
         if outputs != "all":
-            raise ValueError(f'outputs is {outputs!r}, accepted: columns of y, "all" or None')
+            raise ValueError(f'outputs must be a sequence of outputs, "all" or None, got {outputs!r}')
         return forest.feature_importances(range(forest.n_outputs))
     return forest.feature_importances(_columns_of_y(outputs, model))
 
 
 def _n_splits(forest: _spinney.Forest) -> NDArray[np.int64]:
-    """How many splits of all trees are on each feature."""
+    """The number of splits of all trees on each feature."""
     features = [forest.tree(i).feature() for i in range(forest.n_trees)]
     splits = np.concatenate([of_tree[of_tree >= 0] for of_tree in features])
     return np.bincount(splits, minlength=forest.n_features).astype(np.int64)
@@ -148,35 +155,38 @@ def _columns_of_y(outputs: Any, model: Any) -> list[int]:
     try:
         columns = list(outputs)
     except TypeError as error:
-        raise TypeError(f"outputs is {outputs!r}, accepted: {accepted}") from error
+        raise TypeError(f"outputs must be {accepted}, got {outputs!r}") from error
     found = []
     for j in columns:
         if isinstance(j, str):
             if j not in names:
                 why = "" if names else "; y had no names"
-                raise ValueError(f"outputs has {str(j)!r}, accepted: {accepted}{why}")
+                raise ValueError(f"outputs must be {accepted}, got {str(j)!r}{why}")
             found.append(names[j])
             continue
         if isinstance(j, bool) or not isinstance(j, Integral) or not 0 <= int(j) < n_outputs:
-            raise ValueError(f"outputs has {j!r}, accepted: {accepted}")
+            raise ValueError(f"outputs must be {accepted}, got {j!r}")
         found.append(int(j))
     return found
 
 
-def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bunch:
-    """Mean prediction when some features have given values, by one walk over the trees.
+def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | str], **options: Any) -> Bunch:
+    """Compute the partial dependence of predictions on features, by a single traversal of the trees.
 
-    The recursion of `sklearn.inspection.partial_dependence`, for every model of trees and any number of outputs: a
-    split on a feature of `features` sends a point to one side, any other split to both sides, in the proportion of
-    their training weight. No prediction is made for the rows of X, which only give the range of values.
+    This is the method "recursion" of `sklearn.inspection.partial_dependence`, for all tree-based models of spinney and
+    any number of outputs. At a split on one of `features` a grid point follows the branch for its value; at all other
+    splits it follows both branches, weighted by their training weight. The model is not evaluated on the samples of X,
+    which only determine the grid.
 
     Parameters
     ----------
-    model : a fitted estimator of spinney
+    model : estimator
+        A fitted estimator of spinney.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows between whose percentiles the values lie; missing ones (NaN) are passed over.
-    features : int, str, or list of them
-        The features whose values are given, one or several at once.
+        Samples whose percentiles determine the grid. Missing values (NaN) are ignored.
+    features : int, str, or list of int or str
+        The features of the grid. With several features, the grid contains all combinations of their values. With sparse
+        X only integers are supported.
     **options
         `grid_resolution`, `percentiles`, `custom_values` and `feature_names` of
         `sklearn.inspection.partial_dependence`, with the same meaning and defaults.
@@ -185,28 +195,31 @@ def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bun
     -------
     Bunch
         grid_values : list of ndarray
-            The values of each feature.
+            The grid values of each feature.
         average : ndarray of shape (n_columns, len(grid_values[0]), len(grid_values[1]), ...)
-            A row for each number; of classifiers that are trees or forests for each column of probabilities, of labels
-            those of 1; of classifiers that are boosted or compressed for each column of scores, of two classes one. Of
-            boosting with the losses "poisson", "gamma" and "tweedie" means of scores, which are logarithms.
+            The mean predictions, with one entry along the first axis for each column of the predictions: each
+            regression target; for trees and forests that are classifiers each class of each output, or the probability
+            of each label; for boosting and compressed forests that are classifiers each column of decision scores, of
+            which there is one for two classes. For boosting with the losses "poisson", "gamma" and "tweedie" these are
+            means of scores, which are the logarithms of predictions.
 
     Raises
     ------
     ValueError
-        For features that X has not or of which it has no value, another number of features than the model's, an option
-        that the recursion has not, and boosting with `estimator`, whose weak models are no trees.
+        If a feature does not exist or all of its values are missing; if X has a different number of features than the
+        model; if an option is not supported; or if `model` is boosting with the parameter `estimator`, whose weak
+        models are not trees.
     TypeError
-        For any other model.
+        If `model` is not a model of trees of spinney.
 
     Notes
     -----
-    O(nodes + stored leaf values) for each tree, and n_columns numbers for each value and each part of the tree between
-    two splits on `features`. With features that depend on each other the result differs from that of brute force, which
-    asks what the model predicts for the rows of X with the values in place of theirs; scikit-learn's user guide says
-    more.
+    The cost is O(nodes + stored leaf values) for each tree, plus n_columns operations for each grid value and each part
+    of a tree between two splits on `features`. If features are correlated, the result differs from the method "brute",
+    which averages the predictions for the samples of X with the grid values in place of their own; see the user guide
+    of scikit-learn.
 
-    `sklearn.inspection.partial_dependence` itself takes the same recursion for trees and forests for numbers.
+    `sklearn.inspection.partial_dependence` itself uses the same recursion for regression trees and forests.
 
     Examples
     --------
@@ -225,7 +238,7 @@ def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bun
     check_trees(model)
     if unknown := sorted(options.keys() - {"grid_resolution", "percentiles", "custom_values", "feature_names"}):
         raise ValueError(
-            f"{unknown[0]} is given, accepted: grid_resolution, percentiles, custom_values and feature_names"
+            f"options must be grid_resolution, percentiles, custom_values or feature_names, got {unknown[0]}"
         )
     if isinstance(features, str | Integral):
         features = [features]
@@ -237,10 +250,10 @@ def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bun
         )
     columns = None
     if is_sparse(X):
-        # Its columns alone become dense, which are then the only ones.
+        # Only the columns of the requested features become dense, and the others are dropped.
         columns = np.asarray(features)
         if columns.dtype.kind not in "iu" or (columns < 0).any() or (columns >= n_features).any():
-            raise ValueError(f"features is {features!r}, accepted with sparse X: integers from 0 to {n_features - 1}")
+            raise ValueError(f"features must be integers from 0 to {n_features - 1} with sparse X, got {features!r}")
         if custom := options.get("custom_values"):
             options["custom_values"] = {i: custom[j] for i, j in enumerate(columns.tolist()) if j in custom}
         X, features = X.tocsc()[:, columns].toarray(), list(range(len(columns)))
@@ -249,9 +262,9 @@ def partial_dependence(model: Any, X: Any, features: Any, **options: Any) -> Bun
 
 
 def _without_gaps(X: Any) -> Any:
-    """X with columns that have no missing values, and the percentiles of the values that they have.
+    """X with missing values filled in so that the percentiles of each column are those of its known values.
 
-    Columns of nothing but missing values stay as they are.
+    Columns without a known value are not changed.
     """
     is_frame = hasattr(X, "iloc")
     if not is_frame and (not isinstance(X, np.ndarray) or X.dtype.kind != "f"):
@@ -264,7 +277,7 @@ def _without_gaps(X: Any) -> Any:
     for j in partly.tolist():
         column = X[X.columns[j]].to_numpy() if is_frame else X[:, j]
         present = np.sort(column[~gaps[:, j]])
-        # Each value as often as there are rows for it.
+        # The known values in ascending order, repeated equally often to fill the column.
         filled = present[((np.arange(len(X)) + 0.5) * (len(present) / len(X))).astype(np.intp)]
         if is_frame:
             X[X.columns[j]] = filled
@@ -274,11 +287,11 @@ def _without_gaps(X: Any) -> Any:
 
 
 class _Recursion(DecisionTreeRegressor):
-    """A model in the form for which scikit-learn's function has the recursion: as if it were a tree for numbers."""
+    """A model in the form for which scikit-learn's function supports recursion: as if it were a regression tree."""
 
     def __init__(self, model: Any, columns: NDArray[np.intp] | None) -> None:
         self.model = model
-        # Features of the model that the features asked for are.
+        # For each column of X as it is passed to scikit-learn, the feature of the model. None: they are the same.
         self.columns = columns
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -290,36 +303,40 @@ class _Recursion(DecisionTreeRegressor):
         return means
 
 
-def similar_rows(model: Any, X: Any, k: int | None = 10) -> sparse.csr_array:
-    """Training rows behind the predictions of a forest, with their weights.
+def similar_rows(model: Any, X: MatrixLike, k: int | None = 10) -> sparse.csr_array:
+    """Find the training samples that are most similar to given samples by the leaves of a forest.
 
     Parameters
     ----------
-    model : fitted forest
-        A random forest, extra-trees or a centroid forest of spinney that was fitted with `keep_rows=True`.
+    model : estimator
+        A fitted random forest, extra-trees or centroid forest of spinney that was fitted with `keep_rows=True`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows to explain.
-    k : int, default=10
-        The training rows of largest weight are returned, the first ones of equals; None returns all.
+        Samples to explain.
+    k : int or None, default=10
+        The number of training samples to return for each sample: those with the largest weights, and among equal
+        weights those with the lowest index. None returns all training samples with a positive weight.
 
     Returns
     -------
-    weights : CSR array of shape (n_samples, n_training_rows), float64
-        The weight of each training row in the prediction: the mean over the trees of its share of the weight of the
-        leaf, if it is in the leaf that the row reaches. All weights of a row sum to 1. Indices rise in each row.
+    csr_array of shape (n_samples, n_training_samples)
+        The weight of each training sample, float64, with sorted indices. In each tree, the training samples in the leaf
+        that the sample reaches have weights that are proportional to their sample weights and sum to 1, and all other
+        training samples have weight 0. The result is the mean over trees. With `k=None` the weights of each sample sum
+        to 1.
 
     Raises
     ------
     TypeError
-        When `model` is no forest of spinney.
+        If `model` is not a forest of spinney.
     ValueError
-        When it keeps no rows, and for other values of `k`.
+        If `model` was not fitted with `keep_rows=True`, or `k` is not valid.
 
     Notes
     -----
-    These are the weights of quantile regression forests (Meinshausen 2006), of all training rows, also those that a
-    tree has not drawn. Cost: the training rows of the leaves reached, and a pass over the leaves of all training rows.
-    Of centroid forests the leaf is the one that `apply` tells; predictions also weigh a second path, and nodes above.
+    These are the weights of quantile regression forests (Meinshausen 2006), computed for all training samples including
+    those that are not in the bootstrap sample of a tree. The cost is proportional to the number of training samples in
+    the leaves that are reached, plus one pass over the leaves of all training samples. For centroid forests, the leaf
+    is that of `apply`, while predictions also use a second path and the nodes above the leaf.
 
     Examples
     --------
@@ -333,7 +350,7 @@ def similar_rows(model: Any, X: Any, k: int | None = 10) -> sparse.csr_array:
     """
     if not isinstance(model, BaseBagging):
         accepted = "a random forest, extra-trees or a centroid forest of spinney"
-        raise TypeError(f"model is a {type(model).__name__}, accepted: {accepted}")
+        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
     check_is_fitted(model)
     most = _kept_rows.check_k(k)
     model = model._twin()
@@ -354,46 +371,53 @@ def export_rules(
     max_depth: int | None = None,
     top_k: int = 5,
 ) -> str:
-    """The leaves of a tree as text, one rule a line, from left to right.
+    """Export a tree as text with one rule per leaf, from left to right.
 
-    A rule has one condition for each feature that is tested on the way to the leaf, in order of first appearance: the
-    thresholds of a feature are merged into one interval. Then come what the leaf predicts and its number of training
-    rows.
+    A rule has one condition for each feature that is tested on the path to the leaf, in the order in which they are
+    tested first: all thresholds of a feature are merged into one interval. The conditions are followed by the
+    prediction of the leaf and its number of training samples.
 
     Parameters
     ----------
-    model : a fitted tree or forest of spinney
+    model : estimator
+        A fitted tree or forest of spinney.
     tree : int, default=0
-        Which tree of a forest; counted from its end when negative.
+        The index of the tree in a forest. Negative indices count from the end.
     feature_names : sequence of str, default=None
-        One for each feature. By default `model.feature_names_in_` where there is one, or "feature_0" and so on.
+        The name of each feature. If None, `model.feature_names_in_` is used if it exists, and "feature_0" and so on
+        otherwise.
     class_names : sequence of str, default=None
-        Names of what is predicted: of the classes, in the order of `classes_` (a sequence for each output, where there
-        are several); of the labels; of the numbers. By default `classes_`; for labels and numbers
-        `model.target_names_in_` where there is one, or "y0" and so on if there are several.
-    decimals : int, default=3
-        Digits after the point, of thresholds and of values; None for as many as tell numbers apart.
+        The names of what is predicted: the classes in the order of `classes_` (one sequence per output if there are
+        several), the labels, or the regression targets. If None, `classes_` is used for classes. For labels and
+        regression targets, `model.target_names_in_` is used if it exists, and otherwise "y0" and so on if there are
+        several.
+    decimals : int or None, default=3
+        Number of decimal places of thresholds and values. None uses as many as are needed to distinguish different
+        floating-point numbers.
     max_depth : int, default=None
-        Write the splits at this depth as if they were leaves.
+        If given, splits at this depth are exported as if they were leaves.
     top_k : int, default=5
-        Most classes, labels or numbers of a leaf: those of largest frequency first, numbers in their order; of several
-        outputs of classes the most frequent class of each.
+        Maximum number of classes, labels or regression targets of a leaf. Classes and labels are sorted by descending
+        frequency, and regression targets by index. With several outputs of classes, the most frequent class of each
+        output is exported.
 
     Returns
     -------
     str
+        The rules, one per line.
 
     Raises
     ------
     ValueError
-        For a number of names that does not fit, a parameter or a tree out of range, and for `max_depth` of trees grown
-        with `criterion="absolute_error"`, whose nodes above the leaves have no values.
+        If a sequence of names has the wrong length; if a parameter is out of range; or if `max_depth` is given and the
+        tree was grown with `criterion="absolute_error"`, whose nodes above the leaves store no values.
     TypeError
-        For another model. The trees of boosting, `estimators_`, can be read one by one.
+        If `model` is not a tree or forest of spinney. For boosting, pass one of its `estimators_`.
 
     Notes
     -----
-    O(node_count) and the text. On data with many features a rule may have as many conditions as the leaf is deep.
+    The cost is O(node_count) plus the length of the text. On data with many features a rule may have as many conditions
+    as the depth of the leaf.
 
     Examples
     --------
@@ -411,7 +435,7 @@ def export_rules(
     """
     check_is_fitted(model)
     if isinstance(model, BaseBoosting) or not isinstance(model, BaseModel):
-        raise TypeError(f"model is a {type(model).__name__}, accepted: a tree or forest of spinney")
+        raise TypeError(f"model must be a tree or forest of spinney, got a {type(model).__name__}")
     check_tests_features(model)
     model = model._twin()
     forest = model._forest
@@ -421,7 +445,7 @@ def export_rules(
         if size is None and name != "top_k":
             continue
         if not isinstance(size, Integral) or not least <= size <= most:
-            raise ValueError(f"{name} is {size!r}, accepted: an integer from {least} to {most}")
+            raise ValueError(f"{name} must be an integer from {least} to {most}, got {size!r}")
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", None)
     features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
@@ -432,9 +456,9 @@ def export_rules(
 
 
 def _checked_tree(tree: Any, n_trees: int) -> int:
-    """The number of a tree that may be counted from the end."""
+    """The non-negative index of a tree, given an index that may count from the end."""
     if not isinstance(tree, Integral) or not -n_trees <= int(tree) < n_trees:
-        raise ValueError(f"tree is {tree!r}, accepted: an integer from {-n_trees} to {n_trees - 1}")
+        raise ValueError(f"tree must be an integer from {-n_trees} to {n_trees - 1}, got {tree!r}")
     return range(n_trees)[int(tree)]
 
 
@@ -447,36 +471,39 @@ def export_centroids(
     n_features: int = 10,
     decimals: int = 2,
 ) -> str:
-    """The children of a node of a centroid forest as text: the heaviest features of each, one child a line.
+    """Export the children of a node of a centroid forest as text, with the features of largest weight of each child.
 
-    A row goes to the child of the largest sum of its values times these weights. The first line is the node, the others
-    are its children in order, the one of most weight first, with their numbers as `node` takes them.
+    A sample goes to the child with the largest dot product of its features and these weights. The first line of the
+    text describes the node. Each further line describes one child, in descending order of their training weight, with
+    the index that can be passed as `node`.
 
     Parameters
     ----------
-    model : a fitted centroid forest of spinney
+    model : estimator
+        A fitted centroid forest of spinney.
     tree : int, default=0
-        Which tree; counted from the end when negative.
+        The index of the tree. Negative indices count from the end.
     node : int, default=0
-        Which node of the tree; 0 is the root.
+        The index of the node in the tree. The root has index 0.
     feature_names : sequence of str, default=None
-        One for each feature. By default `model.feature_names_in_` where there is one, or "feature_0" and so on; those
-        of a vectorizer are its `get_feature_names_out()`.
+        The name of each feature, for example `get_feature_names_out()` of a vectorizer. If None,
+        `model.feature_names_in_` is used if it exists, and "feature_0" and so on otherwise.
     n_features : int, default=10
-        Most features of a child, those of largest weight.
+        Maximum number of features of each child. Those with the largest weights are exported.
     decimals : int, default=2
-        Digits after the point of weights.
+        Number of decimal places of weights.
 
     Returns
     -------
     str
+        The text, with one line for the node and one for each child.
 
     Raises
     ------
     TypeError
-        For another model.
+        If `model` is not a centroid forest of spinney.
     ValueError
-        For a number of names that does not fit, and a parameter, a tree or a node out of range.
+        If `feature_names` has the wrong length, or a parameter is out of range.
 
     Examples
     --------
@@ -492,7 +519,7 @@ def export_centroids(
     """
     check_is_fitted(model)
     if not isinstance(model, BaseCentroidForest):
-        raise TypeError(f"model is a {type(model).__name__}, accepted: a centroid forest of spinney; see export_rules")
+        raise TypeError(f"model must be a centroid forest of spinney, got a {type(model).__name__}; see export_rules")
     model = model._twin()
     of_tree = model._forest.tree(_checked_tree(tree, model._forest.n_trees))
     sizes = {
@@ -502,7 +529,7 @@ def export_centroids(
     }
     for name, (size, least, most) in sizes.items():
         if not isinstance(size, Integral) or isinstance(size, bool) or not least <= size <= most:
-            raise ValueError(f"{name} is {size!r}, accepted: an integer from {least} to {most}")
+            raise ValueError(f"{name} must be an integer from {least} to {most}, got {size!r}")
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", None)
     names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")
@@ -521,12 +548,12 @@ def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) 
         return None
     if isinstance(names, str) or len(names) != expected:
         got = repr(names) if isinstance(names, str) else f"{len(names)} names"
-        raise ValueError(f"{what} is {got}, expected {expected}: {meaning}")
+        raise ValueError(f"{what} must have length {expected}, {meaning}, got {got}")
     return [str(name) for name in names]
 
 
 def _column_names(model: Any, forest: _spinney.Forest, names: Sequence[Any] | None) -> list[str] | None:
-    """A name for each column of predictions."""
+    """The name of each column of the predictions."""
     has_classes = hasattr(model, "classes_") and model._label_format is None
     given = getattr(model, "target_names_in_", None)
     if not has_classes:
@@ -537,7 +564,9 @@ def _column_names(model: Any, forest: _spinney.Forest, names: Sequence[Any] | No
     if names is None:
         names = model.classes_
     if len(names) != forest.n_outputs:
-        raise ValueError(f"class_names has {len(names)} parts, expected {forest.n_outputs}: one for each column of y")
+        raise ValueError(
+            f"class_names must have length {forest.n_outputs}, one sequence for each output, got length {len(names)}"
+        )
     columns: list[str] = []
     outputs = _frames.output_names(model)
     for j, (part, classes) in enumerate(zip(names, model.classes_, strict=True)):

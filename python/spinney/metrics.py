@@ -1,26 +1,29 @@
-"""Scores for predictions and rankings of many labels, in a time that goes with the entries stored.
+"""Multi-label classification and ranking metrics for dense and sparse label matrices.
 
-`y_true` is a 0/1 matrix of shape (n_samples, n_labels), dense or sparse of any format. `y_score` is one of
+`y_true` is a matrix of 0 and 1 of shape (n_samples, n_labels), dense or in any sparse format. `y_score` is one of
 
-* dense scores of that shape;
-* sparse scores of that shape: entries that are not stored score zero;
-* the labels of largest score, an integer array of shape (n_samples, k), best first, -1 where there is none;
-* what `predict_topk` returns: a tuple of such labels and their scores, by which they are ranked.
+* a dense array of scores of that shape;
+* a sparse matrix of scores of that shape, whose entries that are not stored have score zero;
+* an integer array of shape (n_samples, k) with the indices of the highest-scoring labels of each sample, best first,
+  padded with -1 for samples with fewer than k labels;
+* the tuple that `predict_topk` returns: such indices and their scores, by which they are ranked.
 
-Equal scores rank by label, the lower first. Nothing of size n_samples × n_labels is made unless it is passed.
+Labels with equal scores are ranked by index, the lower index first. With sparse input, time and memory are proportional
+to the number of stored entries: no array of size n_samples × n_labels is created unless it is passed.
 
-Cells of `y_true` that are not known, NaN in a dense array or True or 1 in `y_mask` (of its shape, dense or sparse), are
-left out of the ranking: the first labels of a row are the first of those that are known, and a row without any is none.
+Entries of `y_true` are unknown if they are NaN in a dense array, or True or 1 in `y_mask`, a dense or sparse matrix of
+the same shape. Unknown entries are left out: the ranking of a sample contains only labels whose entries are known, and
+samples without a known entry are ignored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from spinney import _propensity, _ranks
@@ -29,6 +32,7 @@ from spinney._label_counts import check_zero_division, counts
 from spinney._label_gains import Ranking, mean_ratio, ratio
 from spinney._scorers import TopkScorer
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 
 __all__ = [
     "coverage_error",
@@ -46,11 +50,15 @@ __all__ = [
 ]
 
 Float = NDArray[np.float64]
+# Scores or labels of samples, or the tuple of labels and scores that `predict_topk` returns.
+Ranked: TypeAlias = MatrixLike | tuple[ArrayLike, ArrayLike]
 
 
 @documented
-def one_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
-    """Share of the rows whose first label is wrong: 0 is best.
+def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
+    """Fraction of samples whose highest-scoring label is not a true label.
+
+    The best value is 0 and the worst value is 1.
 
     Parameters
     ----------
@@ -60,12 +68,12 @@ def one_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
     Returns
     -------
     float
-        A row without labels counts as an error. NaN when no cell is known.
+        The one-error. Samples without labels count as errors. NaN if no entry of `y_true` is known.
 
     Raises
     ------
     ValueError
-        When shapes do not fit or values are not finite.
+        If the shapes do not match or values are not finite.
 
     Examples
     --------
@@ -77,8 +85,8 @@ def one_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
 
 
 @documented
-def precision_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
-    """Mean over rows of the share of right labels among the first `k`.
+def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+    """Precision at k: the fraction of true labels among the `k` highest-scoring labels, averaged over samples.
 
     Parameters
     ----------
@@ -88,7 +96,8 @@ def precision_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> 
     Returns
     -------
     float
-        A row of fewer than `k` known labels has the share among these. NaN when no cell is known.
+        The precision at k. For a sample with fewer than `k` known entries, it is the fraction among these. NaN if no
+        entry of `y_true` is known.
 
     Raises
     ------
@@ -109,10 +118,10 @@ def precision_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> 
 
 
 @documented
-def recall_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
-    """Mean over rows of the share of the row's labels that are among the first `k`.
+def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+    """Recall at k: the fraction of a sample's labels that are among the `k` highest-scoring, averaged over samples.
 
-    Rows without labels are left out. A row of more than `k` labels cannot reach 1.
+    Samples without labels are left out. The recall of a sample with more than `k` labels is always below 1.
 
     Parameters
     ----------
@@ -138,10 +147,11 @@ def recall_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> flo
 
 
 @documented
-def ndcg_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
-    """Mean over rows of the discounted gain of the first `k` labels over the largest possible.
+def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+    """Normalized discounted cumulative gain (nDCG) of the `k` highest-scoring labels, averaged over samples.
 
-    A right label at rank r gains 1 / log2(r + 1). Rows without labels are left out.
+    A true label at rank r has a gain of 1 / log2(r + 1). The sum of the gains of a sample is divided by the largest
+    possible sum. Samples without labels are left out.
 
     Parameters
     ----------
@@ -166,29 +176,33 @@ def ndcg_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float
     return mean_ratio(ranking.hits @ ranking.discounts, ranking.ideal)
 
 
-def propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Float:
-    """How likely it is that a label that is right was written down, estimated from how frequent each label is.
+def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
+    """Propensities of labels: the probability that a true label was recorded, estimated from the label's frequency.
 
-    A label of N_l of N rows has the propensity p_l = 1 / (1 + C exp(-a log(N_l + b))), where C = (log N - 1)(b + 1)^a,
-    and 0 in place of a negative C (fewer than three rows). Of Jain, Prabhu and Varma, Extreme multi-label loss
-    functions for recommendation, tagging, ranking and other missing label applications, KDD 2016.
+    A label that N_l of N samples have has the propensity p_l = 1 / (1 + C exp(-a log(N_l + b))), where
+    C = (log N - 1)(b + 1)^a. If C is negative, which happens with fewer than three samples, 0 is used in its place.
+    The model is that of Jain, Prabhu and Varma, Extreme multi-label loss functions for recommendation, tagging, ranking
+    and other missing label applications, KDD 2016.
 
     Parameters
     ----------
     Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        The labels of the training rows, or of all rows.
-    a, b : float, default=0.55 and 1.5
-        Not negative, and positive. There: 0.5 and 0.4 for Wikipedia, 0.6 and 2.6 for Amazon.
+        Labels of the training samples, or of all samples.
+    a : float, default=0.55
+        Non-negative parameter of the model. The paper uses 0.5 for Wikipedia data sets and 0.6 for Amazon data sets.
+    b : float, default=1.5
+        Positive parameter of the model. The paper uses 0.4 for Wikipedia data sets and 2.6 for Amazon data sets.
 
     Returns
     -------
     ndarray of shape (n_labels,)
-        Above 0, at most 1; frequent labels have more.
+        The propensity of each label, greater than 0 and at most 1. Frequent labels have larger propensities.
 
     Raises
     ------
     ValueError
-        When values of `Y` are not finite, or `a` or `b` is out of range.
+        If values of `Y` are not finite, if `a` or `b` is out of range, or if they are so extreme that a propensity
+        would be zero.
 
     Examples
     --------
@@ -196,27 +210,30 @@ def propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Float:
     >>> propensities([[1, 0], [1, 0], [1, 0], [1, 1]]).round(2)
     array([0.8 , 0.72])
     """
-    for name, value, least in (("a", a, "0"), ("b", b, "above 0")):
+    for name, value, least in (("a", a, "of at least 0"), ("b", b, "above 0")):
         in_range = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < np.inf
-        if not in_range or (value == 0 and least != "0"):
-            raise ValueError(f"{name} is {value!r}, accepted: a finite number from {least}")
+        if not in_range or (value == 0 and name == "b"):
+            raise ValueError(f"{name} must be a finite number {least}, got {value!r}")
     labels, _ = _ranks.known_labels(Y, None, "Y")
     n, d = labels.shape
     frequencies = np.bincount(labels.indices, minlength=d)
     found: Float = 1.0 / _propensity.inverse(frequencies, n, a, b)
     if not found.all():
-        raise ValueError(f"a is {a!r} and b is {b!r}, which makes propensities zero, accepted: less extreme values")
+        raise ValueError(f"a and b must not be so extreme that propensities are zero, got a={a!r} and b={b!r}")
     return found
 
 
 @documented
-def psp_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: Any = None) -> float:
-    """Propensity-scored precision: rare labels that are right count more, and the best ranking possible has 1.
+def psp_at_k(
+    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_mask: MatrixLike | None = None
+) -> float:
+    """Propensity-scored precision at k, in which rare labels count more than frequent ones.
 
-    The gain of a row is the sum of 1 / p_l over the right labels l among its first `k`, where p_l is the propensity;
-    the score is the sum of the gains of all rows over the sum of their largest possible gains, those of each row's `k`
-    labels of smallest propensity. So it is reported for the data sets of the Extreme Classification Repository; of
-    Jain, Prabhu and Varma (KDD 2016).
+    The gain of a sample is the sum of 1 / p_l over the true labels l among its `k` highest-scoring labels, where p_l is
+    the propensity of the label. The metric is the sum of the gains of all samples divided by the sum of their largest
+    possible gains, so the best value is 1. The largest possible gain of a sample is that of its `k` labels with the
+    smallest propensities. This is the definition of the Extreme Classification Repository, from Jain, Prabhu and Varma
+    (KDD 2016).
 
     Parameters
     ----------
@@ -244,14 +261,17 @@ def psp_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: An
 
 
 @documented
-def psndcg_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask: Any = None) -> float:
-    """Propensity-scored nDCG: rare labels that are right count more, earlier ranks too, and the best possible has 1.
+def psndcg_at_k(
+    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_mask: MatrixLike | None = None
+) -> float:
+    """Propensity-scored nDCG at k, in which rare labels and the first ranks count more.
 
-    A right label l at rank r gains 1 / (p_l log2(r + 1)), where p_l is the propensity. The gain of a row is the sum
-    over its first `k` ranks, divided by the sum of 1 / log2(r + 1) over as many ranks as the row has labels, at most
-    `k`. The score is the sum of the gains of all rows over the sum of their largest possible gains, where the labels
-    of smallest propensity come first. So it is reported for the data sets of the Extreme Classification Repository; of
-    Jain, Prabhu and Varma (KDD 2016).
+    A true label l at rank r has a gain of 1 / (p_l log2(r + 1)), where p_l is the propensity of the label. The gain of
+    a sample is the sum over its first `k` ranks, divided by the sum of 1 / log2(r + 1) over the first m ranks, where m
+    is the number of labels of the sample or `k`, whichever is smaller. The metric is the sum of the gains of all
+    samples divided by the sum of their largest possible gains, in which the labels of smallest propensity come first,
+    so the best value is 1. This is the definition of the Extreme Classification Repository, from Jain, Prabhu and Varma
+    (KDD 2016).
 
     Parameters
     ----------
@@ -281,10 +301,11 @@ def psndcg_at_k(y_true: Any, y_score: Any, k: int, *, propensities: Any, y_mask:
 
 
 @documented
-def label_coverage_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None) -> float:
-    """Share of the labels that are among the first `k` of a row that has them at least once.
+def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+    """Label coverage at k: the fraction of labels that are predicted correctly for at least one sample.
 
-    Of the labels that `y_true` has: one that no row has cannot be named rightly.
+    A label is predicted for a sample if it is among the `k` highest-scoring labels. Labels that no sample of `y_true`
+    has are left out, since they cannot be predicted correctly.
 
     Parameters
     ----------
@@ -310,29 +331,32 @@ def label_coverage_at_k(y_true: Any, y_score: Any, k: int, *, y_mask: Any = None
     return ratio(len(named), len(np.unique(ranking.labels.indices)))
 
 
-def coverage_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
-    """Mean over rows of how many labels have to be looked at, by falling score, to see all labels of the row.
+def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
+    """Coverage error: how far down the ranking one has to go to find all true labels, averaged over samples.
 
-    As `sklearn.metrics.coverage_error`, for sparse matrices too: among equal scores right labels come last, and a row
-    without labels has 0.
+    This is `sklearn.metrics.coverage_error`, extended to sparse matrices and unknown entries. Among labels with equal
+    scores true labels are ranked last. The error of a sample without labels is 0.
 
     Parameters
     ----------
     y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1.
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Scores of all labels. Entries of sparse scores that are not stored score zero.
+        Scores of all labels. Entries of a sparse matrix that are not stored have score zero.
     y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
-        True or 1 in cells that are not known: these are not looked at.
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. They are left out of the
+        ranking.
 
     Returns
     -------
     float
-        NaN when no cell is known.
+        The coverage error. NaN if no entry of `y_true` is known.
 
     Raises
     ------
     ValueError
-        When shapes do not fit, values are not finite, or `y_score` is the first labels alone.
+        If the shapes do not match, values are not finite, or `y_score` is the output of `predict_topk`, which does not
+        contain the scores of all labels.
 
     Examples
     --------
@@ -341,7 +365,7 @@ def coverage_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
     2.0
     """
     if _ranks.is_pair(y_score):
-        raise ValueError("y_score is labels and their scores, accepted: scores of all labels")
+        raise ValueError("y_score must be scores of all labels, got labels and their scores")
     labels, mask = _ranks.known_labels(y_true, y_mask)
     y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
     scores = _ranks.of_all_labels(y_score, labels.shape)
@@ -369,21 +393,24 @@ def coverage_error(y_true: Any, y_score: Any, *, y_mask: Any = None) -> float:
 
 
 @documented
-def micro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: float = 0.0) -> float:
-    """F1 of all cells together: twice the right labels over the labels there are and those predicted.
+def micro_f1(
+    y_true: MatrixLike, y_pred: Ranked, *, y_mask: MatrixLike | None = None, zero_division: float = 0.0
+) -> float:
+    """Micro-averaged F1 score: the F1 score of all entries of the label matrix together.
 
-    `sklearn.metrics.f1_score` with `average="micro"`.
+    This is `sklearn.metrics.f1_score` with `average="micro"`, extended to unknown entries.
 
     Parameters
     ----------
     {y_true_and_pred}
     {y_mask_of_metrics}
     zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The value when there is no label and none is predicted.
+        The value to return if `y_true` has no labels and none are predicted.
 
     Returns
     -------
     float
+        The micro-averaged F1 score.
 
     Raises
     ------
@@ -401,22 +428,25 @@ def micro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: flo
 
 
 @documented
-def macro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: float = 0.0) -> float:
-    """Mean over labels of the F1 of each.
+def macro_f1(
+    y_true: MatrixLike, y_pred: Ranked, *, y_mask: MatrixLike | None = None, zero_division: float = 0.0
+) -> float:
+    """Macro-averaged F1 score: the unweighted mean of the F1 scores of all labels.
 
-    `sklearn.metrics.f1_score` with `average="macro"`.
+    This is `sklearn.metrics.f1_score` with `average="macro"`, extended to unknown entries.
 
     Parameters
     ----------
     {y_true_and_pred}
     {y_mask_of_metrics}
     zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The value of a label that no row has and that is never predicted; NaN leaves it out.
+        The score of a label that no sample has and that is never predicted. With NaN such labels are left out of the
+        mean.
 
     Returns
     -------
     float
-        NaN when all labels are left out.
+        The macro-averaged F1 score. NaN if all labels are left out.
 
     Raises
     ------
@@ -440,36 +470,39 @@ def macro_f1(y_true: Any, y_pred: Any, *, y_mask: Any = None, zero_division: flo
 def make_topk_scorer(
     metric: str | Callable[..., float], k: int, *, greater_is_better: bool | None = None, **options: Any
 ) -> Callable[[Any, Any, Any], float]:
-    """A scorer of the first `k` labels that an estimator predicts, for searches and cross-validation.
+    """Make a scorer from a ranking metric of the `k` highest-scoring labels, for searches and cross-validation.
 
-    It calls `predict_topk` of the estimator, so that scores of all labels are never held: of the last step of a
-    `Pipeline`, after the steps before, and of the best estimator of a search. Other estimators need a `predict_proba`
-    or `decision_function` that returns one array (n_samples, n_labels).
+    The scorer calls `predict_topk` of the estimator, so the scores of all labels are never in memory at once. For a
+    `Pipeline` it transforms X by the first steps and calls `predict_topk` of the last one; for a fitted search it uses
+    `best_estimator_`. An estimator without `predict_topk` must have a `predict_proba` or `decision_function` that
+    returns one array of shape (n_samples, n_labels).
 
     Parameters
     ----------
     metric : str or callable
-        A function of this module or its name, other than `coverage_error`, which needs all scores; or a function of
-        `y_true`, a tuple of labels and scores as of `predict_topk`, and `options`; `k` is passed if it has that
-        parameter.
+        A metric of this module or its name, except `coverage_error`, which needs the scores of all labels. Or a
+        callable `metric(y_true, y_score, **options)`, where `y_score` is the tuple of labels and scores that
+        `predict_topk` returns. `k` is passed to the callable if it has a parameter of that name.
     k : int
-        From 1 to the number of labels.
+        The number of highest-scoring labels, from 1 to the number of labels.
     greater_is_better : bool, default=None
-        Whether scores are the metric, or its negative. None: its negative for `one_error` alone.
+        Whether a larger value of the metric is better. If False, the scorer returns the negative of the metric. If
+        None, it is False for `one_error` and True for all other metrics.
     **options
-        Passed to `metric`, such as `propensities`.
+        Further keyword arguments of `metric`, such as `propensities`.
 
     Returns
     -------
     callable
-        Of an estimator, X and y. It can be pickled when `metric` can, and is accepted as `scoring` by scikit-learn.
+        A scorer with the signature `scorer(estimator, X, y)`, which can be passed to scikit-learn as `scoring`. It can
+        be pickled if `metric` can be pickled.
 
     Raises
     ------
     ValueError
-        When there is no such metric, or `k` is not a positive integer.
+        If the metric is unknown or needs the scores of all labels, or if `k` is not a positive integer.
     TypeError
-        When `metric` is neither a name nor a function.
+        If `metric` is neither a name nor a callable.
 
     Examples
     --------
@@ -490,14 +523,16 @@ def make_topk_scorer(
     """
     if isinstance(metric, str):
         if metric not in _TOPK_METRICS:
-            raise ValueError(f"metric is {metric!r}, accepted: a function, or one of {sorted(_TOPK_METRICS)}")
+            raise ValueError(f"metric must be a callable or one of {sorted(_TOPK_METRICS)}, got {metric!r}")
         metric = _TOPK_METRICS[metric]
     if not callable(metric):
-        raise TypeError(f"metric is {metric!r}, accepted: a function, or one of {sorted(_TOPK_METRICS)}")
+        raise TypeError(f"metric must be a callable or one of {sorted(_TOPK_METRICS)}, got {metric!r}")
     if metric is coverage_error:
-        raise ValueError("metric is coverage_error, which needs scores of all labels, accepted: metrics of the first k")
+        raise ValueError(
+            "metric must be a metric of the first k labels, got coverage_error, which needs scores of all labels"
+        )
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k is {k!r}, accepted: a positive integer")
+        raise ValueError(f"k must be a positive integer, got {k!r}")
     if greater_is_better is None:
         greater_is_better = metric is not one_error
     return TopkScorer(metric, int(k), 1 if greater_is_better else -1, options)

@@ -1,10 +1,10 @@
-"""Cross-validation for labels: folds in which each label is as frequent as in all rows, and helpers for sparse y.
+"""Cross-validation for multi-label data: stratified folds, and scikit-learn's functions for sparse y.
 
-scikit-learn's searches (`GridSearchCV`, `RandomizedSearchCV`, the halving ones) take sparse y as they are; its
-functions for cross-validation refuse it. Those of the same names here are scikit-learn's, and take it. With dense y
-they are the same.
+The searches of scikit-learn (`GridSearchCV`, `RandomizedSearchCV` and the halving searches) support sparse y, but its
+cross-validation functions raise an error. The functions of the same names in this module call those of scikit-learn,
+and also support sparse y. With dense y the results are identical.
 
-`docs/sparse-labels.md` says what else of scikit-learn takes sparse y.
+See `docs/sparse-labels.md` for the other parts of scikit-learn that support sparse y.
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import sklearn.model_selection as theirs
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_array, check_consistent_length, check_random_state, get_tags
+from sklearn.utils.validation import _num_samples
 
 from spinney import _ranks, _stratify
 from spinney._scorers import predict_topk
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike, Prediction, RandomState
 
 __all__ = [
     "MultilabelStratifiedKFold",
@@ -41,34 +43,37 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc]
-    """Folds in which each label is about as frequent as in all rows.
+    """K-fold cross-validator for multi-label data in which each label is about as frequent in all folds.
 
-    Iterative stratification, of Sechidis, Tsoumakas and Vlahavas, On the stratification of multi-label data, ECML PKDD
-    2011: labels are dealt out from the rarest to the most frequent, each row to the fold that has the fewest rows of
-    the label, among these to the one with the fewest rows. Rows without labels come last. Rows that went with a rarer
-    label are not moved, so that frequencies are near those of all rows but need not be the nearest possible, and a
-    label of fewer rows than folds is missing in some. Folds need not have one size, but none is empty.
+    This is the iterative stratification of Sechidis, Tsoumakas and Vlahavas, On the stratification of multi-label data,
+    ECML PKDD 2011. The labels are processed from the rarest to the most frequent. Each sample of a label is assigned to
+    the fold with the fewest samples of this label, and among these to the fold with the fewest samples. Samples without
+    labels are assigned last. Since a sample that was assigned because of a rarer label is not moved again, the
+    frequencies are close to those in the whole data set but not necessarily the closest possible. A label with fewer
+    samples than there are folds is missing from some folds. The folds may have different sizes, but none is empty.
 
     Parameters
     ----------
     n_splits : int, default=5
-        Number of folds, at least 2.
+        Number of folds. Must be at least 2.
     shuffle : bool, default=False
-        Whether rows, and labels of equally many remaining rows, are dealt out in an order that is drawn. Without it
-        they are in theirs.
+        Whether to process samples in random order, and to break ties between labels with the same number of remaining
+        samples at random. If False, samples and labels are processed in the order of their indices.
     random_state : int, RandomState instance or None, default=None
-        Of the order that is drawn. An integer gives the same folds in each call of `split`, as `HalvingGridSearchCV`
-        needs. None without `shuffle`.
+        Controls the random order if `shuffle` is True, and must be None otherwise. With an integer, every call of
+        `split` returns the same folds, which `HalvingGridSearchCV` requires.
 
     Raises
     ------
     ValueError
-        When a parameter is out of range, or `random_state` is given without `shuffle`.
+        If `n_splits` is out of range, or `random_state` is given and `shuffle` is False.
+    TypeError
+        If `shuffle` is not a bool.
 
     Notes
     -----
-    The cost is O(entries log entries) and about a tenth of a millisecond for each label; memory is n_splits integers
-    for each label.
+    The cost is O(m log m) for m stored entries of y, plus about a tenth of a millisecond per label. The memory is
+    `n_splits` integers per label.
 
     Examples
     --------
@@ -83,44 +88,49 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
 
     n_splits: int
     shuffle: bool
-    random_state: Any
+    random_state: RandomState
 
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None) -> None:
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: RandomState = None) -> None:
         if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 2:
-            raise ValueError(f"n_splits is {n_splits!r}, accepted: an integer from 2")
+            raise ValueError(f"n_splits must be an integer of at least 2, got {n_splits!r}")
         if not isinstance(shuffle, bool | np.bool_):
-            raise TypeError(f"shuffle is {shuffle!r}, accepted: True or False")
+            raise TypeError(f"shuffle must be True or False, got {shuffle!r}")
         if not shuffle and random_state is not None:
-            raise ValueError(f"random_state is {random_state!r}, but shuffle=False draws nothing, accepted: None")
+            raise ValueError(
+                f"random_state must be None with shuffle=False, which draws no random numbers, got {random_state!r}"
+            )
         self.n_splits = int(n_splits)
         self.shuffle = bool(shuffle)
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return `n_splits`; the arguments are ignored."""
+        """Return the number of folds. The arguments exist for compatibility and are ignored."""
         return self.n_splits
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield the rows to train on and those to test on, for each fold.
+    def split(self, X: Any, y: MatrixLike, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Generate the indices of the training and test samples of each fold.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of n_samples rows
-            Only the number of rows matters.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or None
+            The samples, of which only the number is used.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            Labels, 0 or 1, in any format. NaN in a dense array, a label that is not known, counts as 0.
+            Labels, 0 or 1. Unknown labels, NaN in a dense array, count as 0.
         groups : object
-            Ignored.
+            Always ignored, exists for compatibility.
 
         Yields
         ------
-        train, test : ndarray of ints
-            In rising order.
+        train : ndarray of int
+            Indices of the training samples, in ascending order.
+        test : ndarray of int
+            Indices of the test samples, in ascending order.
 
         Raises
         ------
         ValueError
-            When `y` is not labels or has other rows than `X`, or there are fewer rows than folds.
+            If `y` is not a label matrix, `X` and `y` have different numbers of samples, or there are fewer samples than
+            folds.
         """
         if X is not None:
             check_consistent_length(X, y)
@@ -132,7 +142,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         labels = _labels(y)
         n, n_labels = labels.shape
         if n < self.n_splits:
-            raise ValueError(f"n_splits is {self.n_splits}, but y has {n} rows, accepted: at most so many")
+            raise ValueError(f"n_splits must be at most the number of samples, {n}, got {self.n_splits}")
         if not self.shuffle:
             return _stratify.folds(labels, self.n_splits, np.arange(n_labels))
         rng = check_random_state(self.random_state)
@@ -145,15 +155,15 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
 def _labels(y: Any) -> sparse.csr_array:
     if not is_sparse(y) and np.ndim(y) != 2:
         raise ValueError(
-            f"y has {np.ndim(y)} dimension(s), accepted: labels of shape (n_samples, n_labels); for one column of "
-            "classes use sklearn.model_selection.StratifiedKFold"
+            f"y must have shape (n_samples, n_labels), got an array with {np.ndim(y)} dimension(s); for a "
+            "single column of classes use sklearn.model_selection.StratifiedKFold"
         )
     y = check_array(y, accept_sparse=True, input_name="y", ensure_all_finite="allow-nan")
     return _ranks.labels_of(y, "y")
 
 
 def _signed_as(original: Callable[..., Any], **more: Any) -> Callable[[_Function], _Function]:
-    """Shows the parameters of scikit-learn's function, whose options are passed on, and `more` with their defaults."""
+    """Set the signature to that of scikit-learn's function, plus the keyword parameters `more` with their defaults."""
 
     def shown(function: _Function) -> _Function:
         signature = inspect.signature(original)
@@ -167,34 +177,38 @@ def _signed_as(original: Callable[..., Any], **more: Any) -> Callable[[_Function
 
 
 def _on_sparse(original: Callable[..., Any], estimator: Any, X: Any, y: Any, options: dict[str, Any]) -> Any:
-    """Call scikit-learn's function, past the check that refuses sparse y and does nothing else.
+    """Call scikit-learn's function without its decorator, which only raises an error for sparse y.
 
-    Integers as `cv` are as many folds of `KFold`, as scikit-learn has it for labels.
+    An integer `cv` is the number of folds of `KFold`, as in scikit-learn for multi-label y.
     """
     options = {**options, "cv": theirs.check_cv(options.get("cv"))}
     return inspect.unwrap(original)(estimator, X, y.tocsr(), **options)
 
 
 @_signed_as(theirs.cross_validate)
-def cross_validate(estimator: Any, X: Any, y: Any = None, **options: Any) -> dict[str, Any]:
-    """Fit and score an estimator on each fold: `sklearn.model_selection.cross_validate`, for sparse y too.
+def cross_validate(estimator: Any, X: Any, y: MatrixLike | None = None, **options: Any) -> dict[str, Any]:
+    """Fit and score an estimator on each fold.
+
+    This is `sklearn.model_selection.cross_validate`, extended to sparse y.
 
     Parameters
     ----------
     estimator : estimator
+        The estimator to fit.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels), default=None
-        Sparse labels stay sparse; CSR is used as it is, other formats are converted once.
+        Training samples.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Targets. Sparse y is not made dense; formats other than CSR are converted to CSR once.
     **options
         `groups`, `scoring`, `cv`, `n_jobs`, `verbose`, `params`, `pre_dispatch`, `return_train_score`,
-        `return_estimator`, `return_indices`, `error_score`, as there. `scoring` may be of
-        `spinney.metrics.make_topk_scorer`, `cv` a `MultilabelStratifiedKFold`.
+        `return_estimator`, `return_indices` and `error_score`, as in scikit-learn. `scoring` may be a scorer made by
+        `spinney.metrics.make_topk_scorer`, and `cv` a `MultilabelStratifiedKFold`.
 
     Returns
     -------
     dict of arrays
-        "test_score", or `"test_"` and the name of each scorer, "fit_time", "score_time" and what is asked for, as
-        there.
+        The same keys as in scikit-learn: "test_score", or `"test_"` followed by the name of each scorer, "fit_time",
+        "score_time", and those that options ask for.
 
     Examples
     --------
@@ -215,20 +229,26 @@ def cross_validate(estimator: Any, X: Any, y: Any = None, **options: Any) -> dic
 
 
 @_signed_as(theirs.cross_val_score)
-def cross_val_score(estimator: Any, X: Any, y: Any = None, **options: Any) -> NDArray[np.float64]:
-    """The score of an estimator on each fold: `sklearn.model_selection.cross_val_score`, for sparse y too.
+def cross_val_score(estimator: Any, X: Any, y: MatrixLike | None = None, **options: Any) -> NDArray[np.float64]:
+    """Score an estimator on each fold.
+
+    This is `sklearn.model_selection.cross_val_score`, extended to sparse y.
 
     Parameters
     ----------
     estimator : estimator
+        The estimator to fit.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels), default=None
+        Training samples.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Targets. Sparse y is not made dense.
     **options
-        `groups`, `scoring`, `cv`, `n_jobs`, `verbose`, `params`, `pre_dispatch`, `error_score`, as there.
+        `groups`, `scoring`, `cv`, `n_jobs`, `verbose`, `params`, `pre_dispatch` and `error_score`, as in scikit-learn.
 
     Returns
     -------
-    ndarray of floats of shape (n_splits,)
+    ndarray of shape (n_splits,)
+        The score on each fold.
 
     Examples
     --------
@@ -249,34 +269,45 @@ def cross_val_score(estimator: Any, X: Any, y: Any = None, **options: Any) -> ND
 
 @_signed_as(theirs.cross_val_predict, k=None)
 def cross_val_predict(
-    estimator: Any, X: Any, y: Any = None, *, method: str = "predict", k: int | None = None, **options: Any
-) -> Any:
-    """Predictions for each row by a model that was fitted without its fold, for sparse y too.
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    method: Literal["predict", "predict_proba", "predict_log_proba", "decision_function", "predict_topk"] = "predict",
+    k: int | None = None,
+    **options: Any,
+) -> Prediction:
+    """Predict each sample by a model that was fitted on the other folds.
 
-    `sklearn.model_selection.cross_val_predict`, which refuses sparse y but for `method="predict"`.
+    This is `sklearn.model_selection.cross_val_predict`, extended to sparse y and to `predict_topk`.
 
     Parameters
     ----------
     estimator : estimator
+        The estimator to fit.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels), default=None
+        Training samples.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Targets. Sparse y is not made dense.
     method : str, default="predict"
-        "predict", "predict_proba", "predict_log_proba", "decision_function" or "predict_topk".
+        The method to predict with: "predict", "predict_proba", "predict_log_proba", "decision_function" or
+        "predict_topk".
     k : int, default=None
-        Of "predict_topk" alone.
+        The number of labels per sample. Required with "predict_topk", and must be None with all other methods.
     **options
-        `groups`, `cv`, `n_jobs`, `verbose`, `params`, `pre_dispatch`, as there.
+        `groups`, `cv`, `n_jobs`, `verbose`, `params` and `pre_dispatch`, as in scikit-learn.
 
     Returns
     -------
-    ndarray or sparse matrix of n_samples rows, or tuple of arrays
-        What the method returns for all rows; with "predict_topk" labels and scores, see `cross_val_predict_topk`.
-        Probabilities of sparse labels are dense, n_samples × n_labels.
+    {ndarray, sparse matrix} with n_samples rows, or tuple of ndarrays
+        The predictions of the method for all samples. With "predict_topk" these are labels and scores, see
+        `cross_val_predict_topk`. Probabilities of sparse labels are a dense array of shape (n_samples, n_labels).
 
     Raises
     ------
     ValueError
-        When test folds do not have each row once, or `k` is given without "predict_topk" or missing with it.
+        If a sample is not in exactly one test fold, if `k` is given without "predict_topk" or missing with it, or if
+        `method` is unknown.
 
     Examples
     --------
@@ -290,46 +321,53 @@ def cross_val_predict(
     """
     if method == "predict_topk":
         if k is None:
-            raise ValueError("k is None, accepted with method='predict_topk': a positive integer")
+            raise ValueError("k must be a positive integer with method='predict_topk', got None")
         return cross_val_predict_topk(estimator, X, y, k, **options)
     if k is not None:
-        raise ValueError(f"k is {k!r}, but method is {method!r}, accepted: None, or method='predict_topk'")
+        raise ValueError(
+            f"k must be None with method={method!r}, got {k!r}; it is only used with method='predict_topk'"
+        )
     if not is_sparse(y):
         return theirs.cross_val_predict(estimator, X, y, method=method, **options)
     accepted = ("predict", "predict_proba", "predict_log_proba", "decision_function")
     if method not in accepted:
-        raise ValueError(f"method is {method!r}, accepted: one of {[*accepted, 'predict_topk']}")
+        raise ValueError(f"method must be one of {[*accepted, 'predict_topk']}, got {method!r}")
     if method != "predict":
         estimator = _Predicting(estimator, method)
     return _on_sparse(theirs.cross_val_predict, estimator, X, y, options)
 
 
 def cross_val_predict_topk(
-    estimator: Any, X: Any, y: Any, k: int, **options: Any
+    estimator: Any, X: Any, y: MatrixLike, k: int, **options: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The `k` best labels of each row, of a model that was fitted without its fold.
+    """Predict the `k` highest-scoring labels of each sample by a model that was fitted on the other folds.
 
     Parameters
     ----------
     estimator : estimator
-        With `predict_topk`, or a pipeline that ends with one; see `spinney.metrics.make_topk_scorer` for others.
+        A classifier with `predict_topk`, or a pipeline that ends with one. Other classifiers are supported as described
+        in `spinney.metrics.make_topk_scorer`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Training samples.
     y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        Labels, 0 or 1. Sparse labels are not made dense.
     k : int
-        From 1 to the number of labels.
+        The number of labels per sample, from 1 to the number of labels.
     **options
-        `groups`, `cv`, `n_jobs`, `verbose`, `params`, `pre_dispatch`, of `sklearn.model_selection.cross_val_predict`.
+        `groups`, `cv`, `n_jobs`, `verbose`, `params` and `pre_dispatch`, as in
+        `sklearn.model_selection.cross_val_predict`.
 
     Returns
     -------
     indices : int64 ndarray of shape (n_samples, k)
-        Labels, the best first: the functions of `spinney.metrics` take the tuple as `y_score`.
+        Indices of the labels, best first. The metrics in `spinney.metrics` accept the returned tuple as `y_score`.
     scores : float64 ndarray of shape (n_samples, k)
+        The scores of these labels.
 
     Raises
     ------
     ValueError
-        When test folds do not have each row once, `y` is not labels, or `k` is out of range.
+        If a sample is not in exactly one test fold, `y` is not a label matrix, or `k` is out of range.
 
     Examples
     --------
@@ -344,10 +382,10 @@ def cross_val_predict_topk(
     1.0
     """
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k is {k!r}, accepted: a positive integer")
+        raise ValueError(f"k must be a positive integer, got {k!r}")
     if not is_sparse(y):
         if np.ndim(y) != 2:
-            raise ValueError(f"y has {np.ndim(y)} dimension(s), accepted: labels of shape (n_samples, n_labels)")
+            raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {np.ndim(y)} dimension(s)")
         found = theirs.cross_val_predict(_Predicting(estimator, "predict_topk", int(k)), X, y, **options)
     else:
         found = _on_sparse(theirs.cross_val_predict, _Predicting(estimator, "predict_topk", int(k)), X, y, options)
@@ -355,7 +393,7 @@ def cross_val_predict_topk(
 
 
 class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator whose `predict` is another method of the one that it fits, for `cross_val_predict`."""
+    """An estimator whose `predict` calls another method of the estimator that it wraps, for `cross_val_predict`."""
 
     def __init__(self, estimator: Any, method: str, k: int | None = None) -> None:
         self.estimator = estimator
@@ -370,7 +408,7 @@ class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.k is None:
             return getattr(self.estimator_, self.method)(X)
         labels, scores = predict_topk(self.estimator_, X, self.k)
-        # One array of rows, as rows are put in order there.
+        # A single structured array, since scikit-learn reorders the samples of one array.
         pairs = np.empty(len(labels), dtype=[("labels", np.int64, (self.k,)), ("scores", np.float64, (self.k,))])
         pairs["labels"], pairs["scores"] = labels, scores
         return pairs
@@ -383,21 +421,27 @@ class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 @_signed_as(theirs.learning_curve)
-def learning_curve(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[NDArray[Any], ...]:
-    """Scores of training on more and more rows: `sklearn.model_selection.learning_curve`, for sparse y too.
+def learning_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> tuple[NDArray[Any], ...]:
+    """Compute cross-validated scores for training sets of different sizes.
+
+    This is `sklearn.model_selection.learning_curve`, extended to sparse y.
 
     Parameters
     ----------
     estimator : estimator
+        The estimator to fit.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels)
+        Training samples.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+        Targets. Sparse y is not made dense.
     **options
-        All others, as there. `exploit_incremental_learning` needs dense y.
+        All other parameters of the function in scikit-learn. `exploit_incremental_learning=True` does not support
+        sparse y.
 
     Returns
     -------
-    train_sizes, train_scores, test_scores : ndarrays
-        And times with `return_times`, as there.
+    train_sizes, train_scores, test_scores : ndarray
+        Training set sizes and scores, and with `return_times=True` also times, as in scikit-learn.
 
     Examples
     --------
@@ -413,25 +457,33 @@ def learning_curve(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[NDAr
     if not is_sparse(y):
         return tuple(theirs.learning_curve(estimator, X, y, **options))
     if options.get("exploit_incremental_learning"):
-        raise ValueError("exploit_incremental_learning is True, but y is sparse, accepted: False, or dense y")
+        raise ValueError("exploit_incremental_learning=True does not support sparse y: it must be False, or y dense")
     return tuple(_on_sparse(theirs.learning_curve, estimator, X, y, options))
 
 
 @_signed_as(theirs.validation_curve)
-def validation_curve(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Scores for values of one parameter: `sklearn.model_selection.validation_curve`, for sparse y too.
+def validation_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Compute cross-validated training and test scores for different values of one parameter.
+
+    This is `sklearn.model_selection.validation_curve`, extended to sparse y.
 
     Parameters
     ----------
     estimator : estimator
+        The estimator to fit.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels)
+        Training samples.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+        Targets. Sparse y is not made dense.
     **options
-        `param_name`, `param_range` and all others, as there.
+        `param_name`, `param_range` and all other parameters of the function in scikit-learn.
 
     Returns
     -------
-    train_scores, test_scores : ndarrays of shape (n_values, n_splits)
+    train_scores : ndarray of shape (n_values, n_splits)
+        Scores on the training sets.
+    test_scores : ndarray of shape (n_values, n_splits)
+        Scores on the test sets.
 
     Examples
     --------
@@ -454,28 +506,34 @@ def validation_curve(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[ND
 
 @_signed_as(theirs.permutation_test_score)
 def permutation_test_score(
-    estimator: Any, X: Any, y: Any, *, groups: Any = None, **options: Any
+    estimator: Any, X: Any, y: MatrixLike, *, groups: ArrayLike | None = None, **options: Any
 ) -> tuple[float, NDArray[np.float64], float]:
-    """How probable scores as good are without a relation of y to X, for sparse y too.
+    """Test the significance of a cross-validated score with permutations of y.
 
-    `sklearn.model_selection.permutation_test_score`. The rows of labels are permuted as they are.
+    This is `sklearn.model_selection.permutation_test_score`, extended to sparse y. Whole rows of y are permuted, so
+    correlations between labels are preserved.
 
     Parameters
     ----------
     estimator : estimator
+        The estimator to fit.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels)
+        Training samples.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+        Targets. Sparse y is not made dense.
     groups : array-like of shape (n_samples,), default=None
-        Rows are permuted within groups.
+        Groups of the samples. If given, y is permuted within groups.
     **options
-        `cv`, `n_permutations`, `n_jobs`, `random_state`, `verbose`, `scoring`, `params`, as there.
+        `cv`, `n_permutations`, `n_jobs`, `random_state`, `verbose`, `scoring` and `params`, as in scikit-learn.
 
     Returns
     -------
     score : float
-        The mean over folds.
+        The score without permutation, averaged over folds.
     permutation_scores : ndarray of shape (n_permutations,)
+        The score for each permutation.
     pvalue : float
+        The p-value: an estimate of the probability of a score at least as good if X and y were independent.
 
     Examples
     --------
@@ -494,15 +552,15 @@ def permutation_test_score(
         return score, of_permuted, pvalue
     options = {**options, "cv": theirs.check_cv(options.get("cv"))}
     if groups is None:
-        # Without groups scikit-learn asks for len(y), which sparse matrices have not; in one group for its rows.
-        groups, options["cv"] = np.zeros(y.shape[0], dtype=np.int64), _WithoutGroups(options["cv"])
+        # Without groups scikit-learn calls len(y), which sparse matrices do not support; with one group it does not.
+        groups, options["cv"] = np.zeros(_num_samples(y), dtype=np.int64), _WithoutGroups(options["cv"])
     options["groups"] = groups
     score, of_permuted, pvalue = _on_sparse(theirs.permutation_test_score, estimator, X, y, options)
     return score, of_permuted, pvalue
 
 
 class _WithoutGroups:
-    """A splitter that is not told of groups."""
+    """A splitter to which groups are not passed."""
 
     def __init__(self, cv: Any) -> None:
         self.cv = cv

@@ -1,27 +1,26 @@
-"""From scores of many labels to labels: thresholds, calibration, and whether probabilities are right.
+"""Meta-estimators and displays that turn scores of many labels into decisions and calibrated probabilities.
 
-Everything here takes labels dense or sparse, works on the scores that are stored (`predict_sparse`), and makes nothing
-of size n_samples × n_labels.
+Labels may be dense or sparse. Everything here works on the scores that `predict_sparse` stores, and creates no array of
+size n_samples × n_labels unless dense labels or dense predictions are asked for.
 
 `TunedThresholds`
-    A classifier that names the labels whose scores pass thresholds which are tuned for an objective.
+    A classifier that predicts the labels whose scores reach a threshold, with thresholds tuned for an objective.
 `CalibratedLabels`
-    A classifier whose probabilities are calibrated label by label.
+    A classifier whose probabilities are calibrated separately for each label.
 `LabelReliabilityDisplay`
-    A picture of how right probabilities are.
+    Calibration curves of multi-label probabilities.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _best, _calibration, _label_scores
@@ -30,71 +29,92 @@ from spinney._labels_around import LabelsAround, has, is_array, known_labels, n_
 from spinney._reliability_display import LabelReliabilityDisplay
 from spinney._thresholds import Objective, tuned
 from spinney._topk import topk
+from spinney._types import MatrixLike, Prediction, RandomState, available_if
 from spinney._validation import Float, LabelFormat, Target
 
 __all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
 
 
 class TunedThresholds(LabelsAround):
-    """A classifier of labels that names those whose scores pass thresholds tuned for an objective.
+    """Multi-label classifier with one decision threshold per label, tuned for an objective.
 
-    Scores of rows come from models that have not seen them; from these scores, of which those of at least `min_score`
-    are kept, a threshold is chosen for each label, rare labels being drawn to what is best for all together. As
-    `sklearn.model_selection.TunedThresholdClassifierCV`, for label matrices.
+    The thresholds are chosen on scores of samples that the scoring model was not fitted on: out-of-bag scores,
+    cross-validated scores, or scores of held-out samples if the estimator is frozen. The threshold of a frequent label
+    is mostly determined by its own scores; that of a rare label is shrunk toward what is best for all labels together.
+    This is `sklearn.model_selection.TunedThresholdClassifierCV` for label matrices.
 
     Parameters
     ----------
     estimator : classifier or Pipeline
-        Of labels, with `predict_proba` or else `decision_function`, whose scores s are then 1 / (1 + exp(-s)). With
-        `sklearn.frozen.FrozenEstimator` it is left as it is, and the rows given to `fit` are rows that it has not seen.
+        A multi-label classifier with `predict_proba` or `decision_function`. Scores s of `decision_function` are only
+        used if there is no `predict_proba`, and are converted by 1 / (1 + exp(-s)). An estimator in
+        `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples that it was not fitted
+        on.
     objective : str, default="f1"
-        "f1", the F1 of each label; "macro_f1", the same, but that the common threshold is the one whose mean of F1 over
-        labels is best; "micro_f1", the F1 of all cells together;
-        "precision>=.9", or with another share, the most true labels such that of those that are named the share is
-        right, label by label: one for which no threshold has it is never named; "label_count", one threshold for all,
-        as low as can be with no more labels named than there are in y, or with "label_count=2.5" that many for each
-        row.
+        The objective that thresholds are tuned for:
+
+        - "f1" maximizes the F1 score of each label;
+        - "macro_f1" does the same, except that `common_threshold_` maximizes the mean F1 score over labels;
+        - "micro_f1" maximizes the F1 score of all entries together;
+        - "precision>=.9" (or another fraction) maximizes the number of true positives of each label, subject to a
+          precision of at least that value. A label for which no threshold reaches it is never predicted;
+        - "label_count" uses one threshold for all labels, the lowest with which no more labels are predicted than there
+          are in y. "label_count=2.5" (or another number) allows that many labels per sample.
     shrinkage : float, default=50
-        As how many further positive cells all labels together count with each label: rare labels do as is best for all,
-        frequent ones as is best for themselves. 0 leaves each label to itself. Without meaning for "label_count". The
-        default was chosen over seven data sets, `benches/defaults`.
+        Strength of the shrinkage of thresholds of rare labels: the number of additional positive entries, distributed
+        as in all labels together, that are added to each label. With 0 each label is tuned on its own. It has no effect
+        with "label_count". The default was chosen on seven data sets, see `benches/defaults`.
     toward : {"share", "threshold"}, default="share"
-        What it is that rare labels do as all: "share", name as many cells for each true one; "threshold", have the same
-        threshold, which `shrinkage=numpy.inf` gives to all labels. Scores of rare labels are smaller in most models.
+        The quantity that rare labels are shrunk toward. "share" is the number of predicted entries for each positive
+        entry. "threshold" is the threshold itself, and with `shrinkage=numpy.inf` all labels have the same. "share"
+        suits most models, since they give smaller scores to rare labels.
     cv : "oob", int, cross-validation generator or None, default=None
-        Where scores come from. "oob": the trees of a forest with `bootstrap=True` that have not drawn the row, at no
-        further fit; the forest may be the last step of a pipeline, whose other steps have seen the row. An integer: so
-        many folds, drawn by `random_state`. None: "oob" for forests with bootstrap, else 5 folds. Without meaning for a
-        frozen estimator.
+        How the scores for tuning are computed:
+
+        - "oob" uses out-of-bag scores: the trees of a forest with `bootstrap=True` that were not grown on the sample.
+          It needs no additional fits. If the forest is the last step of a pipeline, the other steps were fitted on the
+          sample nevertheless;
+        - an integer is the number of folds, shuffled by `random_state`;
+        - a cross-validation generator is used as it is;
+        - None uses "oob" for forests with `bootstrap=True`, and 5 folds for all other estimators.
+
+        It has no effect if the estimator is frozen.
     min_score : float, default=0.01
-        Scores below are not kept, and labels never named by them. With 0 all that are not zero: of estimators other
-        than trees and forests that is every cell.
+        Scores below this value are not stored, and no label is predicted by them. With 0 all scores that are not zero
+        are stored, which for estimators other than trees and forests usually is every entry of a dense matrix.
     random_state : int, RandomState instance or None, default=None
-        Draws the folds.
+        Controls the shuffling of the folds if `cv` is an integer or None.
 
     Attributes
     ----------
-    estimator_ : the fitted estimator, on all rows
+    estimator_ : estimator
+        The estimator, fitted on all samples, or the frozen estimator.
     threshold_ : ndarray of shape (n_labels,)
-        A label is named where its score is at least this; infinity is never.
+        The threshold of each label. A label is predicted if its score is at least its threshold. It is infinite for
+        labels that are never predicted.
     common_threshold_ : float
-        The one threshold that is best for all labels.
+        The best single threshold for all labels.
     tuned_score_ : float
-        The objective on the scores that thresholds were chosen by, so better than on others: mean F1 of labels, F1 of
-        all cells, precision of all cells, or labels of a row.
+        The value of the objective on the scores that the thresholds were chosen on, which is optimistic for other
+        samples: the mean F1 score over labels, the F1 score of all entries, the precision of all predicted entries, or
+        the number of predicted labels per sample.
     n_labels_named_ : float
-        Mean number of labels of a row that the thresholds name there.
+        The mean number of labels per sample that the thresholds predict on these scores.
     classes_ : ndarray
-        The numbers of the labels, as of `spinney.RandomForestClassifier`.
-    n_outputs_, n_features_in_ : int
+        The indices of the labels, as in `spinney.RandomForestClassifier`.
+    n_outputs_ : int
+        The number of labels.
+    n_features_in_ : int
+        The number of features of the fitted estimator.
 
     See Also
     --------
-    CalibratedLabels : Probabilities that are calibrated label by label.
+    CalibratedLabels : Calibrates probabilities separately for each label.
 
     Notes
     -----
-    O(stored scores · log) beside the fits, vectorised; memory is some hundred bytes a stored score.
+    In addition to the fits, tuning takes O(m log m) time for m stored scores. It is vectorized, and needs a few hundred
+    bytes of memory per stored score.
 
     Examples
     --------
@@ -124,10 +144,10 @@ class TunedThresholds(LabelsAround):
         *,
         objective: str = "f1",
         shrinkage: float = 50.0,
-        toward: str = "share",
+        toward: Literal["share", "threshold"] = "share",
         cv: Any = None,
         min_score: float = 0.01,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.objective = objective
@@ -137,29 +157,36 @@ class TunedThresholds(LabelsAround):
         self.min_score = min_score
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> TunedThresholds:
-        """Fit the estimator, and tune thresholds on scores of rows that it has not seen.
+    def fit(
+        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> Self:
+        """Fit the estimator, and tune the thresholds on scores of samples that it was not fitted on.
 
         Parameters
         ----------
-        X : rows as the estimator takes them
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            0 and 1. `predict` returns labels of this form and dtype.
+            Labels, 0 or 1. `predict` returns labels of the same container and dtype.
         sample_weight : array-like of shape (n_samples,), default=None
-            Of the fit and of the objective. A row of weight zero is no row.
+            Sample weights for the fit and for the objective. Samples of weight zero do not count, but they are assigned
+            to folds as well.
         y_mask : {array-like, sparse matrix} of the shape of y, default=None
-            Cells of y that are not known, beside those that are NaN: True or 1 there. The estimator is told of them in
-            its `fit`, and thresholds are tuned on the others alone; `n_labels_named_`, and the budget of "label_count",
-            are as of rows of as many known cells as there are labels.
+            True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
+            the estimator, and thresholds are tuned on the known entries. Rates per sample (`n_labels_named_` and the
+            limit of "label_count") then count as one sample as many known entries as there are labels.
 
         Returns
         -------
-        self
+        self : TunedThresholds
+            The fitted classifier.
 
         Raises
         ------
-        ValueError, TypeError
-            Bad parameters or input, named in the message; the estimator is left as it was.
+        ValueError
+            If a parameter or the input is not valid. The classifier is left unchanged.
+        TypeError
+            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
         self._validate_params()
         objective, shrinkage = Objective.parsed(self.objective), _checked_shrinkage(self.shrinkage)
@@ -177,7 +204,7 @@ class TunedThresholds(LabelsAround):
         Objective.parsed(self.objective)
         _checked_shrinkage(self.shrinkage)
         if not isinstance(self.toward, str) or self.toward not in ("share", "threshold"):
-            raise ValueError(f"toward is {self.toward!r}, accepted: 'share' and 'threshold'")
+            raise ValueError(f"toward must be 'share' or 'threshold', got {self.toward!r}")
         super()._validate_params()
 
     def _prove(self, need: Callable[[Any, str, str], None]) -> None:
@@ -188,23 +215,24 @@ class TunedThresholds(LabelsAround):
             value = getattr(self, name)
             need(isinstance(value, float), name, "is no number")
 
-    def predict(self, X: Any) -> Any:
-        """Predict labels: those whose score is at least their threshold.
+    def predict(self, X: Any) -> Prediction:
+        """Predict the labels whose score is at least their threshold.
 
         Parameters
         ----------
-        X : rows as the estimator takes them
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
 
         Returns
         -------
-        CSR or ndarray of shape (n_samples, n_labels)
-            Of the dtype of y, and sparse when y was.
+        {ndarray, CSR matrix} of shape (n_samples, n_labels)
+            The labels, 0 or 1, with the dtype of the y passed to `fit`; sparse if that y was sparse.
         """
         return self._built(self._named(X))
 
     def _named(self, X: Any) -> sparse.csr_array:
         check_is_fitted(self)
-        # Where no label is ever named, scores of one are as few as can be asked for.
+        # If all thresholds are infinite, a floor of 1 asks for the fewest scores.
         least = min(1.0, float(self.threshold_.min()))
         scores = _label_scores.scores_at_least(self.estimator_, X, least, self.n_outputs_)
         named = scores.data >= self.threshold_[scores.indices]
@@ -212,48 +240,57 @@ class TunedThresholds(LabelsAround):
         found.eliminate_zeros()
         return found
 
-    @available_if(has("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the estimator."""
+        """Predict the probabilities of the fitted estimator, which tuning does not change."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
-    @available_if(has("decision_function"))  # type: ignore[untyped-decorator]
+    @available_if(has("decision_function"))
     def decision_function(self, X: Any) -> Any:
-        """Scores of the estimator, which thresholds of probabilities are not for."""
+        """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores."""
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
-    def predict_sparse(self, X: Any, min_score: float = 0.0) -> Any:
-        """Scores of the estimator of at least `min_score`, as CSR: see `RandomForestClassifier.predict_sparse`."""
+    def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
+        """Predict the positive scores of at least `min_score` as a CSR array.
+
+        See `RandomForestClassifier.predict_sparse`.
+        """
         check_is_fitted(self)
         floor = _best.checked_min_score(min_score)
         return _label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
-    @available_if(has("predict_topk"))  # type: ignore[untyped-decorator]
+    @available_if(has("predict_topk"))
     def predict_topk(
-        self, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None
+        self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
-        """The best labels by the scores of the estimator: see `spinney.topk`. Thresholds have no part in it."""
+        """Predict the `k` highest-scoring labels of each sample. Thresholds are not used; see `spinney.topk`."""
         check_is_fitted(self)
         return topk(self.estimator_, X, k, min_score=min_score, exclude=exclude)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> float:
-        """What thresholds were tuned for, of the predictions for X.
+    def score(
+        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> float:
+        """Score the predicted labels by the metric of the objective.
 
         Parameters
         ----------
-        X : rows as the estimator takes them
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            True labels, 0 or 1.
         sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
         y_mask : {array-like, sparse matrix} of the shape of y, default=None
-            Cells of y that are left out, beside those that are NaN: True or 1 there.
+            True or 1 marks unknown entries of y, in addition to those that are NaN. They are left out.
 
         Returns
         -------
         float
-            The mean of F1 over labels for "f1" and "macro_f1", where a label without any has 0; the precision of all
-            cells that are named for "precision>=…"; else the F1 of all cells.
+            The mean F1 score over labels for "f1" and "macro_f1", in which a label that is neither true nor predicted
+            for any sample has 0; the precision of all predicted entries for "precision>=…"; and the F1 score of all
+            entries for "micro_f1" and "label_count".
         """
         named = self._named(X)
         truth, mask = known_labels(y, y_mask)
@@ -268,47 +305,65 @@ class TunedThresholds(LabelsAround):
 def _checked_shrinkage(shrinkage: Any) -> float:
     is_number = isinstance(shrinkage, Real) and not isinstance(shrinkage, bool | np.bool_)
     if not is_number or not shrinkage >= 0:
-        raise ValueError(f"shrinkage is {shrinkage!r}, accepted: a number of at least 0, or infinity")
-    # The largest whole numbers are no floats.
+        raise ValueError(f"shrinkage must be a number of at least 0, or infinity, got {shrinkage!r}")
+    # Integers beyond the largest float cannot be converted.
     return float(shrinkage) if shrinkage <= np.finfo(np.float64).max else np.inf
 
 
 class CalibratedLabels(LabelsAround):
-    """A classifier of labels whose probabilities are calibrated label by label, on rows that models have not seen.
+    """Multi-label classifier whose probabilities are calibrated separately for each label.
 
-    As `sklearn.calibration.CalibratedClassifierCV` with `ensemble=False`, for label matrices. Probabilities below
-    `min_score` before calibration are zero after it: what is sparse stays so.
+    The calibration is fitted on scores of samples that the scoring model was not fitted on. This is
+    `sklearn.calibration.CalibratedClassifierCV` with `ensemble=False` for label matrices, except that probabilities
+    below `min_score` before calibration are zero after it, so that sparse probabilities remain sparse.
 
     Parameters
     ----------
     estimator : classifier or Pipeline
-        As of `TunedThresholds`.
+        A multi-label classifier with `predict_proba` or `decision_function`. Scores s of `decision_function` are only
+        used if there is no `predict_proba`, and are converted by 1 / (1 + exp(-s)). An estimator in
+        `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples that it was not fitted
+        on.
     method : {"isotonic", "sigmoid"}, default="sigmoid"
-        "isotonic": a rising function, linear between the scores of the rows. "sigmoid": 1 / (1 + exp(-(a s + b))) of
-        a score s, by the targets of Platt (1999); of two numbers for each label, so for rare labels, too.
+        The calibration function of each label:
+
+        - "isotonic" is a non-decreasing function of the score, with linear interpolation between the scores seen
+          in `fit`;
+        - "sigmoid" is 1 / (1 + exp(-(a s + b))) of a score s, fitted to the targets of Platt (1999). It has only two
+          parameters per label, which also suits rare labels.
     cv : "oob", int, cross-validation generator or None, default=None
-        As of `TunedThresholds`.
+        How the scores for calibration are computed, as in `TunedThresholds`.
     min_positives : int, default=5
-        Labels with fewer rows that have them are not calibrated.
+        Minimum number of samples that must have a label for it to be calibrated.
     too_few : {"raise", "keep"}, default="raise"
-        What becomes of these: an error that names them, or they keep their scores as they are.
+        What happens if labels have fewer than `min_positives` samples: "raise" raises an error with their names, "keep"
+        leaves their scores uncalibrated.
     min_score : float, default=0.01
-        Scores below are not kept: they count as zero, and stay zero.
+        Scores below this value count as zero, and remain zero after calibration.
     random_state : int, RandomState instance or None, default=None
-        Draws the folds.
+        Controls the shuffling of the folds if `cv` is an integer or None.
 
     Attributes
     ----------
-    estimator_ : the fitted estimator, on all rows
+    estimator_ : estimator
+        The estimator, fitted on all samples, or the frozen estimator.
     is_calibrated_ : bool ndarray of shape (n_labels,)
-        Which labels are calibrated.
+        Whether each label is calibrated.
     classes_ : ndarray
-        The numbers of the labels, as of `spinney.RandomForestClassifier`.
-    n_outputs_, n_features_in_ : int
+        The indices of the labels, as in `spinney.RandomForestClassifier`.
+    n_outputs_ : int
+        The number of labels.
+    n_features_in_ : int
+        The number of features of the fitted estimator.
+
+    See Also
+    --------
+    TunedThresholds : Tunes one decision threshold per label.
 
     Notes
     -----
-    Cells that are not stored count in the fit of each label, as one: O(stored scores · log) for all.
+    Entries that are not stored enter the calibration of each label with score zero, together and in constant time. In
+    addition to the fits, calibration takes O(m log m) time for m stored scores.
 
     Examples
     --------
@@ -335,12 +390,12 @@ class CalibratedLabels(LabelsAround):
         self,
         estimator: Any,
         *,
-        method: str = "sigmoid",
+        method: Literal["isotonic", "sigmoid"] = "sigmoid",
         cv: Any = None,
         min_positives: int = 5,
-        too_few: str = "raise",
+        too_few: Literal["raise", "keep"] = "raise",
         min_score: float = 0.01,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.method = method
@@ -350,29 +405,36 @@ class CalibratedLabels(LabelsAround):
         self.min_score = min_score
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, y_mask: Any = None) -> CalibratedLabels:
-        """Fit the estimator, and calibrate scores of rows that it has not seen.
+    def fit(
+        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> Self:
+        """Fit the estimator, and calibrate its scores on samples that it was not fitted on.
 
         Parameters
         ----------
-        X : rows as the estimator takes them
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            0 and 1. `predict` returns labels of this form and dtype.
+            Labels, 0 or 1. `predict` returns labels of the same container and dtype.
         sample_weight : array-like of shape (n_samples,), default=None
-            Of the fit and of the calibration. A row of weight zero is no row.
+            Sample weights for the fit and for the calibration. Samples of weight zero do not count, but they are
+            assigned to folds as well.
         y_mask : {array-like, sparse matrix} of the shape of y, default=None
-            Cells of y that are not known, beside those that are NaN: True or 1 there. The estimator is told of them in
-            its `fit`, and each label is calibrated on its known cells alone.
+            True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
+            the estimator, and each label is calibrated on its known entries.
 
         Returns
         -------
-        self
+        self : CalibratedLabels
+            The fitted classifier.
 
         Raises
         ------
-        ValueError, TypeError
-            Bad parameters or input, and labels with too few rows, named in the message; the estimator is left as it
-            was.
+        ValueError
+            If a parameter or the input is not valid, or if labels have fewer than `min_positives` samples and `too_few`
+            is "raise". The classifier is left unchanged.
+        TypeError
+            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
         self._validate_params()
         new = CalibratedLabels(**self.get_params(deep=False))
@@ -388,17 +450,17 @@ class CalibratedLabels(LabelsAround):
 
     def _validate_params(self) -> None:
         if not isinstance(self.method, str) or self.method not in METHODS:
-            raise ValueError(f"method is {self.method!r}, accepted: 'isotonic' and 'sigmoid'")
+            raise ValueError(f"method must be 'isotonic' or 'sigmoid', got {self.method!r}")
         if not isinstance(self.too_few, str) or self.too_few not in ("raise", "keep"):
-            raise ValueError(f"too_few is {self.too_few!r}, accepted: 'raise' and 'keep'")
+            raise ValueError(f"too_few must be 'raise' or 'keep', got {self.too_few!r}")
         least = self.min_positives
         if isinstance(least, bool) or not isinstance(least, Integral) or least < 1:
-            raise ValueError(f"min_positives is {least!r}, accepted: an integer of at least 1")
+            raise ValueError(f"min_positives must be a positive integer, got {least!r}")
         super()._validate_params()
 
     @property
     def _knots(self) -> dict[str, NDArray[Any]]:
-        """The functions of the labels as arrays."""
+        """The calibration functions as arrays, as model files hold them."""
         return dict(vars(self._maps))
 
     def _prove(self, need: Callable[[Any, str, str], None]) -> None:
@@ -416,23 +478,26 @@ class CalibratedLabels(LabelsAround):
             names = few[:5].tolist() if target.names is None else target.names[few[:5]].tolist()
             more = ", …" if len(few) > 5 else ""
             raise ValueError(
-                f"y has {len(few)} label(s) with fewer than min_positives={self.min_positives} rows that have them: "
-                f"{', '.join(map(str, names))}{more}; accepted: more rows, a smaller min_positives, or too_few='keep', "
-                "which leaves their scores as they are"
+                f"y must have at least min_positives={self.min_positives} samples for each label, but {len(few)} "
+                f"label(s) have fewer: {', '.join(map(str, names))}{more}; use more samples, a smaller "
+                "min_positives, or too_few='keep', which leaves their scores uncalibrated"
             )
 
-    def predict_sparse(self, X: Any, min_score: float = 0.0) -> Any:
-        """Calibrated probabilities that are at least `min_score`, as CSR of shape (n_samples, n_labels).
+    def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
+        """Predict calibrated probabilities of at least `min_score` as a CSR array.
 
         Parameters
         ----------
-        X : rows as the estimator takes them
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
         min_score : float, default=0
-            From 0 to 1. Labels whose score before calibration is below `self.min_score` are not stored in any case.
+            Probabilities below this value, between 0 and 1, are not stored. Independently of it, no entry is stored
+            for labels whose score before calibration is below the parameter `min_score` of the classifier.
 
         Returns
         -------
-        csr_array of shape (n_samples, n_labels), float64
+        csr_array of shape (n_samples, n_labels)
+            Calibrated probabilities, float64.
         """
         check_is_fitted(self)
         floor = _best.checked_min_score(min_score)
@@ -443,45 +508,48 @@ class CalibratedLabels(LabelsAround):
         return found
 
     def predict_proba(self, X: Any) -> Float:
-        """Calibrated probabilities, a dense array of shape (n_samples, n_labels)."""
+        """Predict calibrated probabilities as a dense array of shape (n_samples, n_labels)."""
         found: Float = self.predict_sparse(X).toarray()
         return found
 
-    def predict(self, X: Any) -> Any:
-        """Predict labels: those whose calibrated probability is above one half.
+    def predict(self, X: Any) -> Prediction:
+        """Predict the labels whose calibrated probability is greater than 0.5.
 
         Parameters
         ----------
-        X : rows as the estimator takes them
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
 
         Returns
         -------
-        CSR or ndarray of shape (n_samples, n_labels)
-            Of the dtype of y, and sparse when y was.
+        {ndarray, CSR matrix} of shape (n_samples, n_labels)
+            The labels, 0 or 1, with the dtype of the y passed to `fit`; sparse if that y was sparse.
         """
         found = self.predict_sparse(X, min_score=0.5)
         return self._built(sparse.csr_array(found > 0.5))
 
     def predict_topk(
-        self, X: Any, k: int, *, min_score: float = 0.0, exclude: Any = None
+        self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
-        """The best labels by calibrated probabilities.
+        """Predict the `k` labels with the highest calibrated probabilities for each sample.
 
         Parameters
         ----------
-        X : rows as the estimator takes them
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
         k : int
-            From 1 to the number of labels.
+            The number of labels per sample, from 1 to the number of labels.
         min_score : float, default=0
-            Name none whose probability is below; from 0 to 1.
+            Labels whose probability is below this value, between 0 and 1, are not returned.
         exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
-            Labels not to be named: those that are not zero in the row, or a list for all rows.
+            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for
+            all samples.
 
         Returns
         -------
         indices : int64 ndarray of shape (n_samples, k)
-            The largest probability first, the lower index where equal; -1 where there are fewer than `k` labels of
-            probabilities above zero.
+            Indices of the labels, the highest probability first and the lower index first among equal probabilities.
+            They are padded with -1 if fewer than `k` labels have a positive probability.
         scores : float64 ndarray of shape (n_samples, k)
             Their probabilities; 0 where the index is -1.
         """

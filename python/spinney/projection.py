@@ -1,42 +1,46 @@
-"""Random projections of the outputs: families, what they draw, and how many projections are enough.
+"""Random projections of the outputs.
 
-With `output_projection`, a tree chooses its splits by q combinations of the d outputs, the rows of a matrix Φ drawn for
-that tree, and not by the outputs themselves: the structure is grown on Z = Y Φᵀ with the variance criterion. Leaves
-hold the outputs as they are, means or frequencies, so predictions need no decoding. Classes enter as their one-hot
-columns: d is then the number of all classes of all outputs.
+With the parameter `output_projection`, each tree chooses its splits on q random linear combinations of the d outputs
+instead of the outputs themselves: its structure is grown on Z = Y Φᵀ with the variance criterion, where the rows of the
+matrix Φ are drawn for this tree. Leaves store the means or class frequencies of the original outputs, so predictions
+need no decoding. Classes are one-hot encoded: d is then the total number of classes of all outputs.
 
-What `output_projection` takes
-    * The name of a family, or an object of it: "achlioptas" is `RademacherProjection("achlioptas")`, "sparse" is
-      `RademacherProjection("sqrt")`, the other names are those of the classes, with their defaults.
-    * A matrix Φ of shape (q, d), dense or sparse, for all trees. `n_projections` is then its number of rows, or "log".
-    * A callable of (n_outputs, n_projections, random_state) that returns such a matrix. It is called before growth, for
-      each tree or, with `projection_scope="forest"`, once; `random_state` is an integer below 2³² made from the seed of
-      the fit and the index of the tree. Under `warm_start` it is called for the new trees, or once again with what it
-      was called with before: let it be a function of its arguments.
+Accepted values of `output_projection`
+    * The name of a family, or an instance of a class of this module. "achlioptas" is
+      `RademacherProjection("achlioptas")`, "sparse" is `RademacherProjection("sqrt")`, and the other names are those of
+      the classes with their default parameters.
+    * A matrix Φ of shape (q, d), dense or sparse, which all trees use. `n_projections` must then be q or "log".
+    * A callable with the arguments (n_outputs, n_projections, random_state) that returns such a matrix. It is called
+      before the trees are grown, once for each tree, or with `projection_scope="forest"` once for all of them.
+      `random_state` is an integer below 2³² that is derived from the seed of the fit and the index of the tree. With
+      `warm_start=True` it is called for the new trees only, or for the whole forest again with the same arguments as
+      before, so its result should only depend on its arguments.
 
-Which family
-    * "gaussian": the default choice. "rademacher" (signs) is as good and has fewer distinct values.
-    * "achlioptas", "sparse": as "gaussian" on average, two thirds (all but a share of 1/√d) of their entries zero. They
-      save time where Y is sparse or d is many thousands; where each row of Y has few entries, the smaller share leaves
-      many rows without any sign of their labels.
-    * "subsample": q outputs drawn, the others not looked at. Cheapest, and right where outputs repeat each other.
-    * "hadamard": orthogonal rows; no two of them measure the same. q is at most the next power of two from d.
-    * "pca": not random, the directions in which the outputs vary most. All trees of a fit share them, whatever the
-      scope, and lack the variety that forests live on: a baseline.
+Choosing a family
+    * "gaussian" is a good default. "rademacher" (random signs) is as accurate and has fewer distinct values.
+    * "achlioptas" and "sparse" equal "gaussian" on average, but two thirds of the entries are zero, or for "sparse" all
+      except a fraction of 1/√d. They save time if Y is sparse or d is many thousands. If each sample has few non-zero
+      outputs, many samples have an all-zero projection with "sparse".
+    * "subsample" draws q outputs and ignores the others. It is the cheapest, and suits redundant outputs.
+    * "hadamard" has orthogonal rows if d is a power of two, so that projections are not redundant. q is at most the
+      smallest power of two that is not below d.
+    * "pca" is not random: it uses the directions of largest variance of the outputs. All trees of a fit share them
+      independently of `projection_scope`, and so are less diverse. It is meant as a baseline.
 
-How many
-    "log", ⌊½ + ln d⌋, is enough for forests, where every tree has a projection of its own: the forest sees many.
-    A single tree, or `projection_scope="forest"`, wants more: a share of d, or tens. `johnson_lindenstrauss_dim` is the
-    number that suffices for any data; in practice far fewer do.
+Choosing the number of projections
+    "log", which is ⌊½ + ln d⌋, is enough for forests in which every tree has its own projection. A single tree, or a
+    forest with `projection_scope="forest"`, needs more: a fraction of d, or some tens. `johnson_lindenstrauss_dim` is
+    the number that is enough for any data; in practice far fewer are needed.
 
-When not
-    * With sparse labels the engine's cost is that of the labels that are there. Projected rows are dense: projections
-      save little time on such data. What they may buy is accuracy, as trees differ more; measure it.
-    * With one output or a few there is nothing to reduce; a single output of classes is refused.
-    * Where impurities of the tree are read: they are those of the projected outputs. Importances on the outputs
-      themselves are `spinney.inspection.feature_importances(model, outputs="all")`.
-
-They save time with many dense outputs, numbers above all: a search then costs q for each row and not d.
+When to use projections
+    * They save time with many dense outputs, in particular regression targets: the cost of a split search for each
+      sample is then proportional to q instead of d.
+    * On sparse labels, projections mostly increase tree diversity; they save little time, since the cost without
+      projections is proportional to the labels that are present, and projected outputs are dense. Whether accuracy
+      improves has to be measured.
+    * With few outputs there is nothing to reduce. A single output of classes is not supported.
+    * Impurities of the fitted trees are those of the projected outputs. Use
+      `spinney.inspection.feature_importances(model, outputs="all")` for importances on the original outputs.
 
 References: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*, PhD
 thesis, Liège 2016, chapter 5; A. Joly, P. Geurts, L. Wehenkel, *Random forests with random projections of the output
@@ -66,17 +70,21 @@ import sys
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from scipy import sparse
 from sklearn.utils._param_validation import RealNotInt
+from sklearn.utils.validation import _num_samples
 
 from spinney import _spinney, _validation
 from spinney._sparse import is_sparse
 from spinney._validation import Float
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from spinney._spinney import _ProjectionFamily
+    from spinney._types import MatrixLike, NProjections, RandomState
 
 __all__ = [
     "GaussianProjection",
@@ -90,7 +98,7 @@ __all__ = [
 
 
 def count_projections(n_projections: Any, n_outputs: int) -> int:
-    """Number of rows of Φ for `n_outputs` columns."""
+    """The number of rows of Φ if it has `n_outputs` columns."""
     if isinstance(n_projections, str) and n_projections == "log":
         return _spinney.count_projections(n_outputs)
     if not isinstance(n_projections, bool):
@@ -98,38 +106,45 @@ def count_projections(n_projections: Any, n_outputs: int) -> int:
             return _spinney.count_projections(n_outputs, count=min(int(n_projections), sys.maxsize))
         if isinstance(n_projections, RealNotInt) and 0 < float(n_projections) <= 1:
             return _spinney.count_projections(n_outputs, share=float(n_projections))
-    raise ValueError(f'n_projections is {n_projections!r}, accepted: "log", an integer from 1, a share in (0, 1]')
+    raise ValueError(
+        f'n_projections must be "log", an integer of at least 1, or a fraction in (0, 1], got {n_projections!r}'
+    )
 
 
 class Projection:
-    """Base of the families. Objects are values: immutable, equal when they mean the same, hashable."""
+    """Base class of the projection families. Instances are immutable and hashable, and compare by their parameters."""
 
     def _family(self) -> _ProjectionFamily:
         raise TypeError(f"{type(self).__name__} is no family of the engine: pass a callable instead")
 
-    def draw(self, n_outputs: int, n_projections: Any = "log", random_state: Any = None) -> Any:
+    def draw(
+        self, n_outputs: int, n_projections: NProjections = "log", random_state: RandomState = None
+    ) -> Float | sparse.csr_array:
         """Draw the matrix Φ that a tree would use.
 
-        With an integer `random_state` it is exactly the matrix of a single tree with that `random_state`, and of a
-        forest with it and `projection_scope="forest"`.
+        With an integer `random_state`, this is exactly the matrix that a single tree with the same `random_state` uses,
+        and that a forest with the same `random_state` and `projection_scope="forest"` uses.
 
         Parameters
         ----------
         n_outputs : int
-            Number of columns d: outputs that are numbers, labels, or all classes of all outputs.
+            Number of columns d of the matrix: the number of regression targets, of labels, or of all classes of all
+            outputs.
         n_projections : int, float or "log", default="log"
-            Number of rows q: a number, a share of `n_outputs`, or ⌊½ + ln d⌋; at least 1.
+            Number of rows q of the matrix: an integer, a fraction of `n_outputs`, or "log" for ⌊½ + ln d⌋. It is at
+            least 1.
         random_state : int, RandomState instance or None, default=None
-            Source of the one seed that is drawn.
+            Controls the random entries. One seed is drawn from it.
 
         Returns
         -------
-        float64 ndarray, or CSR array for families whose matrices are sparse, of shape (n_projections, n_outputs)
+        {float64 ndarray, CSR array} of shape (n_projections, n_outputs)
+            The matrix, as a CSR array for families of sparse matrices.
 
         Raises
         ------
         ValueError
-            Where numbers are out of range, of the family or at all.
+            If a parameter is out of range, or the family does not support this number of projections.
         """
         return self._draw(n_outputs, n_projections, random_state, None, None)
 
@@ -138,7 +153,7 @@ class Projection:
     ) -> Float | sparse.csr_array:
         most = _validation.MOST
         if isinstance(n_outputs, bool) or not isinstance(n_outputs, Integral) or not 1 <= int(n_outputs) <= most:
-            raise ValueError(f"n_outputs is {n_outputs!r}, accepted: an integer from 1 to {most}")
+            raise ValueError(f"n_outputs must be an integer from 1 to {most}, got {n_outputs!r}")
         d = int(n_outputs)
         q = count_projections(n_projections, d)
         seed = _validation.draw_seed(random_state)
@@ -151,9 +166,10 @@ class Projection:
 
 @dataclass(frozen=True)
 class GaussianProjection(Projection):
-    """Independent normal entries, N(0, 1/q): squared lengths and distances are kept on average.
+    """Projection by independent normally distributed entries, N(0, 1/q).
 
-    Applying it costs q multiplications for each stored entry of Y.
+    Squared lengths and distances are preserved on average. Applying the projection costs q multiplications for each
+    stored entry of Y.
 
     Examples
     --------
@@ -168,21 +184,25 @@ class GaussianProjection(Projection):
 
 @dataclass(frozen=True)
 class RademacherProjection(Projection):
-    """Signs: ±√(s/q) with probability 1/(2s) each, else 0. Rows without any sign are drawn again.
+    """Projection by random signs, dense or sparse.
+
+    Each entry is √(s/q) or -√(s/q) with probability 1/(2s) each, and 0 otherwise. Rows in which all entries are zero
+    are drawn again.
 
     Parameters
     ----------
     sparsity : float, "achlioptas" or "sqrt", default=1
-        s, at least 1: one entry in s is not zero. 1 is dense, "achlioptas" is 3, "sqrt" is √d for d outputs.
-
-    Notes
-    -----
-    Applying it costs q/s additions for each stored entry of Y.
+        The sparsity s, at least 1: on average one in s entries is not zero. With 1 the matrix is dense. "achlioptas" is
+        3, and "sqrt" is √d for d outputs.
 
     Raises
     ------
     ValueError
-        When `sparsity` is none of these.
+        If `sparsity` has another value.
+
+    Notes
+    -----
+    Applying the projection costs q/s additions for each stored entry of Y.
 
     Examples
     --------
@@ -195,7 +215,7 @@ class RademacherProjection(Projection):
     'csr'
     """
 
-    sparsity: Any = 1
+    sparsity: float | Literal["achlioptas", "sqrt"] = 1
 
     def __post_init__(self) -> None:
         s = self.sparsity
@@ -213,7 +233,9 @@ class RademacherProjection(Projection):
                 and float(s) >= 1
             )
         if not known:
-            raise ValueError(f'sparsity is {s!r}, accepted: a finite number from 1, "achlioptas" (3), "sqrt" (√d)')
+            raise ValueError(
+                f'sparsity must be a finite number of at least 1, "achlioptas" (3) or "sqrt" (√d), got {s!r}'
+            )
 
     def _family(self) -> _ProjectionFamily:
         s = None if isinstance(self.sparsity, str) else float(self.sparsity)
@@ -222,17 +244,18 @@ class RademacherProjection(Projection):
 
 @dataclass(frozen=True)
 class SubsampleProjection(Projection):
-    """Outputs drawn uniformly: rows of the identity, unscaled.
+    """Random subset of the outputs: unscaled rows of the identity matrix, drawn uniformly.
 
     Parameters
     ----------
     replacement : bool, default=False
-        Whether an output may be drawn twice. If not, at most `n_outputs` rows can be drawn.
+        Whether outputs are drawn with replacement. If False, `n_projections` is at most `n_outputs`.
 
     Raises
     ------
     ValueError
-        When `replacement` is no bool; at the draw, when there are more projections than outputs to draw.
+        If `replacement` is not a bool. `draw` and `fit` raise it if there are more projections than outputs and
+        `replacement` is False.
 
     Examples
     --------
@@ -245,7 +268,7 @@ class SubsampleProjection(Projection):
 
     def __post_init__(self) -> None:
         if not isinstance(self.replacement, bool):
-            raise ValueError(f"replacement is {self.replacement!r}, accepted: True or False")
+            raise ValueError(f"replacement must be True or False, got {self.replacement!r}")
 
     def _family(self) -> _ProjectionFamily:
         return {"name": "subsample", "sparsity": None, "replacement": self.replacement}
@@ -253,10 +276,12 @@ class SubsampleProjection(Projection):
 
 @dataclass(frozen=True)
 class HadamardProjection(Projection):
-    """Rows of the Hadamard matrix of size D, the next power of two from d, without replacement; d columns, over √q.
+    """Projection by random rows of a Hadamard matrix, drawn without replacement.
 
-    All entries are ±1/√q; where d is a power of two, rows are orthogonal. At most D rows can be drawn. Applying it
-    costs D log D for each row of Y with many entries, whatever q, and q for each stored entry of rows with few.
+    The size D of the Hadamard matrix is the smallest power of two that is not below d. Its first d columns are used.
+    All entries are ±1/√q. If d is a power of two, the rows are orthogonal. At most D rows can be drawn. Applying the
+    projection costs D log D, independently of q, for each sample with many non-zero outputs, and q for each stored
+    entry of samples with few.
 
     Examples
     --------
@@ -275,10 +300,11 @@ class HadamardProjection(Projection):
 
 @dataclass(frozen=True)
 class PCAProjection(Projection):
-    """Principal directions of the training outputs, weighted and centred, those of the largest variance first.
+    """Projection on the principal components of the training outputs, those of the largest variance first.
 
-    Not random: a baseline that shows what the best linear summary of the outputs gives. At most `n_outputs` rows; those
-    beyond the rank of y are arbitrary. All trees of a fit have the same, whatever the scope.
+    Outputs are centered and weighted by the sample weights. The projection is not random. It is meant as a baseline
+    that shows what the best linear summary of the outputs achieves. There are at most `n_outputs` rows, and those
+    beyond the rank of y are arbitrary. All trees of a fit use the same projection, independently of `projection_scope`.
 
     Examples
     --------
@@ -292,40 +318,42 @@ class PCAProjection(Projection):
     def draw(
         self,
         n_outputs: int,
-        n_projections: Any = "log",
-        random_state: Any = None,
+        n_projections: NProjections = "log",
+        random_state: RandomState = None,
         *,
-        y: Any = None,
-        sample_weight: Any = None,
-    ) -> Any:
+        y: MatrixLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Float | sparse.csr_array:
         """Compute the matrix Φ that a tree grown on `y` would use.
 
         Parameters
         ----------
         n_outputs : int
-            Number of columns of y.
+            Number of outputs of y.
         n_projections : int, float or "log", default="log"
-            Number of rows, at most `n_outputs`.
+            Number of rows of the matrix, at most `n_outputs`: an integer, a fraction of `n_outputs`, or "log" for
+            ⌊½ + ln d⌋.
         random_state : int, RandomState instance or None, default=None
             As in the other families.
         y : {array-like, sparse matrix} of shape (n_samples, n_outputs)
-            Numbers, or sparse 0/1 labels. Required.
+            Dense regression targets, or sparse labels of 0 and 1. This parameter is required.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative, not all zero.
+            Sample weights. They must not be negative, and not all zero.
 
         Returns
         -------
         float64 ndarray of shape (n_projections, n_outputs)
+            The matrix Φ.
 
         Raises
         ------
         ValueError
-            Without y, or when its columns are not `n_outputs`.
+            If `y` is not given or does not have `n_outputs` outputs, or a parameter is out of range.
         """
         if y is None:
             raise ValueError("y is None, but principal directions are those of y: PCAProjection().draw(..., y=y)")
         name = type(self).__name__
-        n_samples = y.shape[0] if is_sparse(y) else len(y)
+        n_samples = _num_samples(y)
         weights = _validation.check_weights(sample_weight, n_samples)
         if is_sparse(y):
             target = _validation.classes(y, weights, n_samples, name, warn_column=False)
@@ -340,27 +368,29 @@ class PCAProjection(Projection):
 
 
 def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
-    """Number of projections that keep every squared distance between `n_samples` rows within 1 ± eps.
+    """Number of projections that preserve all squared distances between samples within a factor of 1 ± eps.
 
-    ⌈8 ln n / eps²⌉, at least 1: some projection to so many dimensions does it for any rows (W. Johnson and J.
-    Lindenstrauss, 1984; thesis, ch. 5), and then keeps every variance in every node within 1 ± eps too. It does not
-    depend on the number of outputs, and is a bound for the worst case: forests do with far fewer.
+    The number is ⌈8 ln n / eps²⌉, and at least 1. For any n samples there is a projection to this number of dimensions
+    with that property (W. Johnson and J. Lindenstrauss, 1984; Joly 2016, chapter 5), and it also preserves the variance
+    in every node within a factor of 1 ± eps. The number does not depend on the number of outputs. It is a bound for the
+    worst case: forests need far fewer projections.
 
     Parameters
     ----------
     n_samples : int
-        At least 1.
+        Number of samples, at least 1.
     eps : float
-        Above 0, below 1.
+        Maximum relative distortion of squared distances, greater than 0 and less than 1.
 
     Returns
     -------
     int
+        The number of projections.
 
     Raises
     ------
     ValueError
-        When a number is out of range.
+        If a parameter is out of range.
 
     Examples
     --------
@@ -369,7 +399,7 @@ def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     222
     """
     if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or not 1 <= n_samples <= sys.maxsize:
-        raise ValueError(f"n_samples is {n_samples!r}, accepted: an integer from 1")
+        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
     if isinstance(eps, bool) or not isinstance(eps, Real) or not _validation.is_float(eps):
-        raise ValueError(f"eps is {eps!r}, accepted: a number above 0 and below 1")
+        raise ValueError(f"eps must be a number greater than 0 and less than 1, got {eps!r}")
     return _spinney.johnson_lindenstrauss_dim(int(n_samples), float(eps))

@@ -1,20 +1,20 @@
-"""Fitted models for other programs: JSON, C, ONNX, treelite and scikit-learn.
+"""Conversion of fitted models to JSON, C, ONNX, treelite and scikit-learn.
 
-Each exporter reads the same description of a model, `score = (start + sum of what the leaves add) / divisor` and a
-link, and writes it in another form; its docstring says how near the predictions are, and why. The page docs/export.md
-has a table of what each format supports, and recipes for MLflow and skops.
+Every exporter uses the same description of a model, `score = (start + sum of leaf values) / divisor` and a link
+function. The docstring of each function states how accurately predictions are reproduced. See docs/export.md for a
+table of the models that each format supports, and for the use of MLflow and skops.
 
-| function | what it makes |
+| function | result |
 |---|---|
-| `to_json`, `from_json` | a JSON object with all digits, and a predictor of it |
-| `to_c` | one file of C, without allocation |
-| `to_sklearn` | scikit-learn's own tree or forest |
-| `to_onnx` | an ONNX model, for onnxruntime and others |
-| `to_treelite` | a model of treelite, to be compiled or run by GTIL |
+| `to_json`, `from_json` | a JSON object with full precision, and a predictor that reads it |
+| `to_c` | a C source file without memory allocation |
+| `to_sklearn` | a tree or forest of scikit-learn |
+| `to_onnx` | an ONNX model, for onnxruntime and other runtimes |
+| `to_treelite` | a treelite model, to be compiled or run by GTIL |
 
-Boosting with `estimator` or `init`, whose predictions are in part those of other libraries' models, and centroid
-forests, whose nodes are no tests of features, have none of these forms: `spinney.save` keeps centroid forests, pickle
-all.
+Two kinds of models are not supported: boosting with `estimator` or `init`, whose predictions depend on models of other
+libraries, and centroid forests, whose nodes do not test single features. Centroid forests can be saved by
+`spinney.save`, and all models can be pickled.
 """
 
 from spinney.export._c import to_c

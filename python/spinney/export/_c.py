@@ -1,4 +1,4 @@
-"""Models as one file of C."""
+"""Conversion of models to a C source file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from spinney.export._ensemble import Ensemble, ensemble_of
 from spinney.export._predictor import BENT, LARGEST_LOG
 
-# Of C23; a name of these, or one that begins as those that are reserved, would not compile everywhere.
+# Keywords up to C23. A name that is one of them, or starts with a reserved prefix, might not compile.
 _KEYWORDS = re.compile(
     "alignas|alignof|auto|bool|break|case|char|const|constexpr|continue|default|do|double|else|"
     "enum|extern|false|float|for|goto|if|inline|int|long|main|nullptr|register|restrict|return|"
@@ -104,7 +104,7 @@ _OF_SCORE = {
 }
 _OF_SCORE["one_against_rest"] = _OF_SCORE["logistic"]
 
-# Those whose classes of an output sum to 1.
+# Links after which the scores of the classes of an output are divided by their sum.
 _DIVIDED = ("share", "logistic", "one_against_rest", "softmax")
 
 _NORMALIZE = """\
@@ -132,39 +132,43 @@ _SOFTMAX = """\
 
 
 def to_c(model: Any, name: str = "model") -> str:
-    """Write a fitted model as one file of C99, which allocates nothing and needs `math.h` alone.
+    """Convert a fitted model to a C99 source file, which allocates no memory and only depends on `math.h`.
 
     Parameters
     ----------
-    model : fitted tree, forest, boosted or compressed model of spinney
+    model : estimator
+        A fitted tree, forest, boosting model or compressed forest of spinney.
     name : str, default="model"
-        What the names of the file begin with: an identifier of C.
+        Prefix of all names in the file. Must be a C identifier.
 
     Returns
     -------
     str
-        Tables, and two functions. `name_scores(const float *x, double *scores)` writes NAME_N_SCORES sums over the
-        trees; `name_predict(const float *x, double *out)` writes NAME_N_COLUMNS predictions: numbers, or the
-        probabilities of labels or of the classes of each output in the order of `classes_`; where the loss has none,
-        scores less the threshold of `predict`, as `decision_function` has them. `x` are NAME_N_FEATURES values of one
-        row: NAN is missing, categories are codes, their positions in `categories_`.
+        The source code, with tables and two functions. `name_scores(const float *x, double *scores)` writes
+        NAME_N_SCORES sums over the trees. `name_predict(const float *x, double *out)` writes NAME_N_COLUMNS
+        predictions: regression targets, the probabilities of labels, or the probabilities of the classes of each output
+        in the order of `classes_`. If the loss has no probabilities, it writes the scores minus the threshold of
+        `predict`, as `decision_function` does. `x` points to the NAME_N_FEATURES features of one sample. NAN is a
+        missing value, and categories are represented by their positions in `categories_`.
 
     Raises
     ------
     TypeError
-        For anything but such a model, and a `name` that is no string.
+        If `model` is something else, or `name` is not a string.
     ValueError
-        For centroid forests, boosting with `estimator` or `init`, more than 2**32 - 1 nodes or values, and a `name`
-        that is no identifier, a keyword of C, or begins with an underscore.
+        If `model` is a centroid forest or boosting with `estimator` or `init`, has more than 2**32 - 1 nodes or leaf
+        values, or `name` is not a C identifier, is a keyword, or starts with an underscore.
     sklearn.exceptions.NotFittedError
+        If `model` is not fitted.
 
     Notes
     -----
-    Parity: scores are those of the engine to the bit for the same float32 values, where double is the float64 of IEEE
-    754 and the compiler keeps its rules (no `-ffast-math`); predictions are within the rounding of `exp`. O(nodes +
-    stored leaf values) to write, to compile and in the compiled program, of 20 bytes a node and 12 a value. A
-    prediction takes the steps of the walks and the stored values of the leaves that are reached; nothing is written but
-    what the caller gave, so that any number of threads may predict.
+    For equal float32 features, the scores are exactly those of the model if `double` is an IEEE 754 float64 and the
+    compiler conforms to IEEE 754 (not with `-ffast-math`). Predictions then agree up to the rounding of `exp`. The size
+    of the source code and of the compiled program, and the time to compile it, are O(nodes + stored leaf values), with
+    20 bytes per node and 12 bytes per leaf value. A prediction takes time proportional to the lengths of the paths and
+    the stored values of the leaves that are reached. The functions only write to the buffer of the caller, so they can
+    be called by several threads.
 
     Examples
     --------
@@ -177,9 +181,9 @@ def to_c(model: Any, name: str = "model") -> str:
     True
     """
     if not isinstance(name, str):
-        raise TypeError(f"name is a {type(name).__name__}, accepted: a string")
+        raise TypeError(f"name must be a string, got a {type(name).__name__}")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, flags=re.ASCII) or _KEYWORDS.fullmatch(name):
-        raise ValueError(f"name is {name!r}, accepted: an identifier of C that is no keyword and begins with a letter")
+        raise ValueError(f"name must be a C identifier that is not a keyword and starts with a letter, got {name!r}")
     return "".join(_parts(ensemble_of(model, "to_c"), name))
 
 
@@ -224,7 +228,7 @@ def _parts(ensemble: Ensemble, name: str) -> Iterator[str]:
 
 
 class _Tables:
-    """The trees, one after the other, as what the tables of the file hold."""
+    """The trees, concatenated, in the form of the tables of the file."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         self.nodes: list[str] = []
@@ -251,7 +255,7 @@ class _Tables:
                     self.values += values.tolist()
                     self.leaf_ends.append(len(self.values))
                     continue
-                # The left child is the next node, as it is in the engine.
+                # The left child is the next node, as in the engine.
                 assert tree.left[node] == node + 1
                 of_set, threshold = set_of.get(node, 0), float.hex(thresholds[node])
                 self.nodes.append(f"{{{threshold}f,{feature},{first + right},{of_set},{missing[node]}}}")
@@ -260,7 +264,7 @@ class _Tables:
 
 
 def _array(declaration: str, items: Iterable[str], per_line: int = _PER_LINE) -> Iterator[str]:
-    """A table; C has none without items."""
+    """A table. It has at least one item, since C does not support empty arrays."""
     items = iter(items)
     yield f"static const {declaration}[] = {{\n"
     line = list(islice(items, per_line)) or ["0"] * (1 if "struct" not in declaration else 0) or ["{0,0,0,0,0}"]
@@ -275,7 +279,7 @@ def _scores(ensemble: Ensemble, name: str, has_factors: bool) -> str:
     value = f"{name}_start[c]" if ensemble.start.any() else "0.0"
     add = f"            scores[{name}_leaf_scores[c]] += {name}_leaf_values[c];"
     if has_factors:
-        # The leaf holds one number or none.
+        # The leaf stores at most one value.
         product = f"{name}_product({name}_leaf_values[c], {name}_factors[(size_t)t * {n}u + j])"
         add = f"            for (j = 0; j < {n}u; j++)\n                scores[j] += {product};"
     divide = (

@@ -1,4 +1,4 @@
-"""Trees whose leaves hold many numbers as trees whose leaves hold one."""
+"""Conversion of trees with many values per leaf to trees with one value per leaf."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from spinney.export._ensemble import EnsembleTree
 
 
 def by_column(tree: EnsembleTree) -> Iterator[EnsembleTree]:
-    """A tree for each column to which some leaf adds, of the branches that lead to such leaves; others end in zeros.
+    """One tree for each column with a value in some leaf, with only the branches that lead to such leaves.
 
-    Trees of one column, and those with factors, are as they are. O(stored values · depth) in all, nodes of the results
-    too; no more than twice the stored values where no leaf leaves a column out.
+    Other branches end in leaves of value zero. Trees with one column and trees with factors are returned unchanged. The
+    total time and number of nodes are O(stored values · depth), and if every leaf has a value in every column at most
+    twice the number of stored values.
     """
     if tree.column is not None or tree.factors is not None:
         yield tree
@@ -42,7 +43,7 @@ def by_column(tree: EnsembleTree) -> Iterator[EnsembleTree]:
 
 
 def _with_ancestors(leaves: NDArray[np.intp], parent: NDArray[np.intp], is_kept: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The nodes on the paths to leaves, rising; they are marked."""
+    """The nodes on the paths to leaves, in ascending order. They are also marked."""
     levels = []
     level = leaves
     while len(level):
@@ -57,7 +58,7 @@ def _with_ancestors(leaves: NDArray[np.intp], parent: NDArray[np.intp], is_kept:
 def _pruned(
     tree: EnsembleTree, kept: NDArray[np.intp], place: NDArray[np.intp], column: int, values: dict[int, float]
 ) -> EnsembleTree:
-    """The tree of these nodes, with leaves of zero in place of children that are not kept."""
+    """The tree of these nodes, in which leaves of value zero replace the other children."""
     feature = tree.feature[kept]
     left, right = tree.left[kept].copy(), tree.right[kept].copy()
     n = len(kept)

@@ -1,16 +1,16 @@
-"""What every exporter reads: a fitted model as trees, what their leaves add to scores, and what scores mean.
+"""The description of a fitted model that all exporters use: trees, their leaf values, and the link function.
 
 ```text
 score(x)      = (start + sum over trees t of term_t(leaf_t(x))) / divisor
 prediction(x) = link(score(x))
 ```
 
-It is the engine's own form of all models (`spinney::model::Additive` of the crate), in arrays. X is float32: a value
-goes left where `value <= threshold`, both float32; NaN goes where `missing_left` says; of a test of categories those
-listed go left, and all else goes right. Sums are float64 in the order of the trees, so that who adds in this order has
-the engine's bits.
+It is the engine's own form of all models (`spinney::model::Additive` of the crate), in arrays. X is float32. A value
+goes left if `value <= threshold`, where both are float32; NaN goes in the direction of `missing_left`. At a split on
+categories, the listed categories go left and everything else goes right. Sums are float64 in the order of the trees, so
+that adding in this order gives exactly the scores of the engine.
 
-Trees are made one at a time when a loop asks for them: the cost of an exporter is that of the numbers that are stored.
+Trees are created one at a time during iteration: the cost of an exporter is proportional to the stored values.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from spinney._validation import Float
 Kind: TypeAlias = Literal["numbers", "classes", "labels"]
 
 LINKS = ("identity", "log", "margin", "share", "logistic", "one_against_rest", "softmax")
-# Those whose predictions are probabilities.
+# The links whose predictions are probabilities.
 OF_PROBABILITIES = ("share", "logistic", "one_against_rest", "softmax")
 
 
 @dataclass(frozen=True)
 class EnsembleTree:
-    """One tree; arrays have an item for each node. Children come after their parents, node 0 is the root."""
+    """A tree. Arrays have one item per node. Children come after their parents, and node 0 is the root."""
 
     # -1 in leaves.
     feature: NDArray[np.int32]
-    # 0 in leaves and where categories are tested.
+    # 0 in leaves and for splits on categories.
     threshold: NDArray[np.float32]
     # -1 in leaves.
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     missing_left: NDArray[np.bool_]
-    # Of splits that test categories, by node: those that go left, rising.
+    # For each node that is a split on categories: those that go left, in ascending order.
     categories: dict[int, NDArray[np.uint16]]
-    # What the leaf of node i holds: columns[ptr[i]:ptr[i + 1]], which rise, and their values; splits hold nothing.
+    # Leaf i has values in columns[ptr[i]:ptr[i + 1]], which are in ascending order. Splits have no values.
     ptr: NDArray[np.int64]
     columns: NDArray[np.int64]
     values: Float
-    # The one score to which leaves of one number are added; None where they are added to all scores.
+    # If not None, leaves have one value, which is added to this score only.
     column: int | None = None
-    # What leaves of one number are multiplied by for each score, (n_scores,); None where they are added as they are.
+    # If not None, of shape (n_scores,): leaves have one value, which is multiplied by the factor of each score.
     factors: Float | None = None
 
     @property
@@ -62,7 +62,7 @@ class EnsembleTree:
         return np.flatnonzero(self.feature < 0)
 
     def leaf(self, node: int) -> tuple[NDArray[np.int64], Float]:
-        """Scores to which a leaf without factors adds, which rise, and what it adds."""
+        """The scores that a leaf of a tree without factors contributes to, in ascending order, and its values."""
         cells = slice(self.ptr[node], self.ptr[node + 1])
         columns = self.columns[cells]
         return (columns if self.column is None else np.full_like(columns, self.column)), self.values[cells]
@@ -70,59 +70,59 @@ class EnsembleTree:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """A model. See the module."""
+    """A model, as described in the docstring of this module."""
 
-    # The class of the estimator.
+    # The name of the class of the estimator.
     estimator: str
     kind: Kind
     n_features: int
     n_outputs: int
     n_scores: int
-    # Of each output of classes; empty otherwise.
+    # The classes of each output; empty for regression targets and labels.
     classes: list[NDArray[Any]]
-    # (n_scores,).
+    # Of shape (n_scores,).
     start: Float
     divisor: float
     link: str
-    # The score above which a label, or the second of two classes, is predicted; 0 for numbers.
+    # The score above which a label, or the second of two classes, is predicted; 0 for regression targets.
     threshold: float
     n_trees: int
-    # Makes tree t.
+    # Returns tree t.
     tree: Callable[[int], EnsembleTree]
     feature_names: list[str] | None
     output_names: list[str] | None
-    # Values of the categories of each feature that is one, whose codes are their positions; None where none is.
+    # For each feature, its categories, whose codes are their positions, or None. None if no feature is categorical.
     categories: list[NDArray[Any] | None] | None
 
     def trees(self) -> Iterator[EnsembleTree]:
-        """All trees, each made when it is its turn."""
+        """Iterate over all trees, each of which is created when it is reached."""
         return map(self.tree, range(self.n_trees))
 
     @property
     def n_classes(self) -> list[int]:
-        """Of each output of classes; empty otherwise."""
+        """The number of classes of each output; empty for regression targets and labels."""
         return list(map(len, self.classes))
 
     @property
     def is_of_two_classes(self) -> bool:
-        """Whether one score tells both of two classes."""
+        """Whether a single score determines the probabilities of two classes."""
         return self.n_scores == 1 and self.n_classes == [2]
 
     @property
     def n_columns(self) -> int:
-        """Columns of predictions: one for each number and label, one for each class of each output.
+        """Number of columns of predictions: one for each regression target, label, or class of each output.
 
-        Scores of two classes that are no probabilities have one.
+        For two classes without probabilities there is one.
         """
         return 2 if self.is_of_two_classes and self.link != "margin" else self.n_scores
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether predictions are probabilities; frequencies of forests are some."""
+        """Whether predictions are probabilities, which includes the class frequencies of forests."""
         return self.kind != "numbers" and self.link != "margin"
 
     def blocks(self) -> list[slice]:
-        """The scores of each output of classes; none where one score tells both of two classes, or without classes."""
+        """The scores of each output of classes; empty if a single score determines two classes, or without classes."""
         if not self.classes or self.is_of_two_classes:
             return []
         ends = np.cumsum(self.n_classes).tolist()
@@ -130,7 +130,7 @@ class Ensemble:
 
 
 def ensemble_of(model: Any, exporter: str) -> Ensemble:
-    """The description of a fitted estimator of spinney; `exporter` is named in messages."""
+    """The description of a fitted estimator of spinney. Error messages contain the name `exporter`."""
     name = type(model).__name__
     kind = getattr(type(model), "_kind", None)
     if not isinstance(model, BaseModel) or kind is None:
@@ -138,9 +138,9 @@ def ensemble_of(model: Any, exporter: str) -> Ensemble:
     check_is_fitted(model)
     if kind == "centroid":
         raise ValueError(
-            f"{exporter} does not support {name}: its nodes send rows to the nearest of several centroids, which no "
-            "format of tests on single features has; use spinney.save and spinney.load, or export a RandomForest or "
-            "ExtraTrees estimator fitted to the same data"
+            f"{exporter} does not support {name}: its nodes send samples to the nearest of several centroids, which "
+            "formats with tests on single features cannot represent; use spinney.save and spinney.load, or export a "
+            "RandomForest or ExtraTrees estimator fitted to the same data"
         )
     fitted = model._twin()
     if kind == "boosting":
@@ -173,8 +173,8 @@ def _of_boosting(fitted: Any, exporter: str) -> Ensemble:
     name, model = type(fitted).__name__, fitted._model
     if fitted._weak is not None:
         raise ValueError(
-            f"{exporter} does not support {name} with estimator=: its weak models are no trees of spinney; fit it with "
-            "estimator=None, or pickle it"
+            f"{exporter} does not support {name} with estimator=: its weak models are not trees of spinney; fit it "
+            "with estimator=None, or pickle it"
         )
     if fitted._init is not None:
         raise ValueError(
@@ -205,7 +205,7 @@ def _of_boosting(fitted: Any, exporter: str) -> Ensemble:
 
 
 def _described(fitted: Any, **parts: Any) -> Ensemble:
-    """The description, with what all fitted estimators tell."""
+    """The description, with the parts that all fitted estimators have in common."""
     kind: Kind = "numbers"
     classes: list[NDArray[Any]] = []
     if hasattr(fitted, "classes_"):
@@ -217,7 +217,7 @@ def _described(fitted: Any, **parts: Any) -> Ensemble:
         found = getattr(fitted, attribute, None)
         return None if found is None else [str(name) for name in found]
 
-    # Of classes of users that are derived from one of spinney's, this one.
+    # For a class that is derived from an estimator of spinney, the name of that estimator.
     own = next(kind for kind in type(fitted).__mro__ if kind.__module__.startswith("spinney."))
     return Ensemble(
         estimator=own.__name__,
@@ -255,7 +255,7 @@ def _tree_of(tree: Any, column: int | None = None, factors: Float | None = None)
 
 
 def nothing() -> EnsembleTree:
-    """A leaf that adds nothing, for formats that have no model without trees."""
+    """A tree that adds nothing, for formats that do not support models without trees."""
     one, none = np.full(1, -1, dtype=np.int32), np.zeros(0, dtype=np.int64)
     return EnsembleTree(
         feature=one,

@@ -1,4 +1,4 @@
-"""Models as JSON, and back."""
+"""Conversion of models to JSON, and prediction by the result."""
 
 from __future__ import annotations
 
@@ -19,35 +19,39 @@ _INT = 2**31 - 1
 
 
 def to_json(model: Any) -> str:
-    """Write a fitted model as JSON that any language reads; the page docs/export.md has the schema.
+    """Convert a fitted model to JSON.
+
+    See docs/export.md for the schema.
 
     Parameters
     ----------
-    model : fitted tree, forest, boosted or compressed model of spinney
+    model : estimator
+        A fitted tree, forest, boosting model or compressed forest of spinney.
 
     Returns
     -------
     str
-        One JSON object, without NaN and infinity.
+        A JSON object, without NaN and infinity.
 
     Raises
     ------
     TypeError
-        For anything else; the message says what to export of `TunedThresholds` and pipelines.
+        If `model` is something else. For `TunedThresholds` and pipelines, the message says which part to export.
     ValueError
-        For centroid forests, boosting with `estimator` or `init`, and classes that are neither numbers, text nor truth
-        values.
+        If `model` is a centroid forest, boosting with `estimator` or `init`, or has classes that are neither numbers,
+        strings nor bools.
     sklearn.exceptions.NotFittedError
+        If `model` is not fitted.
 
     See Also
     --------
-    from_json
+    from_json : Reads the result.
 
     Notes
     -----
-    Parity: numbers are written with all their digits, so that who converts X to float32 and adds in float64 in the
-    order of the trees has the scores of the engine to the bit, and links to within the rounding of exp. O(nodes +
-    stored leaf values), whatever the number of outputs.
+    Numbers are written with full precision. A program that converts X to float32, and adds leaf values as float64 in
+    the order of the trees, obtains exactly the scores of the model. Link functions then agree up to the rounding of
+    exp. Time and size are O(nodes + stored leaf values), independently of the number of outputs.
 
     Examples
     --------
@@ -78,7 +82,7 @@ def to_json(model: Any) -> str:
         "link": ensemble.link,
         "threshold": ensemble.threshold,
     }
-    # Tree by tree, so that the lists of one are held beside the text.
+    # Tree by tree, so that only the lists of one tree are in memory in addition to the text.
     trees = (json.dumps(_tree(tree), allow_nan=False, separators=(",", ":")) for tree in ensemble.trees())
     return f'{json.dumps(head, allow_nan=False)[:-1]}, "trees": [\n' + ",\n".join(trees) + "\n]}\n"
 
@@ -91,8 +95,8 @@ def _values(what: str, arrays: Sequence[NDArray[Any] | None] | None) -> list[Any
         for value in values or ():
             if not isinstance(value, (bool, int, float, str)):
                 raise ValueError(
-                    f"to_json does not support {what} of type {type(value).__name__}, accepted: numbers, text and "
-                    "truth values"
+                    f"to_json does not support {what} of type {type(value).__name__}: they must be numbers, strings "
+                    "or bools"
                 )
     return found
 
@@ -119,31 +123,33 @@ def from_json(text: str | bytes) -> JsonModel:
     Parameters
     ----------
     text : str or bytes
+        The JSON text.
 
     Returns
     -------
     JsonModel
-        An object with `predict`, `predict_proba` and `predict_scores`, which need numpy alone: the predictions are
-        those of the model that was written. It is no estimator; `spinney.save` and `spinney.load` keep estimators.
+        A predictor with the methods `predict`, `predict_proba` and `predict_scores`, which only use numpy. Its
+        predictions equal those of the original model. It is not an estimator; use `spinney.save` and `spinney.load` for
+        estimators.
 
     Raises
     ------
     ValueError
-        For a text that is no such model, with the fault; every tree is proven before use.
+        If the text is not a valid model. Every tree is validated before use.
     TypeError
-        When `text` is neither a string nor bytes.
+        If `text` is neither a string nor bytes.
 
     Notes
     -----
-    O(length of the text). Runs no code of the text. Prediction walks the rows level by level with numpy: use the
-    estimator, or another format, where it has to be fast.
+    The time is O(length of the text), and no code of the text is run. Predictions are computed by numpy, level by level
+    of the trees. Use the estimator or another format if prediction must be fast.
 
     Examples
     --------
     See `to_json`.
     """
     if not isinstance(text, (str, bytes)):
-        raise TypeError(f"text is a {type(text).__name__}, accepted: a string or bytes")
+        raise TypeError(f"text must be a string or bytes, got a {type(text).__name__}")
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError as error:
@@ -165,7 +171,7 @@ def _need(holds: Any, fault: str) -> None:
 def _read(content: Any) -> Ensemble:
     _need(isinstance(content, dict), "it is no object")
     _need(content.get("format") == FORMAT, f'"format" is not "{FORMAT}"')
-    _need(content.get("version") == VERSION, f'"version" is {content.get("version")!r}, accepted: {VERSION}')
+    _need(content.get("version") == VERSION, f'"version" must be {VERSION}, got {content.get("version")!r}')
     kind, link = content.get("kind"), content.get("link")
     _need(kind in ("numbers", "classes", "labels"), '"kind" is not known')
     _need(link in LINKS, '"link" is not known')
@@ -226,7 +232,7 @@ def _read_tree(content: Any, where: str, n_features: int, n_scores: int) -> Ense
     _need((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), f"{where} has leaves with children")
     below = np.concatenate([left[~is_leaf], right[~is_leaf]])
     after = np.tile(np.flatnonzero(~is_leaf), 2)
-    # Each node but the root has one parent, which comes before it: whatever the walk, it ends.
+    # Each node except the root has exactly one parent, which comes before it: every traversal terminates.
     is_tree = (below > after).all() and np.array_equal(np.sort(below), np.arange(1, n))
     _need(is_tree, f"{where} has nodes without one parent before them")
     with np.errstate(over="ignore"):
@@ -292,7 +298,7 @@ def _size(content: dict[str, Any], name: str) -> int:
     found = content.get(name)
     if type(found) is not int or not 1 <= found <= _INT:
         raise ValueError(
-            f'text is no valid model: "{name}" is {str(found)[:40]}, accepted: an integer from 1 to {_INT}'
+            f'text is not a valid model: "{name}" must be an integer from 1 to {_INT}, got {str(found)[:40]}'
         )
     return found
 

@@ -1,9 +1,9 @@
-"""Models as ONNX."""
+"""Conversion of models to ONNX."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,58 +14,61 @@ from spinney.export._ensemble import Ensemble, EnsembleTree, ensemble_of, nothin
 from spinney.export._predictor import BENT, LARGEST_LOG
 
 _ML = "ai.onnx.ml"
-# The operators of ONNX itself that the graphs have, as they are since then, and the version of the file that goes with
-# it.
+# Version of the operators of the default ONNX domain that the graphs use, and the file version that belongs to it.
 _OPSET, _IR = 18, {3: 8, 5: 10}
 
 
-def to_onnx(model: Any, *, ml_opset: int = 3) -> Any:
-    """Write a fitted model as an ONNX graph.
+def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
+    """Convert a fitted model to an ONNX graph.
 
     Parameters
     ----------
-    model : fitted tree, forest, boosted or compressed model of spinney
+    model : estimator
+        A fitted tree, forest, boosting model or compressed forest of spinney.
     ml_opset : {3, 5}, default=3
-        Version of the operators for trees. 3 has `TreeEnsembleRegressor`, whose leaves hold any number of scores, as
-        sparse as they are stored, and whose result is float32: what most runtimes have. 5 has `TreeEnsemble`, whose
-        result is float64 and whose leaves hold one score each: a tree is written once for each score that it adds to,
-        of the branches that lead to such leaves alone. onnxruntime runs it from 1.21 on.
+        Version of the `ai.onnx.ml` operators. Version 3 uses `TreeEnsembleRegressor`, which most runtimes support. Its
+        leaves store any number of scores without zeros, and its result is float32. Version 5 uses `TreeEnsemble`, which
+        onnxruntime supports since version 1.21. Its result is float64, and its leaves store one score each: a tree is
+        written once for each score that it contributes to, with only the branches that lead to such leaves.
 
     Returns
     -------
     onnx.ModelProto
-        With an input "X", float32 of shape (n_samples, n_features): NaN is missing, categories are codes, their
-        positions in `categories_`. Outputs:
+        A graph with the input "X", float32 of shape (n_samples, n_features). NaN is a missing value, and categories are
+        represented by their positions in `categories_`. The outputs are:
 
-        - "predictions": what `predict` returns, (n_samples, n_outputs), of one output of classes (n_samples,); classes
-          of text are strings, labels int64;
-        - "probabilities" of classes and labels, as `predict_proba`; where the loss has none "scores", those of
-          `decision_function`. Several outputs of classes have one each, "probabilities_0" and so on.
+        - "predictions", as returned by `predict`: of shape (n_samples,) for one output of classes, and
+          (n_samples, n_outputs) otherwise. String classes are strings, and labels are int64;
+        - for classes and labels "probabilities", as returned by `predict_proba`, or if the loss has no probabilities
+          "scores", as returned by `decision_function`. With several outputs of classes there is one for each,
+          "probabilities_0" and so on.
 
-        Numbers are float32 with `ml_opset=3`, float64 with 5.
+        Floating-point outputs are float32 with `ml_opset=3` and float64 with `ml_opset=5`.
 
     Raises
     ------
     ImportError
-        When `onnx` is not installed: it is in the extra `spinney[export]`.
+        If `onnx` is not installed. It is part of the extra `spinney[export]`.
     TypeError
-        For anything but a model of spinney; classes that are neither numbers, text nor truth values.
+        If `model` is something else, or has classes that are neither numbers, strings nor bools.
     ValueError
-        For centroid forests, boosting with `estimator` or `init`, another `ml_opset`; for graphs of 2 GB, which ONNX's
-        files cannot hold.
+        If `model` is a centroid forest or boosting with `estimator` or `init`, `ml_opset` is neither 3 nor 5, or the
+        graph would be 2 GB or larger, which the ONNX format does not support.
     sklearn.exceptions.NotFittedError
+        If `model` is not fitted.
 
     Notes
     -----
-    Parity: thresholds are compared exactly, so that every row reaches the engine's leaves. With `ml_opset=5` scores are
-    float64 sums of the engine's values; a runtime may add n trees in another order, which changes a score by at most
-    n * 2**-53 times the sum of the absolute values. With 3 the sum is rounded once to float32, by 2**-24 of it; models
-    with `relabel_leaves=False` have their trees' numbers rounded so, each. The links are computed in float64. A
-    prediction of a class or label may differ where it hangs on such a difference.
+    Thresholds are compared exactly, so that every sample reaches the same leaves as in the original model. With
+    `ml_opset=5`, scores are float64 sums of the original leaf values. A runtime may add n trees in a different order,
+    which changes a score by at most n * 2**-53 times the sum of absolute values. With `ml_opset=3`, the sum is rounded
+    once to float32, with a relative error of 2**-24. For models with `relabel_leaves=False`, the value of each tree is
+    rounded to float32. Link functions are computed in float64. The predicted class or label may differ if it depends on
+    such a difference.
 
-    O(nodes + stored leaf values) with `ml_opset=3`, times at most the depth of the trees with 5. Splits on categories
-    become columns of 0 and 1 that the graph adds to X: a table of the categories of each feature and the distinct sets
-    of its splits.
+    The size is O(nodes + stored leaf values) with `ml_opset=3`, and at most the depth of the trees times larger with
+    `ml_opset=5`. For splits on categorical features, the graph appends columns of 0 and 1 to X, by a table of the
+    categories of each feature and the distinct sets of its splits.
 
     Examples
     --------
@@ -79,7 +82,7 @@ def to_onnx(model: Any, *, ml_opset: int = 3) -> Any:
     >>> predictions, probabilities = session.run(None, {"X": X})
     """
     if type(ml_opset) is not int or ml_opset not in (3, 5):
-        raise ValueError(f"ml_opset is {ml_opset!r}, accepted: 3 and 5")
+        raise ValueError(f"ml_opset must be 3 or 5, got {ml_opset!r}")
     ensemble = ensemble_of(model, "to_onnx")
     try:
         import onnx
@@ -89,7 +92,7 @@ def to_onnx(model: Any, *, ml_opset: int = 3) -> Any:
 
 
 class _Graph:
-    """Nodes and constants of a graph that is under way."""
+    """Nodes and constants of a graph under construction."""
 
     def __init__(self, onnx: Any, ensemble: Ensemble, ml_opset: int) -> None:
         self._onnx = onnx
@@ -103,9 +106,9 @@ class _Graph:
     # --- pieces ------------------------------------------------------------------------------------------------------
 
     def _op(self, kind: str, *inputs: str, output: str | None = None, domain: str = "", **attributes: Any) -> str:
-        """The name of what an operator makes of its inputs."""
+        """Add an operator, and return the name of its output."""
         name = output or f"{kind}_{len(self._nodes)}"
-        # Nodes without names of their own get one in optimisers, some the same.
+        # Optimizers give names to nodes without a name, and some give several nodes the same name.
         node = self._onnx.helper.make_node(kind, list(inputs), [name], name=name, domain=domain, **attributes)
         self._nodes.append(node)
         return name
@@ -126,12 +129,12 @@ class _Graph:
         return self._op("Cast", name, output=output, to=self._type(dtype))
 
     def _give(self, name: str, output: str, dtype: Any, n_columns: int | None) -> None:
-        """Makes an output of the graph; without a number of columns it has one dimension."""
+        """Add an output of the graph. Without a number of columns it is one-dimensional."""
         self._cast(name, dtype, output)
         shape = ["n_samples"] if n_columns is None else ["n_samples", n_columns]
         self._outputs.append(self._onnx.helper.make_tensor_value_info(output, self._type(dtype), shape))
 
-    # --- the fold ----------------------------------------------------------------------------------------------------
+    # --- sums over trees ---------------------------------------------------------------------------------------------
 
     def model(self) -> Any:
         helper, model = self._onnx.helper, self._ensemble
@@ -144,7 +147,7 @@ class _Graph:
         return made
 
     def _scores(self) -> str:
-        """float64, (n_samples, n_scores)."""
+        """The scores, float64 of shape (n_samples, n_scores)."""
         model = self._ensemble
         start = model.start if model.start.any() else None
         if model.n_trees == 0:
@@ -164,15 +167,15 @@ class _Graph:
         return scores if model.divisor == 1 else self._op("Div", scores, self._constant(model.divisor))
 
     def _zeros(self) -> str:
-        """A column of zeros, one for each row."""
+        """A column of zeros, one for each sample."""
         x = self._op("Slice", "X", *(self._constant([i], np.int64) for i in (0, 1, 1)))
         is_nan = self._op("IsNaN", x)
         return self._op("Mul", self._cast(is_nan, np.float64), self._constant(0.0))
 
     def _with_memberships(self, x: str) -> tuple[str, dict[tuple[int, bytes], int]]:
-        """X with a column of 0 and 1 for each set of categories that some split tests, and where these are.
+        """X with an additional column of 0 and 1 for each set of categories of a split, and the index of each column.
 
-        The operators of trees have no sets (3), or lose large ones in some runtimes (5).
+        The operators for trees do not support sets (version 3), or not large ones in some runtimes (version 5).
         """
         model = self._ensemble
         sets: dict[int, dict[bytes, NDArray[np.uint16]]] = {}
@@ -183,7 +186,7 @@ class _Graph:
         for feature in sorted(sets):
             of_feature = sets[feature]
             size = 1 + max((int(codes[-1]) for codes in of_feature.values() if len(codes)), default=0)
-            # One row more, of zeros, for missing values and all that is in no set.
+            # An additional row of zeros, for missing values and values that are in no set.
             table = np.zeros((size + 1, len(of_feature)), dtype=np.uint8)
             for at, (key, codes) in enumerate(of_feature.items()):
                 table[codes, at] = 1
@@ -214,7 +217,7 @@ class _Graph:
             nodes["missing_value_tracks_true"] += tree.missing_left.astype(int).tolist()
             nodes["modes"] += np.where(is_leaf, "LEAF", "BRANCH_LEQ").tolist()
             thresholds.append(tree.threshold)
-            # A leaf that adds nothing adds zero: runtimes ask that leaves have a target.
+            # A leaf without values gets the value zero, since runtimes require that every leaf has a target.
             counts = np.diff(tree.ptr)[tree.leaves]
             n_targets = np.maximum(counts, 1)
             is_stored = np.repeat(counts > 0, n_targets)
@@ -259,7 +262,7 @@ class _Graph:
             post_transform=0,
             tree_roots=table.roots,
             nodes_splits=self._tensor(table.splits, np.float64),
-            # All are BRANCH_LEQ.
+            # All modes are BRANCH_LEQ.
             nodes_modes=self._tensor(np.zeros(len(table.splits)), np.uint8),
             leaf_targetids=table.targets,
             leaf_weights=self._tensor(table.weights, np.float64),
@@ -267,7 +270,7 @@ class _Graph:
         )
         return scores if start is None else self._op("Add", scores, self._constant(start))
 
-    # --- what scores mean --------------------------------------------------------------------------------------------
+    # --- from scores to predictions ----------------------------------------------------------------------------------
 
     def _give_outputs(self, scores: str) -> None:
         model = self._ensemble
@@ -292,7 +295,7 @@ class _Graph:
             places = [self._op("Squeeze", self._cast(above, np.int64), self._constant([1], np.int64))]
         else:
             places = [self._op("ArgMax", self._columns(scores, block), axis=1, keepdims=0) for block in model.blocks()]
-        # As numpy stacks them: one type for the classes of all outputs.
+        # As in numpy.column_stack, the classes of all outputs have a common type.
         dtype = np.stack([classes[:1] for classes in model.classes]).dtype
         found = [
             self._op("Gather", self._classes(classes.astype(dtype)), place)
@@ -316,12 +319,12 @@ class _Graph:
         if classes.dtype.kind not in "OU":
             kind = {"i": np.int64, "u": np.int64, "b": bool, "f": np.float64}.get(classes.dtype.kind)
             if kind is None:
-                raise TypeError(f"to_onnx does not support classes of type {classes.dtype}, accepted: numbers and text")
+                raise TypeError(
+                    f"to_onnx does not support classes of type {classes.dtype}: they must be numbers or strings"
+                )
             return self._constant(classes, kind)
         if not all(isinstance(value, str) for value in classes.tolist()):
-            raise TypeError(
-                "to_onnx does not support classes that are objects, accepted: numbers, text and truth values"
-            )
+            raise TypeError("to_onnx does not support classes that are objects: they must be numbers, strings or bools")
         name = f"constant_{len(self._constants)}"
         values = [value.encode() for value in classes.tolist()]
         tensor = self._onnx.helper.make_tensor(name, self._onnx.TensorProto.STRING, [len(values)], values)
@@ -335,7 +338,7 @@ class _Graph:
         return self._op("Slice", scores, *ends)
 
     def _linked(self, scores: str) -> str:
-        """float64, (n_samples, n_columns)."""
+        """The predictions, float64 of shape (n_samples, n_columns)."""
         model = self._ensemble
         if model.link == "identity":
             return scores
@@ -359,7 +362,7 @@ class _Graph:
         return parts[0] if len(parts) == 1 else self._op("Concat", *parts, axis=1)
 
     def _divided(self, part: str) -> str:
-        """By the sum of each row; where all have vanished they are equal."""
+        """Divide by the sum of each row. If all values of a row are zero, they become equal."""
         total = self._op("ReduceSum", part, self._constant([1], np.int64), keepdims=1)
         is_there = self._op("Greater", total, self._constant(0.0))
         ones = self._op("Add", self._op("Mul", part, self._constant(0.0)), self._constant(1.0))
@@ -367,7 +370,7 @@ class _Graph:
         return self._op("Div", part, self._op("ReduceSum", part, self._constant([1], np.int64), keepdims=1))
 
     def _logistic(self, scores: str) -> str:
-        """1 / (1 + exp(-2f)), without overflow and with the digits of small probabilities."""
+        """1 / (1 + exp(-2f)), without overflow, and accurate for small probabilities."""
         e = self._op("Exp", self._op("Mul", self._op("Abs", scores), self._constant(-2.0)))
         is_up = self._op("GreaterOrEqual", scores, self._constant(0.0))
         numerator = self._op("Where", is_up, self._constant(1.0), e)
@@ -387,7 +390,7 @@ class _Graph:
 
 
 def _tested(tree: EnsembleTree, tests: dict[tuple[int, bytes], int]) -> EnsembleTree:
-    """The tree with thresholds alone: splits on categories ask whether the column of their set is above one half."""
+    """The tree with thresholds only: splits on categories test whether the column of their set exceeds one half."""
     if not tree.categories:
         return tree
     feature, threshold, missing = tree.feature.copy(), tree.threshold.copy(), tree.missing_left.copy()
@@ -395,15 +398,15 @@ def _tested(tree: EnsembleTree, tests: dict[tuple[int, bytes], int]) -> Ensemble
     for node, codes in tree.categories.items():
         feature[node] = tests[int(tree.feature[node]), codes.tobytes()]
         threshold[node] = 0.5
-        # Members go left, and are above: the sides change places. The column is never missing, and missing values are
-        # no members: the engine sends them right.
+        # Members of the set go left and exceed one half, so the children are exchanged. The column is never missing:
+        # missing values are not members, and go right as in the engine.
         left[node], right[node], missing[node] = tree.right[node], tree.left[node], False
     tree = replace(tree, feature=feature, threshold=threshold, left=left, right=right)
     return replace(tree, missing_left=missing, categories={})
 
 
 class _Interior:
-    """Trees as `TreeEnsemble` has them: splits and leaves apart, all trees together."""
+    """Trees in the form of `TreeEnsemble`: splits and leaves are stored separately, and all trees together."""
 
     def __init__(self) -> None:
         self.roots: list[int] = []
@@ -414,11 +417,11 @@ class _Interior:
         self.weights: list[float] = []
 
     def add(self, tree: EnsembleTree) -> None:
-        """A tree whose leaves hold one number at most."""
+        """Add a tree whose leaves store at most one value."""
         is_leaf, root = tree.feature < 0, len(self.splits)
         self.roots.append(root)
         if is_leaf[0]:
-            # A tree without splits is one whose sides are the same leaf.
+            # A tree without splits is represented by a split whose children are the same leaf.
             leaf = self._leaves(tree)
             self._split(0, 0.0, (leaf, 1), (leaf, 1), 0)
             return
@@ -430,13 +433,13 @@ class _Interior:
             self._split(feature, float(tree.threshold[node]), sides[0], sides[1], missing)
 
     def _leaves(self, tree: EnsembleTree) -> int:
-        """The number of the first leaf of a tree, whose leaves are added."""
+        """Add the leaves of a tree, and return the index of the first one."""
         left, right = tree.left[0], tree.right[0]
         leaves = tree.leaves
         if len(leaves) > 1:
             is_leaf = tree.feature[[left, right]] < 0
-            # onnxruntime (issue 24679) takes a root for a leaf whose sides have the same number, though one is a split
-            # and the other a leaf: a leaf that nobody reaches moves the numbers on.
+            # onnxruntime (issue 24679) treats a root as a leaf if its children have the same index, even if one is a
+            # split and the other a leaf. A leaf that is never reached shifts the indices.
             if is_leaf[0] != is_leaf[1]:
                 n_before = np.searchsorted(leaves, left if is_leaf[0] else right)
                 split = right if is_leaf[0] else left

@@ -1,4 +1,4 @@
-"""Predictions of a description, by numpy: what `from_json` returns."""
+"""Prediction by the description of a model, with numpy: the result of `from_json`."""
 
 from __future__ import annotations
 
@@ -10,30 +10,37 @@ from numpy.typing import NDArray
 
 from spinney import _categories
 from spinney._sparse import is_sparse
+from spinney._types import MatrixLike
 from spinney._validation import Float, Matrix, check_rows
 from spinney.export._ensemble import Ensemble, EnsembleTree
 
-# Of `spinney::loss::link`: the distance from 0 and 1 at which shares begin to be bent, and the largest logarithm.
+# Constants of `spinney::loss::link`: the distance from 0 and 1 below which shares are bent, and the largest logarithm.
 BENT = 1e-3
 LARGEST_LOG = 709.78
-# Scores of rows that are held at once.
+# Maximum number of scores or features of a block of samples.
 _BLOCK = 1 << 20
 
 
 class JsonModel:
-    """A model that was read back: it predicts, and is no estimator. Made by `spinney.export.from_json`.
+    """A predictor that `spinney.export.from_json` returns. It is not an estimator.
 
     Attributes
     ----------
     kind : {"numbers", "classes", "labels"}
-        What y was.
-    n_features_in_, n_outputs_ : int
+        The kind of y. Regression targets are "numbers".
+    n_features_in_ : int
+        Number of features.
+    n_outputs_ : int
+        Number of outputs.
     classes_ : ndarray, or list of ndarray
-        Of classes alone: in the order of the columns of probabilities; for several outputs one array for each.
-    feature_names_in_, target_names_in_ : ndarray
-        Where the model had names.
+        The classes, in the order of the columns of probabilities, or with several outputs one array for each. It only
+        exists if `kind` is "classes".
+    feature_names_in_ : ndarray
+        Names of features, if the model has them.
+    target_names_in_ : ndarray
+        Names of outputs, if the model has them.
     categories_ : list
-        Values of the categories of each feature that is one, None for others; where some are.
+        For each feature its categories, or None if it is not categorical. It only exists if a feature is categorical.
     """
 
     def __init__(self, ensemble: Ensemble) -> None:
@@ -53,33 +60,33 @@ class JsonModel:
     def __repr__(self) -> str:
         return f"<{self._ensemble.estimator} of {self._ensemble.n_trees} trees, read by spinney.export.from_json>"
 
-    def predict_scores(self, X: Any) -> Float:
-        """Sums over the trees, (n_samples, n_scores): what predictions are functions of.
+    def predict_scores(self, X: MatrixLike) -> Float:
+        """Compute the scores, which are the sums over trees before the link function.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As the estimator takes it: converted to float32, NaN is missing, absent entries of sparse X are zeros;
-            frames hold categories by value.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts. They are converted to float32. NaN is a missing value,
+            entries that sparse X does not store are zero, and frames contain categories by value.
 
         Returns
         -------
         float64 ndarray of shape (n_samples, n_scores)
-            One column for each number, label and class; one alone for two classes of boosted and compressed models.
-            The bits are those of the engine.
+            The scores, with one column for each regression target, label or class, except that boosting and compressed
+            forests have a single column for two classes. They are exactly those of the engine.
 
         Raises
         ------
         ValueError
-            For another number of features, infinity, and values of categories that are not known by their kind.
+            If X has a different number of features or infinite values, or if categories are not valid codes.
         """
-        X = check_rows(_categories.encode(self, X))
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {X.shape[1]} features, expected {self.n_features_in_}")
-        _categories.check_codes(self, X)
+        checked = check_rows(_categories.encode(self, X))
+        if checked.shape[1] != self.n_features_in_:
+            raise ValueError(f"X must have {self.n_features_in_} features, got {checked.shape[1]}")
+        _categories.check_codes(self, checked)
         model = self._ensemble
-        scores = np.empty((X.shape[0], model.n_scores))
-        for rows, block in _blocks(X, max(model.n_scores, model.n_features)):
+        scores = np.empty((checked.shape[0], model.n_scores))
+        for rows, block in _blocks(checked, max(model.n_scores, model.n_features)):
             sums = scores[rows]
             sums[:] = model.start
             for tree in model.trees():
@@ -87,18 +94,18 @@ class JsonModel:
             sums /= model.divisor
         return scores
 
-    def predict(self, X: Any) -> Any:
-        """Predict as `predict` of the estimator does.
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
+        """Predict in the same way as `predict` of the estimator.
 
         Parameters
         ----------
-        X
-            As in `predict_scores`.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Samples, as in `predict_scores`.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Numbers, classes, or labels, an int64 array of 0 and 1 whatever y was.
+            Regression targets, classes, or labels. Labels are a dense int64 array of 0 and 1, also if y was sparse.
         """
         model, scores = self._ensemble, self.predict_scores(X)
         if model.kind == "labels":
@@ -114,23 +121,23 @@ class JsonModel:
         ]
         return found[0] if model.n_outputs == 1 else np.stack(found, axis=1)
 
-    def predict_proba(self, X: Any) -> Any:
-        """Predict probabilities as `predict_proba` of the estimator does.
+    def predict_proba(self, X: MatrixLike) -> Float | list[Float]:
+        """Predict probabilities in the same way as `predict_proba` of the estimator.
 
         Parameters
         ----------
-        X
-            As in `predict_scores`.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Samples, as in `predict_scores`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or list of ndarray
-            A list for several outputs of classes.
+            The probabilities, as a list with one array for each output if there are several outputs of classes.
 
         Raises
         ------
         AttributeError
-            When y was numbers, or the scores of the loss are no probabilities.
+            If the model is a regressor, or its loss has no probabilities.
         """
         model = self._ensemble
         if not model.has_probabilities:
@@ -143,7 +150,7 @@ class JsonModel:
 
 
 def _blocks(X: Matrix, width: int) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    """Some dense rows after the others."""
+    """Iterate over blocks of samples, as slices and dense arrays."""
     X = X.tocsr() if is_sparse(X) else X
     n = max(1, _BLOCK // max(width, 1))
     for first in range(0, X.shape[0], n):
@@ -153,7 +160,7 @@ def _blocks(X: Matrix, width: int) -> Iterator[tuple[slice, NDArray[np.float32]]
 
 
 def _leaves_of(tree: EnsembleTree, X: NDArray[np.float32]) -> NDArray[np.intp]:
-    """The leaf that each row reaches."""
+    """The leaf that each sample reaches."""
     at = np.zeros(len(X), dtype=np.intp)
     rows = np.flatnonzero(tree.feature[at] >= 0)
     while len(rows):
@@ -170,26 +177,26 @@ def _leaves_of(tree: EnsembleTree, X: NDArray[np.float32]) -> NDArray[np.intp]:
 
 
 def _add(tree: EnsembleTree, leaves: NDArray[np.intp], sums: Float) -> None:
-    """Adds what the leaves of rows hold."""
+    """Add the values of the leaves of samples to the sums."""
     counts = np.diff(tree.ptr)[leaves]
     rows = np.repeat(np.arange(len(leaves)), counts)
     cells = np.arange(counts.sum()) + np.repeat(tree.ptr[leaves] - (np.cumsum(counts) - counts), counts)
     if tree.factors is not None:
         sums[rows] += tree.values[cells, np.newaxis] * tree.factors
     else:
-        # No pair of row and column comes twice.
+        # No pair of sample and column occurs twice, so that the assignment adds every value.
         sums[rows, tree.columns[cells] if tree.column is None else tree.column] += tree.values[cells]
 
 
 def linked(model: Ensemble, scores: Float) -> Float:
-    """What scores mean, (n_samples, n_columns)."""
+    """The predictions for scores, of shape (n_samples, n_columns)."""
     if model.link == "identity":
         return scores
     if model.link == "margin":
         return scores - model.threshold
     if model.is_of_two_classes:
         second = _of_score(model.link, scores)
-        # 1 - p would lose the digits of a small rest.
+        # 1 - p would be inaccurate for small probabilities.
         first = 1.0 - second if model.link == "share" else _of_score(model.link, -scores)
         return np.hstack([first, second])
     if model.link != "softmax":
@@ -205,7 +212,7 @@ def linked(model: Ensemble, scores: Float) -> Float:
 
 
 def _of_score(link: str, scores: Float) -> Float:
-    """What one score means before the classes of an output are divided by their sum."""
+    """The link function of single scores, before the values of the classes of an output are divided by their sum."""
     if link == "log":
         return np.exp(np.minimum(scores, LARGEST_LOG))
     if link == "share":

@@ -1,4 +1,4 @@
-"""Models as scikit-learn's own estimators."""
+"""Conversion of models to estimators of scikit-learn."""
 
 from __future__ import annotations
 
@@ -22,40 +22,44 @@ _MEMBERS = {"RandomForest": "DecisionTree", "ExtraTrees": "ExtraTree"}
 
 
 def to_sklearn(model: Any) -> Any:
-    """Make the estimator of scikit-learn that predicts the same.
+    """Convert a fitted model to an estimator of scikit-learn with equal predictions.
 
     Parameters
     ----------
-    model : fitted tree or forest of spinney, or a CompressedForestRegressor
-        Whose splits test no categories.
+    model : estimator
+        A fitted tree, random forest, extra-trees or `CompressedForestRegressor` of spinney without splits on
+        categorical features.
 
     Returns
     -------
-    fitted estimator of scikit-learn
-        Of the same name, a RandomForestRegressor for a CompressedForestRegressor, with those parameters that both have
-        and that scikit-learn accepts. It needs scikit-learn alone. Its arrays are copies.
+    estimator
+        A fitted estimator of scikit-learn of the same class name, or a `RandomForestRegressor` for a
+        `CompressedForestRegressor`. It has those parameters of `model` that exist in scikit-learn, as far as
+        scikit-learn accepts their values. It does not depend on spinney, and its arrays are copies.
 
-        Labels are several outputs of two classes there: `predict_proba` is a list with the probabilities of 0 and 1 of
-        each label, and `predict` a dense array, which for one label has one dimension. Of y that was sparse too.
+        Labels become several outputs of two classes, also if y was sparse. `predict_proba` then returns a list with the
+        probabilities of 0 and 1 for each label, and `predict` a dense array, which is one-dimensional for a single
+        label.
 
     Raises
     ------
     TypeError
-        For anything but a model of spinney.
+        If `model` is not a model of spinney.
     ValueError
-        For models that scikit-learn has no form for: splits on categories, boosting, CompressedForestClassifier,
-        centroid forests. The message says what to do instead.
+        If scikit-learn does not support the model: one with splits on categorical features, boosting,
+        `CompressedForestClassifier`, or a centroid forest. The message names an alternative.
     sklearn.exceptions.NotFittedError
+        If `model` is not fitted.
 
     Notes
     -----
-    Parity: thresholds are float32 in both, and `predict` of numbers and `predict_proba` have the same bits where
-    scikit-learn adds the trees in their order, which it does with `n_jobs=None`; else sums of n trees differ by
-    n * 2**-53 of their size. A label whose probability is one half to within such a difference may be predicted
-    otherwise. scikit-learn refuses NaN in sparse X.
+    Thresholds are float32 in both libraries. The results of `predict` of regressors and of `predict_proba` are equal to
+    the last bit if scikit-learn adds the trees in their order, as it does with `n_jobs=None`. Otherwise the relative
+    error of sums of n trees is n * 2**-53, and the prediction of a label may differ if its probability is one half up
+    to this error. scikit-learn does not support NaN in sparse X.
 
-    scikit-learn's trees have a value for each node, output and class: O(nodes * n_outputs * max(`n_classes_`)) memory,
-    however few are stored here.
+    Trees of scikit-learn store a value for each node, output and class. They need
+    O(nodes * n_outputs * max(`n_classes_`)) memory, even if leaves are sparse in spinney.
 
     Examples
     --------
@@ -95,7 +99,7 @@ def to_sklearn(model: Any) -> Any:
 
 
 def _with_params(kind: Any, model: Any) -> Any:
-    """An estimator with the parameters of `model` that it has and accepts."""
+    """An estimator of this class with those parameters of `model` that it has and accepts."""
     params = model.get_params(deep=False)
     estimator = kind()
     for name in sorted(params.keys() & estimator.get_params(deep=False).keys()):
@@ -107,7 +111,7 @@ def _with_params(kind: Any, model: Any) -> Any:
             continue
         setattr(estimator, name, params[name])
     if not get_tags(estimator).input_tags.allow_nan:
-        # NaN is a missing value here whatever the criterion, which is of fits alone.
+        # In spinney NaN is a missing value with every criterion. The criterion only matters for fits.
         estimator.criterion = kind().criterion
     return estimator
 
@@ -121,7 +125,7 @@ def _set_shape(estimator: Any, ensemble: Ensemble, model: Any, *, is_member: boo
         return
     labels = model._label_format
     classes = ensemble.classes if labels is None else [np.array([0, 1], dtype=labels.dtype)] * ensemble.n_outputs
-    # The members of a forest there are fitted to codes.
+    # In scikit-learn, the trees of a forest are fitted to encoded classes.
     classes = [np.arange(len(found), dtype=float) for found in classes] if is_member else classes
     sizes = [len(found) for found in classes]
     single = ensemble.n_outputs == 1
@@ -154,7 +158,7 @@ def _tree(ensemble: Ensemble, tree: EnsembleTree, arrays: Tree) -> Any:
 
 
 def _values(ensemble: Ensemble, tree: EnsembleTree, arrays: Tree) -> NDArray[np.float64]:
-    """Values of leaves, zeros elsewhere: `value` of means is rounded once more than what prediction adds."""
+    """Values of leaves, and zeros elsewhere. `tree_.value` of means is rounded once more than in predictions."""
     sizes = arrays.n_classes
     values = np.zeros((arrays.node_count, ensemble.n_outputs, arrays.max_n_classes))
     rows = np.repeat(np.arange(arrays.node_count), np.diff(tree.ptr))

@@ -1,4 +1,4 @@
-"""Models as treelite's."""
+"""Conversion of models to treelite."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spinney._validation import Float
 from spinney.export._columns import by_column
 from spinney.export._ensemble import Ensemble, EnsembleTree, ensemble_of, nothing
 
-# treelite's name of a link and the factor of scores in it, where it has the link.
+# For each link function that treelite supports: its name there, and the factor that it applies to scores.
 _POSTPROCESSORS = {
     "identity": ("identity", 1.0),
     "margin": ("identity", 1.0),
@@ -23,46 +23,52 @@ _POSTPROCESSORS = {
 
 
 def to_treelite(model: Any, *, raw_scores: bool = False) -> Any:
-    """Make a model of treelite, to be compiled by tl2cgen, served by FIL, or run by treelite's GTIL.
+    """Convert a fitted model to treelite, to be compiled by tl2cgen, served by FIL, or run by GTIL.
 
     Parameters
     ----------
-    model : fitted tree, forest, boosted or compressed model of spinney
+    model : estimator
+        A fitted tree, forest, boosting model or compressed forest of spinney.
     raw_scores : bool, default=False
-        Leave the link out: predictions are sums over the trees. Needed where treelite has not the link.
+        Whether to omit the link function, so that predictions are sums over the trees. It must be True if treelite does
+        not support the link function.
 
     Returns
     -------
     treelite.Model
-        float64 thresholds and leaves. Numbers and labels are targets of one class each; an output of classes is a
-        target of its classes, so that predictions have the shape (n_samples, n_targets, classes of the widest), or
-        fewer dimensions where treelite drops them. Two classes of boosted and compressed models have one column, the
-        probability of the second. Where the loss has no probabilities predictions are the scores less the threshold
-        above which `predict` says yes.
+        A model with float64 thresholds and leaf values. Each regression target and each label is a target with one
+        class, and an output of classes is a target with these classes. The shape of predictions is
+        (n_samples, n_targets, largest number of classes), or has fewer dimensions if treelite drops some. Boosting and
+        compressed forests for two classes have one column, the probability of the second class. If the loss has no
+        probabilities, predictions are the scores minus the threshold of `predict`.
 
-        Feed it values rounded to float32, `X.astype(numpy.float32).astype(numpy.float64)`: spinney rounds X so.
-        Categories are codes, their positions in `categories_`. Absent entries of sparse rows are missing values to
-        treelite, and zeros to spinney: feed dense rows.
+        Samples must be rounded to float32, `X.astype(numpy.float32).astype(numpy.float64)`, as spinney does. Categories
+        are represented by their positions in `categories_`. Samples should be dense, since entries that sparse samples
+        do not store are missing values in treelite, and zeros in spinney.
 
     Raises
     ------
     ImportError
-        When `treelite` is not installed: it is in the extra `spinney[export]`.
+        If `treelite` is not installed. It is part of the extra `spinney[export]`.
     TypeError
-        For anything but a model of spinney.
+        If `model` is something else.
     ValueError
-        For centroid forests, boosting with `estimator` or `init`; without `raw_scores`, for compressed classifiers with
-        `loss="squared_error"` and for the exponential loss of several classes, whose links treelite has not.
+        If `model` is a centroid forest or boosting with `estimator` or `init`. If `raw_scores` is False, also for
+        compressed classifiers with `loss="squared_error"` and for the exponential loss with several classes, since
+        treelite does not support their link functions.
     sklearn.exceptions.NotFittedError
+        If `model` is not fitted.
 
     Notes
     -----
-    Parity: every row reaches the engine's leaves, and sums are float64 of the engine's values, divided or begun in
-    another order: a score of n trees differs by at most (n + 2) * 2**-53 of the sum of the absolute values.
+    Every sample reaches the same leaves as in the original model. Scores are float64 sums of the original leaf values,
+    but the starting value and the divisor are applied in a different order. The score of n trees differs by at most
+    (n + 2) * 2**-53 times the sum of absolute values.
 
-    Leaves of many scores are vectors, which treelite holds in full: O(leaves · scores). Where so few are not zero that
-    it takes less, a tree is written once for each score that it adds to, of the branches that lead there alone:
-    O(stored values · depth). Trees of `relabel_leaves=False` have vectors.
+    Leaves with several scores are vectors, which treelite stores in full, in O(leaves · scores) memory. If there are so
+    few non-zero values that this needs less memory, a tree is written once for each score that it contributes to, with
+    only the branches that lead to such leaves, in O(stored values · depth) memory. Trees of models with
+    `relabel_leaves=False` always have vectors.
 
     Examples
     --------
@@ -75,7 +81,7 @@ def to_treelite(model: Any, *, raw_scores: bool = False) -> Any:
     >>> predictions = treelite.gtil.predict(theirs, X)
     """
     if not isinstance(raw_scores, (bool, np.bool_)):
-        raise TypeError(f"raw_scores is {raw_scores!r}, accepted: True and False")
+        raise TypeError(f"raw_scores must be True or False, got {raw_scores!r}")
     ensemble = ensemble_of(model, "to_treelite")
     if not raw_scores and ensemble.link not in _POSTPROCESSORS:
         raise ValueError(
@@ -93,7 +99,7 @@ def to_treelite(model: Any, *, raw_scores: bool = False) -> Any:
 def _built(model_builder: Any, ensemble: Ensemble, raw_scores: bool) -> Any:
     n_classes = ensemble.n_classes if ensemble.blocks() else [1] * ensemble.n_scores
     shape = (len(n_classes), max(n_classes))
-    # Where each score is in a leaf of all scores.
+    # The position of each score in a leaf with all scores.
     places = np.concatenate([k * shape[1] + np.arange(n) for k, n in enumerate(n_classes)])
     trees = list(_trees(ensemble))
     are_vectors = any(tree.column is None for tree in trees)
@@ -104,7 +110,7 @@ def _built(model_builder: Any, ensemble: Ensemble, raw_scores: bool) -> Any:
     if len(places) == len(base) and (start == start[0]).all():
         base[:] = start[0]
     else:
-        # The base score of the first target is that of all in tl2cgen 1.0: leaves of trees without splits hold them.
+        # tl2cgen 1.0 uses the base score of the first target for all targets. Instead, trees without splits add them.
         trees += _constants(start, are_vectors)
     averages = are_vectors and ensemble.divisor == ensemble.n_trees > 1
     ids = [(-1, -1) if tree.column is None else divmod(int(places[tree.column]), shape[1]) for tree in trees]
@@ -138,7 +144,7 @@ def _built(model_builder: Any, ensemble: Ensemble, raw_scores: bool) -> Any:
 
 
 def _trees(ensemble: Ensemble) -> Iterator[EnsembleTree]:
-    """Trees whose leaves hold all scores, or one: the same for all trees."""
+    """Trees whose leaves store all scores, or trees whose leaves store one score: the same for all trees."""
     if ensemble.n_scores == 1:
         yield from map(_of_one_score, ensemble.trees())
         return
@@ -146,7 +152,7 @@ def _trees(ensemble: Ensemble) -> Iterator[EnsembleTree]:
     for tree in ensemble.trees():
         n_leaves += len(tree.leaves)
         n_stored += len(tree.values)
-    # A node of treelite takes as much as eight numbers, and a stored one a path of nodes.
+    # A node of treelite needs as much memory as eight values, and a stored value needs a path of nodes.
     depth = 1 + np.log2(max(1.0, n_leaves / max(1, ensemble.n_trees)))
     is_sparse = 8 * depth * n_stored < n_leaves * ensemble.n_scores
     n_yielded = 0
@@ -159,7 +165,7 @@ def _trees(ensemble: Ensemble) -> Iterator[EnsembleTree]:
 
 
 def _constants(start: Float, are_vectors: bool) -> list[EnsembleTree]:
-    """Trees without splits that add these scores, where they are not zero."""
+    """Trees without splits that add the non-zero ones of these scores."""
     columns = np.flatnonzero(start)
     if are_vectors:
         ptr = np.array([0, len(columns)])
