@@ -64,7 +64,7 @@ def test_ids_above_two_to_the_24_are_named_once(form):
     which = "'id'" if hasattr(X, "columns") else "1"
     # Of 60 even and odd numbers in a row 31 are left: halves are rounded to the even neighbour.
     assert len(messages) == 1
-    assert f"cannot tell apart: {which} (60 values become 31). " in messages[0]
+    assert f"cannot distinguish: {which} (60 values become 31). " in messages[0]
     with pytest.warns(DataConversionWarning, match="number the values of such a feature 0, 1, 2"):
         make("RandomForestRegressor").fit(X, y)
 
