@@ -91,7 +91,7 @@ def test_missing_and_stored_zeros_are_no_values():
     for form in (X, sparse.csr_array(X), sparse.csc_array(X)):
         # Every second number: all are even, or all odd; the odd ones fall on multiples of four.
         (message,) = said(lambda form=form: make("DecisionTreeRegressor").fit(form, np.arange(60.0)))
-        assert "apart: 1 (30 values become 15)" in message or "apart: 1 (30 values become 16)" in message
+        assert "distinguish: 1 (30 values become 15)" in message or "distinguish: 1 (30 values become 16)" in message
     for frame in (pd.DataFrame(with_ids()).convert_dtypes(), pl.DataFrame(with_ids()).cast({"column_1": pl.Int64})):
         if isinstance(frame, pd.DataFrame):
             frame.iloc[3, 1] = pd.NA
