@@ -64,7 +64,7 @@ def test_ids_above_two_to_the_24_are_named_once(form):
     which = "'id'" if hasattr(X, "columns") else "1"
     # Of 60 even and odd numbers in a row 31 are left: halves are rounded to the even neighbour.
     assert len(messages) == 1
-    assert f"cannot tell apart: {which} (60 values become 31). " in messages[0]
+    assert f"cannot distinguish: {which} (60 values become 31). " in messages[0]
     with pytest.warns(DataConversionWarning, match="number the values of such a feature 0, 1, 2"):
         make("RandomForestRegressor").fit(X, y)
 
@@ -91,7 +91,7 @@ def test_missing_and_stored_zeros_are_no_values():
     for form in (X, sparse.csr_array(X), sparse.csc_array(X)):
         # Every second number: all are even, or all odd; the odd ones fall on multiples of four.
         (message,) = said(lambda form=form: make("DecisionTreeRegressor").fit(form, np.arange(60.0)))
-        assert "apart: 1 (30 values become 15)" in message or "apart: 1 (30 values become 16)" in message
+        assert "distinguish: 1 (30 values become 15)" in message or "distinguish: 1 (30 values become 16)" in message
     for frame in (pd.DataFrame(with_ids()).convert_dtypes(), pl.DataFrame(with_ids()).cast({"column_1": pl.Int64})):
         if isinstance(frame, pd.DataFrame):
             frame.iloc[3, 1] = pd.NA

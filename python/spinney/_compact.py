@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from spinney import _spinney, _validation
 from spinney._arrays import Tree
 from spinney._bagging import BaseBagging
+from spinney._forest_fit import BaseForest
 from spinney._sparse import is_sparse
-from spinney.forest import BaseForest
 from spinney.tree import BaseTree
 
 __all__ = ["CompactReport", "compact_leaves"]

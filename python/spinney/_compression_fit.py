@@ -31,12 +31,12 @@ from spinney._arrays import Tree, decision_path
 from spinney._at_once import fitted_at_once, of_one_fit
 from spinney._base import BaseEnsemble, Members, as_size, n_drawn_features, progress_bar
 from spinney._docs import documented
+from spinney._forest_fit import BaseForest
 from spinney._path_choice import Budget, Curve, check_size, choose, fold_rows
 from spinney._projection import Growth, derived_seed
 from spinney._proof import check_fitted
 from spinney._types import CategoricalFeatures, MatrixLike, RandomState, fit_context
 from spinney._validation import Float, Matrix, Number, RowWeights, Target, draw_seed, is_float
-from spinney.forest import BaseForest
 from spinney.tree import BaseTree, DecisionTreeRegressor
 
 if TYPE_CHECKING:

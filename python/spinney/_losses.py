@@ -173,7 +173,7 @@ def weighted_mean(losses: Float, weights: Float | None, n_columns: int) -> float
 
 
 def mean_of_known(losses: Float, mask: NDArray[np.bool_], weights: Float | None, *, by_column: bool) -> float:
-    """The mean over all known values, or with `by_column` over the means of columns, 0 for unknown columns."""
+    """The mean over all known values, or with `by_column` of the means of the columns (0 if nothing is known)."""
     weights = np.ones(len(losses)) if weights is None else _scaled(weights)
     known = weights @ ~mask
     sums = weights @ np.where(mask, 0.0, losses)
