@@ -209,7 +209,10 @@ impl<'m, 'a> Plan<'m, 'a> {
                     self.add(t, question, memory, To { sums: numbers, stride: 1, first: 0 }, control)?;
                     factors_of(direction, question, factors)?;
                     let places = &self.paths[t].places;
-                    for at in (0..n_places).step_by(u.max(1)).flat_map(|group| places.iter().map(move |&p| group + p as usize)) {
+                    for at in (0..n_places)
+                        .step_by(u.max(1))
+                        .flat_map(|group| places.iter().map(move |&p| group + p as usize))
+                    {
                         let number = std::mem::take(&mut numbers[at]);
                         for (sum, factor) in found[at * width..][..width].iter_mut().zip(&*factors) {
                             sum.0.iter_mut().zip(number.0).for_each(|(sum, number)| *sum += number * factor);

@@ -124,16 +124,18 @@ impl LeafWork {
         }
         for (group, lanes) in mixtures.live_groups() {
             self.units.fill([0; LANES]);
-            for_each_bit([u64::from(lanes)].into_iter(), |lane| {
+            for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
                 let row = group * LANES + lane;
                 if by_sets {
                     self.row_by_sets(mixtures, chances, row, lane);
                 } else {
                     self.row_by_pairs(mixtures, chances, row, lane);
                 }
-            });
+            }
             for (weights, units) in self.weights.iter_mut().zip(&self.units) {
-                weights.0 = units.map(|units| units as i64 as f64 * unit);
+                for lane in 0..LANES {
+                    weights.0[lane] = units[lane] as i64 as f64 * unit;
+                }
             }
             each(group, &self.weights)?;
         }
@@ -143,16 +145,28 @@ impl LeafWork {
     #[inline(always)]
     fn row_by_pairs(&mut self, mixtures: &Mixtures, chances: &Chances, row: usize, lane: usize) {
         let background = &mixtures.background;
-        let (c, n_astray, partners) = (mixtures.rows.n_astray[row] as usize, &background.n_astray, mixtures.partners(row));
+        let (c, n_astray, partners) =
+            (mixtures.rows.n_astray[row] as usize, &background.n_astray, mixtures.partners(row));
         let mut of_others = 0u64;
         if c > 0 {
-            for_each_bit(partners.iter().copied(), |other| of_others += chances.of(n_astray[other] as usize, c - 1));
+            for_each_bit(
+                partners.iter().copied(),
+                #[inline(always)]
+                |other| of_others += chances.of(n_astray[other] as usize, c - 1),
+            );
         }
         for (position, units) in self.units.iter_mut().enumerate() {
             units[lane] = if mixtures.rows.row_follows(position, row) {
                 let mut sum = 0;
-                let alone = partners.iter().zip(background.follows(position)).map(|(partners, follow)| partners & !follow);
-                for_each_bit(alone, |other| sum += chances.of(n_astray[other] as usize - 1, c));
+                let alone = partners.iter().zip(background.follows(position)).map(
+                    #[inline(always)]
+                    |(partners, follow)| partners & !follow,
+                );
+                for_each_bit(
+                    alone,
+                    #[inline(always)]
+                    |other| sum += chances.of(n_astray[other] as usize - 1, c),
+                );
                 sum
             } else {
                 of_others.wrapping_neg()
@@ -166,7 +180,8 @@ impl LeafWork {
         if !self.sets.is_summed[c] {
             self.sets.sum(n, c, chances);
         }
-        let set = (0..n).fold(0, |set, position| set | usize::from(mixtures.rows.row_follows(position, row)) << position);
+        let set =
+            (0..n).fold(0, |set, position| set | usize::from(mixtures.rows.row_follows(position, row)) << position);
         let followed = &self.sets.followed[c << n..(c + 1) << n];
         let (all, of_others) = (followed[set], self.sets.others[(c << n) + set].wrapping_neg());
         for (position, units) in self.units.iter_mut().enumerate() {
@@ -183,13 +198,16 @@ fn costs(mixtures: &Mixtures) -> (usize, usize) {
     let (n, n_background) = (mixtures.path.len(), mixtures.background.n_astray.len());
     let (mut n_rows, mut n_pairs) = (0, 0);
     for (group, lanes) in mixtures.live_groups() {
-        for_each_bit([u64::from(lanes)].into_iter(), |lane| {
+        for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
             n_rows += 1;
-            n_pairs += mixtures.partners(group * LANES + lane).iter().map(|word| word.count_ones() as usize).sum::<usize>();
-        });
+            for word in mixtures.partners(group * LANES + lane) {
+                n_pairs += word.count_ones() as usize;
+            }
+        }
     }
     let of_pairs = n_pairs * (2 + n / 2) + n_rows * n * (1 + mixtures.background.n_words);
-    let of_sets = if n > MOST_TABLED { usize::MAX } else { n_background * (2 + n / 4) + (n * n << n) / 4 + 3 * n_rows * n };
+    let of_sets =
+        if n > MOST_TABLED { usize::MAX } else { n_background * (2 + n / 4) + (n * n << n) / 4 + 3 * n_rows * n };
     (of_pairs, of_sets)
 }
 
@@ -286,13 +304,9 @@ impl VisitMixed for MixedInteractions<'_> {
         try_resize(WHAT, &mut self.work.units, n * n, [0; LANES])?;
         for (group, lanes) in mixtures.live_groups() {
             self.work.units[..n * n].fill([0; LANES]);
-            let mut done = Ok(());
-            for_each_bit([u64::from(lanes)].into_iter(), |lane| {
-                if done.is_ok() {
-                    done = self.work.pairs_of_row(mixtures, self.chances, group * LANES + lane, lane);
-                }
-            });
-            done?;
+            for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
+                self.work.pairs_of_row(mixtures, self.chances, group * LANES + lane, lane)?;
+            }
             for i in 1..n {
                 for j in 0..i {
                     let (high, low) = (mixtures.path[i].max(mixtures.path[j]), mixtures.path[i].min(mixtures.path[j]));
