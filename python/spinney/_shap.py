@@ -99,8 +99,8 @@ def shap_values(model: Any, X: Any, outputs: Any = None, *, background: Any = No
     With a background, a block of samples and the whole background go down each tree together. The cost is that of the
     leaves that are reached by mixtures of a sample and one of the background, for each pair of these; for leaves with
     up to ten features on their paths it is at most a number of steps for each sample that does not depend on the size
-    of the background. The values do not depend on the layout of X or on the number of threads; those of an output explained
-    alone and of one explained among many may differ in the last digits.
+    of the background. The values do not depend on the layout of X or on the number of threads; those of an output
+    explained alone and of one explained among many may differ in the last digits.
 
     Sources: S. Lundberg et al., *From local explanations to global understanding with explainable AI for trees*, Nature
     Machine Intelligence 2020, for the two games; P. Yu et al., *Linear TreeShap*, NeurIPS 2022, for sums over subtrees;
@@ -197,9 +197,9 @@ def shap_interaction_values(model: Any, X: Any, output: Any = None, *, backgroun
     Notes
     -----
     O(leaves · depth² · √depth) for a sample. With a background, the square of the number of features in which a sample
-    and one of the background differ, for each leaf that mixtures of the two reach. Source: S. Lundberg et al., Nature Machine Intelligence 2020, after K.
-    Fujimoto, I. Kojadinovic and J.-L. Marichal, *Axiomatic characterizations of probabilistic and
-    cardinal-probabilistic interaction indices*, 2006.
+    and one of the background differ, for each leaf that mixtures of the two reach. Source: S. Lundberg et al., Nature
+    Machine Intelligence 2020, after K. Fujimoto, I. Kojadinovic and J.-L. Marichal, *Axiomatic characterizations of
+    probabilistic and cardinal-probabilistic interaction indices*, 2006.
 
     Examples
     --------
