@@ -207,6 +207,68 @@ def test_interactions_are_symmetric_and_sum_to_the_values():
         np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
         np.testing.assert_allclose(found.sum(axis=2), shap_values(model, X[:9], output).values, **CLOSE)
         np.testing.assert_array_equal(shap_interaction_values(model, sparse.csr_array(X[:9]), output), found)
+        against = shap_interaction_values(model, X[:9], output, background=X[20:27])
+        assert not np.allclose(against, found, rtol=1e-3, atol=1e-6)
+        np.testing.assert_array_equal(against, against.transpose(0, 2, 1))
+        values = shap_values(model, X[:9], output, background=X[20:27]).values
+        np.testing.assert_allclose(against.sum(axis=2), values, **CLOSE)
+        parts = [sparse.csr_array(part) for part in (X[:9], X[20:27])]
+        np.testing.assert_array_equal(shap_interaction_values(model, parts[0], output, background=parts[1]), against)
+
+
+def interactions_by_definition(worth, p):
+    """Interactions of pairs of players; the diagonal has what they leave of the Shapley values."""
+    found = np.zeros((p, p))
+    for i, j in combinations(range(p), 2):
+        others = [k for k in range(p) if k not in (i, j)]
+        for size in range(p - 1):
+            orders = math.factorial(size) * math.factorial(p - size - 2) / (2 * math.factorial(p - 1))
+            for known in combinations(others, size):
+                both, one, other = worth({*known, i, j}), worth({*known, i}), worth({*known, j})
+                found[i, j] += orders * (both - one - other + worth(set(known)))
+        found[j, i] = found[i, j]
+    return found + np.diag(by_definition(worth, p) - found.sum(axis=1))
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), p=st.integers(1, 4), n_background=st.integers(1, 90), sets=st.booleans())
+def test_interactions_with_a_background_are_those_of_the_definition(seed, p, n_background, sets):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (40 + n_background, p)).astype(float)
+    y = rng.normal(size=len(X)) + X @ rng.normal(size=p)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    params = {"categorical_features": [0]} if sets else {}
+    model = spinney.DecisionTreeRegressor(max_depth=5, random_state=0, **params).fit(X, y)
+    background = X[40:]
+    found = shap_interaction_values(model, X[:3], background=background)
+    values = shap_values(model, X[:3], background=background).values
+    for row, pairs, value in zip(X[:3], found, values, strict=True):
+
+        def worth(known, row=row):
+            mixed = background.copy()
+            mixed[:, list(known)] = row[list(known)]
+            return model.predict(mixed).mean()
+
+        np.testing.assert_allclose(pairs, interactions_by_definition(worth, p), **CLOSE)
+        np.testing.assert_allclose(value, by_definition(worth, p), **CLOSE)
+
+
+@pytest.mark.parametrize("depth", [3, 12])
+def test_values_against_a_large_background_do_not_depend_on_the_number_of_samples(depth):
+    # Of many samples sums over sets of features are taken, of few the pairs: the same whole numbers.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 6))
+    model = spinney.RandomForestRegressor(4, max_depth=depth, random_state=0).fit(
+        X, np.sin(X[:, 0]) * X[:, 1] + X[:, 2]
+    )
+    background = X[:300]
+    found = shap_values(model, X, background=background)
+    np.testing.assert_allclose(sums(found)[:, 0], model.predict(X), **CLOSE)
+    for at in (0, 7, 700):
+        one = shap_values(model, X[at : at + 1], background=background).values
+        np.testing.assert_array_equal(one[0], found.values[at])
+    again = shap_values(model.set_params(n_jobs=2), sparse.csr_array(X[:77]), background=background)
+    np.testing.assert_array_equal(again.values.toarray(), found.values[:77])
 
 
 def test_values_add_up_three_hundred_splits_deep():
@@ -285,6 +347,8 @@ def test_bad_input_is_named_and_nothing_is_lost():
         shap_interaction_values(model, X)
     with pytest.raises(TypeError, match=r"output must be an integer or a name, got \[0, 1\]"):
         shap_interaction_values(model, X, [0, 1])
+    with pytest.raises(ValueError, match=r"background does not fit.* 5 features"):
+        shap_interaction_values(model, X, 0, background=X[:, :5])
     assert model.__dict__.keys() == before.keys()
     assert all(model.__dict__[key] is before[key] for key in before)
     with pytest.raises(TypeError, match="model must be a fitted estimator of spinney, got a list"):

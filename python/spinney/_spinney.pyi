@@ -279,7 +279,11 @@ def shap_base_values(
     n_threads: int = 1,
 ) -> NDArray[np.float64]: ...
 def shap_interaction_values(
-    model: Forest | Boosted, x: _Matrix, output: int, n_threads: int = 1
+    model: Forest | Boosted,
+    x: _Matrix,
+    output: int,
+    background: _Matrix | None = None,
+    n_threads: int = 1,
 ) -> NDArray[np.float64]: ...
 def fit_tree(
     x: _Matrix,

@@ -115,17 +115,18 @@ pub(crate) fn shap_base_values<'py>(
 
 /// (n_samples, n_features, n_features) float64: interaction values of one output.
 #[pyfunction]
-#[pyo3(signature = (model, x, output, n_threads=1))]
+#[pyo3(signature = (model, x, output, background=None, n_threads=1))]
 pub(crate) fn shap_interaction_values<'py>(
     py: Python<'py>,
     model: PyAdditive<'py>,
     x: PyMatrix<'py>,
     output: usize,
+    background: Option<PyMatrix<'py>>,
     n_threads: usize,
 ) -> PyResult<Bound<'py, PyArray3<f64>>> {
-    let x = x.view()?;
-    let n_samples = x.n_samples();
-    let values =
-        model.run(py, n_samples, n_threads, |model, control| model.shap_interaction_values(&x, output, control))?;
+    let (x, background, n_samples) = views(&x, background.as_ref())?;
+    let values = model.run(py, n_samples, n_threads, |model, control| {
+        model.shap_interaction_values(&x, background, output, control)
+    })?;
     Ok(output::array(py, values))
 }

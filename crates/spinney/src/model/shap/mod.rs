@@ -2,6 +2,7 @@
 
 use ndarray::{Array2, Array3, Axis};
 
+mod mixed;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -12,7 +13,8 @@ use crate::data::Matrix;
 use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_with_capacity};
 use crate::pool;
 use crate::tree::shap::LANES;
-use plan::{Plan, Worker, check_background};
+use mixed::check_background;
+use plan::{Plan, Worker};
 
 const WHAT: &str = "Shapley values";
 
@@ -37,8 +39,10 @@ impl Additive<'_> {
     /// # Ok::<(), spinney::Error>(())
     /// ```
     ///
-    /// O(n_nodes · √depth) for a row and output, O(depth) times the stored values of leaves where outputs are many; with a
-    /// background the nodes that mixtures of the two rows reach, for each pair of a row and one of the background.
+    /// O(n_nodes · √depth) for a row and output, O(depth) times the stored values of leaves where outputs are many. With a
+    /// background, for each leaf that mixtures of a row and one of the background reach, the features in which they differ;
+    /// but of leaves whose paths test up to ten features a number of steps for each row that does not depend on the
+    /// background, where this is less.
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for another number of features, of the background as well, [`ErrorKind::Invalid`] for values that
@@ -59,15 +63,19 @@ impl Additive<'_> {
         let background = background.map(|b| plan.background(b, control)).transpose()?;
         let mut first = 0;
         for columns in columns.chunks(plan.outputs_at_once()) {
-            let question = plan.question(columns, background.as_ref(), control)?;
-            let blocks = values.chunks_mut((LANES * p * width).max(1)).enumerate();
+            let n_groups = plan.n_groups(columns.len(), background.as_ref(), n, control);
+            let question = plan.question(columns, background.as_ref(), n_groups, control)?;
+            let blocks = values.chunks_mut((question.block_rows() * p * width).max(1)).enumerate();
             let explain = |worker: &mut Worker, (block, out): (usize, &mut [f64])| {
                 let n_rows = plan.explain(&rows, block, &question, worker, control)?;
-                let found = worker.found.chunks_exact(columns.len());
-                for (&feature, found) in plan.tested.features.iter().zip(found) {
-                    for lane in 0..n_rows {
-                        let out = &mut out[(lane * p + feature as usize) * width + first..][..columns.len()];
-                        out.iter_mut().zip(found).for_each(|(out, sum)| *out = sum.0[lane]);
+                let groups = worker.found.chunks_exact((plan.tested.len() * columns.len()).max(1));
+                for (first_row, group) in (0..n_rows).step_by(LANES).zip(groups) {
+                    let found = group.chunks_exact(columns.len());
+                    for (&feature, found) in plan.tested.features.iter().zip(found) {
+                        for row in first_row..n_rows.min(first_row + LANES) {
+                            let out = &mut out[(row * p + feature as usize) * width + first..][..columns.len()];
+                            out.iter_mut().zip(found).for_each(|(out, sum)| *out = sum.0[row % LANES]);
+                        }
                     }
                 }
                 Ok(())
@@ -98,8 +106,9 @@ impl Additive<'_> {
         let background = background.map(|b| plan.background(b, control)).transpose()?;
         let mut all = try_with_capacity(WHAT, columns.len())?;
         for columns in columns.chunks(plan.outputs_at_once()) {
-            let question = plan.question(columns, background.as_ref(), control)?;
-            let n_blocks = rows.n_samples().div_ceil(LANES);
+            let n_groups = plan.n_groups(columns.len(), background.as_ref(), rows.n_samples(), control);
+            let question = plan.question(columns, background.as_ref(), n_groups, control)?;
+            let n_blocks = rows.n_samples().div_ceil(question.block_rows());
             let mut blocks = try_with_capacity(WHAT, n_blocks)?;
             blocks.resize_with(n_blocks, Vec::new);
             let explain = |worker: &mut Worker, (block, out): (usize, &mut Vec<SparseScores>)| {
@@ -142,15 +151,17 @@ impl Additive<'_> {
     }
 
     /// Interaction values of one output, (n_samples, n_features, n_features): symmetric, and each row sums to the Shapley
-    /// value of its feature. Path-dependent.
+    /// value of its feature, without a background or with the same one.
     ///
-    /// O(leaves · depth² · √depth) for a row.
+    /// O(leaves · depth² · √depth) for a row; with a background the squares of the features that pairs differ in, for each
+    /// leaf that mixtures of a row and one of the background reach.
     ///
     /// # Errors
     /// As [`Additive::shap_values`].
     pub fn shap_interaction_values<'x>(
         &self,
         x: impl Into<Matrix<'x>>,
+        background: Option<Matrix<'_>>,
         output: usize,
         control: &Control,
     ) -> Result<Array3<f64>> {
@@ -159,17 +170,20 @@ impl Additive<'_> {
         let (n, p) = (rows.n_samples(), self.n_features);
         let mut values = try_matrix(WHAT, n, p.checked_mul(p).ok_or(too_large())?)?;
         let plan = Plan::of(self)?;
-        let question = plan.question(&columns, None, control)?;
-        let blocks = values.chunks_mut((LANES * p * p).max(1)).enumerate();
+        let background = background.map(|b| plan.background(b, control)).transpose()?;
+        let n_groups = plan.n_groups(plan.tested.len(), background.as_ref(), n, control);
+        let question = plan.question(&columns, background.as_ref(), n_groups, control)?;
+        let blocks = values.chunks_mut((question.block_rows() * p * p).max(1)).enumerate();
         let explain = |worker: &mut Worker, (block, out): (usize, &mut [f64])| {
             let n_rows = plan.explain(&rows, block, &question, worker, control)?;
             plan.interact(&question, worker, control)?;
             let (u, of_features, of_pairs) = (plan.tested.len(), &worker.found, &worker.pairs);
-            for (lane, out) in (0..n_rows).zip(out.chunks_exact_mut(p * p)) {
+            for (row, out) in (0..n_rows).zip(out.chunks_exact_mut(p * p)) {
+                let (group, lane) = (row / LANES * u, row % LANES);
                 for (i, &of_i) in plan.tested.features.iter().enumerate() {
-                    let mut rest = of_features[i].0[lane];
+                    let mut rest = of_features[group + i].0[lane];
                     for (j, &of_j) in plan.tested.features.iter().enumerate().filter(|(j, _)| *j != i) {
-                        let value = of_pairs[i.max(j) * u + i.min(j)].0[lane];
+                        let value = of_pairs[(group + i.max(j)) * u + i.min(j)].0[lane];
                         out[of_i as usize * p + of_j as usize] = value;
                         rest -= value;
                     }

@@ -1,16 +1,17 @@
 //! What is known before rows come, and what a block of rows adds up to.
 
 use super::WHAT;
+use super::mixed::Background;
 use crate::control::Control;
-use crate::data::Matrix;
-use crate::error::{Error, Result, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Result, try_extend, try_filled, try_push, try_with_capacity};
 use crate::loss::vector::vectorised;
 use crate::model::{Additive, Direction, SparseScores, Term};
 use crate::pool;
 use crate::tree::rows::{Rows, Scratch};
-use crate::tree::shap::background::{LeafFeatures, Mixing, add_weights};
+use crate::tree::shap::background::Mixtures;
 use crate::tree::shap::batch::Batch;
 use crate::tree::shap::leaf_weights::{Interactions, LeafWeights, Weighing};
+use crate::tree::shap::mixed_leaf::LeafWork;
 use crate::tree::shap::quadrature::Rule;
 use crate::tree::shap::sums::{Subtrees, Sums};
 use crate::tree::shap::walk::{Stack, walk};
@@ -18,13 +19,13 @@ use crate::tree::shap::{Eight, LANES, LeafColumns, NONE, Paths, Tested, chosen_p
 
 /// Most outputs whose sums over subtrees are formed: of more, weights of leaves are, and their values added.
 const FEW_OUTPUTS: usize = 4;
-/// Sums of a block of rows, at most, unless one output has more: 64 MiB for each thread.
+/// Sums of a block of rows, at most, unless eight rows of one output have more: 64 MiB for each thread.
 const BLOCK_SUMS: usize = 1 << 20;
 
 /// All that does not depend on rows.
 #[derive(Debug)]
 pub(super) struct Plan<'m, 'a> {
-    model: &'m Additive<'a>,
+    pub(super) model: &'m Additive<'a>,
     pub(super) tested: Tested,
     /// Of each tree.
     paths: Vec<Paths>,
@@ -37,27 +38,28 @@ pub(super) struct Plan<'m, 'a> {
 pub(super) struct Question<'p> {
     columns: &'p [usize],
     /// Of each score its place among them, or [`NONE`].
-    places: Vec<u32>,
+    pub(super) places: Vec<u32>,
     /// Values of the leaves of each tree, where there are few outputs or leaves hold one number; else empty.
-    tables: Vec<Vec<f64>>,
+    pub(super) tables: Vec<Vec<f64>>,
     background: Option<&'p Background>,
+    /// Groups of [`LANES`] rows of a block.
+    n_groups: usize,
 }
 
-/// Rows of a background, by the features that are tested.
-#[derive(Debug)]
-pub(super) struct Background {
-    values: Vec<f32>,
-    n_rows: usize,
-    leaves: Vec<LeafFeatures>,
+impl Question<'_> {
+    /// Rows of a block.
+    pub(super) fn block_rows(&self) -> usize {
+        self.n_groups * LANES
+    }
 }
 
 /// Memory of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Worker {
     memory: Memory,
-    /// Of the last block, by feature tested and output.
+    /// Of the last block, by group of rows, feature tested and output.
     pub(super) found: Vec<Eight>,
-    /// Interactions of the last block, by pairs of features tested, of which the second is the lower one.
+    /// Interactions of the last block, by group and pairs of features tested, of which the second is the lower one.
     pub(super) pairs: Vec<Eight>,
     /// Of a tree whose number goes to several scores.
     numbers: Vec<Eight>,
@@ -65,31 +67,25 @@ pub(super) struct Worker {
 }
 
 #[derive(Debug, Default)]
-struct Memory {
+pub(super) struct Memory {
     rows: Option<Scratch>,
-    /// Values of a block of rows, by feature tested.
-    x: Vec<[f32; LANES]>,
-    n_rows: usize,
+    /// Values of a block of rows, by feature tested and group.
+    pub(super) x: Vec<[f32; LANES]>,
+    pub(super) n_rows: usize,
     stack: Stack,
     subtrees: Subtrees,
     weighing: Weighing,
-    batch: Batch,
-    mixing: Mixing,
-    row: Vec<f32>,
+    pub(super) batch: Batch,
+    pub(super) mixtures: Mixtures,
+    pub(super) leaf_work: LeafWork,
 }
 
-/// Where the values of a tree go: of the place of a feature and of its output o to number place · `stride` + `first` + o.
-struct To<'s> {
-    sums: &'s mut [Eight],
-    stride: usize,
-    first: usize,
-}
-
-pub(super) fn check_background(background: &Matrix<'_>) -> Result<()> {
-    if background.n_samples() > 0 {
-        return Ok(());
-    }
-    Err(Error::invalid("background", "0 samples", "have at least one sample"))
+/// Where the values of a tree go: of group g, of the place of a feature and of its output o to number (g · number of places +
+/// place) · `stride` + `first` + o.
+pub(super) struct To<'s> {
+    pub(super) sums: &'s mut [Eight],
+    pub(super) stride: usize,
+    pub(super) first: usize,
 }
 
 impl<'m, 'a> Plan<'m, 'a> {
@@ -121,10 +117,23 @@ impl<'m, 'a> Plan<'m, 'a> {
         (BLOCK_SUMS / self.tested.len().max(1)).max(1)
     }
 
+    /// Groups of [`LANES`] rows of a block with `width` sums for each feature tested: one, but several against a background.
+    pub(super) fn n_groups(
+        &self,
+        width: usize,
+        background: Option<&Background>,
+        n_samples: usize,
+        control: &Control,
+    ) -> usize {
+        let most = BLOCK_SUMS / self.tested.len().saturating_mul(width).max(1);
+        background.map_or(1, |background| background.n_groups(most, n_samples, control))
+    }
+
     pub(super) fn question<'p>(
         &self,
         columns: &'p [usize],
         background: Option<&'p Background>,
+        n_groups: usize,
         control: &Control,
     ) -> Result<Question<'p>> {
         let model = self.model;
@@ -141,54 +150,34 @@ impl<'m, 'a> Plan<'m, 'a> {
                 Term::Column(_) | Term::RankOne(_) => LeafColumns { tree, chosen: None }.table(1),
             }
         })?;
-        Ok(Question { columns, places, tables, background })
-    }
-
-    pub(super) fn background(&self, x: Matrix<'_>, control: &Control) -> Result<Background> {
-        check_background(&x)?;
-        let rows = self.model.rows(x, control).map_err(named_background)?;
-        let (n_rows, u) = (rows.n_samples(), self.tested.len());
-        let mut values = try_with_capacity("the background", n_rows.saturating_mul(u))?;
-        let mut scratch = rows.scratch()?;
-        let mut pulse = control.pulse();
-        for at in 0..n_rows {
-            rows.for_each(at..at + 1, &mut scratch, |row| {
-                values.extend(self.tested.features.iter().map(|&feature| row[feature as usize]));
-            });
-            pulse.after(u)?;
-        }
-        let mut position_of = try_filled(WHAT, NONE, u)?;
-        let mut leaves = try_with_capacity(WHAT, self.model.trees.len())?;
-        for tree in &self.model.trees {
-            control.check()?;
-            leaves.push(LeafFeatures::of(tree, &self.tested, &mut position_of)?);
-        }
-        Ok(Background { values, n_rows, leaves })
+        Ok(Question { columns, places, tables, background, n_groups })
     }
 
     /// Reads a block of rows, by the features that are tested.
-    fn read(&self, rows: &Rows<'_>, block: usize, memory: &mut Memory) -> Result<()> {
-        let range = block * LANES..((block + 1) * LANES).min(rows.n_samples());
+    fn read(&self, rows: &Rows<'_>, block: usize, n_groups: usize, memory: &mut Memory) -> Result<()> {
+        let n_rows = n_groups * LANES;
+        let range = block * n_rows..((block + 1) * n_rows).min(rows.n_samples());
         memory.n_rows = range.len();
         let mut scratch = match memory.rows.take() {
             Some(scratch) => scratch,
             None => rows.scratch()?,
         };
-        if memory.x.len() != self.tested.len() {
-            memory.x = try_filled(WHAT, [0.0; LANES], self.tested.len())?;
+        let len = self.tested.len().saturating_mul(n_groups);
+        if memory.x.len() != len {
+            memory.x = try_filled(WHAT, [0.0; LANES], len)?;
         }
-        let mut lane = 0;
+        let mut at = 0;
         rows.for_each(range, &mut scratch, |row| {
-            for (x, &feature) in memory.x.iter_mut().zip(&self.tested.features) {
-                x[lane] = row[feature as usize];
+            for (groups, &feature) in memory.x.chunks_exact_mut(n_groups).zip(&self.tested.features) {
+                groups[at / LANES][at % LANES] = row[feature as usize];
             }
-            lane += 1;
+            at += 1;
         });
         memory.rows = Some(scratch);
         Ok(())
     }
 
-    /// Leaves the Shapley values of a block of rows in `worker.found`, by feature tested and output; its number of rows.
+    /// Leaves the Shapley values of a block of rows in `worker.found`; its number of rows.
     pub(super) fn explain(
         &self,
         rows: &Rows<'_>,
@@ -198,9 +187,10 @@ impl<'m, 'a> Plan<'m, 'a> {
         control: &Control,
     ) -> Result<usize> {
         let Worker { memory, found, numbers, factors, .. } = worker;
-        self.read(rows, block, memory)?;
+        self.read(rows, block, question.n_groups, memory)?;
         let (u, width) = (self.tested.len(), question.columns.len());
-        cleared(found, u.saturating_mul(width))?;
+        let n_places = u.saturating_mul(question.n_groups);
+        cleared(found, n_places.saturating_mul(width))?;
         for t in 0..self.model.trees.len() {
             control.check()?;
             match self.model.term(t) {
@@ -213,14 +203,18 @@ impl<'m, 'a> Plan<'m, 'a> {
                     }
                 }
                 Term::RankOne(direction) => {
-                    if numbers.len() != u {
-                        cleared(numbers, u)?;
+                    if numbers.len() != n_places {
+                        cleared(numbers, n_places)?;
                     }
                     self.add(t, question, memory, To { sums: numbers, stride: 1, first: 0 }, control)?;
                     factors_of(direction, question, factors)?;
-                    for &place in &self.paths[t].places {
-                        let number = std::mem::take(&mut numbers[place as usize]);
-                        for (sum, factor) in found[place as usize * width..][..width].iter_mut().zip(&*factors) {
+                    let places = &self.paths[t].places;
+                    for at in (0..n_places)
+                        .step_by(u.max(1))
+                        .flat_map(|group| places.iter().map(move |&p| group + p as usize))
+                    {
+                        let number = std::mem::take(&mut numbers[at]);
+                        for (sum, factor) in found[at * width..][..width].iter_mut().zip(&*factors) {
                             sum.0.iter_mut().zip(number.0).for_each(|(sum, number)| *sum += number * factor);
                         }
                     }
@@ -234,7 +228,7 @@ impl<'m, 'a> Plan<'m, 'a> {
     /// Adds what a tree tells of the block that was read.
     fn add(&self, t: usize, question: &Question<'_>, memory: &mut Memory, to: To<'_>, control: &Control) -> Result<()> {
         if let Some(background) = question.background {
-            return self.add_mixed(t, question, background, memory, to, control);
+            return self.add_mixed(t, question, background, memory, to, &mut control.pulse());
         }
         let (tree, rule) = (self.model.trees[t], self.rule(t));
         let (table, depth) = (&question.tables[t][..], self.paths[t].depth);
@@ -262,52 +256,11 @@ impl<'m, 'a> Plan<'m, 'a> {
         )
     }
 
-    /// The same against a background.
-    fn add_mixed(
-        &self,
-        t: usize,
-        question: &Question<'_>,
-        background: &Background,
-        memory: &mut Memory,
-        to: To<'_>,
-        control: &Control,
-    ) -> Result<()> {
-        let (tree, features, u) = (self.model.trees[t], &background.leaves[t], self.tested.len());
-        let table = &question.tables[t][..];
-        let width = table.len() / tree.n_leaves();
-        let leaves = LeafColumns { tree, chosen: Some(&question.places) };
-        let Memory { x, n_rows, mixing, row, .. } = memory;
-        for lane in 0..*n_rows {
-            mixing.begin(features)?;
-            row.clear();
-            try_extend(WHAT, row, x.iter().map(|x| x[lane]))?;
-            for at in 0..background.n_rows {
-                control.check()?;
-                add_weights(tree, &self.tested, features, row, &background.values[at * u..][..u], mixing)?;
-            }
-            for (leaf, weights, places) in mixing.weights(features) {
-                let mut add = |column: usize, value: f64| {
-                    for (weight, &place) in weights.iter().zip(places) {
-                        let sum = &mut to.sums[place as usize * to.stride + to.first + column];
-                        sum.0[lane] += weight / background.n_rows as f64 * value;
-                    }
-                };
-                if table.is_empty() {
-                    leaves.visit(leaf, |column, value| add(column as usize, value));
-                } else {
-                    let values = &table[leaf * width..][..width];
-                    values.iter().enumerate().for_each(|(column, &value)| add(column, value));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Leaves the interactions of the block that was read in `worker.pairs`, of the one output of a question.
     pub(super) fn interact(&self, question: &Question<'_>, worker: &mut Worker, control: &Control) -> Result<()> {
         let Worker { memory, pairs, factors, .. } = worker;
         let stride = self.tested.len();
-        cleared(pairs, stride.saturating_mul(stride))?;
+        cleared(pairs, stride.saturating_mul(stride).saturating_mul(question.n_groups))?;
         for (t, tree) in self.model.trees.iter().enumerate() {
             control.check()?;
             let factor = match self.model.term(t) {
@@ -319,6 +272,11 @@ impl<'m, 'a> Plan<'m, 'a> {
                     factors[0]
                 }
             };
+            if let Some(background) = question.background {
+                let table = &question.tables[t];
+                self.interact_mixed(t, table, factor, background, memory, pairs, &mut control.pulse())?;
+                continue;
+            }
             let (rule, depth) = (self.rule(t), self.paths[t].depth);
             let Memory { stack, weighing, x, .. } = &mut *memory;
             stack.prepare(depth, rule.len(), self.tested.len())?;
@@ -337,9 +295,10 @@ impl<'m, 'a> Plan<'m, 'a> {
     pub(super) fn sparse(&self, worker: &Worker, n_rows: usize, width: usize) -> Result<Vec<SparseScores>> {
         let mut all = SparseScores::empty_blocks(width)?;
         for (o, scores) in all.iter_mut().enumerate() {
-            for lane in 0..n_rows {
-                for (&feature, found) in self.tested.features.iter().zip(worker.found.chunks_exact(width)) {
-                    let value = found[o].0[lane];
+            for row in 0..n_rows {
+                let group = &worker.found[row / LANES * self.tested.len() * width..];
+                for (&feature, found) in self.tested.features.iter().zip(group.chunks_exact(width)) {
+                    let value = found[o].0[row % LANES];
                     if value != 0.0 {
                         try_push(WHAT, &mut scores.columns, feature)?;
                         try_push(WHAT, &mut scores.values, value)?;
@@ -349,15 +308,6 @@ impl<'m, 'a> Plan<'m, 'a> {
             }
         }
         Ok(all)
-    }
-}
-
-/// Rows that do not fit are those of the background.
-fn named_background(error: Error) -> Error {
-    use crate::error::ErrorKind;
-    match error.kind() {
-        &ErrorKind::Shape { expected, got, .. } => Error::shape("each row of background", expected, got),
-        _ => error,
     }
 }
 

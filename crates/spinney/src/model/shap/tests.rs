@@ -173,11 +173,9 @@ fn assert_is_shapley(model: &Additive<'_>, rows: &models::Rows, background: Opti
             // The mean by leaves and the mean by splits differ where weights of nodes are no sums.
             assert!(zero_cover || (base[o] - nothing[o]).abs() <= 1e-12 * scale.max(1.0));
         }
-        if background.is_none() {
-            let o = i % model.n_scores();
-            let of_row = model.shap_interaction_values(some_rows(x, i, i + 1), o, &control).unwrap();
-            assert!(near(&of_row.index_axis(Axis(0), 0).to_owned(), &interactions(&game, p, o), scale), "row {i}");
-        }
+        let o = i % model.n_scores();
+        let of_row = model.shap_interaction_values(some_rows(x, i, i + 1), background_of(), o, &control).unwrap();
+        assert!(near(&of_row.index_axis(Axis(0), 0).to_owned(), &interactions(&game, p, o), scale), "row {i}");
     }
 }
 
@@ -369,7 +367,7 @@ fn inputs_that_do_not_fit_are_errors() {
     assert_eq!(kind(&x, None, Some(&[2])), "outputs must be below the number of scores, got 2");
     assert_eq!(kind(&x, None, Some(&[1, 1])), "outputs must name each score once, got 1, twice");
     assert_eq!(model.shap_values(&x, None, Some(&[]), &control).unwrap().dim(), (2, 3, 0));
-    assert!(model.shap_interaction_values(&x, 2, &control).is_err());
+    assert!(model.shap_interaction_values(&x, None, 2, &control).is_err());
     control.stop();
     assert_eq!(model.shap_values(&x, None, None, &control).unwrap_err().kind(), &ErrorKind::Interrupted);
     let wide = crate::Outputs::Labels { n_labels: usize::MAX / 4 };

@@ -33,7 +33,9 @@
 //! | `sums` | few outputs: sums over subtrees, O(nodes · quadrature) for a row |
 //! | `leaf_weights` | many outputs: weights of leaves, O(leaves · depth · (quadrature + stored values)); interactions |
 //! | `batch` | these weights times the values of leaves, feature by feature |
-//! | `background` | interventional values: rows against the rows of a background |
+//! | `background` | interventional values: a block of rows and those of a background down a tree |
+//! | `mixed_leaf` | what their mixtures that reach a leaf are worth; interactions |
+//! | `orders` | the chances of random orders that this takes, as whole numbers |
 //!
 //! In: trees, rows in blocks of [`LANES`], by the features that the trees test ([`Tested`]). Out: sums for each of these
 //! features, output and row. Rows do not see each other, so that blocks and threads do not change a bit.
@@ -41,6 +43,8 @@
 pub(crate) mod background;
 pub(crate) mod batch;
 pub(crate) mod leaf_weights;
+pub(crate) mod mixed_leaf;
+pub(crate) mod orders;
 pub(crate) mod quadrature;
 pub(crate) mod sums;
 pub(crate) mod walk;
