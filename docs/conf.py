@@ -13,8 +13,37 @@ project = "spinney"
 author = "spinney contributors"
 version = release = spinney.__version__
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax"]
-exclude_patterns = ["_build"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst"]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    # Shown, but not run: they need a cluster or Annif. `make demo` and the tests run them.
+    "filename_pattern": r"/(?!annif_|fit_)\w+\.py$",
+    "ignore_pattern": r"__init__\.py|/out/",
+    "default_thumb_file": str(Path(__file__).resolve().parent / "_static" / "code.svg"),
+    # Pages of the reference list the examples that use what they describe.
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("spinney",),
+    "run_stale_examples": True,  # the engine may have changed
+    "abort_on_example_error": True,
+    "write_computation_times": False,
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "capture_repr": (),
+    "matplotlib_animations": False,
+    "image_srcset": ["2x"],
+}
 
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings have shapes and dtypes, which types do not tell
@@ -58,6 +87,8 @@ PAGES = {
 
 def _read(app: Any, name: str, source: list[str]) -> None:
     """Puts those files in their place. Links lead to pages, as they lead to files in the repository."""
+    if not app.env.doc2path(name).endswith(".md"):
+        return
     folder = HERE
     if name in PAGES:
         folder, source[0] = PAGES[name].parent, PAGES[name].read_text(encoding="utf-8")
