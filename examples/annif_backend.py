@@ -2,8 +2,8 @@
 Forests and boosting in Annif
 =============================
 
-`Annif <https://annif.org>`_ is the toolkit of libraries for subject indexing. This file is a backend for it (written for
-Annif 1.4). The command ::
+`Annif <https://annif.org>`_ is the toolkit of libraries for subject indexing. This file is a backend for it (written
+for Annif 1.4). The command ::
 
     python annif_backend.py train my-project documents.tsv
 

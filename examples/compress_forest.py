@@ -3,8 +3,8 @@ Compress a forest
 =================
 
 Extra-trees are grown, a sparse linear model over all their nodes is fitted, and the nodes that it does not use are
-removed. The fit computes a whole path, from a single node to many; cross-validation finds where to cut it, and smaller
-models can be cut from it afterwards.
+removed. The fit computes a whole path, from a single node to many; cross-validation finds where to cut it, and
+smaller models can be cut from it afterwards.
 """
 
 # %%
@@ -45,12 +45,20 @@ for problem, (load, Forest, Compressed, measure) in problems.items():
         print(f"   {name:21s}{found.score(X_test, y_test):8.3f}{n_splits:9d}{kilobytes:9.0f} kB")
 
 # %%
-# Error and size along the path
-# -----------------------------
-# The vertical line is where cross-validation cuts the path.
+# Error against size
+# ------------------
+# The vertical line is where cross-validation cuts the path; the band is one standard deviation over the folds on each
+# side.
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.8), layout="constrained")
 for ax, (problem, model) in zip(axes, compressed.items(), strict=True):
-    CompressionPathDisplay.from_estimator(model, ax=ax)
-    ax.set_title(f"{problem}: {model.compression_ratio_:.0f} times fewer splits")
+    CompressionPathDisplay.from_estimator(model, against="n_test_nodes", ax=ax)
+    ax.set_title(f"{problem}: {model.compression_ratio_:.0f} times fewer splits", fontsize=10)
+plt.show()
+
+# %%
+# The same path against the norm of the coefficients shows how error and size go together.
+
+figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+CompressionPathDisplay.from_estimator(compressed["digits"], ax=ax)
 plt.show()

@@ -2,8 +2,8 @@
 Watch boosting, and stop it early
 =================================
 
-Boosting holds training samples out, stops when their loss no longer falls, and keeps the best stage. The loss of other
-sets is recorded on the way.
+Boosting holds training samples out, stops when their loss no longer falls, and keeps the best stage. The loss of
+other sets is recorded on the way.
 """
 
 import matplotlib.pyplot as plt

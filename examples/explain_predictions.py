@@ -2,8 +2,8 @@
 Explain predictions
 ===================
 
-Which features move a prediction away from the mean? Shapley values say it for every sample, importances for the model as
-a whole. Both are exact and computed by the engine; the package shap is not needed.
+Which features move a prediction away from the mean? Shapley values say it for every sample, importances for the model
+as a whole. Both are exact and computed by the engine; the package shap is not needed.
 """
 
 # %%
@@ -24,23 +24,24 @@ print(f"R² on the test samples: {forest.score(X_test, y_test):.2f}")
 # %%
 # Shapley values
 # --------------
-# They and the base value add up to the prediction.
+# They are in the unit of the target, and together with the base value, the mean prediction, they add up to the
+# prediction.
 
 found = spinney.inspection.shap_values(forest, X_test)
 assert np.allclose(found.base_values + found.values.sum(axis=1), forest.predict(X_test))
 
 names = np.array(found.feature_names)
 order = np.argsort(np.abs(found.values).mean(axis=0))
-figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), layout="constrained")
 axes[0].barh(names[order], np.abs(found.values).mean(axis=0)[order], color="#0072B2")
-axes[0].set(xlabel="mean of |Shapley value|, units of the score", title=f"all {len(X_test)} test samples")
+axes[0].set(xlabel="mean of |Shapley value|", title=f"all {len(X_test)} test samples")
 
 first = found.values[0]
 axes[1].barh(names[order], first[order], color=np.where(first[order] > 0, "#D55E00", "#0072B2"))
 axes[1].axvline(0, color="0.35", linewidth=0.8)
 axes[1].set(
-    xlabel="Shapley value, units of the score",
-    title=f"one sample: {found.base_values[0]:.0f} on average, {forest.predict(X_test[:1])[0]:.0f} predicted",
+    xlabel="Shapley value",
+    title=f"one sample, predicted {forest.predict(X_test[:1])[0]:.0f}",
 )
 plt.show()
 

@@ -2,9 +2,9 @@
 Grow a forest on a Dask cluster
 ===============================
 
-Three worker processes grow the trees of one forest (``pip install distributed``). The cluster is on this machine; with
-``Client("tcp://scheduler:8786")`` it is any other. The forest is byte for byte the one that a single process grows,
-out-of-bag score included.
+Three worker processes grow the trees of one forest (``pip install distributed``). The cluster is on this machine;
+with ``Client("tcp://scheduler:8786")`` it is any other. The forest is byte for byte the one that a single process
+grows, out-of-bag score included.
 """
 
 from __future__ import annotations

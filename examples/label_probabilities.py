@@ -2,8 +2,8 @@
 Probabilities of labels, and whether they hold
 ==============================================
 
-Of the labels to which a model gives a probability of 0.3, three in ten should be true. A reliability curve shows whether
-that is so, and ``CalibratedLabels`` mends probabilities that are too cautious or too bold.
+Of the labels to which a model gives a probability of 0.3, three in ten should be true. A reliability curve shows
+whether that is so, and ``CalibratedLabels`` mends probabilities that are too cautious or too bold.
 """
 
 # %%
@@ -18,7 +18,7 @@ from spinney.multilabel import CalibratedLabels, LabelReliabilityDisplay
 
 plt.style.use("tableau-colorblind10")
 
-X, Y = make_multilabel_classification(6000, n_features=60, n_classes=20, n_labels=3, random_state=0)
+X, Y = make_multilabel_classification(4000, n_features=60, n_classes=20, n_labels=3, random_state=0)
 X_train, X_test, Y_train, Y_test = train_test_split(X, Y, random_state=0)
 
 # %%

@@ -2,9 +2,9 @@
 Boosting with sixteen outputs
 =============================
 
-There are three ways to boost several outputs: a tree for each output in every stage (``"single_target"``), one tree for
-all outputs (``"joint"``), or one tree on a random combination of their gradients (``"projected"``), from which every
-output takes what it can use.
+There are three ways to boost several outputs: a tree for each output in every stage (``"single_target"``), one tree
+for all outputs (``"joint"``), or one tree on a random combination of their gradients (``"projected"``), from which
+every output takes what it can use.
 """
 
 # %%
@@ -49,29 +49,22 @@ for problem, make in problems.items():
         seconds = time.perf_counter() - start
         errors = np.array([((staged - y[300:]) ** 2).mean() for staged in model.staged_predict(X[300:])])
         curves[problem, strategy] = np.linspace(0, seconds, n_estimators + 1)[1:], errors
-        print(f"   {strategy:14s} least error {errors.min():6.3f} after {errors.argmin() + 1} stages, {seconds:.2f} s in all")
+        print(f"   {strategy:14s} least error {errors.min():6.3f} after {errors.argmin() + 1} stages, {seconds:.2f} s")
 
 # %%
 # Error against time
 # ------------------
 
 colors = {"single_target": "#0072B2", "joint": "#D55E00", "projected": "#009E73"}
-figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.8), layout="constrained")
 for ax, problem in zip(axes, problems, strict=True):
     for strategy, color in colors.items():
         seconds, errors = curves[problem, strategy]
-        ax.plot(1000 * seconds, errors, color=color)
         best = errors.argmin()
-        ax.plot(1000 * seconds[best], errors[best], "o", color=color)
-        ax.annotate(
-            f"{strategy}: {errors[best]:.2f}",
-            (1000 * seconds[best], errors[best]),
-            (0, -14),
-            textcoords="offset points",
-            ha="center",
-            color=color,
-        )
-    ax.set(xscale="log", xlabel="time of fitting, ms (log scale)", title=problem)
-    ax.margins(x=0.08, y=0.12)
-axes[0].set_ylabel("squared error on 2000 test samples")
+        ax.plot(1000 * seconds, errors, color=color)
+        ax.plot(1000 * seconds[best], errors[best], "o", color=color, label=f"{strategy}: {errors[best]:.1f} at best")
+    ax.set(xscale="log", xlabel="milliseconds of fitting (log scale)")
+    ax.set_title(problem, fontsize=10)
+    ax.legend(frameon=False, fontsize=9, labelcolor="linecolor")
+axes[0].set_ylabel("squared error, 2000 test samples")
 plt.show()

@@ -2,9 +2,9 @@
 Forests on random projections of the outputs
 ============================================
 
-The lower half of a digit, 32 pixels, is predicted from its upper half. Every tree is grown on *q* random combinations of
-the pixels and still predicts the pixels themselves. With *q* far below 32 the search for splits is cheaper, and the trees
-differ more from one another.
+The lower half of a digit, 32 pixels, is predicted from its upper half. Every tree is grown on *q* random combinations
+of the pixels and still predicts the pixels themselves. With *q* far below 32 the search for splits is cheaper, and
+the trees differ more from one another.
 """
 
 # %%
@@ -45,9 +45,7 @@ def error_and_seconds(**parameters):
 families = {"gaussian": "#0072B2", "subsample": "#D55E00", "sparse": "#009E73"}
 counts = [1, 2, 4, 8, 16]
 without = error_and_seconds()
-found = {
-    family: [error_and_seconds(output_projection=family, n_projections=q) for q in counts] for family in families
-}
+found = {family: [error_and_seconds(output_projection=family, n_projections=q) for q in counts] for family in families}
 
 print(f"{'projection':14s}{'q':>3s}{'squared error':>16s}{'fit':>9s}")
 print(f"{'none':14s}{'':3s}{without[0]:16.5f}{without[1]:7.2f} s")
@@ -59,15 +57,15 @@ for family, results in found.items():
 # Error and time
 # --------------
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-for i, (ax, what) in enumerate(zip(axes, ("squared error of a pixel (0 to 1)", "time to fit 100 trees, s"), strict=True)):
+figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), layout="constrained")
+for i, (ax, what) in enumerate(zip(axes, ("squared error", "seconds to fit 100 trees"), strict=True)):
     ax.axhline(without[i], color="0.35", linestyle="--", linewidth=1)
     ax.annotate("no projection", (counts[-1], without[i]), (0, 4), textcoords="offset points", ha="right", color="0.35")
     for (family, color), marker in zip(families.items(), "os^", strict=True):
         ax.plot(counts, [result[i] for result in found[family]], marker=marker, color=color, label=family)
     ax.set_xscale("log", base=2)
     ax.set_xticks(counts, [str(q) for q in counts])
-    ax.set(xlabel="number q of projections (log scale)", ylabel=what)
+    ax.set(xlabel="q (log scale)", ylabel=what)
 axes[1].set_ylim(bottom=0)
 axes[0].legend(frameon=False, title="output_projection")
 plt.show()

@@ -2,8 +2,8 @@
 Serve predictions for single samples
 ====================================
 
-A model is fitted, written to a file and loaded by a service, as it would be on another machine. Four threads ask for one
-sample each, as the handlers of a web server do.
+A model is fitted, written to a file and loaded by a service, as it would be on another machine. Four threads ask for
+one sample each, as the handlers of a web server do.
 """
 
 # %%

@@ -27,14 +27,17 @@ from spinney.metrics import precision_at_k, recall_at_k
 
 plt.style.use("tableau-colorblind10")
 
-MODULES = """
-    numpy numpy.fft numpy.linalg numpy.ma numpy.polynomial numpy.random scipy.cluster.hierarchy scipy.fft
-    scipy.integrate scipy.interpolate scipy.linalg scipy.ndimage scipy.optimize scipy.signal scipy.sparse
-    scipy.sparse.linalg scipy.spatial scipy.spatial.distance scipy.special scipy.stats sklearn.cluster
-    sklearn.datasets sklearn.decomposition sklearn.ensemble sklearn.feature_extraction.text
-    sklearn.feature_selection sklearn.linear_model sklearn.manifold sklearn.metrics sklearn.neighbors
-    sklearn.neural_network sklearn.preprocessing sklearn.svm sklearn.tree sklearn.utils
-""".split()
+# fmt: off
+MODULES = [
+    "numpy", "numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.random", "scipy.cluster.hierarchy",
+    "scipy.fft", "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize",
+    "scipy.signal", "scipy.sparse", "scipy.sparse.linalg", "scipy.spatial", "scipy.spatial.distance",
+    "scipy.special", "scipy.stats", "sklearn.cluster", "sklearn.datasets", "sklearn.decomposition",
+    "sklearn.ensemble", "sklearn.feature_extraction.text", "sklearn.feature_selection", "sklearn.linear_model",
+    "sklearn.manifold", "sklearn.metrics", "sklearn.neighbors", "sklearn.neural_network", "sklearn.preprocessing",
+    "sklearn.svm", "sklearn.tree", "sklearn.utils",
+]
+# fmt: on
 
 
 def without_parameters(text):
@@ -78,7 +81,9 @@ train, test = train_test_split(np.arange(len(texts)), random_state=0)
 vectorizer = TfidfVectorizer(sublinear_tf=True, stop_words="english", token_pattern=r"[A-Za-z]{3,}", min_df=2)
 X_train = vectorizer.fit_transform(texts[i] for i in train)
 X_test = vectorizer.transform(texts[i] for i in test)
-print(f"{len(texts)} documents, {X_train.shape[1]} words, {Y.shape[1]} tags, {Y.nnz / len(texts):.1f} tags per document")
+print(
+    f"{len(texts)} documents, {X_train.shape[1]} words, {Y.shape[1]} tags, {Y.nnz / len(texts):.1f} tags per document"
+)
 
 # %%
 # The best tags of each document
@@ -97,8 +102,8 @@ recall = [recall_at_k(Y[test], best, k) for k in ks]
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 ax.plot(ks, precision, "o-", color="C0")
 ax.plot(ks, recall, "s-", color="C5")
-ax.annotate("precision: share of the\nnamed tags that are right", (3, precision[2]), (8, 4), textcoords="offset points", color="C0")
-ax.annotate("recall: share of the\nright tags that are named", (4, recall[3]), (8, -22), textcoords="offset points", color="C5")
+ax.text(1.3, 0.86, "precision: share of the named tags that are right", color="C0")
+ax.text(1.7, 0.33, "recall: share of the right tags that are named", color="C5")
 ax.set(
     xlabel="number of tags named for each document",
     ylabel="mean over the test documents",
@@ -111,8 +116,8 @@ plt.show()
 # %%
 # How many tags to name
 # ---------------------
-# ``predict`` names the tags of probability above one half, which rare tags hardly ever reach. Thresholds that are tuned on
-# out-of-bag scores name more of them.
+# ``predict`` names the tags of probability above one half, which rare tags hardly ever reach. Thresholds that are
+# tuned on out-of-bag scores name more of them.
 
 models = {"probability above 1/2": forest}
 for objective in ("f1", "micro_f1"):
@@ -129,8 +134,8 @@ for name, model in models.items():
 # %%
 # Why a document has its tags
 # ---------------------------
-# For three documents: the best tags (an asterisk marks the right ones), the training documents from which they come, and
-# the words that are most important for the first tag.
+# For three documents: the best tags (an asterisk marks the right ones), the training documents from which they come,
+# and the words that are most important for the first tag.
 
 words = vectorizer.get_feature_names_out()
 weights = spinney.inspection.similar_rows(forest, X_test[:3], k=3)
