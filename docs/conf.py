@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import spinney
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))  # gallery_order.py
 
 project = "spinney"
 author = "spinney contributors"
@@ -30,7 +34,8 @@ sphinx_gallery_conf = {
     # Shown, but not run: they need a cluster or Annif. `make demo` and the tests run them.
     "filename_pattern": r"/(?!annif_|fit_)\w+\.py$",
     "ignore_pattern": r"__init__\.py|/out/",
-    "default_thumb_file": str(Path(__file__).resolve().parent / "_static" / "code.svg"),
+    "within_subsection_order": "gallery_order.GalleryOrder",
+    "default_thumb_file": str(HERE / "_static" / "code.svg"),
     # Pages of the reference list the examples that use what they describe.
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("spinney",),
@@ -68,13 +73,14 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "logo": {"text": "spinney"},
 }
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["spinney.css"]
 html_sidebars = {"index": []}
 html_show_sourcelink = False
 html_copy_source = False
 
-HERE = Path(__file__).resolve().parent
 # Files of the repository that are pages too.
 PAGES = {
     "benchmarks": HERE.parent / "benches" / "README.md",
@@ -87,7 +93,7 @@ PAGES = {
 
 def _read(app: Any, name: str, source: list[str]) -> None:
     """Puts those files in their place. Links lead to pages, as they lead to files in the repository."""
-    if not app.env.doc2path(name).endswith(".md"):
+    if not os.fspath(app.env.doc2path(name)).endswith(".md"):
         return
     folder = HERE
     if name in PAGES:
