@@ -40,7 +40,8 @@ $(VENV)/group-%: $(INTERPRETER) pyproject.toml $(VENV)/built
 
 .PHONY: demo
 demo: $(VENV)/built $(VENV)/group-demo  ## Build spinney and run the examples
-	@set -e; for example in examples/*.py; do echo "== $$example"; $(BIN)/python $$example; done
+	@set -e; for example in examples/*.py; do echo "== $$example"; \
+		MPLBACKEND=agg $(BIN)/python -W 'ignore:FigureCanvasAgg' $$example; done
 
 .PHONY: test
 test: test-rust test-python  ## Build spinney and run all tests, Rust and Python
@@ -148,9 +149,17 @@ deny:  ## Check licences, advisories and sources of all crates that are built on
 
 .PHONY: docs
 docs: $(VENV)/built $(VENV)/group-docs  ## Build the documentation site in target/docs
-	rm -rf docs/generated
+	rm -rf docs/generated docs/gallery target/docs
 	$(BIN)/python -m sphinx -q -b html --fail-on-warning --keep-going docs target/docs
+	cargo doc --quiet --package spinney --no-deps
+	cp -R target/doc target/docs/rust
 	@echo 'target/docs/index.html'
+
+# In a browser that is installed: chromium and chromium-driver of Debian, or Chrome. Examples, links and docstrings of the
+# pages are tested by `make test`.
+.PHONY: test-docs
+test-docs: docs $(VENV)/group-test  ## Build the documentation site and look at its pages in a headless browser
+	SITE=target/docs $(BIN)/python -m pytest tests/test_site.py
 
 .PHONY: serve-docs
 serve-docs: docs  ## Build the documentation site and serve it at port 8000 of this machine

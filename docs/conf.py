@@ -4,17 +4,51 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import spinney
 
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))  # gallery_order.py
+
 project = "spinney"
 author = "spinney contributors"
 version = release = spinney.__version__
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax"]
-exclude_patterns = ["_build"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst"]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    # Shown, but not run: they need a cluster or Annif. `make demo` and the tests run them.
+    "filename_pattern": r"/(?!annif_|fit_)\w+\.py$",
+    "ignore_pattern": r"__init__\.py|/out/",
+    "within_subsection_order": "gallery_order.GalleryOrder",
+    "default_thumb_file": str(HERE / "_static" / "code.svg"),
+    # Pages of the reference list the examples that use what they describe.
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("spinney",),
+    "run_stale_examples": True,  # the engine may have changed
+    "abort_on_example_error": True,
+    "write_computation_times": False,
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "capture_repr": (),
+    "matplotlib_animations": False,
+    "image_srcset": ["2x"],
+}
 
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings have shapes and dtypes, which types do not tell
@@ -39,13 +73,14 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "logo": {"text": "spinney"},
 }
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["spinney.css"]
 html_sidebars = {"index": []}
 html_show_sourcelink = False
 html_copy_source = False
 
-HERE = Path(__file__).resolve().parent
 # Files of the repository that are pages too.
 PAGES = {
     "benchmarks": HERE.parent / "benches" / "README.md",
@@ -58,6 +93,8 @@ PAGES = {
 
 def _read(app: Any, name: str, source: list[str]) -> None:
     """Puts those files in their place. Links lead to pages, as they lead to files in the repository."""
+    if not os.fspath(app.env.doc2path(name)).endswith(".md"):
+        return
     folder = HERE
     if name in PAGES:
         folder, source[0] = PAGES[name].parent, PAGES[name].read_text(encoding="utf-8")

@@ -1,16 +1,22 @@
-"""spinney's forests and boosting as a backend of Annif (annif.org), the toolkit of libraries for subject indexing.
+"""
+Forests and boosting in Annif
+=============================
 
-    python annif_backend.py train my-project documents.tsv      what the command `annif` does, with this backend
+`Annif <https://annif.org>`_ is the toolkit of libraries for subject indexing. This file is a backend for it (written
+for Annif 1.4). The command ::
 
-or copy the file to `annif/backend/spinney.py` where Annif is installed, and put `"spinney": _spinney` into the table of
-backends in `annif/backend/__init__.py`, with
+    python annif_backend.py train my-project documents.tsv
+
+does what the command ``annif`` does, with this backend. To install it, copy the file to ``annif/backend/spinney.py``
+where Annif is installed, and add ``"spinney": _spinney`` to the table of backends in ``annif/backend/__init__.py``,
+with ::
 
     def _spinney():
         from . import spinney
 
         return spinney.SpinneyBackend
 
-A project in `projects.cfg`:
+A project in ``projects.cfg``::
 
     [my-project]
     name=Subjects by a forest
@@ -22,9 +28,16 @@ A project in `projects.cfg`:
     trees=200
     label_weight=balanced
 
-Parameters: `model`, forest or boosting; `trees`, or stages of boosting; `label_weight`, none, balanced or propensity;
-`min_df` and `ngram` of the words; `limit` of the suggestions. The model is a file of `spinney.save`, which runs no code
-when it is loaded; the vectorizer is Annif's own, of joblib. Written for Annif 1.4.
+Parameters of the backend:
+
+* ``model``: forest or boosting;
+* ``trees``: number of trees of the forest, or of stages of boosting;
+* ``label_weight``: none, balanced or propensity;
+* ``min_df`` and ``ngram``: of the words;
+* ``limit``: maximum number of suggestions.
+
+The model is a file of ``spinney.save``, which runs no code when it is loaded. The vectorizer is Annif's own, saved by
+joblib.
 """
 
 from __future__ import annotations

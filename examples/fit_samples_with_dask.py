@@ -1,10 +1,11 @@
-"""Boosting whose samples stay on the workers of a Dask cluster that loaded them.
+"""
+Boosting with samples on the workers of a Dask cluster
+======================================================
 
-    python examples/fit_samples_with_dask.py       needs `pip install distributed`
-
-Each block is made by the worker that keeps it; with files it would be read there. The cluster is on this machine; with
-`Client("tcp://scheduler:8786")` it is any other. Printed: that the model is byte for byte the one that this process
-fits to all samples, before and after stages are added.
+The samples stay on the workers that loaded them (``pip install distributed``): each block is made by the worker that
+keeps it; files would be read there. The cluster is on this machine; with ``Client("tcp://scheduler:8786")`` it is any
+other. The model is byte for byte the one that a single process fits to all samples, before and after stages are
+added.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""A forest whose trees are grown by three processes of a Dask cluster.
+"""
+Grow a forest on a Dask cluster
+===============================
 
-    python examples/fit_with_dask.py       needs `pip install distributed`
-
-The cluster is on this machine; with `Client("tcp://scheduler:8786")` it is any other. Printed: that the forest is byte
-for byte the one that this process grows alone, out-of-bag score included.
+Three worker processes grow the trees of one forest (``pip install distributed``). The cluster is on this machine;
+with ``Client("tcp://scheduler:8786")`` it is any other. The forest is byte for byte the one that a single process
+grows, out-of-bag score included.
 """
 
 from __future__ import annotations

@@ -442,8 +442,8 @@ def test_the_picture_of_losses(agg):
     np.testing.assert_array_equal(display.eval_lines_["test"].get_ydata(), model.eval_results_["test"]["loss"])
     np.testing.assert_array_equal(display.eval_lines_["test"].get_xdata(), np.arange(1, n + 1))
     assert list(display.lines_["kept"].get_xdata()) == [n, n]
-    assert texts(display) == ["training", "validation", "test", f"{n} rounds kept"]
-    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("round", "loss (log_loss)")
+    assert texts(display) == ["training", "validation", "test", f"{n} stages kept"]
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("number of stages", "loss (log_loss)")
     assert display.figure_ is display.ax_.figure
 
     scores = BoostingCurveDisplay.from_estimator(model, which="score")
@@ -464,10 +464,10 @@ def test_several_models_are_told_apart_on_the_same_axes(agg):
     assert texts(display) == [
         "short, training",
         "short, eval_0",
-        "short, 1 round kept",
+        "short, 1 stage kept",
         "long, training",
         "long, eval_0",
-        "long, 4 rounds kept",
+        "long, 4 stages kept",
     ]
     colours = [line.get_color() for line in ax.get_lines() if "kept" not in line.get_label()]
     assert len(set(colours)) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ import real_data
 @pytest.mark.parametrize(
     ("name", "promised"),
     [
-        ("serve_rows.py", "715 rows of 30 named features"),
+        ("serve_samples.py", "715 samples of 30 named features"),
         ("fit_with_dask.py", "the bytes of one machine"),
         ("fit_samples_with_dask.py", "the bytes of one machine"),
     ],
@@ -21,6 +22,8 @@ def test_examples_end_well(name, promised):
     if "dask" in name:
         pytest.importorskip("distributed", reason="Dask is not installed")
     command = [sys.executable, str(real_data.REPOSITORY / "examples" / name)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        command, env=os.environ | {"MPLBACKEND": "agg"}, capture_output=True, text=True, timeout=240, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert promised in done.stdout

@@ -1,4 +1,4 @@
-"""`spinney.inspection.feature_importances`: what the attribute says of every model, and clear errors."""
+"""`spinney.inspection.feature_importances`, and what all displays have in common."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import spinney
 from conftest import ALL, BOOSTING, CLASSIFIERS, COMPRESSED, make, make_data
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
-from spinney.inspection import feature_importances
+from spinney.inspection import BoostingCurveDisplay, CompressionPathDisplay, feature_importances
+from spinney.multilabel import LabelReliabilityDisplay
 
 
 @pytest.mark.parametrize("name", ALL + BOOSTING + COMPRESSED)
@@ -161,3 +162,115 @@ def test_weak_models_and_foreign_objects_have_no_counts():
         feature_importances(Ridge(), kind="count")
     with pytest.raises(NotFittedError):
         feature_importances(spinney.RandomForestRegressor(), kind="count")
+
+
+# Displays
+
+
+@pytest.fixture
+def pyplot():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    yield plt
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def boosting():
+    X, y = make_data("GradientBoostingRegressor")
+    return make("GradientBoostingRegressor", n_estimators=5).fit(X, y, eval_sets={"again": (X, y)})
+
+
+@pytest.fixture(scope="module")
+def compressed():
+    X, y = make_data("CompressedForestRegressor")
+    return make("CompressedForestRegressor", l1_norm="cv", cv=2).fit(X, y)
+
+
+def labels_of(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_styles_of_boosting_curves_take_the_place_of_the_defaults(pyplot, boosting):
+    display = BoostingCurveDisplay.from_estimator(
+        boosting, name="first", line_kw={"lw": 3, "linestyle": "-."}, kept_kw={"color": "red", "label": "size"}
+    )
+    curves = [display.lines_["training"], display.eval_lines_["again"]]
+    assert [(line.get_linewidth(), line.get_linestyle()) for line in curves] == [(3, "-.")] * 2
+    assert display.lines_["kept"].get_color() == "red"
+    assert labels_of(display.ax_) == ["first, training", "first, again", "size"]
+    _, ax = pyplot.subplots()
+    again = display.plot(ax, name="second")
+    assert again.ax_ is ax
+    assert labels_of(ax) == ["second, training", "second, again", "second, 5 stages kept"]
+    assert again.lines_["training"].get_linestyle() == ":"
+
+
+def test_styles_of_paths_take_the_place_of_the_defaults(pyplot, compressed):
+    display = CompressionPathDisplay.from_estimator(
+        compressed,
+        name="small",
+        line_kw={"c": "green"},
+        fill_between_kw={"alpha": 0.5},
+        size_line_kw={"color": "black", "ls": "--"},
+    )
+    lines = display.lines_
+    assert {lines[key].get_color() for key in ("train_loss", "test_loss", "full_loss")} == {"green"}
+    assert (lines["train_loss"].get_linestyle(), lines["test_loss"].get_linestyle()) == (":", "-")
+    assert lines["test_loss_std"].get_alpha() == 0.5
+    assert (lines["n_test_nodes"].get_color(), lines["n_test_nodes"].get_linestyle()) == ("black", "--")
+    assert display.size_ax_.yaxis.label.get_color() == "black"
+    assert labels_of(display.ax_) == [
+        f"small, {what}" for what in ("training", "cross-validation", "forest", "chosen", "size")
+    ]
+
+
+def test_a_path_against_the_size_has_the_last_loss_of_each_size(pyplot, compressed):
+    display = CompressionPathDisplay.from_estimator(compressed, against="n_test_nodes")
+    path = compressed.path_
+    last = {n: loss for n, loss in zip(path["n_test_nodes"], path["test_loss_mean"], strict=True) if n > 0}
+    line = display.lines_["test_loss"]
+    assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True)) == last
+    assert len(last) > 2
+    assert display.size_ax_ is None
+    assert "n_test_nodes" not in display.lines_
+    assert (display.ax_.get_xscale(), display.ax_.get_xlabel()) == ("log", "number of test nodes (log scale)")
+    assert list(display.lines_["chosen"].get_xdata()) == [compressed.n_test_nodes_] * 2
+    for against in ("size", None, ["l1_norm"]):
+        with pytest.raises(ValueError, match=r"^against is .*, accepted: 'l1_norm' and 'n_test_nodes'$"):
+            CompressionPathDisplay.from_estimator(compressed, against=against)
+
+
+def test_reliability_curves_share_one_diagonal(pyplot):
+    Y = np.array([[1, 0], [1, 1], [0, 0], [0, 1]])
+    P = np.array([[0.9, 0.1], [0.8, 0.8], [0.2, 0.1], [0.2, 0.9]])
+    display = LabelReliabilityDisplay.from_predictions(Y, P, name="one", ref_line_kw={"c": "red"}, line_kw={"lw": 4})
+    again = LabelReliabilityDisplay.from_predictions(Y, P, name="two", ax=display.ax_)
+    assert labels_of(again.ax_) == ["perfectly calibrated", "one", "two"]
+    assert again.ax_.get_lines()[0].get_color() == "red"
+    assert display.lines_[0].get_linewidth() == 4
+    alone = LabelReliabilityDisplay.from_predictions(Y, P, name="three", ref_line=False)
+    assert [line.get_label() for line in alone.ax_.get_lines()] == ["three"]
+    model = spinney.RandomForestClassifier(n_estimators=2, random_state=0).fit(Y, Y)
+    fitted = LabelReliabilityDisplay.from_estimator(model, Y, Y, ref_line=False, line_kw={"color": "black"})
+    assert [(line.get_label(), line.get_color()) for line in fitted.ax_.get_lines()] == [
+        ("RandomForestClassifier", "black")
+    ]
+
+
+@pytest.mark.parametrize("bad", [[], "red", 1], ids=str)
+def test_styles_are_dicts_and_an_error_leaves_no_figure(pyplot, boosting, compressed, bad):
+    Y = np.eye(2, dtype=int)
+    calls = [
+        ("line_kw", lambda kw: BoostingCurveDisplay.from_estimator(boosting, **kw)),
+        ("kept_kw", lambda kw: BoostingCurveDisplay.from_estimator(boosting, **kw)),
+        ("line_kw", lambda kw: CompressionPathDisplay.from_estimator(compressed, **kw)),
+        ("fill_between_kw", lambda kw: CompressionPathDisplay.from_estimator(compressed, **kw)),
+        ("size_line_kw", lambda kw: CompressionPathDisplay.from_estimator(compressed, **kw)),
+        ("line_kw", lambda kw: LabelReliabilityDisplay.from_predictions(Y, Y, **kw)),
+        ("ref_line_kw", lambda kw: LabelReliabilityDisplay.from_predictions(Y, Y, **kw)),
+    ]
+    for name, call in calls:
+        with pytest.raises(TypeError, match=rf"^{name} is a {type(bad).__name__}, accepted: a dict"):
+            call({name: bad})
+    assert not pyplot.get_fignums()

@@ -1,4 +1,4 @@
-"""The picture of the curves of boosting."""
+"""The display of the curves of boosting."""
 
 from __future__ import annotations
 
@@ -8,39 +8,43 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._boosting_fit import BaseBoosting
-from spinney._path_display import _pyplot
+from spinney._displays import pyplot, style
 from spinney._validation import Float
 
 _STYLES = {"training": ":", "validation": "-"}
 
 
 class BoostingCurveDisplay:
-    """Loss or score of boosting after each round, on training rows, validation rows and `eval_sets`.
+    """Loss or score of boosting after each stage, on training samples, validation samples and `eval_sets`.
 
-    Made by `from_estimator`; needs matplotlib to plot.
+    Use `from_estimator` to create it; plotting needs matplotlib.
 
     Parameters
     ----------
-    curves : dict of ndarray of shape (n_rounds,)
-        "training" and "validation", where they are known: one number for each round, from the first. They are not
-        copied, and may go on beyond the rounds that were kept.
-    eval_curves : dict of ndarray of shape (n_rounds,), default=None
-        The same of other sets, by name.
+    curves : dict of ndarray of shape (n_stages,)
+        "training" and "validation", where they are known: one value for each stage, from the first. The arrays are not
+        copied, and may go on beyond the stages that were kept.
+    eval_curves : dict of ndarray of shape (n_stages,), default=None
+        The values on other sets, by the name of the set.
     n_kept : int, default=None
-        Rounds that the model has: where the mark is.
+        Number of stages that the model has, which a vertical line marks. None draws no line.
     ylabel : str, default="loss"
-        What was measured.
+        Label of the vertical axis.
     name : str, default=None
-        Name of the model, to tell several in one picture apart: labels begin with it.
+        Name of the model, with which the labels in the legend begin. It tells several models in one plot apart.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : dict of matplotlib artists
-        Of `curves` by their names, and "kept", the mark, where `n_kept` is given.
+        The lines of `curves` by their names, and "kept", the vertical line, if `n_kept` is given.
     eval_lines_ : dict of matplotlib artists
-        Of `eval_curves` by their names.
+        The lines of `eval_curves` by their names.
+
+    See Also
+    --------
+    CompressionPathDisplay : Error and size of a compressed forest along its path.
 
     Examples
     --------
@@ -76,24 +80,30 @@ class BoostingCurveDisplay:
         cls,
         estimator: Any,
         *,
-        ax: Any = None,
-        name: str | None = None,
         which: Literal["loss", "score"] = "loss",
+        name: str | None = None,
+        ax: Any = None,
+        line_kw: dict[str, Any] | None = None,
+        kept_kw: dict[str, Any] | None = None,
     ) -> BoostingCurveDisplay:
         """Plot the curves of a fitted model.
 
         Parameters
         ----------
         estimator : GradientBoostingRegressor or GradientBoostingClassifier
-            Fitted.
-        ax : matplotlib Axes, default=None
-            Where to; None makes a figure.
-        name : str, default=None
-            Labels begin with it: to tell models on the same axes apart.
+            A fitted model.
         which : {"loss", "score"}, default="loss"
-            "loss": `train_score_`, and where there are any `validation_score_` and the losses of `eval_results_`.
-            "score": `validation_metric_` and the scores of `eval_results_`, of models with `scoring`; training rows
-            have no score, unless they are among `eval_sets`.
+            "loss" plots `train_score_`, and if they exist `validation_score_` and the losses of `eval_results_`.
+            "score" plots `validation_metric_` and the scores of `eval_results_` of models with `scoring`; training
+            samples have no score, unless they are among `eval_sets`.
+        name : str, default=None
+            Name of the model, with which the labels in the legend begin.
+        ax : matplotlib Axes, default=None
+            Axes to plot on. None creates a figure.
+        line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for all curves.
+        kept_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.axvline` for the line at the number of stages.
 
         Returns
         -------
@@ -102,15 +112,15 @@ class BoostingCurveDisplay:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
         sklearn.exceptions.NotFittedError
-            When `estimator` is not fitted.
+            If `estimator` is not fitted.
         TypeError
-            When it is no boosting of spinney.
+            If `estimator` is not a boosting estimator of spinney, or if `line_kw` or `kept_kw` is not a dict.
         ValueError
-            For another `which`, and for scores of a model that has none.
+            If `which` has another value, or is "score" and the model was fitted without `scoring`.
         """
-        _pyplot(f"{cls.__name__}.from_estimator")
+        pyplot(f"{cls.__name__}.from_estimator")
         if not isinstance(estimator, BaseBoosting):
             what = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"a {type(estimator).__name__}"
             raise TypeError(f"estimator must be a gradient boosting model of spinney, got {what}")
@@ -133,15 +143,28 @@ class BoostingCurveDisplay:
         measure = fitted._shared["loss"] if which == "loss" else fitted.scoring
         ylabel = f"{which} ({measure})" if isinstance(measure, str) else which
         display = cls(curves, eval_curves, n_kept=fitted.n_estimators_, ylabel=ylabel, name=name)
-        return display.plot(ax=ax)
+        return display.plot(ax, line_kw=line_kw, kept_kw=kept_kw)
 
-    def plot(self, *, ax: Any = None) -> BoostingCurveDisplay:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        line_kw: dict[str, Any] | None = None,
+        kept_kw: dict[str, Any] | None = None,
+    ) -> BoostingCurveDisplay:
         """Plot the curves.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to; None makes a figure.
+            Axes to plot on. None creates a figure.
+        name : str, default=None
+            Name of the model in the legend. None uses the name that was given when the display was created.
+        line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for all curves.
+        kept_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.axvline` for the line at the number of stages.
 
         Returns
         -------
@@ -151,29 +174,32 @@ class BoostingCurveDisplay:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
+        TypeError
+            If `line_kw` or `kept_kw` is not a dict.
         """
-        plt = _pyplot(f"{type(self).__name__}.plot")
-        if ax is None:
-            _, ax = plt.subplots()
-        prefix = "" if self.name is None else f"{self.name}, "
+        plt = pyplot(f"{type(self).__name__}.plot")
+        from matplotlib.lines import Line2D
 
-        def line(label: str, values: Float, style: str) -> Any:
-            # A line of one point is nothing to see.
+        name = self.name if name is None else name
+        prefix = "" if name is None else f"{name}, "
+        kept = style("kept_kw", kept_kw, Line2D, color="0.5", linewidth=0.8)
+
+        def curve(label: str, values: Float, linestyle: str) -> Any:
+            # A line of one point cannot be seen.
             marker = "." if len(values) == 1 else None
-            (drawn,) = ax.plot(
-                np.arange(1, len(values) + 1), values, linestyle=style, marker=marker, label=prefix + label
-            )
-            return drawn
+            drawn = style("line_kw", line_kw, Line2D, linestyle=linestyle, marker=marker, label=prefix + label)
+            return axes.plot(np.arange(1, len(values) + 1), values, **drawn)[0]
 
-        lines = {key: line(key, values, _STYLES.get(key, "-")) for key, values in self.curves.items()}
-        eval_lines = {key: line(key, values, "--") for key, values in (self.eval_curves or {}).items()}
+        style("line_kw", line_kw, Line2D)  # an error leaves no empty figure behind
+        axes = plt.subplots()[1] if ax is None else ax
+        lines = {key: curve(key, values, _STYLES.get(key, "-")) for key, values in self.curves.items()}
+        eval_lines = {key: curve(key, values, "--") for key, values in (self.eval_curves or {}).items()}
         if self.n_kept is not None:
-            label = f"{prefix}{self.n_kept} round{'' if self.n_kept == 1 else 's'} kept"
-            lines["kept"] = ax.axvline(self.n_kept, color="0.5", linewidth=0.8, label=label)
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set_xlabel("round")
-        ax.set_ylabel(self.ylabel)
-        ax.legend()
-        self.ax_, self.figure_, self.lines_, self.eval_lines_ = ax, ax.figure, lines, eval_lines
+            label = f"{prefix}{self.n_kept} stage{'' if self.n_kept == 1 else 's'} kept"
+            lines["kept"] = axes.axvline(self.n_kept, **({"label": label} | kept))
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set(xlabel="number of stages", ylabel=self.ylabel)
+        axes.legend()
+        self.ax_, self.figure_, self.lines_, self.eval_lines_ = axes, axes.figure, lines, eval_lines
         return self

@@ -1,4 +1,4 @@
-"""The picture of how right probabilities of labels are."""
+"""The display of how reliable the probabilities of labels are."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _validation
+from spinney._displays import pyplot, style
 from spinney._label_scores import check_scores, scores_at_least
-from spinney._path_display import _pyplot
 from spinney._ranks import are_entries_in
 from spinney._sparse import is_sparse
 from spinney._validation import Float
@@ -43,29 +43,29 @@ def bins_of(truth: Any, scores: Any, labels: Any, n_bins: int, strategy: str) ->
 
 
 class LabelReliabilityDisplay:
-    """How often labels are true among cells of about the same predicted probability.
+    """How often labels are true for which about the same probability was predicted.
 
-    Made by `from_estimator` or `from_predictions`; needs matplotlib to plot. As
-    `sklearn.calibration.CalibrationDisplay`, of labels: all cells together, or some labels each for itself, from sparse
-    probabilities.
+    This is `sklearn.calibration.CalibrationDisplay` for labels: one curve for all labels together, or a curve for each
+    of some labels, from dense or sparse probabilities. Use `from_estimator` or `from_predictions` to create it;
+    plotting needs matplotlib.
 
     Parameters
     ----------
     mean_probability : list of ndarray of shape (n_bins,)
-        Of each curve the mean probability of the cells of each bin that has some.
+        For each curve, the mean predicted probability in each bin that is not empty.
     fraction_true : list of ndarray of shape (n_bins,)
-        The share of these cells that are true.
+        The fraction of the labels in the bin that are true.
     n_cells : list of ndarray of shape (n_bins,)
-        How many these are.
+        The number of pairs of a sample and a label in the bin.
     names : list of str, default=None
-        Of the curves, for the legend.
+        Names of the curves in the legend.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : list of matplotlib artists
-        Of the curves.
+        The lines of the curves.
 
     Examples
     --------
@@ -105,20 +105,25 @@ class LabelReliabilityDisplay:
         strategy: Literal["uniform", "quantile"] = "uniform",
         min_score: float = 0.0,
         name: str | None = None,
+        ref_line: bool = True,
         ax: Any = None,
+        line_kw: dict[str, Any] | None = None,
+        ref_line_kw: dict[str, Any] | None = None,
     ) -> LabelReliabilityDisplay:
-        """Plot the curves of a fitted classifier on rows, which it should not have seen.
+        """Plot the curves of a fitted classifier, on samples that it was not fitted on.
 
         Parameters
         ----------
         estimator : classifier or Pipeline
-            Fitted on labels.
+            A classifier that was fitted on labels.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        labels, n_bins, strategy, name, ax
-            As of `from_predictions`.
         min_score : float, default=0
-            Probabilities below count as zero: keeps fewer cells.
+            Probabilities below this value count as zero, which saves memory.
+        name : str, default=None
+            Name of the curve, or the beginning of the names of several curves. None uses the name of the class.
+        labels, n_bins, strategy, ref_line, ax, line_kw, ref_line_kw
+            See `from_predictions`.
 
         Returns
         -------
@@ -127,17 +132,30 @@ class LabelReliabilityDisplay:
         Raises
         ------
         ImportError
-            Without matplotlib.
-        sklearn.exceptions.NotFittedError, TypeError, ValueError
-            When `estimator` is not fitted or has no scores, and as of `from_predictions`.
+            If matplotlib is not installed.
+        sklearn.exceptions.NotFittedError
+            If `estimator` is not fitted.
+        TypeError, ValueError
+            If `estimator` has no scores, and as `from_predictions`.
         """
-        _pyplot(f"{cls.__name__}.from_estimator")
+        pyplot(f"{cls.__name__}.from_estimator")
         check_scores(estimator)
         check_is_fitted(estimator)
         truth = _labels(y)
         scores = scores_at_least(estimator, X, min_score, truth.shape[1])
         name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(truth, scores, labels=labels, n_bins=n_bins, strategy=strategy, name=name, ax=ax)
+        return cls.from_predictions(
+            truth,
+            scores,
+            labels=labels,
+            n_bins=n_bins,
+            strategy=strategy,
+            name=name,
+            ref_line=ref_line,
+            ax=ax,
+            line_kw=line_kw,
+            ref_line_kw=ref_line_kw,
+        )
 
     @classmethod
     def from_predictions(
@@ -149,25 +167,35 @@ class LabelReliabilityDisplay:
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
         name: str | None = None,
+        ref_line: bool = True,
         ax: Any = None,
+        line_kw: dict[str, Any] | None = None,
+        ref_line_kw: dict[str, Any] | None = None,
     ) -> LabelReliabilityDisplay:
-        """Plot the curves of probabilities.
+        """Plot the curves of predicted probabilities.
 
         Parameters
         ----------
         y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            0 and 1.
+            The true labels, 0 and 1.
         y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            Probabilities; cells that are not stored have zero.
+            Probabilities; entries that are not stored are zero.
         labels : list of int, default=None
-            A curve for each of these labels; None is one curve of all cells.
+            Labels that get a curve each. None plots one curve for all labels together.
         n_bins : int, default=10
+            Number of bins.
         strategy : {"uniform", "quantile"}, default="uniform"
-            Bins of the same width, or of about as many of the cells that are stored.
+            Bins of the same width, or bins with about the same number of stored probabilities.
         name : str, default=None
-            Of the curve, or the beginning of the names of curves.
+            Name of the curve, or the beginning of the names of several curves.
+        ref_line : bool, default=True
+            Plot the diagonal, on which the curve of perfectly calibrated probabilities lies.
         ax : matplotlib Axes, default=None
-            Where to; None makes a figure.
+            Axes to plot on. None creates a figure.
+        line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the curves.
+        ref_line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the diagonal.
 
         Returns
         -------
@@ -176,10 +204,12 @@ class LabelReliabilityDisplay:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
+        TypeError
+            If `line_kw` or `ref_line_kw` is not a dict.
         ValueError
-            When shapes do not fit, probabilities are outside 0 and 1, `labels` names none that there is, or for
-            another `n_bins` or `strategy`.
+            If the shapes differ, if probabilities are not between 0 and 1, if `labels` is not a list of labels of
+            `y_true`, and for other values of `n_bins` and `strategy`.
         """
         truth = _labels(y_true)
         scores = sparse.csr_array(y_score if is_sparse(y_score) else np.asarray(y_score, dtype=np.float64))
@@ -202,15 +232,29 @@ class LabelReliabilityDisplay:
             names = [f"label {j}" if name is None else f"{name}, label {j}" for j in labels]
         curves = [bins_of(truth, scores, columns, int(n_bins), strategy) for columns in asked]
         mean, fraction, cells = (list(part) for part in zip(*curves, strict=True))
-        return cls(mean, fraction, cells, names=names).plot(ax=ax)
+        display = cls(mean, fraction, cells, names=names)
+        return display.plot(ax, ref_line=ref_line, line_kw=line_kw, ref_line_kw=ref_line_kw)
 
-    def plot(self, *, ax: Any = None) -> LabelReliabilityDisplay:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        ref_line: bool = True,
+        line_kw: dict[str, Any] | None = None,
+        ref_line_kw: dict[str, Any] | None = None,
+    ) -> LabelReliabilityDisplay:
         """Plot the curves.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to; None makes a figure.
+            Axes to plot on. None creates a figure.
+        ref_line : bool, default=True
+            Plot the diagonal, on which the curve of perfectly calibrated probabilities lies.
+        line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the curves.
+        ref_line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the diagonal.
 
         Returns
         -------
@@ -220,20 +264,28 @@ class LabelReliabilityDisplay:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
+        TypeError
+            If `line_kw` or `ref_line_kw` is not a dict.
         """
-        plt = _pyplot(f"{type(self).__name__}.plot")
+        plt = pyplot(f"{type(self).__name__}.plot")
+        from matplotlib.lines import Line2D
+
+        curve = style("line_kw", line_kw, Line2D, marker=".")
+        diagonal = style("ref_line_kw", ref_line_kw, Line2D, linestyle=":", color="0.5", label="perfectly calibrated")
         if ax is None:
             _, ax = plt.subplots()
-        ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="as right as said")
+        # Displays on the same axes share one diagonal.
+        if ref_line and diagonal["label"] not in ax.get_legend_handles_labels()[1]:
+            ax.plot([0, 1], [0, 1], **diagonal)
         names: Sequence[str | None] = self.names or [None] * len(self.mean_probability)
         self.lines_ = [
-            ax.plot(x, y, marker=".", label=name)[0]
+            ax.plot(x, y, **({"label": name} | curve))[0]
             for x, y, name in zip(self.mean_probability, self.fraction_true, names, strict=True)
         ]
-        ax.set_xlabel("mean predicted probability")
-        ax.set_ylabel("share of true cells")
-        ax.legend()
+        ax.set(xlabel="mean predicted probability", ylabel="fraction of true labels")
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

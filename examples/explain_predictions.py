@@ -1,0 +1,57 @@
+"""
+Explain predictions
+===================
+
+Which features move a prediction away from the mean? Shapley values say it for every sample, importances for the model
+as a whole. Both are exact and computed by the engine; the package shap is not needed.
+"""
+
+# %%
+# A forest for the progress of diabetes
+# -------------------------------------
+
+import matplotlib.pyplot as plt
+import numpy as np
+import spinney
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import train_test_split
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+forest = spinney.RandomForestRegressor(min_samples_leaf=5, random_state=0).fit(X_train, y_train)
+print(f"R² on the test samples: {forest.score(X_test, y_test):.2f}")
+
+# %%
+# Shapley values
+# --------------
+# They are in the unit of the target, and together with the base value, the mean prediction, they add up to the
+# prediction.
+
+found = spinney.inspection.shap_values(forest, X_test)
+assert np.allclose(found.base_values + found.values.sum(axis=1), forest.predict(X_test))
+
+names = np.array(found.feature_names)
+order = np.argsort(np.abs(found.values).mean(axis=0))
+figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), layout="constrained")
+axes[0].barh(names[order], np.abs(found.values).mean(axis=0)[order], color="#0072B2")
+axes[0].set(xlabel="mean of |Shapley value|", title=f"all {len(X_test)} test samples")
+
+first = found.values[0]
+axes[1].barh(names[order], first[order], color=np.where(first[order] > 0, "#D55E00", "#0072B2"))
+axes[1].axvline(0, color="0.35", linewidth=0.8)
+axes[1].set(
+    xlabel="Shapley value",
+    title=f"one sample, predicted {forest.predict(X_test[:1])[0]:.0f}",
+)
+plt.show()
+
+# %%
+# Partial dependence
+# ------------------
+# The mean prediction for given values of one feature, by one walk over the trees.
+
+dependence = spinney.inspection.partial_dependence(forest, X_train, ["bmi"])
+figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+ax.plot(dependence["grid_values"][0], dependence["average"][0], color="#0072B2")
+ax.set(xlabel="body mass index, kg/m²", ylabel="mean predicted progress of diabetes")
+plt.show()

@@ -1,0 +1,30 @@
+"""What all displays share: matplotlib where it is installed, and the styles that users give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def pyplot(caller: str) -> Any:
+    """`matplotlib.pyplot`, or an ImportError that names the caller."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(f"{caller} requires matplotlib: install it with `pip install matplotlib`") from error
+    return plt
+
+
+def style(name: str, given: dict[str, Any] | None, artist: type, /, **defaults: Any) -> dict[str, Any]:
+    """Keyword arguments of matplotlib: the defaults, and in their place what the parameter `name` gives.
+
+    `artist` knows the short names: `ls` takes the place of `linestyle`.
+    """
+    if given is None:
+        return defaults
+    if not isinstance(given, dict):
+        raise TypeError(
+            f"{name} is a {type(given).__name__}, accepted: a dict of keyword arguments of matplotlib, or None"
+        )
+    from matplotlib.cbook import normalize_kwargs
+
+    return defaults | normalize_kwargs(given, artist)

@@ -1,0 +1,122 @@
+"""The documentation site in a headless browser, on a desktop and on a phone: `make test-docs`."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+import real_data
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+
+SITE = Path(os.environ.get("SITE", real_data.REPOSITORY / "target" / "docs")).resolve()
+BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
+# Width in pixels, and whether it is a phone.
+SCREENS = {"desktop": (1280, False), "phone": (390, True)}
+PAGES = [
+    "index.html",
+    "gallery/index.html",
+    "gallery/tag_documents.html",
+    "generated/spinney.RandomForestClassifier.html",
+]
+
+
+@pytest.fixture(scope="module")
+def address():
+    if "SITE" not in os.environ and not (SITE / "index.html").is_file():
+        pytest.skip("the site is not built: make test-docs")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    handler = functools.partial(Quiet, directory=str(SITE))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser(address):
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"no browser is installed, looked for {', '.join(BROWSERS)}")
+    options = webdriver.ChromeOptions()
+    options.binary_location = found
+    # Containers run as root, where the sandbox does not start, and have little shared memory.
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = shutil.which("chromedriver")
+    service = webdriver.ChromeService(driver) if driver else webdriver.ChromeService()
+    with webdriver.Chrome(options=options, service=service) as chrome:
+        yield chrome
+
+
+def show(browser, url, screen):
+    width, is_phone = SCREENS[screen]
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": is_phone}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(url)
+    return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_load_whole_and_fit_the_screen(browser, address, page, screen, tmp_path):
+    errors = show(browser, address + page, screen)
+    # Pictures further down load once they are asked for.
+    browser.execute_async_script(
+        "const done = arguments[0];"
+        "for (const image of document.images) image.loading = 'eager';"
+        "Promise.allSettled([...document.images].map(image => image.decode())).then(() => done());"
+    )
+    broken = browser.execute_script(
+        "return [...document.images].filter(image => image.naturalWidth === 0).map(image => image.src)"
+    )
+    assert broken == []
+    assert errors == []
+    content, window = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+    assert content <= window == SCREENS[screen][0]
+    picture = tmp_path / "page.png"
+    assert browser.save_screenshot(str(picture))
+    assert picture.stat().st_size > 0
+
+
+def test_the_front_page_and_the_gallery_have_pictures(browser, address):
+    for page, least in (("index.html", 1), ("gallery/index.html", 12)):
+        show(browser, address + page, "desktop")
+        assert browser.execute_script("return document.querySelectorAll('main img').length") >= least
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_search_finds_the_page_on_projections(browser, address, screen):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    assert show(browser, address + "search.html?q=projection", screen) == []
+
+    def links(chrome):
+        return chrome.find_elements(By.CSS_SELECTOR, "#search-results a")
+
+    def has_projections(chrome):
+        return any("/projections.html" in (link.get_attribute("href") or "") for link in links(chrome))
+
+    # The index is fetched and read by the page itself; ten seconds are the limit of a stuck page, not of a slow one.
+    WebDriverWait(browser, 10).until(has_projections)
+
+
+def test_the_rust_documentation_is_where_the_front_page_says(browser, address):
+    show(browser, address + "index.html", "desktop")
+    link = browser.execute_script("return document.querySelector('main a[href^=\"rust/\"]').getAttribute('href')")
+    if not (SITE / "rust").is_dir():
+        pytest.skip("the site was built without the documentation of the crate")
+    assert (SITE / link).is_file()
