@@ -1,8 +1,9 @@
-"""What the scripts of this folder share: options, data and splits, cells that survive an interruption, plots.
+"""What the scripts of this folder share: options, data and splits, cells that survive an interruption, tables.
 
 A script is a list of cells. A cell is one model fitted and scored; its key says which. Finished cells are appended to
-a CSV as they finish, so that a run that was interrupted goes on where it stopped. Tables, claims and plots are made
-from the cells alone.
+a CSV as they finish, so that a run that was interrupted goes on where it stopped. Tables, claims and pictures
+(`_pictures.py`) are made from the cells alone. `runs.csv` in the folder of results says when, where and with which
+versions cells were measured.
 """
 
 from __future__ import annotations
@@ -168,6 +169,7 @@ class Cells:
                 say(f"{n} of {len(todo)} cells, {took:.0f} s; last {' '.join(_text(key))}")
         say("")
         self._write()
+        log_run(self.path, len(todo), time.perf_counter() - start)
 
     def of(self, value: str, **where: Any) -> list[float]:
         """`value` of the cells whose keys are those of `where`, in the order of their keys."""
@@ -209,6 +211,29 @@ def mean_std(values: Sequence[float]) -> tuple[float, float]:
 # ---- what is written
 
 
+RUN = ("cells_of", "cells", "seconds", "date", "commit", "engine", "machine", "cpu", "python", "spinney", "packages")
+
+
+def log_run(path: Path, cells: int, seconds: float) -> None:
+    """One line of `runs.csv`, beside the cells: how many were measured, when, on what, by which versions."""
+    about = environment()
+    packages = "; ".join(f"{name} {about['packages'][name]}" for name in ("scikit-learn", "numpy", "scipy"))
+    known = {"cells_of": path.stem, "cells": cells, "seconds": f"{seconds:.0f}", "packages": packages}
+    log = path.parent / "runs.csv"
+    begins = not log.exists()
+    with log.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if begins:
+            writer.writerow(RUN)
+        writer.writerow([known.get(column, about.get(column)) for column in RUN])
+
+
+def published(name: str) -> list[dict[str, str]]:
+    """The lines of a table of published values."""
+    with (HERE / "published" / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def write_table(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
@@ -223,24 +248,6 @@ def print_table(rows: Sequence[dict[str, Any]]) -> None:
     for line in [header, *cells]:
         print("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip())
     print()
-
-
-def pyplot() -> Any:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update(
-        {"axes.grid": True, "grid.alpha": 0.3, "axes.spines.top": False, "axes.spines.right": False, "font.size": 9}
-    )
-    return plt
-
-
-def save(figure: Any, path: Path) -> None:
-    figure.tight_layout()
-    figure.savefig(path, dpi=130, metadata={"Software": None})
-    print(f"plot: {path}")
 
 
 def greet(description: str) -> None:
