@@ -8,6 +8,7 @@ named at its end (`name_lines`) rather than in a legend; published values are op
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -92,18 +93,23 @@ def faint(plt: Any) -> str:
 
 
 def heading(figure: Any, title: str, note: str = "") -> None:
-    """A title over all panels, and a smaller line that says what is seen."""
-    figure.suptitle(title + (f"\n{note}" if note else ""), x=0.01, ha="left", fontsize=10, linespacing=1.5)
+    """A title over all panels, and a smaller line that says what is seen; both are wrapped to the width."""
+    width = int(14.5 * figure.get_figwidth())
+    text = "\n".join(line for part in (title, note) if part for line in textwrap.wrap(part, width))
+    figure.suptitle(text, x=0.01, ha="left", fontsize=9.5, linespacing=1.5)
 
 
 def name_lines(axis: Any, lines: Sequence[tuple[Any, str]], size: float = 8) -> None:
-    """Names lines at their right ends, in their colours. Where they are drawn, names that would meet are moved apart."""
+    """Names lines in their colours, right of where the longest of them ends.
+
+    Names that would meet are moved apart where the figure is saved.
+    """
+    ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line, _ in lines if len(line.get_xdata())]
     for line, name in lines:
-        x, y = line.get_xdata(), line.get_ydata()
-        if len(x):
-            colour = line.get_color()
+        if len(line.get_xdata()):
+            at = (max(x for x, _ in ends), line.get_ydata()[-1])
             text = axis.annotate(
-                name, (x[-1], y[-1]), (7, 0), textcoords="offset points", color=colour, va="center", fontsize=size
+                name, at, (7, 0), textcoords="offset points", color=line.get_color(), va="center", fontsize=size
             )
             text.set_gid(NAME)
 
@@ -119,7 +125,7 @@ def move_names_apart(figure: Any) -> None:
         to_points = 72 / figure.dpi
         places = sorted((axis.transData.transform(text.xy)[1] * to_points, i) for i, text in enumerate(names))
         low, high = (axis.transAxes.transform((0, at))[1] * to_points for at in (0, 1))
-        ys = [max(y, low + 3) for y, _ in places]
+        ys = [max(y, low + names[0].get_fontsize() / 2) for y, _ in places]
         steps = [1.25 * names[i].get_fontsize() for _, i in places]
         for i in range(1, len(ys)):
             ys[i] = max(ys[i], ys[i - 1] + steps[i])

@@ -7,13 +7,14 @@ variance rises with the number of leaves, its training error falls to zero; (2) 
 variance and leaves the bias as it is; of one tree the variance is the greater part; (3) boosting stumps on squared
 error reduces the bias, which is the greater part at first, and raises the variance; the error is least in between.
 
-The learning rate of boosting is not published: 0.1 here. Noise has variance 1, which is part of the error. A cell is one
-size: models on all learning sets, whose mean prediction of each of the 20 000 samples gives bias and variance.
+The learning rate of boosting is not published: 0.1 here. Noise has variance 1, which is part of the error. A cell is
+one size: models on all learning sets, whose mean prediction of each of the 20 000 samples gives bias and variance.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -87,9 +88,9 @@ def claims(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     best = min(tree, key=lambda size: tree[size]["error"])
     at = min(boosting, key=lambda size: boosting[size]["error"])
     first, last = bagging[1], bagging[100]
-    rises = all(a["variance"] < b["variance"] for a, b in zip([*boosting.values()], [*boosting.values()][1:], strict=False))
+    rises = all(a["variance"] < b["variance"] for a, b in itertools.pairwise(boosting.values()))
     rest = [*tree.values()]
-    falls = all(a["training_error"] >= b["training_error"] for a, b in zip(rest, rest[1:], strict=False))
+    falls = all(a["training_error"] >= b["training_error"] for a, b in itertools.pairwise(rest))
     return [
         {
             "statement": "one tree: least error at about 20 leaves",
@@ -108,8 +109,10 @@ def claims(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         },
         {
             "statement": "bagging reduces the variance and leaves the bias",
-            "holds": "yes" if last["variance"] < first["variance"] / 2
-            and abs(last["squared_bias"] - first["squared_bias"]) < 0.25 * first["squared_bias"] else "no",
+            "holds": "yes"
+            if last["variance"] < first["variance"] / 2
+            and abs(last["squared_bias"] - first["squared_bias"]) < 0.25 * first["squared_bias"]
+            else "no",
             "found": f"variance {first['variance']:.2f} to {last['variance']:.2f}, "
             f"squared bias {first['squared_bias']:.2f} to {last['squared_bias']:.2f}",
         },
@@ -140,10 +143,16 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
                 lines.append((line, name))
             axis.axhline(1, color=faint(plt), linestyle=":", linewidth=1)
             axis.set_ylim(0, 26)
-            counts(axis, "x", {"tree": (2, 5, 20, 100, 300), "bagging": (1, 3, 10, 30, 100)}.get(kind, (1, 10, 100, 1000)))
+            counts(
+                axis, "x", {"tree": (2, 5, 20, 100, 300), "bagging": (1, 3, 10, 30, 100)}.get(kind, (1, 10, 100, 1000))
+            )
             name_lines(axis, lines)
         axes[0].set_ylabel("mean squared error")
-        heading(figure, "Where the error comes from: Friedman1, 300 samples, means over 100 learning sets", "dotted: the noise, which no model can predict; error = bias² + variance + noise")
+        heading(
+            figure,
+            "Where the error comes from: Friedman1, 300 samples, means over 100 learning sets",
+            "dotted: the noise, which no model can predict; error = bias² + variance + noise",
+        )
         return figure
 
     picture(path, draw)

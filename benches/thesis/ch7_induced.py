@@ -125,7 +125,14 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
                 ticks.append((y, f"{way}, {share:.0%} of the nodes"))
                 for row in mine:
                     if (row["way"], row["budget"]) == (way, share):
-                        axis.errorbar([row["error"]], [y], xerr=[row["std"]], fmt="o", color=colours[way.startswith("path")], capsize=2)
+                        axis.errorbar(
+                            [row["error"]],
+                            [y],
+                            xerr=[row["std"]],
+                            fmt="o",
+                            color=colours[way.startswith("path")],
+                            capsize=2,
+                        )
                         axis.plot([row["published_error"]], [y], "o", mfc="none", mec=ink(plt))
             if mine:
                 axis.axvline(mine[0]["forest_error"], color=ink(plt), linestyle=":", linewidth=1)
@@ -136,7 +143,11 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
             axis.set_xlim(left=0)
             axis.set_title(titles[name], pad=16)
         runs = rows[0]["runs"]
-        heading(figure, "Compressing 1 000 extra-trees", f"filled: here, means and standard deviations of {runs} runs; open: published for globally induced forests")
+        heading(
+            figure,
+            "Compressing 1 000 extra-trees",
+            f"filled: here, means and standard deviations of {runs} runs; open: published for globally induced forests",
+        )
         return figure
 
     picture(path, draw)

@@ -139,8 +139,9 @@ def summary(cells: Cells, folds: int) -> list[dict[str, Any]]:
         last = cells.done.get((name, str(setting), str(LAST)))
         if setting is None or last is None:
             continue
-        search = sum(found["fit"] + found["predict"] for key, found in cells.done.items() if key[0] == name) - (
-            last["predict"]
+        search = (
+            sum(found["fit"] + found["predict"] for key, found in cells.done.items() if key[0] == name)
+            - (last["predict"])
         )
         rows.append(
             {

@@ -15,6 +15,7 @@ prediction; `--peer` adds scikit-learn of today, once, at every other density, w
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from typing import Any
 
@@ -140,7 +141,7 @@ def claims(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ),
         row(
             "full trees: depth falls as density rises",
-            all(a >= b for a, b in zip(shallow, shallow[1:], strict=False)),
+            all(a >= b for a, b in itertools.pairwise(shallow)),
             ", ".join(f"{d:g}" for d in shallow),
         ),
     ]
@@ -172,7 +173,8 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
                     densities = [float(r["density"]) for r in mine]
                     (line,) = axis.plot(densities, [r[value] for r in mine], "o-", color=colours[layout])
                     lines.append((line, name))
-                    axis.set_title(f"{model}, {number(mine[0]["samples"])} samples")
+                    samples = number(mine[0]["samples"])
+                    axis.set_title(f"{model}, {samples} samples")
                 name_lines(axis, lines)
                 axis.set_xticks([0.001, 0.01, 0.1, 1], ["0.1 %", "1 %", "10 %", "100 %"])
                 counts(axis, "y", [t for t in SECONDS if axis.get_ylim()[0] <= t <= axis.get_ylim()[1]])
