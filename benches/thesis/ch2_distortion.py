@@ -70,7 +70,7 @@ def plot(rows: list[dict[str, Any]], samples: int, path: Any) -> None:
             (line,) = axis.plot(qs, [row[value] for row in mine], "o-", color=colour)
             lines.append((line, name))
         (line,) = axis.plot(qs, bound(qs, samples), "--", color=faint(plt), linewidth=1)
-        lines.append((line, "bound of the lemma"))
+        lines.append((line, "√(8 ln n ∕ q), the lemma"))
         counts(axis, "x", COUNTS)
         counts(axis, "y", (0.05, 0.1, 0.2, 0.5, 1, 2, 5))
         name_lines(axis, lines)

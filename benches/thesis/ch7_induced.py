@@ -141,7 +141,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
             axis.set_ylim(max(y for y, _ in ticks) + 0.5, -0.6)
             axis.grid(axis="y", visible=False)
             axis.set_xlim(left=0)
-            axis.set_title(titles[name], pad=16)
+            axis.set_title(titles[name], pad=24)
         runs = rows[0]["runs"]
         heading(
             figure,
