@@ -23,7 +23,7 @@ import spinney
 from _common import Cells, greet, mean_std, options, original, split
 from _data import filled, standard_y
 from _harness import Data
-from _pictures import faint, name_lines
+from _pictures import faint, name_lines, seconds_along
 from _scores import macro_r2, ranking_precision
 from ch5_table import SIZES
 from scipy import stats
@@ -387,5 +387,6 @@ def draw(axis: Any, rows: Sequence[dict[str, Any]], by: str, names: dict[str, st
         axis.fill_between(seconds, score - std, score + std, color=line.get_color(), alpha=0.15, linewidth=0)
         lines.append((line, label))
     axis.set_xscale("log")
+    seconds_along(axis)
     name_lines(axis, lines)
     axis.set_title(title)

@@ -144,6 +144,11 @@ def counts(axis: Any, which: str, values: Sequence[float]) -> None:
     side.set_ticks(list(values), [number(value) for value in values])
 
 
+def seconds_along(axis: Any) -> None:
+    """Ticks of a horizontal axis of seconds, written out."""
+    axis.xaxis.set_major_formatter(lambda value, _: f"{number(value)} s")
+
+
 def number(value: Any) -> str:
     """With thin spaces between thousands."""
     return f"{float(value):,.10g}".replace(",", "\u202f")

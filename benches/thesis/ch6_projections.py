@@ -67,7 +67,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         figure, axes = plt.subplots(len(names), 1, figsize=(6.6, 2.9 * len(names) + 0.6), squeeze=False)
         for axis, problem in zip(axes.flat, names, strict=True):
             shown = [row for row in rows if row["problem"] == problem]
-            draw(axis, shown, "family", FAMILIES, titles.get(problem, problem), 0.3 if problem == "delicious" else 3e-3)
+            draw(axis, shown, "family", FAMILIES, titles.get(problem, problem), 0.6 if problem == "delicious" else 5e-3)
             axis.set_ylabel("macro-r²" if problem == "friedman1-ind" else "label ranking average precision")
         axes[-1, 0].set_xlabel("processor seconds to fit (more boosting steps to the right)")
         heading(

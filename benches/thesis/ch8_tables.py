@@ -22,7 +22,7 @@ import scipy.sparse as sp
 import sklearn.tree
 import spinney
 from _common import Cells, at_hand, greet, options, original, print_table, published, write_table
-from _pictures import BLUE, ORANGE, heading, ink, picture
+from _pictures import BLUE, ORANGE, heading, ink, picture, seconds_along
 from sklearn.preprocessing import normalize
 
 SETS = ("20newsgroup", "mushrooms", "mnist")
@@ -113,7 +113,8 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
                         value = row.get(f"{side} {layout}", "")
                         if value:
                             axis.plot([value], [y + shift], "o", markersize=5, mec=edge, mfc=face)
-            axis.set(xscale="log", title=model, xlabel="seconds to fit, logarithmic")
+            axis.set(xscale="log", title=model, xlabel="processor seconds to fit, logarithmic")
+            seconds_along(axis)
             axis.set_yticks([y for y, _ in ticks], [name for _, name in ticks])
         axes[0].invert_yaxis()
         for side, (_, edge, face, name) in sides.items():
