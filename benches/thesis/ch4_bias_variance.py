@@ -126,7 +126,7 @@ def claims(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def plot(rows: list[dict[str, Any]], path: Any) -> None:
     def draw(plt: Any) -> Any:
-        figure, axes = plt.subplots(1, 3, figsize=(11, 3.9), sharey=True)
+        figure, axes = plt.subplots(3, 1, figsize=(6.8, 9.2), sharey=True)
         for axis, kind in zip(axes, KINDS, strict=True):
             mine = [row for row in rows if row["kind"] == kind]
             axis.set(xscale="log", title=TITLES[kind], xlabel=KINDS[kind])
@@ -147,7 +147,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
                 axis, "x", {"tree": (2, 5, 20, 100, 300), "bagging": (1, 3, 10, 30, 100)}.get(kind, (1, 10, 100, 1000))
             )
             name_lines(axis, lines)
-        axes[0].set_ylabel("mean squared error")
+        axes[1].set_ylabel("mean squared error")
         heading(
             figure,
             "Where the error comes from: Friedman1, 300 samples, means over 100 learning sets",

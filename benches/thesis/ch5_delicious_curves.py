@@ -310,20 +310,25 @@ Panel = tuple[str, list[tuple[str, Curve, str]], tuple[float, float] | None]
 
 
 def panels(path: Any, title: str, x: str, ticks: Sequence[int], parts: list[Panel], alike: bool = True) -> None:
-    """Panels side by side each with curves and, maybe, the level of no projection."""
+    """Panels one below the other each with curves and, maybe, the level of no projection."""
 
     def draw_all(plt: Any) -> Any:
-        figure, axes = plt.subplots(1, len(parts), figsize=(2 + 4 * len(parts), 3.7), sharey=alike, squeeze=False)
+        figure, axes = plt.subplots(len(parts), 1, figsize=(6.8, 1 + 2.7 * len(parts)), sharey=alike, squeeze=False)
         for axis, (name, curves, base) in zip(axes.flat, parts, strict=True):
-            axis.set(xscale="log", xlabel=x)
+            axis.set(xscale="log")
             lines = [(draw(axis, curve, colour), label) for label, curve, colour in curves]
             if base is not None:
                 lines.append((level(axis, base, curves[0][1].xs, plt), "no projection"))
             counts(axis, "x", ticks)
             name_lines(axis, lines)
             axis.set_title(name)
-        axes[0, 0].set_ylabel("label ranking average precision")
-        heading(figure, title, "lines: means of runs with other seeds; bands: one standard deviation")
+            axis.set_ylabel("ranking precision")
+        axes[-1, 0].set_xlabel(x)
+        heading(
+            figure,
+            title,
+            "label ranking average precision: means of runs; bands: one standard deviation",
+        )
         return figure
 
     picture(path, draw_all)

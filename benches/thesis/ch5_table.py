@@ -172,8 +172,8 @@ def plot(rows: list[dict[str, Any]], method: str, path: Any) -> None:
     labels = {"none": "none", "1": "q = 1", "log": "q ≈ ln d", "d": "q = d"}
 
     def draw(plt: Any) -> Any:
-        across = (len(names) + 1) // 2
-        figure, axes = plt.subplots(2, across, figsize=(2.5 * across, 5), squeeze=False)
+        down = (len(names) + 1) // 2
+        figure, axes = plt.subplots(down, 2, figsize=(7.4, 0.9 + 2.1 * down), squeeze=False)
         for axis in axes.flat[len(names) :]:
             axis.set_visible(False)
         for axis, name in zip(axes.flat, names, strict=False):

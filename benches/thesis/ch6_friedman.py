@@ -148,8 +148,8 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
     titles = {"chain": "outputs in a chain", "group": "noisy copies", "ind": "independent outputs"}
 
     def draw(plt: Any) -> Any:
-        figure, axes = plt.subplots(2, 3, figsize=(11.5, 5), sharey=True)
-        for axis, (noisy, problem) in zip(axes.flat, [(n, p) for n in (0, NOISY) for p in FRIEDMAN], strict=True):
+        figure, axes = plt.subplots(3, 2, figsize=(8.6, 7), sharey=True)
+        for axis, (noisy, problem) in zip(axes.flat, [(n, p) for p in FRIEDMAN for n in (0, NOISY)], strict=True):
             shown = [r for r in rows if r["noisy_outputs"] == noisy and r["problem"] == problem]
             at = [METHODS.index(r["method"]) for r in shown]
             for shift, mean, std, colour, face in (
@@ -170,7 +170,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
             axis.grid(axis="y", visible=False)
         axes[0, 0].set_yticks(range(len(METHODS)), [SHOWN[method] for method in METHODS])
         axes[0, 0].invert_yaxis()
-        axes[1, 1].set_xlabel("macro-r² on test samples, further right is better")
+        figure.supxlabel("macro-r² on test samples, further right is better", fontsize=9)
         settings, repeats = rows[0]["settings"], max(row["repeats"] for row in rows)
         heading(
             figure,

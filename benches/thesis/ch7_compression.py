@@ -71,7 +71,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
     titles = {"friedman1": "Friedman1: mean squared error", "twonorm": "Two-norm: share of wrong classes"}
 
     def draw(plt: Any) -> Any:
-        figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.4))
+        figure, axes = plt.subplots(1, 2, figsize=(8.6, 4))
         for axis, name in zip(axes, PROBLEMS, strict=True):
             said = published()[name]
             axis.set(xscale="log", title=titles[name], xlabel="test nodes, logarithmic")

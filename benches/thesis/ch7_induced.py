@@ -116,7 +116,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
     colours = (BLUE, ORANGE, GREEN)
 
     def draw(plt: Any) -> Any:
-        figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.4))
+        figure, axes = plt.subplots(2, 1, figsize=(7, 5.4), height_ratios=(2, 3))
         for axis, name in zip(axes, WAYS, strict=True):
             mine = [row for row in rows if row["problem"] == name]
             ticks = []

@@ -99,7 +99,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
     titles = {"n_min": "samples that a split needs", "trees": "number of trees"}
 
     def draw(plt: Any) -> Any:
-        figure, axes = plt.subplots(2, 2, figsize=(9.5, 6), sharex="col", sharey="row")
+        figure, axes = plt.subplots(2, 2, figsize=(8.4, 6), sharex="col", sharey="row")
         for column, (what, ticks) in enumerate(
             (("n_min", (2, 5, 10, 20, 50, 100)), ("trees", (1, 3, 10, 30, 100, 300, 1_000)))
         ):

@@ -160,7 +160,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
     colours = dict(zip(LAYOUTS, (GREEN, BLUE, ORANGE), strict=True))
 
     def draw(plt: Any) -> Any:
-        figure, axes = plt.subplots(2, 2, figsize=(9, 6), sharex=True)
+        figure, axes = plt.subplots(2, 2, figsize=(8.4, 6), sharex=True)
         for column, model in enumerate(MODELS):
             for at, value in enumerate(("fit", "predict")):
                 axis, lines = axes[at, column], []
