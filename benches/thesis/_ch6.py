@@ -165,7 +165,7 @@ class Validated:
 
 
 def validated(task: str, model: Any, part: Data, steps: int, seconds: float | None = None) -> Validated:
-    """Grows the model to `steps` steps, or to as many as fit into `seconds`; its best step on the held-out rows.
+    """Grows the model to `steps` steps, or as many as fit into `seconds` of the processor; its best step held out.
 
     Without a bound on the time the model grows in doublings, and no further once the second half of its steps brought
     nothing: from then on a model overfits, or does not move.
@@ -174,9 +174,9 @@ def validated(task: str, model: Any, part: Data, steps: int, seconds: float | No
     total, score, step, judged, n = 0.0, -np.inf, 0, 0, 0
     while n < steps:
         n = affordable(model, part, steps, seconds) if seconds else min(max(2 * n, 128), steps)
-        start = time.perf_counter()
+        start = time.process_time()
         model.set_params(n_estimators=n).fit(part.X, part.y)
-        total += time.perf_counter() - start
+        total += time.process_time() - start
         at = steps_judged(task, n)
         for m, values in enumerate(staged_scores(model, part.X_test), 1):
             if m > judged and m in at and (now := judge(task, values, part.y_test)) > score:
@@ -193,9 +193,10 @@ def affordable(model: Any, part: Data, steps: int, seconds: float) -> int:
 
 
 def seconds_of_a_step(model: Any, part: Data, least: float) -> float:
-    """From fits of more and more steps, until they take `least` or a twentieth of a second longer than that of one.
+    """Seconds of the processor for one step, as others may be busy on the machine.
 
-    What a fit does before its first step is left out.
+    From fits of more and more steps, until they take `least` or a twentieth of a second longer than that of one. What a
+    fit does before its first step is left out.
     """
     first, few = _seconds_of(model, part, 1), 1
     while True:
@@ -207,9 +208,9 @@ def seconds_of_a_step(model: Any, part: Data, least: float) -> float:
 
 def _seconds_of(model: Any, part: Data, steps: int) -> float:
     model.set_params(n_estimators=steps, warm_start=False)
-    start = time.perf_counter()
+    start = time.process_time()
     model.fit(part.X, part.y)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 # ---- comparison of methods

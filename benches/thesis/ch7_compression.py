@@ -67,7 +67,10 @@ def main() -> None:
 
 
 def plot(rows: list[dict[str, Any]], path: Any) -> None:
-    """Error against test nodes: forests and what they are compressed to, ours by way of reading the text, published."""
+    """Error against test nodes: forests and what they are compressed to, ours by way of reading the text, published.
+
+    Ways with fewer than five runs are not shown.
+    """
     titles = {"friedman1": "Friedman1: mean squared error", "twonorm": "Two-norm: share of wrong classes"}
 
     def draw(plt: Any) -> Any:
@@ -75,7 +78,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         for axis, name in zip(axes, PROBLEMS, strict=True):
             said = published()[name]
             axis.set(xscale="log", title=titles[name], xlabel="test nodes, logarithmic")
-            for row in (row for row in rows if row["problem"] == name):
+            for row in (row for row in rows if row["problem"] == name and row["runs"] >= 5):
                 axis.plot(
                     [row["et_nodes"], row["ret_nodes"]],
                     [row["et_error"], row["ret_error"]],
