@@ -9,9 +9,9 @@ fitted again on all: the published figures match the former.
 from __future__ import annotations
 
 import argparse
-import csv
 import functools
 import itertools
+import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import spinney
-from _common import HERE, Cells, greet, mean_std, options, original, split
+from _common import Cells, greet, mean_std, options, original, split
 from _data import filled, standard_y
 from _harness import Data
+from _pictures import faint, name_lines, seconds_along
 from _scores import macro_r2, ranking_precision
 from ch5_table import SIZES
 from scipy import stats
+from sklearn.isotonic import IsotonicRegression
 from spinney.datasets import make_friedman1_chain, make_friedman1_group, make_friedman1_ind
 
 PROJECTED = {"output_strategy": "projected"}
@@ -38,6 +40,20 @@ BOOSTING: dict[str, dict[str, Any]] = {
     "gbrt-rpo-subsampled": PROJECTED | {"output_projection": "subsample", "relabel_leaves": False},
 }
 """Methods by their published names; br-gbrt is st-gbrt on labels."""
+SHOWN = {
+    "artificial-gbrt": "model that knows the structure",
+    "st-gbrt": "single target",
+    "gbmort": "joint",
+    "gbrt-relabel-rpo-gaussian": "projected (Gaussian), relabelled leaves",
+    "gbrt-relabel-rpo-subsampled": "projected (one output), relabelled leaves",
+    "gbrt-rpo-gaussian": "projected (Gaussian)",
+    "gbrt-rpo-subsampled": "projected (one output)",
+    "st-rf": "one forest for each output",
+    "mo-rf": "one forest for all outputs",
+    "br-gbrt": "one model for each label",
+    "br-rf": "one forest for each label",
+}
+"""Methods by the names that pictures give them."""
 
 RATES = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 FEATURES = ("sqrt", 0.1, 0.2, 0.5, 1.0)
@@ -149,7 +165,7 @@ class Validated:
 
 
 def validated(task: str, model: Any, part: Data, steps: int, seconds: float | None = None) -> Validated:
-    """Grows the model to `steps` steps, or to as many as fit into `seconds`; its best step on the held-out rows.
+    """Grows the model to `steps` steps, or as many as fit into `seconds` of the processor; its best step held out.
 
     Without a bound on the time the model grows in doublings, and no further once the second half of its steps brought
     nothing: from then on a model overfits, or does not move.
@@ -158,9 +174,9 @@ def validated(task: str, model: Any, part: Data, steps: int, seconds: float | No
     total, score, step, judged, n = 0.0, -np.inf, 0, 0, 0
     while n < steps:
         n = affordable(model, part, steps, seconds) if seconds else min(max(2 * n, 128), steps)
-        start = time.perf_counter()
+        start = time.process_time()
         model.set_params(n_estimators=n).fit(part.X, part.y)
-        total += time.perf_counter() - start
+        total += time.process_time() - start
         at = steps_judged(task, n)
         for m, values in enumerate(staged_scores(model, part.X_test), 1):
             if m > judged and m in at and (now := judge(task, values, part.y_test)) > score:
@@ -177,9 +193,10 @@ def affordable(model: Any, part: Data, steps: int, seconds: float) -> int:
 
 
 def seconds_of_a_step(model: Any, part: Data, least: float) -> float:
-    """From fits of more and more steps, until they take `least` or a twentieth of a second longer than that of one.
+    """Seconds of the processor for one step, as others may be busy on the machine.
 
-    What a fit does before its first step is left out.
+    From fits of more and more steps, until they take `least` or a twentieth of a second longer than that of one. What a
+    fit does before its first step is left out.
     """
     first, few = _seconds_of(model, part, 1), 1
     while True:
@@ -191,17 +208,30 @@ def seconds_of_a_step(model: Any, part: Data, least: float) -> float:
 
 def _seconds_of(model: Any, part: Data, steps: int) -> float:
     model.set_params(n_estimators=steps, warm_start=False)
-    start = time.perf_counter()
+    start = time.process_time()
     model.fit(part.X, part.y)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 # ---- comparison of methods
 
 
-def published(name: str) -> list[dict[str, str]]:
-    with (HERE / "published" / f"{name}.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+LEAST_SPLITS = 3
+
+
+def whole_searches(done: dict[int, int]) -> tuple[int, list[int]]:
+    """How many settings a search is counted to have, and the splits that have as many, from settings done by split.
+
+    As many settings as three splits have; all splits where there are fewer.
+    """
+    counts = sorted(done.values(), reverse=True)
+    settings = counts[min(LEAST_SPLITS, len(counts)) - 1] if counts else 0
+    return settings, [split for split, count in sorted(done.items()) if settings and count >= settings]
+
+
+def leading(there: Iterable[bool]) -> int:
+    """How many come before the first that is not there."""
+    return sum(1 for _ in itertools.takewhile(bool, there))
 
 
 def ranks(scores: Sequence[float]) -> np.ndarray:
@@ -233,18 +263,19 @@ def pairwise(scores: dict[str, Sequence[float]], test: Any, **names: Any) -> lis
     return found
 
 
-def diagram(axis: Any, mean_ranks: dict[str, float], difference: float) -> None:
-    """Mean ranks on a line, best first, and bars over methods that do not differ."""
+def diagram(axis: Any, mean_ranks: dict[str, float], difference: float, plt: Any) -> None:
+    """Mean ranks on a line, best first, beside a band of the ranks that do not differ from the best."""
     order = sorted(mean_ranks, key=mean_ranks.__getitem__)
     values = [mean_ranks[m] for m in order]
-    axis.plot(values, range(len(order)), "o", color="tab:blue")
-    for i, (method, rank) in enumerate(zip(order, values, strict=True)):
-        axis.text(rank + 0.08, i, f"{method} {rank:.2f}", va="center", fontsize=8)
-        axis.plot([rank, min(rank + difference, len(order))], [i + 0.25] * 2, color="tab:gray", linewidth=2, alpha=0.5)
-    axis.set_xlim(1, len(order) + 1.5)
+    axis.axvspan(values[0], values[0] + difference, color="C0", alpha=0.12, linewidth=0)
+    axis.plot(values, range(len(order)), "o", markersize=6, color="C0")
+    for i, rank in enumerate(values):
+        axis.text(rank + 0.12, i, f"{rank:.1f}", va="center", fontsize=8)
+    axis.set_yticks(range(len(order)), [SHOWN[method] for method in order])
+    axis.set_xlim(1, len(order))
     axis.invert_yaxis()
-    axis.set_yticks([])
-    axis.set_xlabel(f"mean rank; grey: {difference:.2f}, the critical difference of Nemenyi")
+    axis.grid(axis="y", visible=False)
+    axis.set_xlabel("mean rank over the data sets (1 is best)", color=faint(plt))
 
 
 # ---- curves of score against time
@@ -265,7 +296,7 @@ def timed(task: str, model: Any, data: Data) -> dict[str, float]:
 
 
 def curves(cells: Cells) -> list[dict[str, Any]]:
-    """Means over seeds of score and seconds after each number of steps."""
+    """Mean score and median seconds over seeds, after each number of steps."""
     seed = cells.keys.index("seed")
     groups: dict[tuple[str, ...], list[dict[str, float]]] = {}
     for key, found in cells.done.items():
@@ -273,7 +304,7 @@ def curves(cells: Cells) -> list[dict[str, Any]]:
     keys = [k for i, k in enumerate(cells.keys) if i != seed]
     rows = [
         dict(zip(keys, group, strict=True))
-        | {"repeats": len(found), "seconds": mean_std([f["seconds"] for f in found])[0]}
+        | {"repeats": len(found), "seconds": statistics.median(f["seconds"] for f in found)}
         | dict(zip(("score", "std"), mean_std([f["score"] for f in found]), strict=True))
         for group, found in groups.items()
     ]
@@ -338,13 +369,25 @@ def best_points(
     return found
 
 
-def draw(axis: Any, rows: Sequence[dict[str, Any]], by: str, names: dict[str, str], title: str, score: str) -> None:
-    """Score against seconds to fit, a line for each value of column `by`."""
+def draw(axis: Any, rows: Sequence[dict[str, Any]], by: str, names: dict[str, str], title: str, least: float) -> None:
+    """Score against seconds to fit, from `least` seconds on, a line for each value of column `by`.
+
+    Fits of a millisecond are shorter than what else a processor does meanwhile: as more steps take more time, seconds
+    are the non-decreasing sequence that is closest to those measured. Bands are one standard deviation of the repeats.
+    """
+    lines = []
     for value, label in names.items():
-        shown = [row for row in rows if row[by] == value]
-        axis.plot([r["seconds"] for r in shown], [r["score"] for r in shown], marker=".", linewidth=1, label=label)
+        mine = sorted((row for row in rows if row[by] == value), key=lambda row: int(row["steps"]))
+        if not mine:
+            continue
+        seconds = IsotonicRegression().fit_transform(range(len(mine)), [row["seconds"] for row in mine])
+        score, std = (np.array([row[k] for row in mine]) for k in ("score", "std"))
+        seen = seconds >= least
+        seconds, score, std = seconds[seen], score[seen], std[seen]
+        (line,) = axis.plot(seconds, score, marker=".")
+        axis.fill_between(seconds, score - std, score + std, color=line.get_color(), alpha=0.15, linewidth=0)
+        lines.append((line, label))
     axis.set_xscale("log")
-    axis.set_xlabel("processor seconds to fit")
-    axis.set_ylabel(score)
+    seconds_along(axis)
+    name_lines(axis, lines)
     axis.set_title(title)
-    axis.legend(frameon=False, fontsize=7)

@@ -1,8 +1,9 @@
-"""What the scripts of this folder share: options, data and splits, cells that survive an interruption, plots.
+"""What the scripts of this folder share: options, data and splits, cells that survive an interruption, tables.
 
 A script is a list of cells. A cell is one model fitted and scored; its key says which. Finished cells are appended to
-a CSV as they finish, so that a run that was interrupted goes on where it stopped. Tables, claims and plots are made
-from the cells alone.
+a CSV as they finish, so that a run that was interrupted goes on where it stopped. Tables, claims and pictures
+(`_pictures.py`) are made from the cells alone. `runs.csv` in the folder of results says when, where and with which
+versions cells were measured.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def options(description: str, repeat: int, trees: int = 100, extra: Callable[[An
     parser.add_argument("--repeat", "--splits", type=int, dest="repeat", help=f"splits or seeds ({repeat})")
     parser.add_argument("--trees", type=int, help=f"trees of each forest ({trees})")
     parser.add_argument("--n-jobs", "--jobs", type=int, default=os.cpu_count() or 1, help="cells at a time (all cores)")
+    parser.add_argument("--draw", action="store_true", help="tables and pictures from the cells at hand alone")
     parser.add_argument("--fresh", action="store_true", help="forget the cells of earlier runs")
     parser.add_argument("--out", type=Path, help="folder of results")
     if extra:
@@ -52,6 +54,7 @@ def options(description: str, repeat: int, trees: int = 100, extra: Callable[[An
     apart = "thesis_quick" if args.quick else f"thesis_{args.trees}_trees"
     args.out = args.out or (HERE / "results" if usual else HERE.parent / "out" / apart)
     args.out.mkdir(parents=True, exist_ok=True)
+    Cells.measures = not args.draw
     return args
 
 
@@ -115,7 +118,10 @@ def dense(data: Data) -> Data:
 
 
 class Cells:
-    """Finished cells of one CSV: `keys` identify a cell, `values` are numbers found out."""
+    """Finished cells of one CSV: `keys` identify a cell, `values` are the results."""
+
+    measures = True
+    """Whether `run` does cells that are missing; not with `--draw`."""
 
     def __init__(self, path: Path, keys: Sequence[str], values: Sequence[str], fresh: bool = False) -> None:
         self.path, self.keys, self.values = path, list(keys), list(values)
@@ -131,7 +137,8 @@ class Cells:
                     # A line cut short by an interruption is done again.
                     if all(row[v] for v in self.values):
                         self.done[tuple(row[k] for k in self.keys)] = {v: float(row[v]) for v in self.values}
-        self._write()
+        if self.measures:
+            self._write()
 
     def _write(self) -> None:
         with self.path.open("w", newline="") as file:
@@ -152,20 +159,24 @@ class Cells:
         `work` is called with the key of its cell, and with what is `given` for it beside.
         """
         todo = [key for key in wanted if _text(key) not in self.done]
-        if not todo:
+        if not todo or not self.measures:
             return
         start = time.perf_counter()
         results = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
             joblib.delayed(_one)(work, key, given(key)) for key in todo
         )
         with self.path.open("a", newline="") as file:
-            writer = csv.writer(file)
-            for n, (key, found) in enumerate(results, 1):
-                self.done[_text(key)] = found
-                writer.writerow([*_text(key), *(repr_short(found[v]) for v in self.values)])
-                file.flush()
-                took = time.perf_counter() - start
-                say(f"{n} of {len(todo)} cells, {took:.0f} s; last {' '.join(_text(key))}")
+            writer, n = csv.writer(file), 0
+            try:
+                for n, (key, found) in enumerate(results, 1):
+                    # As a later run reads them, so that tables do not depend on which run measured a cell.
+                    self.done[_text(key)] = {v: float(repr_short(found[v])) for v in self.values}
+                    writer.writerow([*_text(key), *(repr_short(found[v]) for v in self.values)])
+                    file.flush()
+                    took = time.perf_counter() - start
+                    say(f"{n} of {len(todo)} cells, {took:.0f} s; last {' '.join(_text(key))}")
+            finally:
+                log_run(self.path, n, time.perf_counter() - start)
         say("")
         self._write()
 
@@ -209,6 +220,29 @@ def mean_std(values: Sequence[float]) -> tuple[float, float]:
 # ---- what is written
 
 
+RUN = ("cells_of", "cells", "seconds", "date", "commit", "engine", "machine", "cpu", "python", "spinney", "packages")
+
+
+def log_run(path: Path, cells: int, seconds: float) -> None:
+    """One line of `runs.csv`, beside the cells: how many were measured, when, on what, by which versions."""
+    about = environment()
+    packages = "; ".join(f"{name} {about['packages'][name]}" for name in ("scikit-learn", "numpy", "scipy"))
+    known = {"cells_of": path.stem, "cells": cells, "seconds": f"{seconds:.0f}", "packages": packages}
+    log = path.parent / "runs.csv"
+    begins = not log.exists()
+    with log.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if begins:
+            writer.writerow(RUN)
+        writer.writerow([known.get(column, about.get(column)) for column in RUN])
+
+
+def published(name: str) -> list[dict[str, str]]:
+    """The lines of a table of published values."""
+    with (HERE / "published" / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def write_table(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
@@ -223,24 +257,6 @@ def print_table(rows: Sequence[dict[str, Any]]) -> None:
     for line in [header, *cells]:
         print("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip())
     print()
-
-
-def pyplot() -> Any:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update(
-        {"axes.grid": True, "grid.alpha": 0.3, "axes.spines.top": False, "axes.spines.right": False, "font.size": 9}
-    )
-    return plt
-
-
-def save(figure: Any, path: Path) -> None:
-    figure.tight_layout()
-    figure.savefig(path, dpi=130, metadata={"Software": None})
-    print(f"plot: {path}")
 
 
 def greet(description: str) -> None:

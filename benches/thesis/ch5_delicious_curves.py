@@ -28,10 +28,9 @@ from _common import (
     options,
     original,
     print_table,
-    pyplot,
-    save,
     write_table,
 )
+from _pictures import BLUE, GOLD, GREEN, ORANGE, PURPLE, SKY, counts, heading, ink, name_lines, picture
 
 D, P = 983, 500
 LOG = log_of(D)
@@ -286,57 +285,102 @@ def claims(c: Curves) -> list[dict[str, str]]:
     return rows
 
 
-# ---- plots
+# ---- pictures
 
 
-def draw(axis: Any, curve: Curve, label: str, **style: Any) -> None:
-    if curve:
-        xs, means = np.array(curve.xs), np.array(curve.means)
-        spread = np.array([std for _, std in curve.points.values()])
-        (line,) = axis.plot(xs, means, marker="o", markersize=3, label=label, **style)
-        axis.fill_between(xs, means - spread, means + spread, color=line.get_color(), alpha=0.15, linewidth=0)
+def draw(axis: Any, curve: Curve, colour: str) -> Any:
+    """Means as a line, one standard deviation of runs as a band."""
+    xs, means = np.array(curve.xs), np.array(curve.means)
+    spread = np.array([std for _, std in curve.points.values()])
+    (line,) = axis.plot(xs, means, "o-", color=colour)
+    axis.fill_between(xs, means - spread, means + spread, color=colour, alpha=0.15, linewidth=0)
+    return line
 
 
-def level(axis: Any, value: tuple[float, float], label: str) -> None:
-    axis.axhline(value[0], color="black", linewidth=1, linestyle="--", label=label)
-    axis.axhspan(value[0] - value[1], value[0] + value[1], color="black", alpha=0.08, linewidth=0)
+def level(axis: Any, value: tuple[float, float], xs: Sequence[int], plt: Any) -> Any:
+    """What no projection gives, over all of the axis."""
+    (line,) = axis.plot([xs[0], xs[-1]], [value[0]] * 2, "--", color=ink(plt), linewidth=1)
+    axis.fill_between(
+        [xs[0], xs[-1]], value[0] - value[1], value[0] + value[1], color=ink(plt), alpha=0.08, linewidth=0
+    )
+    return line
+
+
+Panel = tuple[str, list[tuple[str, Curve, str]], tuple[float, float] | None]
+
+
+def panels(path: Any, title: str, x: str, ticks: Sequence[int], parts: list[Panel], alike: bool = True) -> None:
+    """Panels one below the other each with curves and, maybe, the level of no projection."""
+
+    def draw_all(plt: Any) -> Any:
+        figure, axes = plt.subplots(len(parts), 1, figsize=(6.8, 1 + 2.7 * len(parts)), sharey=alike, squeeze=False)
+        for axis, (name, curves, base) in zip(axes.flat, parts, strict=True):
+            axis.set(xscale="log")
+            lines = [(draw(axis, curve, colour), label) for label, curve, colour in curves]
+            if base is not None:
+                lines.append((level(axis, base, curves[0][1].xs, plt), "no projection"))
+            counts(axis, "x", ticks)
+            name_lines(axis, lines)
+            axis.set_title(name)
+            axis.set_ylabel("ranking precision")
+        axes[-1, 0].set_xlabel(x)
+        heading(
+            figure,
+            title,
+            "label ranking average precision: means of runs; bands: one standard deviation",
+        )
+        return figure
+
+    picture(path, draw_all)
 
 
 def plot(c: Curves, out: Any) -> None:
-    plt = pyplot()
-    panels = [
-        ("one tree, all features", "q", [("Gaussian", c.tree)], c.tree_none),
-        ("forest, Gaussian", "q", [("one Φ a tree", c.own), ("one Φ for all trees", c.shared)], c.none),
-        ("dense families", "q", [(LABELS[n], c.families[n]) for n in ("gaussian", "rademacher", "hadamard")], c.none),
-        (
-            "sparse families",
-            "q",
-            [(LABELS[n], c.families[n]) for n in ("achlioptas", "sparse", "subsample")],
-            c.none,
-        ),
-        ("principal components", "q", [(LABELS[n], c.families[n]) for n in ("gaussian", "pca")], c.none),
-        (
-            "features drawn",
+    q = "number q of projections"
+    if c.tree and c.own and c.shared:
+        panels(
+            out / "ch5_delicious_curves.png",
+            "Trees grown on random projections of 983 labels (delicious)",
+            q,
+            (1, 5, 25, 100, 400),
+            [
+                (
+                    "forest of 100 trees",
+                    [("each tree its own Φ", c.own, BLUE), ("one Φ for all", c.shared, ORANGE)],
+                    c.none,
+                ),
+                ("one tree, all features at each node", [("Gaussian Φ", c.tree, BLUE)], c.tree_none),
+            ],
+            alike=False,
+        )
+    if all(c.families.values()):
+        colours = dict(zip(FAMILIES, (BLUE, SKY, ORANGE, PURPLE, GOLD, GREEN, SKY), strict=True))
+        groups = (
+            ("dense projections", ("gaussian", "rademacher", "hadamard")),
+            ("sparse projections", ("achlioptas", "sparse", "subsample")),
+            ("not random", ("gaussian", "pca")),
+        )
+        panels(
+            out / "ch5_delicious_families.png",
+            "Which projection: forests of 100 trees on delicious, 983 labels",
+            q,
+            (1, 5, 25, 100),
+            [(name, [(LABELS[f], c.families[f], colours[f]) for f in group], c.none) for name, group in groups],
+        )
+    if all(c.drawn.values()):
+        colours = dict(zip(c.drawn, (GREEN, BLUE, ORANGE, PURPLE), strict=True))
+        panels(
+            out / "ch5_delicious_features.png",
+            "How many features a node draws: 100 trees on delicious, 500 features",
             "features drawn at a node",
-            [("no projection" if q == 0 else f"q = {q}", curve) for q, curve in c.drawn.items()],
-            None,
-        ),
-    ]
-    figure, axes = plt.subplots(2, 3, figsize=(11, 6.2))
-    for axis, (title, x, curves, base) in zip(axes.flat, panels, strict=True):
-        if not any(curve for _, curve in curves):
-            axis.set_visible(False)
-            continue
-        for label, curve in curves:
-            draw(axis, curve, label)
-        if base is not None:
-            level(axis, base, "no projection")
-        axis.set_xscale("log")
-        axis.set_title(title)
-        axis.set_xlabel(x)
-        axis.legend(frameon=False, fontsize=7)
-    figure.supylabel("label ranking average precision, delicious", fontsize=9)
-    save(figure, out / "ch5_delicious_curves.png")
+            DRAWN,
+            [
+                (
+                    "",
+                    [("no projection" if n == 0 else f"q = {n}", curve, colours[n]) for n, curve in c.drawn.items()],
+                    None,
+                )
+            ],
+        )
 
 
 def main() -> None:

@@ -24,11 +24,10 @@ from _common import (
     mean_std,
     options,
     print_table,
-    pyplot,
-    save,
     split,
     write_table,
 )
+from _pictures import BLUE, faint, heading, picture
 from ch5_table import SIZES
 from scipy.stats import wilcoxon
 
@@ -89,26 +88,29 @@ def summary(cells: Cells, trees: int) -> list[dict[str, Any]]:
 
 
 def plot(rows: list[dict[str, Any]], path: Any) -> None:
-    plt = pyplot()
-    names = list(dict.fromkeys(row["dataset"] for row in rows))
-    figure, axis = plt.subplots(figsize=(7, 3.2))
-    labels = {1: "q = 1", 2: "q = 2", None: "q = ⌊½ + ln d⌋", 25: "q = 25"}
-    for (q, label), shift in zip(labels.items(), np.linspace(-0.3, 0.3, len(labels)), strict=True):
-        shown = [row for row in rows if (row["q"] == q if q else row["q"] not in labels)]
-        axis.errorbar(
-            [names.index(row["dataset"]) + shift for row in shown],
-            [row["mean_difference"] for row in shown],
-            [row["std"] / row["pairs"] ** 0.5 for row in shown],
-            fmt="o",
-            markersize=4,
-            capsize=2,
-            label=label,
+    def draw(plt: Any) -> Any:
+        figure, axis = plt.subplots(figsize=(7, 5.2))
+        axis.axvline(0, color=faint(plt), linewidth=1)
+        ticks, y = [], 0.0
+        for i, row in enumerate(rows):
+            # A gap between data sets.
+            y += 1.0 if i == 0 or row["dataset"] == rows[i - 1]["dataset"] else 1.7
+            error = row["std"] / row["pairs"] ** 0.5
+            axis.errorbar([row["mean_difference"]], [y], xerr=[error], fmt="o", color=BLUE, capsize=2)
+            ticks.append((y, f"{row['dataset']}, q = {row['q']}"))
+        axis.set_yticks([y for y, _ in ticks], [name for _, name in ticks], fontsize=8)
+        axis.invert_yaxis()
+        axis.grid(axis="y", visible=False)
+        axis.set_xlabel("gain in label ranking average precision by a Φ for each tree (right of 0: better)")
+        pairs = rows[0]["pairs"]
+        heading(
+            figure,
+            "A projection for each tree against one for the whole forest",
+            f"means of {pairs} random splits; whiskers: standard error of the mean",
         )
-    axis.axhline(0, color="black", linewidth=0.8)
-    axis.set_xticks(range(len(names)), names)
-    axis.set_ylabel("difference of precision, standard error\n(> 0: one Φ for each tree is better)")
-    axis.legend(frameon=False, ncols=4, fontsize=8)
-    save(figure, path)
+        return figure
+
+    picture(path, draw)
 
 
 def main() -> None:

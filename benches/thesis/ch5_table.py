@@ -32,11 +32,10 @@ from _common import (
     mean_std,
     options,
     print_table,
-    pyplot,
-    save,
     split,
     write_table,
 )
+from _pictures import BLUE, heading, ink, picture
 
 FORESTS = {"rf": "RandomForestClassifier", "et": "ExtraTreesClassifier"}
 NAMES = {"rf": "random forest", "et": "extra-trees"}
@@ -170,34 +169,44 @@ def plot(rows: list[dict[str, Any]], method: str, path: Any) -> None:
     names = list(dict.fromkeys(row["dataset"] for row in rows))
     if not names:
         return
-    plt = pyplot()
-    figure, axes = plt.subplots(2, (len(names) + 1) // 2, figsize=(2.4 * ((len(names) + 1) // 2), 5), squeeze=False)
-    labels = {"none": "none", "1": "1", "log": "ln d", "d": "d"}
-    for axis in axes.flat[len(names) :]:
-        axis.set_visible(False)
-    for axis, name in zip(axes.flat, names, strict=False):
-        shown = [row for row in rows if row["dataset"] == name]
-        at = [SUBSPACES.index(row["projections"]) for row in shown]
-        for shift, mean, std, colour, label in (
-            (-0.12, "published_mean", "published_std", "tab:gray", "published"),
-            (0.12, "mean", "std", "tab:blue", "spinney"),
-        ):
-            axis.errorbar(
-                [x + shift for x in at],
-                [row[mean] for row in shown],
-                [row[std] for row in shown],
-                fmt="o",
-                color=colour,
-                capsize=2,
-                label=label,
-            )
-        axis.set_xticks(range(len(SUBSPACES)), [labels[s] for s in SUBSPACES])
-        axis.set_title(name + ("*" if name in NOTES else ""))
-    axes[0, 0].legend(frameon=False)
-    figure.supxlabel("number q of Gaussian projections" + "".join(f"   *{note}" for note in NOTES.values()), fontsize=9)
-    figure.supylabel("label ranking average precision", fontsize=9)
-    figure.suptitle(f"{NAMES[method]}: mean and standard deviation over splits".capitalize())
-    save(figure, path)
+    labels = {"none": "none", "1": "q = 1", "log": "q ≈ ln d", "d": "q = d"}
+
+    def draw(plt: Any) -> Any:
+        down = (len(names) + 1) // 2
+        figure, axes = plt.subplots(down, 2, figsize=(7.4, 0.9 + 2.1 * down), squeeze=False)
+        for axis in axes.flat[len(names) :]:
+            axis.set_visible(False)
+        for axis, name in zip(axes.flat, names, strict=False):
+            shown = [row for row in rows if row["dataset"] == name]
+            at = [SUBSPACES.index(row["projections"]) for row in shown]
+            for shift, mean, std, colour, face in (
+                (-0.14, "published_mean", "published_std", ink(plt), "none"),
+                (0.14, "mean", "std", BLUE, BLUE),
+            ):
+                axis.errorbar(
+                    [x + shift for x in at],
+                    [row[mean] for row in shown],
+                    [row[std] for row in shown],
+                    fmt="o",
+                    color=colour,
+                    mfc=face,
+                    capsize=2,
+                )
+            axis.set_xticks(range(len(SUBSPACES)), [labels[s] for s in SUBSPACES], fontsize=8)
+            axis.set_xlim(-0.5, len(SUBSPACES) - 0.5)
+            axis.set_title(name + (", another version" if name in NOTES else ""))
+            axis.grid(axis="x", visible=False)
+        figure.supylabel("label ranking average precision", fontsize=9)
+        figure.supxlabel("Gaussian projections of the d labels", fontsize=9)
+        splits = max(row["splits"] for row in rows)
+        heading(
+            figure,
+            f"{NAMES[method].capitalize()} of 100 trees on projected labels",
+            f"filled: here, means of {splits} random splits; open: published; whiskers: one standard deviation",
+        )
+        return figure
+
+    picture(path, draw)
 
 
 def main() -> None:

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from _ch6 import BOOSTING, FRIEDMAN, STUMPS, best_points, booster, doublings, draw, friedman, run_curves, timed
-from _common import print_table, pyplot, save, write_table
+from _ch6 import BOOSTING, FRIEDMAN, SHOWN, STUMPS, best_points, booster, doublings, draw, friedman, run_curves, timed
+from _common import print_table, write_table
+from _pictures import heading, picture
 
 METHODS = ("st-gbrt", "gbmort", "gbrt-rpo-subsampled")
 
@@ -46,11 +47,32 @@ def main() -> None:
     if found := best_points(rows, FRIEDMAN, "method", METHODS, "st-gbrt"):
         write_table(args.out / "ch6_convergence_claims.csv", found)
         print_table(found)
-    figure, axes = pyplot().subplots(1, 3, figsize=(10, 3.2))
-    for axis, problem in zip(axes, FRIEDMAN, strict=True):
-        shown = [row for row in rows if row["problem"] == problem]
-        draw(axis, shown, "method", dict(zip(METHODS, METHODS, strict=True)), f"friedman1-{problem}", "macro-r²")
-    save(figure, args.out / "ch6_convergence.png")
+    plot(rows, args.out / "ch6_convergence.png")
+
+
+def plot(rows: list[dict[str, Any]], path: Any) -> None:
+    titles = {
+        "chain": "16 outputs in a chain",
+        "group": "16 noisy copies of one output",
+        "ind": "16 independent outputs",
+    }
+
+    def draw_all(plt: Any) -> Any:
+        figure, axes = plt.subplots(3, 1, figsize=(6.6, 8.4), sharex=True)
+        for axis, problem in zip(axes, FRIEDMAN, strict=True):
+            shown = [row for row in rows if row["problem"] == problem]
+            draw(axis, shown, "method", {method: SHOWN[method] for method in METHODS}, titles[problem], 3e-3)
+            axis.set_ylabel("macro-r² on test samples")
+        axes[-1].set_xlabel("processor seconds to fit (more boosting steps to the right)")
+        repeats = max(row["repeats"] for row in rows)
+        heading(
+            figure,
+            "Boosting on Friedman's function: score against time",
+            f"means of {repeats} data sets; bands: one standard deviation",
+        )
+        return figure
+
+    picture(path, draw_all)
 
 
 if __name__ == "__main__":

@@ -22,18 +22,21 @@ from _ch6 import (
     BOOSTING,
     FRIEDMAN,
     N_OUTPUTS,
+    SHOWN,
     booster,
     friedman,
     grid,
     held_out,
+    leading,
     paired_t,
     pairwise,
-    published,
     ranks,
     validated,
+    whole_searches,
 )
-from _common import Cells, greet, mean_std, options, print_table, pyplot, save, write_table
+from _common import Cells, greet, mean_std, options, print_table, published, write_table
 from _harness import Data
+from _pictures import BLUE, heading, ink, picture
 from _scores import r2_of_each
 
 NOISY = 16
@@ -77,15 +80,28 @@ def wanted(args: Any) -> list[tuple[Any, ...]]:
     ]
 
 
-def chosen(cells: Cells, args: Any, problem: str, noisy: int, method: str) -> list[dict[str, float]]:
-    """Of each seed the cell that is best on the held-out rows."""
+def searches(cells: Cells, args: Any, problem: str, noisy: int) -> tuple[int, list[int]]:
+    """Settings of the searches of a problem that are whole for all methods, and their seeds."""
+    methods = [m for m in METHODS if not (m == METHODS[0] and (noisy or problem == "ind"))]
+
+    def there(seed: int, setting: int) -> bool:
+        keys = [tuple(map(str, (problem, noisy, method, seed, args.steps, setting))) for method in methods]
+        return all(key in cells.done for key in keys)
+
+    done = {seed: leading(there(seed, setting) for setting in range(args.settings)) for seed in range(args.repeat)}
+    return whole_searches({seed: count for seed, count in done.items() if count})
+
+
+def chosen(
+    cells: Cells, args: Any, problem: str, noisy: int, method: str, settings: int, seeds: list[int]
+) -> list[dict[str, float]]:
+    """Of each seed the cell that is best on the held-out samples."""
     if method == "artificial-gbrt" and problem == "ind":
         method = "st-gbrt"
     best = []
-    for seed in range(args.repeat):
-        keys = [tuple(map(str, (problem, noisy, method, seed, args.steps, s))) for s in range(args.settings)]
-        if found := [cells.done[key] for key in keys if key in cells.done]:
-            best.append(max(found, key=lambda cell: cell["validation"]))
+    for seed in seeds:
+        keys = [tuple(map(str, (problem, noisy, method, seed, args.steps, s))) for s in range(settings)]
+        best.append(max((cells.done[key] for key in keys), key=lambda cell: cell["validation"]))
     return best
 
 
@@ -95,12 +111,14 @@ def summary(cells: Cells, args: Any) -> tuple[list[dict[str, Any]], list[dict[st
     theirs = {(r["problem"], int(r["noisy_outputs"]), r["method"]): r for r in published("ch6_friedman")}
     for noisy in (0, NOISY):
         for problem in FRIEDMAN:
-            scores = {}
-            for method in METHODS:
-                if (problem, noisy, method) in theirs and (best := chosen(cells, args, problem, noisy, method)):
-                    scores[method] = best
-            if not scores:
+            settings, seeds = searches(cells, args, problem, noisy)
+            if not seeds:
                 continue
+            scores = {
+                method: chosen(cells, args, problem, noisy, method, settings, seeds)
+                for method in METHODS
+                if (problem, noisy, method) in theirs
+            }
             means = {method: mean_std([c["score"] for c in best]) for method, best in scores.items()}
             for (method, best), rank in zip(scores.items(), ranks([m for m, _ in means.values()]), strict=True):
                 known = theirs[problem, noisy, method]
@@ -110,7 +128,7 @@ def summary(cells: Cells, args: Any) -> tuple[list[dict[str, Any]], list[dict[st
                         "noisy_outputs": noisy,
                         "method": method,
                         "repeats": len(best),
-                        "settings": args.settings,
+                        "settings": settings,
                         "mean": means[method][0],
                         "std": means[method][1],
                         "rank": rank,
@@ -121,37 +139,48 @@ def summary(cells: Cells, args: Any) -> tuple[list[dict[str, Any]], list[dict[st
                         "median_step": float(np.median([c["step"] for c in best])),
                     }
                 )
-            full = {m: [c["score"] for c in best] for m, best in scores.items() if len(best) == args.repeat}
+            full = {m: [c["score"] for c in best] for m, best in scores.items()}
             tests += pairwise(full, paired_t, problem=problem, noisy_outputs=noisy)
     return rows, tests
 
 
 def plot(rows: list[dict[str, Any]], path: Any) -> None:
-    plt = pyplot()
-    figure, axes = plt.subplots(2, 3, figsize=(9, 4.6), sharey=True)
-    for axis, (noisy, problem) in zip(axes.flat, [(n, p) for n in (0, NOISY) for p in FRIEDMAN], strict=True):
-        shown = [r for r in rows if r["noisy_outputs"] == noisy and r["problem"] == problem]
-        at = [METHODS.index(r["method"]) for r in shown]
-        for shift, mean, std, colour, label in (
-            (-0.12, "published_mean", "published_std", "tab:gray", "published"),
-            (0.12, "mean", "std", "tab:blue", "spinney"),
-        ):
-            axis.errorbar(
-                [r[mean] for r in shown],
-                [y + shift for y in at],
-                xerr=[r[std] for r in shown],
-                fmt="o",
-                markersize=4,
-                color=colour,
-                capsize=2,
-                label=label,
-            )
-        axis.set_title(f"{problem}, {'with' if noisy else 'without'} noisy outputs")
-    axes[0, 0].set_yticks(range(len(METHODS)), METHODS)
-    axes[0, 0].invert_yaxis()
-    axes[1, 0].legend(frameon=False, fontsize=8, loc="upper center")
-    figure.supxlabel("macro-r² on the test part, mean and standard deviation of repeats", fontsize=9)
-    save(figure, path)
+    titles = {"chain": "outputs in a chain", "group": "noisy copies", "ind": "independent outputs"}
+
+    def draw(plt: Any) -> Any:
+        figure, axes = plt.subplots(3, 2, figsize=(8.6, 7), sharey=True)
+        for axis, (noisy, problem) in zip(axes.flat, [(n, p) for p in FRIEDMAN for n in (0, NOISY)], strict=True):
+            shown = [r for r in rows if r["noisy_outputs"] == noisy and r["problem"] == problem]
+            at = [METHODS.index(r["method"]) for r in shown]
+            for shift, mean, std, colour, face in (
+                (-0.15, "published_mean", "published_std", ink(plt), "none"),
+                (0.15, "mean", "std", BLUE, BLUE),
+            ):
+                axis.errorbar(
+                    [r[mean] for r in shown],
+                    [y + shift for y in at],
+                    xerr=[r[std] for r in shown],
+                    fmt="o",
+                    markersize=4.5,
+                    color=colour,
+                    mfc=face,
+                    capsize=2,
+                )
+            axis.set_title(titles[problem] + (", plus 16 of noise" if noisy else ""))
+            axis.grid(axis="y", visible=False)
+        axes[0, 0].set_yticks(range(len(METHODS)), [SHOWN[method] for method in METHODS])
+        axes[0, 0].invert_yaxis()
+        figure.supxlabel("macro-r² on test samples, further right is better", fontsize=9)
+        settings, repeats = rows[0]["settings"], max(row["repeats"] for row in rows)
+        heading(
+            figure,
+            "Boosting on Friedman's function with 16 outputs whose relation is known",
+            f"filled: here, best of {settings} settings; open: published, best of 490; "
+            f"whiskers: standard deviation of {repeats} data sets",
+        )
+        return figure
+
+    picture(path, draw)
 
 
 def main() -> None:
@@ -160,7 +189,8 @@ def main() -> None:
         parser.add_argument("--steps", type=int, help="steps at most (10 000; with --quick 300)")
 
     args = options(__doc__.splitlines()[0], repeat=5, extra=extra)
-    args.settings = min(args.settings or (3 if args.quick else 30), len(grid("numbers")))
+    usual = 3 if args.quick else (len(grid("numbers")) if args.draw else 30)
+    args.settings = min(args.settings or usual, len(grid("numbers")))
     args.steps = args.steps or (300 if args.quick else 10_000)
     greet(__doc__.splitlines()[0])
     cells = Cells(args.out / "ch6_friedman_cells.csv", KEYS, VALUES, args.fresh)

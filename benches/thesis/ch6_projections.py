@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from _ch6 import STUMPS, best_points, booster, doublings, draw, friedman, run_curves, timed
-from _common import at_hand, original, print_table, pyplot, save, write_table
+from _common import at_hand, original, print_table, write_table
+from _pictures import heading, picture
 
 FAMILIES = {
     "subsample": "one subsampled output",
@@ -55,12 +56,28 @@ def main() -> None:
     if found := best_points(rows, problems(), "family", FAMILIES, "subsample"):
         write_table(args.out / "ch6_projections_best.csv", found)
         print_table(found)
+    plot(rows, args.out / "ch6_projections.png")
+
+
+def plot(rows: list[dict[str, Any]], path: Any) -> None:
     names = problems()
-    figure, axes = pyplot().subplots(1, len(names), figsize=(3.6 * len(names), 3.2), squeeze=False)
-    for axis, problem in zip(axes.flat, names, strict=True):
-        score = "macro-r²" if problem == "friedman1-ind" else "label ranking average precision"
-        draw(axis, [row for row in rows if row["problem"] == problem], "family", FAMILIES, problem, score)
-    save(figure, args.out / "ch6_projections.png")
+    titles = {"friedman1-ind": "16 independent outputs (Friedman1)", "delicious": "delicious, 983 labels"}
+
+    def draw_all(plt: Any) -> Any:
+        figure, axes = plt.subplots(len(names), 1, figsize=(6.6, 2.9 * len(names) + 0.6), squeeze=False)
+        for axis, problem in zip(axes.flat, names, strict=True):
+            shown = [row for row in rows if row["problem"] == problem]
+            draw(axis, shown, "family", FAMILIES, titles.get(problem, problem), 0.6 if problem == "delicious" else 5e-3)
+            axis.set_ylabel("macro-r²" if problem == "friedman1-ind" else "label ranking average precision")
+        axes[-1, 0].set_xlabel("processor seconds to fit (more boosting steps to the right)")
+        heading(
+            figure,
+            "Which projection: score of projected boosting against time",
+            "bands: one standard deviation, where there are repeats",
+        )
+        return figure
+
+    picture(path, draw_all)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from _ch6 import STUMPS, booster, doublings, draw, run_curves, timed
-from _common import original, print_table, pyplot, save, write_table
+from _common import original, print_table, write_table
+from _pictures import BLUE, counts, heading, ink, picture
 
 COUNTS = (1, 2, 5, 10, 20, 50, 98, 196, 491, 983)
 CURVES = (1, 98, 196, 491)
@@ -76,25 +77,54 @@ def main() -> None:
         return
     write_table(args.out / "ch6_q.csv", table)
     print_table(table)
-    figure, axes = pyplot().subplots(2, 2, figsize=(8, 6))
+    plot(table, fixed, args.out / "ch6_q.png")
+    curved = {row["family"] for row in rows if int(row["steps"]) not in (1, fixed)}
+    families = curved & {"gaussian", "subsample"}
+    if families:
+        plot_curves(rows, sorted(families), args.out / "ch6_q_curves.png")
+
+
+def plot(table: list[dict[str, Any]], fixed: int, path: Any) -> None:
+    """Score and time of a fixed number of steps against q."""
     gaussian = [row for row in table if row["family"] == "gaussian"]
     joint = next(row for row in table if row["family"] == "joint")
-    for axis, column, label in (
-        (axes[0, 0], "score", f"precision after {fixed} steps"),
-        (axes[0, 1], "seconds", f"seconds to fit {fixed} steps"),
-    ):
-        axis.plot([row["q"] for row in gaussian], [row[column] for row in gaussian], marker=".", label="Gaussian")
-        axis.axhline(joint[column], color="black", linestyle="--", linewidth=1, label="joint")
-        axis.axvline(20, color="tab:gray", linewidth=0.8)
-        axis.set_xscale("log")
-        axis.set_xlabel("number q of projections")
-        axis.set_ylabel(label)
-        axis.legend(frameon=False, fontsize=8)
-    for axis, family in zip(axes[1], ("gaussian", "subsample"), strict=True):
-        shown = [row for row in rows if row["family"] in (family, "joint") and int(row["q"]) in (0, *CURVES)]
-        names = {"0": "joint"} | {str(q): f"q = {q}" for q in CURVES}
-        draw(axis, shown, "q", names, family, "label ranking average precision")
-    save(figure, args.out / "ch6_q.png")
+
+    def draw_all(plt: Any) -> Any:
+        figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
+        for axis, column, title in (
+            (axes[0], "score", "label ranking average precision"),
+            (axes[1], "seconds", "processor seconds to fit"),
+        ):
+            qs = [row["q"] for row in gaussian]
+            axis.plot(qs, [row[column] for row in gaussian], "o-", color=BLUE)
+            axis.axhline(joint[column], color=ink(plt), linestyle="--", linewidth=1)
+            axis.annotate("joint boosting", (1, joint[column]), (0, 4), textcoords="offset points", fontsize=8)
+            axis.set_xscale("log")
+            counts(axis, "x", qs)
+            axis.set(xlabel="number q of Gaussian projections", title=title)
+        axes[1].set_ylim(bottom=0)
+        heading(figure, f"How many projections: {fixed} boosting steps on delicious, 983 labels")
+        return figure
+
+    picture(path, draw_all)
+
+
+def plot_curves(rows: list[dict[str, Any]], families: list[str], path: Any) -> None:
+    """Score against time, for four q."""
+    names = {"0": "joint"} | {str(q): f"q = {q}" for q in CURVES}
+    titles = {"gaussian": "Gaussian projections", "subsample": "q outputs drawn"}
+
+    def draw_all(plt: Any) -> Any:
+        figure, axes = plt.subplots(len(families), 1, figsize=(6.6, 2.8 * len(families) + 0.6), squeeze=False)
+        for axis, family in zip(axes.flat, families, strict=True):
+            shown = [row for row in rows if row["family"] in (family, "joint") and int(row["q"]) in (0, *CURVES)]
+            draw(axis, shown, "q", names, titles[family], 0)
+            axis.set_ylabel("label ranking average precision")
+        axes[-1, 0].set_xlabel("processor seconds to fit (more boosting steps to the right)")
+        heading(figure, "Projected boosting on delicious: score against time, by the number q of projections")
+        return figure
+
+    picture(path, draw_all)
 
 
 if __name__ == "__main__":

@@ -36,16 +36,18 @@ from _ch6 import (
     grid,
     held_out,
     judge,
+    leading,
     pairwise,
-    published,
     random_split,
     ranks,
     seconds_of_a_step,
     validated,
+    whole_searches,
     wilcoxon,
 )
-from _common import Cells, at_hand, greet, mean_std, options, print_table, pyplot, save, write_table
+from _common import Cells, at_hand, greet, mean_std, options, print_table, published, write_table
 from _harness import Data
+from _pictures import heading, picture
 from scipy import stats
 
 METHODS = (*BOOSTING, "st-rf", "mo-rf")
@@ -114,14 +116,27 @@ def of_one(model: Any, data: Data, y: np.ndarray) -> np.ndarray:
     return model.fit(data.X, y).predict_proba(data.X_test)[:, 1]
 
 
-def chosen(cells: Cells, args: Any, task: str, name: str, method: str) -> list[dict[str, float]]:
-    """Of each split the setting that is best on the held-out rows; only whole searches count."""
-    settings = range(args.settings) if method in BOOSTING else range(1)
+def searches(cells: Cells, args: Any, task: str, name: str) -> tuple[int, list[int]]:
+    """Settings of the searches of a data set that are whole for all methods, and their splits."""
+
+    def there(seed: int, setting: int) -> bool:
+        methods = METHODS if setting == 0 else BOOSTING
+        keys = [tuple(map(str, (task, name, method, seed, setting, args.trees))) for method in methods]
+        return all(key in cells.done for key in keys)
+
+    done = {seed: leading(there(seed, setting) for setting in range(args.settings)) for seed in range(args.repeat)}
+    return whole_searches({seed: count for seed, count in done.items() if count})
+
+
+def chosen(
+    cells: Cells, args: Any, task: str, name: str, method: str, settings: int, splits: list[int]
+) -> list[dict[str, float]]:
+    """Of each split the setting that is best on the held-out samples."""
     best = []
-    for seed in range(args.repeat):
-        keys = [tuple(map(str, (task, name, method, seed, s, args.trees))) for s in settings]
-        if all(key in cells.done for key in keys):
-            best.append(max((cells.done[key] for key in keys), key=lambda c: c["validation"]))
+    for seed in splits:
+        tried = range(settings if method in BOOSTING else 1)
+        found = [cells.done[tuple(map(str, (task, name, method, seed, s, args.trees)))] for s in tried]
+        best.append(max(found, key=lambda c: c["validation"]))
     return best
 
 
@@ -133,7 +148,8 @@ def table(cells: Cells, args: Any, task: str) -> list[dict[str, Any]]:
     known = {(r["dataset"], r["method"]): r for r in published("ch6_tables") if r["task"] == task}
     rows = []
     for name in sets(task, args):
-        best = {m: c for m in METHODS if (c := chosen(cells, args, task, name, m))}
+        settings, splits = searches(cells, args, task, name)
+        best = {m: chosen(cells, args, task, name, m, settings, splits) for m in METHODS} if splits else {}
         means = {m: mean_std([c["score"] for c in found]) for m, found in best.items()}
         for method, rank in zip(best, ranks([mean for mean, _ in means.values()]), strict=True):
             theirs = known.get((PUBLISHED_NAMES.get(name, name), shown(task, method)), {})
@@ -141,7 +157,8 @@ def table(cells: Cells, args: Any, task: str) -> list[dict[str, Any]]:
                 {
                     "dataset": name,
                     "method": shown(task, method),
-                    "splits": len(best[method]),
+                    "splits": len(splits),
+                    "settings": settings,
                     "mean": means[method][0],
                     "std": means[method][1],
                     "rank": rank,
@@ -190,12 +207,13 @@ def compared(rows: list[dict[str, Any]], task: str) -> tuple[list[dict[str, Any]
 def main() -> None:
     def extra(parser: Any) -> None:
         parser.add_argument("--task", choices=["labels", "numbers", "both"], default="both")
-        parser.add_argument("--settings", type=int, help="settings of the grid, of 490 (20; with --quick 2)")
+        parser.add_argument("--settings", type=int, help="settings of the grid, of 490 (30; with --quick 2)")
         parser.add_argument("--without", nargs="*", default=(), help="data sets to leave out")
         parser.add_argument("--large", action="store_true", help="also " + ", ".join(LARGE_SETS))
 
     args = options(__doc__.splitlines()[0], repeat=5, extra=extra)
-    args.settings = min(args.settings or (2 if args.quick else 20), len(grid("labels")))
+    usual = 2 if args.quick else (len(grid("labels")) if args.draw else 30)
+    args.settings = min(args.settings or usual, len(grid("labels")))
     greet(__doc__.splitlines()[0])
     tasks = ("labels", "numbers") if args.task == "both" else (args.task,)
 
@@ -214,8 +232,7 @@ def main() -> None:
         for method in METHODS
         if method in BOOSTING or setting == 0
     ]
-    budgets = {(t, n): BUDGET[t] * units.done[t, n]["seconds"] for t in tasks for n in sets(t, args)}
-    cells.run(wanted, cell, args.n_jobs, given=lambda key: (budgets[key[0], key[1]],))
+    cells.run(wanted, cell, args.n_jobs, given=lambda key: (BUDGET[key[0]] * units.done[key[:2]]["seconds"],))
 
     for task in tasks:
         if not (rows := table(cells, args, task)):
@@ -227,9 +244,23 @@ def main() -> None:
             write_table(args.out / f"ch6_tables_{task}_ranks.csv", found)
             write_table(args.out / f"ch6_tables_{task}_wilcoxon.csv", pairs)
             print_table(found)
-            figure, axis = pyplot().subplots(figsize=(7, 2.8))
-            diagram(axis, {row["method"]: row["mean_rank"] for row in found}, difference)
-            save(figure, args.out / f"ch6_tables_{task}.png")
+            plot(found, task, difference, args.out / f"ch6_tables_{task}.png")
+
+
+def plot(found: list[dict[str, Any]], task: str, difference: float, path: Any) -> None:
+    outputs = {"labels": "labels", "numbers": "numerical outputs"}[task]
+
+    def draw(plt: Any) -> Any:
+        figure, axis = plt.subplots(figsize=(7.5, 3.2))
+        diagram(axis, {row["method"]: row["mean_rank"] for row in found}, difference, plt)
+        heading(
+            figure,
+            f"Boosting and forests on {found[0]['sets']} data sets with many {outputs}",
+            "band: no different from the best by the test of Nemenyi at 5 %",
+        )
+        return figure
+
+    picture(path, draw)
 
 
 if __name__ == "__main__":

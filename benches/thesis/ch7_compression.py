@@ -11,19 +11,20 @@ deviations (n − 1), and the quotient of mean numbers of test nodes.
 
 from __future__ import annotations
 
-import csv
 import functools
 from typing import Any
 
 from _ch7 import PROBLEMS, READINGS, linear, run
-from _common import HERE, Cells, greet, mean_std, options, print_table, pyplot, save, write_table
+from _common import Cells, greet, mean_std, options, print_table, write_table
+from _common import published as table_of
+from _pictures import BLUE, ORANGE, counts, heading, ink, picture
 
 VALUES = ("et_error", "et_nodes", "ret_error", "ret_nodes", "t")
 
 
 def published() -> dict[str, dict[str, float]]:
-    with (HERE / "published" / "ch7_compression.csv").open(newline="") as file:
-        return {row["problem"]: {k: float(v) for k, v in row.items() if k != "problem"} for row in csv.DictReader(file)}
+    lines = table_of("ch7_compression")
+    return {row["problem"]: {k: float(v) for k, v in row.items() if k != "problem"} for row in lines}
 
 
 def table(cells: Cells, lasso: Cells) -> list[dict[str, Any]]:
@@ -66,21 +67,40 @@ def main() -> None:
 
 
 def plot(rows: list[dict[str, Any]], path: Any) -> None:
-    """Error against test nodes: each forest, its compressed forms, the published pair."""
-    figure, axes = pyplot().subplots(1, len(PROBLEMS), figsize=(9, 3.6))
-    for axis, name in zip(axes, PROBLEMS, strict=True):
-        shown = [row for row in rows if row["problem"] == name]
-        for i, row in enumerate(shown):
-            colour = f"C{i}"
-            axis.plot([row["et_nodes"]], [row["et_error"]], "o", color=colour)
-            axis.plot([row["ret_nodes"]], [row["ret_error"]], "s", color=colour, label=row["reading"])
-        if shown:
+    """Error against test nodes: forests and what they are compressed to, ours by way of reading the text, published.
+
+    Ways with fewer than five runs are not shown.
+    """
+    titles = {"friedman1": "Friedman1: mean squared error", "twonorm": "Two-norm: share of wrong classes"}
+
+    def draw(plt: Any) -> Any:
+        figure, axes = plt.subplots(1, 2, figsize=(8.6, 4))
+        for axis, name in zip(axes, PROBLEMS, strict=True):
             said = published()[name]
-            axis.plot([said["et_nodes"]], [said["et_error"]], "o", mfc="none", color="black")
-            axis.plot([said["ret_nodes"]], [said["ret_error"]], "s", mfc="none", color="black", label="published")
-        axis.set(xscale="log", xlabel="test nodes", ylabel="error", title=name)
-        axis.legend(fontsize=6)
-    save(figure, path)
+            axis.set(xscale="log", title=titles[name], xlabel="test nodes, logarithmic")
+            for row in (row for row in rows if row["problem"] == name and row["runs"] >= 5):
+                axis.plot(
+                    [row["et_nodes"], row["ret_nodes"]],
+                    [row["et_error"], row["ret_error"]],
+                    color=BLUE,
+                    alpha=0.25,
+                    linewidth=1,
+                )
+                axis.plot([row["et_nodes"]], [row["et_error"]], "s", color=ORANGE)
+                axis.plot([row["ret_nodes"]], [row["ret_error"]], "o", color=BLUE)
+            for kind, shape in (("et", "s"), ("ret", "o")):
+                axis.plot(
+                    [said[f"{kind}_nodes"]], [said[f"{kind}_error"]], shape, markersize=7, mfc="none", mec=ink(plt)
+                )
+            counts(axis, "x", (300, 1_000, 3_000, 10_000, 30_000, 100_000))
+        heading(
+            figure,
+            "Forests before (squares) and after (circles) compression by an ℓ1 path",
+            "filled: here, a line for each way of reading the text, means of runs; open: published",
+        )
+        return figure
+
+    picture(path, draw)
 
 
 if __name__ == "__main__":
