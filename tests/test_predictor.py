@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import spinney
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -67,6 +68,73 @@ def test_rows_are_predicted_as_by_the_model(name):
             assert_same(found[1], expected[1])
 
 
+# Least and largest values, those next to zero, values that lie on thresholds, and missing ones.
+HOSTILE = np.array([0.0, -0.0, 1e-45, -1e-45, 1e-39, 3.4e38, -3.4e38, 1.0, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_hostile_samples_are_predicted_as_among_many(name):
+    rng = np.random.default_rng(7)
+    train = X.copy()
+    train[rng.random(X.shape) < 0.2] = np.nan
+    model = clone(MODELS[name][0])
+    if "n_estimators" in model.get_params():
+        model.set_params(n_estimators=19)  # more than are walked at once, and a remainder
+    if name in ("centroids", "compressed"):
+        train = X  # the former does not support missing values
+    model.fit(train, MODELS[name][1])
+    samples = np.where(rng.random((60, 6)) < 0.5, rng.choice(HOSTILE, (60, 6)), rng.choice(X.ravel(), (60, 6)))
+    if name == "centroids":
+        samples = np.nan_to_num(samples)
+    predictor = spinney.Predictor(model)
+    predicted = dense(model.predict(samples))
+    probabilities = model.predict_proba(samples) if hasattr(model, "predict_proba") else None
+    for i, sample in enumerate(samples):
+        forms = [sample, sample.astype(np.float32), sample.tolist(), samples[i : i + 1], np.repeat(sample, 2)[::2]]
+        forms += [sp.csr_array(forms[3]), sp.csr_matrix(forms[3], dtype=np.float32), sp.csc_array(forms[3])]
+        for form in forms:
+            assert_same(predictor.predict(form), predicted[i])
+            if isinstance(probabilities, list):
+                for one, many in zip(predictor.predict_proba(form), probabilities, strict=True):
+                    assert_same(one, many[i])
+            elif probabilities is not None:
+                assert_same(predictor.predict_proba(form), probabilities[i])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_engine_alone_scores_what_it_can(name):
+    predictor = spinney.Predictor(clone(MODELS[name][0]).fit(X, MODELS[name][1]))
+    by_engine = predictor._scores_of is not None
+    assert by_engine == (name != "centroids")
+    if by_engine:
+        for form in (X[0], X[0].astype(np.float32), X[:1], X[0].tolist(), tuple(X[0])):
+            assert predictor._scores_of(form) is not None
+        csr = sp.csr_array(X[:1])
+        unsorted = sp.csr_array((csr.data[::-1], csr.indices[::-1], csr.indptr), shape=csr.shape)
+        for form in (csr, sp.csr_matrix(csr), csr.astype(np.float32)):
+            assert predictor._scores_of(form) is not None
+        others = [X[0, :5], X[:2], X[0, ::-1], X[0].astype(np.int64), "123456", None, np.full(6, np.inf), X[0] * 1e300]
+        for form in [
+            *others,
+            csr.tocsc(),
+            csr[:, :5],
+            sp.csr_array(X[:2]),
+            csr.astype(np.int64),
+            csr * np.inf,
+            unsorted,
+        ]:
+            assert predictor._scores_of(form) is None
+
+
+def test_models_with_a_start_or_weak_models_of_python():
+    init = spinney.RandomForestRegressor(**SMALL).fit(X, NUMBERS)
+    for options in ({"init": init}, {"estimator": LinearRegression()}):
+        model = spinney.GradientBoostingRegressor(**SMALL, **options).fit(X, NUMBERS)
+        predictor = spinney.Predictor(model)
+        for i in range(5):  # alone: linear models add up several samples in another order
+            assert np.array_equal(predictor.predict(X[i]), model.predict(X[i : i + 1])[0])
+
+
 def test_missing_values_and_categories():
     holes = X.copy()
     holes[::3, 1] = np.nan
@@ -86,32 +154,33 @@ def test_names_of_features():
     row = dict(zip("fedcba", X[3, ::-1], strict=True))
     assert predictor.predict(row) == predictor.predict(X[3]) == model.predict(frame.iloc[3:4])[0]
     assert predictor.predict(frame.iloc[3:4]) == predictor.predict(row)
-    with pytest.raises(ValueError, match="row has no 'a'"):
+    with pytest.raises(ValueError, match="sample has no 'a'"):
         predictor.predict(dict.fromkeys("bcdef", 1.0))
-    with pytest.raises(ValueError, match="row has 'z'"):
+    with pytest.raises(ValueError, match="sample has 'z'"):
         predictor.predict(row | {"z": 1.0})
-    with pytest.raises(TypeError, match="names of columns"):
+    with pytest.raises(TypeError, match="fitted with feature names"):
         spinney.Predictor(spinney.RandomForestClassifier(**SMALL).fit(X, CLASSES)).predict(row)
 
 
 @pytest.mark.parametrize(
-    ("row", "error", "message"),
+    ("sample", "error", "message"),
     [
         (X[0, :5], ValueError, r"shape \(5,\), accepted: \(6,\) or \(1, 6\)"),
         (X[:2], ValueError, r"shape \(2, 6\)"),
         (3.0, ValueError, r"shape \(\)"),
-        (["a"] * 6, TypeError, "no numbers"),
+        (["a"] * 6, TypeError, "values that are not numbers"),
         (np.array(["1"] * 6), ValueError, "dtype <U1"),
         (np.full(6, np.inf), ValueError, "infinity"),
-        (sp.csr_matrix(X[:2]), ValueError, "one row"),
+        ([1.0] * 5 + [1e39], ValueError, "too large for float32"),
+        (sp.csr_matrix(X[:2]), ValueError, "one sample"),
         (sp.csr_matrix(X[:1, :5]), ValueError, "5 features"),
         (None, ValueError, r"shape \(\)"),
     ],
 )
-def test_what_is_no_row_is_refused(row, error, message):
+def test_what_is_no_sample_is_an_error(sample, error, message):
     predictor = spinney.Predictor(spinney.RandomForestClassifier(**SMALL).fit(X, CLASSES))
     with pytest.raises(error, match=message):
-        predictor.predict(row)
+        predictor.predict(sample)
     assert predictor.predict(X[0]) in CLASSES
 
 

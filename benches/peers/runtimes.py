@@ -1,82 +1,193 @@
-"""Predictions of one model by spinney and by runtimes that it was exported to: one sample to 100 000 samples.
+"""Predictions of one model by spinney and by runtimes that it was exported to: 1 sample to 100 000 samples.
 
-`python benches/peers/runtimes.py` prints for each model and number of samples the microseconds of a call, as medians of
-`--repeat` rounds in which the sides alternate in one process, and the ratio of the fastest other side to spinney. The
-sides are the estimator, `spinney.Predictor` (one sample), onnxruntime and treelite's GTIL, each with `--threads`
-threads, and for forests scikit-learn's own forest with the same trees. All sides are warm, samples are dense float32,
-and all predictions are compared.
+`python benches/peers/runtimes.py`: for each model, number of samples and number of threads the microseconds of a call,
+and how many times as long as spinney the fastest other runtime takes. Medians of `--repeat` rounds, in which the sides
+take turns in one process, with the least and the greatest in brackets.
+
+Sides are the estimator, `spinney.Predictor` (one sample), onnxruntime, treelite's GTIL, treelite compiled by tl2cgen
+and gcc (the time to make its `DMatrix` included), lleaves, and scikit-learn's own forest of the same trees. lleaves
+compiles models of LightGBM alone: it predicts a model of LightGBM with as many trees and leaves, fitted to the same
+data. Sides that are not installed are left out.
+
+Samples are float32, dense, and of the text CSR where a runtime reads it. Calls predict different samples one after the
+other: where they repeat the same few, processors remember their paths down the trees, and branches cost nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 import spinney
 from _records import environment, heading
+from scipy import sparse
 from spinney.export import to_onnx, to_sklearn, to_treelite
 
-ROWS = [1, 100, 10_000, 100_000]
+N_SAMPLES = [1, 100, 10_000, 100_000]
+CASES = ["forest, one output", "forest, 20 labels", "forest, text", "boosting"]
+# Compilers take minutes for more leaves than these.
+MOST_COMPILED_LEAVES = 30_000
+# What a dense copy of the text may hold.
+MOST_DENSE_VALUES = 30_000_000
+
+Call = Callable[[Any], Any]
 
 
-def models(seed: int) -> dict[str, tuple[Any, Any]]:
-    """Fitted models by name, and rows."""
+def dense(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Samples of 30 features, and 20 numerical outputs."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(100_000, 30)).astype(np.float32)
-    signal = np.sin(X[:, :8]) @ rng.normal(size=(8, 20)) + 0.3 * rng.normal(size=(100_000, 20))
-    fitted = slice(0, 10_000)
+    return X, np.sin(X[:, :8]) @ rng.normal(size=(8, 20)) + 0.3 * rng.normal(size=(100_000, 20))
+
+
+def text(seed: int) -> tuple[sparse.csr_array, np.ndarray]:
+    """Counts of 2000 words, some 60 in each sample, and 20 classes with words of their own."""
+    rng = np.random.default_rng(seed)
+    n, n_words, n_classes = 100_000, 2000, 20
+    y = rng.integers(n_classes, size=n)
+    common = np.minimum(rng.zipf(1.3, size=(n, 60)) - 1, n_words - 1)
+    own = (97 * y[:, None] + rng.integers(80, size=(n, 10))) % n_words
+    words = np.concatenate([common, own], axis=1)
+    rows = np.repeat(np.arange(n), words.shape[1])
+    X = sparse.csr_array((np.ones(words.size, np.float32), (rows, words.ravel())), shape=(n, n_words))
+    X.sum_duplicates()
+    return X, y
+
+
+def fitted(name: str) -> tuple[Any, Any, Any]:
+    """A model, samples, and LightGBM's model of the same shape, if one is to be made."""
     options = {"random_state": 0, "n_jobs": 1}
-    numbers = spinney.RandomForestRegressor(100, max_depth=8, **options).fit(X[fitted], signal[fitted, 0])
-    labels = spinney.RandomForestClassifier(50, max_depth=8, **options).fit(X[fitted], (signal > 0.5)[fitted])
-    boosted = spinney.GradientBoostingRegressor(n_estimators=100, **options).fit(X[fitted], signal[fitted, 0])
-    return {"forest, one number": (numbers, X), "forest, 20 labels": (labels, X), "boosting": (boosted, X)}
+    some = slice(0, 10_000)
+    if name == "forest, text":
+        X, y = text(0)
+        return spinney.RandomForestClassifier(50, max_depth=30, **options).fit(X[some], y[some]), X, None
+    X, Y = dense(0)
+    few, one, labels = X[some], Y[some, 0], (Y > 0.5)[some]
+    if name == "forest, 20 labels":
+        return spinney.RandomForestClassifier(50, max_depth=8, **options).fit(few, labels), X, None
+    if name == "forest, one output":
+        model = spinney.RandomForestRegressor(100, max_depth=8, **options).fit(few, one)
+        shape = {"boosting_type": "rf", "max_depth": 8, "num_leaves": 256, "subsample": 0.6, "subsample_freq": 1}
+        return model, X, lightgbm(few, one, min_child_samples=1, **shape)
+    model = spinney.GradientBoostingRegressor(n_estimators=100, **options).fit(few, one)
+    return model, X, lightgbm(few, one, num_leaves=31)
 
 
-def sides(model: Any, n_threads: int) -> dict[str, Callable[[Any], Any]]:
-    """What predicts, by name; each returns scores."""
-    model.set_params(n_jobs=n_threads)
-    is_classifier = hasattr(model, "predict_proba")
-    ours = model.predict_proba if is_classifier else model.predict
-    found: dict[str, Callable[[Any], Any]] = {"spinney": ours}
-    predictor = spinney.Predictor(model)
-    one = predictor.predict_proba if is_classifier else predictor.predict
-    found["Predictor"] = lambda X: [one(X[0])] if len(X) == 1 else None
+def lightgbm(X: Any, y: Any, **options: Any) -> Any:
+    """A booster of LightGBM with 100 trees; None where it is not installed."""
     try:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = n_threads
-        session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString(), options)
-        output = "probabilities" if is_classifier else session.get_outputs()[0].name
-        found["onnxruntime"] = lambda X: session.run([output], {"X": X})[0]
+        import lightgbm as installed
     except ImportError:
-        print("onnxruntime is not installed")
-    try:
-        import treelite
+        return None
+    return installed.LGBMRegressor(n_estimators=100, n_jobs=1, verbose=-1, **options).fit(X, y).booster_
 
-        theirs = to_treelite(model)
-        found["treelite GTIL"] = lambda X: treelite.gtil.predict(theirs, X, nthread=n_threads)
+
+def leaves(model: Any) -> int:
+    """Of all trees."""
+    engine = model._model.forest if hasattr(model, "_model") else model._forest
+    return sum(engine.tree(t).n_leaves for t in range(engine.n_trees))
+
+
+class Sides:
+    """What predicts with a model, by name; what can be made once for all numbers of threads is."""
+
+    def __init__(self, model: Any, is_text: bool, booster: Any, folder: Path) -> None:
+        self.model, self.is_text, self.booster = model, is_text, booster
+        self.onnx = self.treelite = self.library = self.lleaves = self.sklearn = None
+        self.is_classifier = hasattr(model, "predict_proba")
+        self.onnx = to_onnx(model).SerializeToString() if installed("onnxruntime") else None
+        self.treelite = to_treelite(model) if installed("treelite") else None
+        if self.treelite is not None and installed("tl2cgen") and leaves(model) <= MOST_COMPILED_LEAVES:
+            import tl2cgen
+
+            self.library = folder / "model.so"
+            options = {"parallel_comp": 16}
+            tl2cgen.export_lib(self.treelite, toolchain="gcc", libpath=self.library, params=options, nthread=2)
+        if booster is not None and installed("lleaves"):
+            import lleaves
+
+            booster.save_model(folder / "model.txt")
+            self.lleaves = lleaves.Model(str(folder / "model.txt"))
+            self.lleaves.compile()
+        with contextlib.suppress(ValueError):  # scikit-learn has no such model
+            self.sklearn = to_sklearn(model)
+
+    def of(self, n_threads: int) -> dict[str, Call]:
+        """Calls that return scores."""
+        model = self.model.set_params(n_jobs=n_threads)
+        found: dict[str, Call] = {"spinney": model.predict_proba if self.is_classifier else model.predict}
+        predictor = spinney.Predictor(model)
+        one = predictor.predict_proba if self.is_classifier else predictor.predict
+        found["Predictor"] = lambda X: [one(X if self.is_text else X[0])]
+        if self.onnx is not None:
+            import onnxruntime
+
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = n_threads
+            session = onnxruntime.InferenceSession(self.onnx, options)
+            output = "probabilities" if self.is_classifier else session.get_outputs()[0].name
+            found["onnxruntime"] = lambda X: session.run([output], {"X": X})[0]
+        if self.treelite is not None:
+            import treelite
+
+            found["treelite GTIL"] = lambda X: treelite.gtil.predict(self.treelite, X, nthread=n_threads)
+        if self.library is not None:
+            import tl2cgen
+
+            compiled = tl2cgen.Predictor(self.library, nthread=n_threads)
+            found["tl2cgen"] = lambda X: compiled.predict(tl2cgen.DMatrix(X))
+        if self.lleaves is not None:
+            found["lleaves"] = lambda X: self.lleaves.predict(X, n_jobs=n_threads)
+        if self.sklearn is not None:
+            forest = self.sklearn.set_params(n_jobs=n_threads)
+            found["scikit-learn"] = forest.predict_proba if self.is_classifier else forest.predict
+        return found
+
+    def reads(self, side: str, n: int, n_features: int) -> bool:
+        """Whether a side is asked for so many samples."""
+        if side == "Predictor":
+            return n == 1
+        if side == "scikit-learn":
+            return n <= 10_000
+        needs_dense = self.is_text and side == "onnxruntime"
+        return not needs_dense or n * n_features <= MOST_DENSE_VALUES
+
+
+def installed(name: str) -> bool:
+    """Whether the module can be imported; says so where it cannot."""
+    try:
+        __import__(name)
     except ImportError:
-        print("treelite is not installed")
-    try:
-        forest = to_sklearn(model).set_params(n_jobs=n_threads)
-        found["scikit-learn"] = forest.predict_proba if is_classifier else forest.predict
-    except ValueError:
-        pass  # which has no such model
-    return found
+        print(f"{name} is not installed", flush=True)
+        return False
+    return True
 
 
-def seconds(call: Callable[[Any], Any], X: Any) -> float:
-    """Of one call, the mean of as many as take a few milliseconds."""
-    n = max(1, 2000 // len(X))
+def blocks(X: Any, n: int, is_dense: bool) -> list[Any]:
+    """Different samples, `n` at a time, of which calls take one after the other."""
+    n_blocks = min(X.shape[0] // n, 2000 if n == 1 else max(1, 20_000 // n))
+    parts = [X[i * n : (i + 1) * n] for i in range(n_blocks)]
+    if not is_dense:
+        return parts
+    return [np.ascontiguousarray(part.toarray() if sparse.issparse(part) else part) for part in parts]
+
+
+def seconds(call: Call, samples: Any, n: int) -> float:
+    """Of one call, the mean of as many as predict 2000 samples, or one."""
+    n_calls = max(1, 2000 // n)
+    some = list(itertools.islice(samples, n_calls))
     start = time.perf_counter()
-    for _ in range(n):
+    for X in some:
         call(X)
-    return (time.perf_counter() - start) / n
+    return (time.perf_counter() - start) / n_calls
 
 
 def check(name: str, found: Any, expected: Any) -> None:
@@ -87,36 +198,56 @@ def check(name: str, found: Any, expected: Any) -> None:
     assert gap < 1e-4 * max(1.0, np.abs(expected).max()), (name, gap)
 
 
+def told(values: list[float]) -> str:
+    """Median and range."""
+    return f"{median(values):.3g} [{min(values):.3g} .. {max(values):.3g}]"
+
+
+def measure(sides: Sides, X: Any, n: int, n_threads: int, repeat: int) -> tuple[str, str]:
+    """What each side takes, and the fastest other over spinney in the same round."""
+    calls = {side: call for side, call in sides.of(n_threads).items() if sides.reads(side, n, X.shape[1])}
+    # Of the text onnxruntime and scikit-learn get dense arrays, which cost them nothing here; others CSR.
+    is_dense = {side: not sides.is_text or side == "onnxruntime" for side in calls}
+    parts = {dense_too: blocks(X, n, dense_too) for dense_too in set(is_dense.values())}
+    expected = np.asarray(calls["spinney"](parts[is_dense["spinney"]][0]))
+    for side, call in calls.items():
+        if side != "lleaves":  # which predicts another model
+            check(side, call(parts[is_dense[side]][0]), expected)
+        else:
+            call(parts[True][0])
+    turns = {side: itertools.cycle(parts[is_dense[side]]) for side in calls}
+    times: dict[str, list[float]] = {side: [] for side in calls}
+    for turn in range(repeat):
+        for side in list(calls)[:: 1 if turn % 2 == 0 else -1]:
+            times[side].append(1e6 * seconds(calls[side], turns[side], n))
+    others = [of_side for side, of_side in times.items() if side not in ("spinney", "Predictor")]
+    ours = times.get("Predictor", times["spinney"])
+    ratios = [min(round_) / mine for mine, *round_ in zip(ours, *others, strict=True)]
+    return ", ".join(f"{side} {told(of_side)}" for side, of_side in times.items()), told(ratios)
+
+
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES)
+    parser.add_argument("--samples", type=int, nargs="+", default=N_SAMPLES)
     parser.add_argument("--quick", action="store_true", help="one round, at most 10 000 samples: indicative only")
     options, _ = parser.parse_known_args()
     if options.quick:
-        options.repeat = 1
+        options.repeat, options.samples = 1, [n for n in options.samples if n <= 10_000]
     print(f"{heading(environment())}\n", flush=True)
-    print("| model | rows | microseconds | times spinney's |\n|---|--:|---|--:|")
-    for name, (model, rows) in models(0).items():
-        every = sides(model, options.threads)
-        for n in ROWS[:3] if options.quick else ROWS:
-            X = np.ascontiguousarray(rows[:n])
-            expected = np.asarray(every["spinney"](X))
-            some = {side: call for side, call in every.items() if n == 1 or side != "Predictor"}
-            if n > 10_000:
-                some.pop("scikit-learn", None)
-            for side, call in some.items():
-                check(side, call(X), expected)
-            times: dict[str, list[float]] = {side: [] for side in some}
-            for turn in range(options.repeat):
-                for side in list(some)[:: 1 if turn % 2 == 0 else -1]:
-                    times[side].append(1e6 * seconds(some[side], X))
-            found = {side: median(of_side) for side, of_side in times.items()}
-            others = [took for side, took in found.items() if side not in ("spinney", "Predictor")]
-            ours = min(found["spinney"], found.get("Predictor", np.inf))
-            told = ", ".join(f"{side} {took:.3g}" for side, took in found.items())
-            print(f"| {name} | {n} | {told} | {min(others) / ours:.2f} |", flush=True)
+    print("| model | samples | threads | microseconds | fastest other / spinney |\n|---|--:|--:|---|--:|", flush=True)
+    for name in options.cases:
+        model, X, booster = fitted(name)
+        with tempfile.TemporaryDirectory() as folder:
+            sides = Sides(model, sparse.issparse(X), booster, Path(folder))
+            for n in options.samples:
+                # One sample has nothing to share.
+                for n_threads in options.threads[:1] if n == 1 else options.threads:
+                    found, ratio = measure(sides, X, n, n_threads, options.repeat)
+                    print(f"| {name} | {n} | {n_threads} | {found} | {ratio} |", flush=True)
 
 
 if __name__ == "__main__":

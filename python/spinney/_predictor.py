@@ -1,4 +1,4 @@
-"""One row at a time, for services: `Predictor`."""
+"""Predictions of one sample at a time, for services: `Predictor`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney import _frames, _validation
+from spinney import _frames, _spinney, _validation
 from spinney._base import BaseModel
 from spinney._proof import check_fitted
 from spinney._sparse import is_sparse
@@ -18,37 +18,44 @@ __all__ = ["Predictor"]
 
 
 class Predictor:
-    """Predictions of a fitted model for one row at a time, in microseconds.
+    """Predict one sample at a time with a fitted model, in microseconds.
 
-    What does not depend on the row is checked once, when the object is made, and the memory of a row is used again. The
-    results are the bits of the model's own methods.
+    Everything that does not depend on the sample is checked once, when the object is created. The results are equal,
+    bit for bit, to those of the model's own methods.
 
     Parameters
     ----------
     model : fitted estimator of spinney
-        A tree, forest, centroid forest, boosted or compressed model. Nothing is copied, and a later fit of `model` does
-        not change this object.
+        A tree, forest, centroid forest, boosted or compressed model. The model is not copied, and fitting `model` again
+        later does not change the predictor.
 
     Attributes
     ----------
     n_features_in_ : int
+        Number of features that a sample must have.
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
-        Where the model was fitted to a frame.
+        Names of the features. Defined only when the model was fitted with feature names that are all strings.
 
     Raises
     ------
     TypeError
-        For anything but an estimator of spinney, pipelines among them: transform rows before.
+        If `model` is not an estimator of spinney. Pipelines are not supported: transform the sample first, and build
+        the predictor from the last step.
     sklearn.exceptions.NotFittedError
-        For a model that is not fitted.
+        If `model` is not fitted.
 
     Notes
     -----
-    A row is an array or a sequence of `n_features_in_` numbers, (n_features,) or (1, n_features); a mapping from all
-    names of features to numbers, where the model has names; or a sparse matrix of one row. float32 and float64 are read
-    where they lie. Rows of models with categories go through all checks of the model, and take as long.
+    A sample can be an array, list or tuple of numbers, of shape (n_features,) or (1, n_features), a mapping from the
+    name of every feature to its value if the model has feature names, a data frame with one sample, or a sparse matrix
+    with one sample. NaN is a missing value.
 
-    Several threads may call one object: each has memory of its own.
+    Contiguous arrays of float32 or float64, lists and tuples are the fastest, and CSR matrices with sorted indices are
+    fast too. The following take a slower path with all checks of the model: models with categorical features, centroid
+    forests, boosted models with an `init` or with weak models other than trees, `predict_topk`, predictions that are
+    sparse, other sparse matrices and data frames.
+
+    Several threads can use the same predictor at the same time.
 
     Examples
     --------
@@ -70,16 +77,22 @@ class Predictor:
         self._model = model._twin()
         self._model.__dict__.pop(_frames.OUTPUT, None)
         self.n_features_in_: int = model.n_features_in_
-        self._places: dict[str, int] | None = None
+        # In the order of the features; the values mean nothing.
+        self._names: dict[str, None] | None = None
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_: NDArray[np.object_] = model.feature_names_in_
-            self._places = {str(name): place for place, name in enumerate(model.feature_names_in_)}
+            self._names = dict.fromkeys(str(name) for name in model.feature_names_in_)
         self._has_categories = hasattr(model, "categories_")
         if not self._has_categories:
-            # What is handed over is checked here.
+            # The predictor checks the sample itself.
             self._model.__dict__["_check_X"] = _as_it_is
+        self._scores_of = _scores_of(self._model)
+        self._of_scores = self._model._twin()
+        self._of_scores.__dict__["_scores"] = _as_it_is
         self._methods: dict[str, Callable[..., Any]] = {}
         self._local = threading.local()
+        self._predict = self._from_scores("predict")
+        self._predict_proba = self._from_scores("predict_proba")
 
     def __repr__(self) -> str:
         return f"Predictor({self._model!r})"
@@ -89,128 +102,191 @@ class Predictor:
         model.__dict__.pop("_check_X", None)
         return Predictor, (model,)
 
-    def predict(self, row: Any) -> Any:
-        """Predict one row.
+    def predict(self, sample: Any) -> Any:
+        """Predict one sample.
 
         Parameters
         ----------
-        row : array-like of shape (n_features,) or (1, n_features), mapping, or sparse matrix of one row
+        sample : array-like of shape (n_features,) or (1, n_features), mapping, data frame or sparse matrix
+            The sample to predict.
 
         Returns
         -------
-        scalar or ndarray of shape (n_outputs,), or sparse row
-            The row of what the model's `predict` returns.
+        scalar, ndarray of shape (n_outputs,) or sparse matrix of shape (1, n_outputs)
+            The first sample of what the model's `predict` returns.
 
         Raises
         ------
         ValueError, TypeError
-            For another number of features, names that are missing or unknown, infinity, or what is no row of numbers.
+            If the sample has another number of features, if names of features are missing or unknown, if a value is
+            infinite, or if the sample is not made of numbers.
         """
-        return self._call("predict", row)[0]
+        if self._predict is not None and (scores := self._scores(sample)) is not None:
+            return self._predict(self._of_scores, scores)[0]
+        return self._call("predict", sample)[0]
 
-    def predict_proba(self, row: Any) -> Any:
-        """Predict the probabilities of one row.
+    def predict_proba(self, sample: Any) -> Any:
+        """Predict the class or label probabilities of one sample.
 
         Parameters
         ----------
-        row : array-like of shape (n_features,) or (1, n_features), mapping, or sparse matrix of one row
+        sample : array-like of shape (n_features,) or (1, n_features), mapping, data frame or sparse matrix
+            The sample to predict.
 
         Returns
         -------
-        ndarray of shape (n_classes,), or list of such arrays for several outputs
-            The row of what the model's `predict_proba` returns.
+        ndarray of shape (n_classes,) or (n_labels,), or list of ndarray of shape (n_classes,)
+            The first sample of what the model's `predict_proba` returns. Models with several outputs of classes return
+            a list with one array for each output.
 
         Raises
         ------
         AttributeError
-            For models that have no probabilities.
+            If the model does not predict probabilities.
         ValueError, TypeError
-            As `predict`.
+            As in `predict`.
         """
-        found = self._call("predict_proba", row)
+        if self._predict_proba is not None and (scores := self._scores(sample)) is not None:
+            found = self._predict_proba(self._of_scores, scores)
+        else:
+            found = self._call("predict_proba", sample)
         return [part[0] for part in found] if isinstance(found, list) else found[0]
 
-    def predict_topk(self, row: Any, k: int = 5) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The `k` labels or classes of largest score of one row.
+    def predict_topk(self, sample: Any, k: int = 5) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Predict the `k` labels or classes of one sample that have the largest scores.
 
         Parameters
         ----------
-        row : array-like of shape (n_features,) or (1, n_features), mapping, or sparse matrix of one row
+        sample : array-like of shape (n_features,) or (1, n_features), mapping, data frame or sparse matrix
+            The sample to predict.
         k : int, default=5
+            Number of labels or classes, at least 1 and at most the number of labels or classes of the model.
 
         Returns
         -------
-        indices : ndarray of shape (k,)
+        indices : ndarray of shape (k,), int64
+            Labels or positions in `classes_`, with the largest score first.
         scores : ndarray of shape (k,), float64
-            The rows of what the model's `predict_topk` returns.
+            Scores of these labels or classes.
 
         Raises
         ------
         AttributeError
-            For models that rank nothing.
+            If the model does not have a `predict_topk`.
         ValueError, TypeError
-            As `predict`; for `k` below 1 or above the number of labels.
+            If `k` is out of range, and as in `predict`.
         """
-        indices, scores = self._call("predict_topk", row, k=k)[:2]
+        indices, scores = self._call("predict_topk", sample, k=k)[:2]
         return indices[0], scores[0]
 
-    def _call(self, name: str, row: Any, **options: Any) -> Any:
+    # --- scores by the engine ----------------------------------------------------------------------------------------
+
+    def _from_scores(self, name: str) -> Callable[..., Any] | None:
+        """The model's method `name`, if all that it needs of the sample are dense scores of the engine."""
+        model = self._model
+        if self._scores_of is None or not hasattr(model, name):
+            return None
+        if name == "predict" and (_is_sparse(model, "_is_sparse_numbers") or _is_sparse(model, "_is_sparse_labels")):
+            return None
+        if name == "predict_proba" and model._kind == "compressed":
+            return None  # which is not a function of the scores alone in Python
+        return _method(model, name)
+
+    def _scores(self, sample: Any) -> NDArray[np.float64] | None:
+        """Scores of shape (1, n_scores); None for a sample that the engine does not read, or that is wrong."""
+        assert self._scores_of is not None
+        scores = self._scores_of(sample)
+        if scores is None and isinstance(sample, Mapping):
+            return self._scores_of(self._of_mapping(sample))
+        return scores
+
+    # --- everything else by the model's methods ----------------------------------------------------------------------
+
+    def _call(self, name: str, sample: Any, **options: Any) -> Any:
         method = self._methods.get(name)
         if method is None:
             if not hasattr(self._model, name):
                 raise AttributeError(f"{type(self._model).__name__} has no {name}")
-            method = getattr(type(self._model), name)
-            # Past the wrapper that makes a twin: nothing of this one changes.
-            method = self._methods[name] = getattr(method, "__wrapped__", method)
-        return method(self._model, self._checked(row), **options)
+            method = self._methods[name] = _method(self._model, name)
+        return method(self._model, self._checked(sample), **options)
 
-    def _checked(self, row: Any) -> Any:
-        """The row as float32 of shape (1, n_features), checked."""
-        if is_sparse(row) or self._has_categories or hasattr(row, "columns"):
-            return self._checked_by_model(row)
-        if isinstance(row, Mapping):
-            row = self._of_mapping(row)
-        buffer: NDArray[np.float32] | None = getattr(self._local, "row", None)
+    def _checked(self, sample: Any) -> Any:
+        """The sample as float32 of shape (1, n_features), checked."""
+        if is_sparse(sample) or self._has_categories or hasattr(sample, "columns"):
+            return self._checked_by_model(sample)
+        if isinstance(sample, Mapping):
+            sample = self._of_mapping(sample)
+        buffer: NDArray[np.float32] | None = getattr(self._local, "sample", None)
         if buffer is None:
-            buffer = self._local.row = np.empty((1, self.n_features_in_), np.float32)
-        values = row if type(row) is np.ndarray else _array_of(row)
+            buffer = self._local.sample = np.empty((1, self.n_features_in_), np.float32)
+        values = sample if type(sample) is np.ndarray else _array_of(sample)
         if values.ndim == 2 and values.shape[0] == 1:
             values = values[0]
         if values.shape != (self.n_features_in_,):
             raise ValueError(
-                f"row has the shape {values.shape}, accepted: ({self.n_features_in_},) or (1, {self.n_features_in_})"
+                f"sample has the shape {values.shape}, accepted: ({self.n_features_in_},) or (1, {self.n_features_in_})"
             )
         if values.dtype.kind not in "fiub":
-            raise ValueError(f"row has the dtype {values.dtype}, accepted: numbers")
-        buffer[0] = values
+            raise ValueError(f"sample has the dtype {values.dtype}, accepted: numbers")
+        with np.errstate(over="ignore"):  # what overflows float32 is found below
+            buffer[0] = values
         if not np.isfinite(buffer).all() and np.isinf(buffer).any():
-            raise ValueError("row contains infinity or a value too large for float32, accepted: finite values, and NaN")
+            raise ValueError(
+                "sample contains infinity or a value too large for float32, accepted: finite values, and NaN"
+            )
         return buffer
 
-    def _checked_by_model(self, row: Any) -> Any:
-        table = row if hasattr(row, "shape") and len(row.shape) == 2 else np.asarray(row, dtype=object).reshape(1, -1)
+    def _checked_by_model(self, sample: Any) -> Any:
+        is_table = hasattr(sample, "shape") and len(sample.shape) == 2
+        table = sample if is_table else np.asarray(sample, dtype=object).reshape(1, -1)
         if table.shape[0] != 1:
-            raise ValueError(f"row has the shape {table.shape}, accepted: one row")
+            raise ValueError(f"sample has the shape {table.shape}, accepted: one sample")
         if self._has_categories:
             return table
         return _validation.check_X(self._model, table, reset=False)
 
-    def _of_mapping(self, row: Mapping[Any, Any]) -> NDArray[np.float64]:
-        if self._places is None:
-            raise TypeError("row is a mapping, accepted where the model was fitted to a frame with names of columns")
-        if unknown := [name for name in row if name not in self._places]:
-            raise ValueError(f"row has {unknown[0]!r}, which is no name of a feature of the model")
-        if missing := [name for name in self._places if name not in row]:
-            raise ValueError(f"row has no {missing[0]!r}, accepted: all features of the model, NaN for a missing value")
-        return _array_of([row[name] for name in self._places])
+    def _of_mapping(self, sample: Mapping[Any, Any]) -> list[Any]:
+        """The values in the order of the features."""
+        if self._names is None:
+            raise TypeError("sample is a mapping, which is accepted only if the model was fitted with feature names")
+        if sample.keys() != self._names.keys():
+            for name in sample:
+                if name not in self._names:
+                    raise ValueError(f"sample has {name!r}, which is not the name of a feature of the model")
+            missing = next(name for name in self._names if name not in sample)
+            raise ValueError(f"sample has no {missing!r}, accepted: all features of the model, NaN for a missing value")
+        return [sample[name] for name in self._names]
 
 
-def _as_it_is(X: Any, *, reset: bool) -> Any:  # noqa: ARG001
+def _scores_of(model: Any) -> Callable[[Any], NDArray[np.float64] | None] | None:
+    """Scores of one sample by the engine alone; None where Python takes part in them."""
+    if model._kind == "centroid" or hasattr(model, "categories_"):
+        return None
+    if model._kind == "boosting" and (model._weak is not None or model._init is not None):
+        return None
+    engine = model._model if model._kind in ("boosting", "compressed") else model._forest
+    return _spinney.OneSample(engine).scores
+
+
+def _is_sparse(model: Any, name: str) -> bool:
+    asks = getattr(model, name, None)
+    return asks is not None and bool(asks())
+
+
+def _method(model: Any, name: str) -> Callable[..., Any]:
+    """The method past the wrapper that makes a twin: nothing changes the attributes of the predictor's model."""
+    method: Callable[..., Any] = getattr(type(model), name)
+    return getattr(method, "__wrapped__", method)
+
+
+def _as_it_is(X: Any, **_: Any) -> Any:
     return X
 
 
-def _array_of(row: Any) -> NDArray[Any]:
+def _array_of(sample: Any) -> NDArray[Any]:
     try:
-        return np.asarray(row, dtype=np.float64)
+        return np.asarray(sample, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"row is {type(row).__name__} with values that are no numbers, accepted: numbers") from error
+        raise TypeError(
+            f"sample is {type(sample).__name__} with values that are not numbers, accepted: numbers"
+        ) from error

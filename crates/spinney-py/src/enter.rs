@@ -1,6 +1,6 @@
 //! The one way from Python into the engine.
 //!
-//! Work runs without the GIL. Long work started by Python's main thread, the one that receives signals, runs on a
+//! Work runs without the GIL, but for that of a few microseconds ([`at_once`]). Long work started by Python's main thread, the one that receives signals, runs on a
 //! helper thread, while the main thread wakes every [`WAKE`] to look for Ctrl-C and to report progress. What the engine
 //! asks of Python meanwhile is called on the thread that entered ([`Caller`]): whoever draws or prints there may do so. A
 //! panic of the engine becomes a `RuntimeError`.
@@ -21,10 +21,19 @@ use crate::error::raise;
 const WAKE: Duration = Duration::from_millis(50);
 
 /// Work of fewer elementary steps than this ends in milliseconds and runs where it is called.
-const SHORT: usize = 1 << 18;
+pub(crate) const SHORT: usize = 1 << 18;
 
 /// Result of work that may have panicked.
 type Outcome<T> = thread::Result<Result<T>>;
+
+/// Runs work of a few microseconds with the GIL: to give it back and take it again would take as long.
+///
+/// # Errors
+/// The engine's, as exceptions; `RuntimeError` for a panic.
+pub(crate) fn at_once<T>(work: impl FnOnce() -> Result<T>) -> PyResult<T> {
+    // Unwind safety: as in [`Entry::run_with_calls`].
+    catch_unwind(AssertUnwindSafe(work)).map_err(panicked)?.map_err(raise)
+}
 
 /// How work is to be run.
 #[derive(Debug)]

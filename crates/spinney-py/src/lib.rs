@@ -12,6 +12,7 @@
 //! | `names` | what Python calls the engine's values |
 //! | `projection` | output projections: families and matrices, and what a family draws |
 //! | `tree`, `forest`, `boost`, `centroid`, `compress` | frozen classes around the engine's models |
+//! | `one_sample` | scores of one sample at a time |
 //! | `part` | boosting with samples on several workers |
 //! | `shap` | Shapley values of any of them that is a sum of trees |
 //! | `model_file` | models with what an estimator adds, to files and back |
@@ -30,6 +31,7 @@ mod label_files;
 mod loss;
 mod model_file;
 mod names;
+mod one_sample;
 mod output;
 mod part;
 mod projection;
@@ -56,6 +58,8 @@ mod _spinney {
     use crate::model_file::{
         inspect_bytes, inspect_model, load_model, read_model, save_model, write_file, write_model,
     };
+    #[pymodule_export]
+    use crate::one_sample::PyOneSample;
     #[pymodule_export]
     use crate::part::fit_boosting_part;
     #[pymodule_export]

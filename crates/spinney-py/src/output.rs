@@ -3,6 +3,7 @@
 use ndarray::{Array, Array2, ArrayView2, Dimension};
 use numpy::{Element, IntoPyArray, PyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString};
 use spinney::{Result, SparseScores};
 
@@ -12,8 +13,9 @@ use crate::input::collected;
 /// A new array of zeros in C order, in numpy's memory. numpy asks the system for large pages where an array is large: far
 /// fewer page faults when it is first written.
 pub(crate) fn zeros(py: Python<'_>, n_rows: usize, n_columns: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     // By its Python name: a failure is then numpy's `MemoryError`.
-    Ok(py.import("numpy")?.call_method1("zeros", ((n_rows, n_columns),))?.cast_into()?)
+    Ok(ZEROS.import(py, "numpy", "zeros")?.call1(((n_rows, n_columns),))?.cast_into()?)
 }
 
 /// A numpy array that owns `array`'s memory.

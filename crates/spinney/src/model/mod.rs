@@ -39,6 +39,7 @@
 //! | file | what |
 //! |---|---|
 //! | `predict` | scores, after all trees or stage by stage; predictions |
+//! | `one_sample` | scores of one sample, without threads and allocations |
 //! | `topk` | the best k columns of each sample |
 //! | `at_least` | the columns of each sample that are large enough |
 //! | `means` | both of these for means of leaves' rows, whoever finds the leaves |
@@ -57,6 +58,7 @@ mod at_least;
 mod importance;
 mod matrix;
 pub(crate) mod means;
+mod one_sample;
 mod partial_dependence;
 mod paths;
 mod predict;

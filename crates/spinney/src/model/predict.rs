@@ -102,10 +102,16 @@ impl<'a> Additive<'a> {
     /// [`crate::ErrorKind::Shape`] for another number of features, [`crate::ErrorKind::Invalid`] for values that are not
     /// finite and for a mean of no trees, [`crate::ErrorKind::OutOfMemory`].
     pub(crate) fn rows<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Rows<'x>> {
+        self.check_divisor()?;
+        Rows::new(x, self.n_features, control)
+    }
+
+    /// Refuses a mean of no trees.
+    pub(super) fn check_divisor(&self) -> Result<()> {
         if self.divisor == 0.0 {
             return Err(Error::invalid("forest", "0 trees", "have at least one tree"));
         }
-        Rows::new(x, self.n_features, control)
+        Ok(())
     }
 
     pub(crate) fn worker(&self, rows: &Rows<'_>) -> Result<Worker> {
@@ -117,7 +123,7 @@ impl<'a> Additive<'a> {
         match self.terms {
             // A sparse row is scattered once for all trees; dense rows may come back for each tree.
             _ if rows.is_sparse() => self.trees.len().clamp(1, TREES_OF_SPARSE_ROWS),
-            Terms::Leaves if self.width <= NARROW && rows.n_samples() >= FEWEST_ROWS => 1,
+            _ if self.width <= NARROW && rows.n_samples() >= FEWEST_ROWS => 1,
             Terms::Leaves | Terms::Columns | Terms::RankOne { .. } => TREES_AT_ONCE,
         }
     }
@@ -138,7 +144,9 @@ impl<'a> Additive<'a> {
         worker: &mut Worker,
         sums: &mut [f64],
     ) -> Result<()> {
-        if matches!(self.terms, Terms::Leaves) && trees.len() == 1 {
+        // Of one score, the first column is the whole leaf.
+        let is_whole_leaf = matches!(self.terms, Terms::Leaves) || matches!(self.terms, Terms::Columns) && self.width == 1;
+        if is_whole_leaf && trees.len() == 1 {
             let tree = self.trees[trees.start];
             let ids = worker.walk(x, rows, &[tree])?;
             tree.leaves.add_each(ids.iter().map(|&id| leaf(tree, id)), sums);
@@ -231,14 +239,19 @@ impl<'a> Additive<'a> {
         control.check()?;
         self.begin(scores);
         self.add_trees(x, rows, 0..self.trees.len(), worker, scores, control)?;
-        if self.divisor != 1.0 {
-            scores.iter_mut().for_each(|score| *score /= self.divisor);
-        }
+        self.divide(scores);
         Ok(())
     }
 
+    /// Makes scores of sums over all trees.
+    pub(super) fn divide(&self, sums: &mut [f64]) {
+        if self.divisor != 1.0 {
+            sums.iter_mut().for_each(|sum| *sum /= self.divisor);
+        }
+    }
+
     /// Sets rows of scores to what sums begin with.
-    fn begin(&self, scores: &mut [f64]) {
+    pub(super) fn begin(&self, scores: &mut [f64]) {
         if self.start.is_empty() {
             scores.fill(0.0);
         } else {

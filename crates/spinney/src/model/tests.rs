@@ -31,6 +31,29 @@ proptest! {
     }
 
     #[test]
+    fn one_sample_is_scored_as_among_many(seed in 0u64..10_000, n_trees in 1usize..40) {
+        let shape = models::Shape {
+            n_features: seed as usize % 5,
+            outputs: models::some_outputs(seed / 5),
+            max_leaves: 30,
+            unit: 1.0,
+        };
+        let mut forest = models::forest(seed, n_trees, &shape);
+        if seed % 3 > 0 {
+            // Without categories, so that many trees are walked at once.
+            forest.trees.retain(|tree| tree.sets.is_empty());
+        }
+        let rows = models::rows_with_missing(seed, 9, forest.n_features);
+        let expected = naive::predict(&forest, &rows.c_order, |_, _| true);
+        let model = forest.additive().unwrap();
+        if forest.trees.is_empty() {
+            prop_assert!(model.scores_of_sample(&rows.c_order.row(0).to_vec(), &mut []).is_err());
+        } else {
+            prop_assert_eq!(bits(&one_by_one(&model, &rows.c_order)), bits(&expected));
+        }
+    }
+
+    #[test]
     fn leaves_and_paths_are_the_naive_ones(seed in 0u64..10_000, n in 1usize..60) {
         let forest = models::some_forest(seed);
         let rows = models::rows_with_missing(seed, n, forest.n_features);
@@ -227,6 +250,14 @@ fn wrong_input_is_refused_with_its_name() {
         let error = forest.predict_at_least(&x, floor, &control).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Invalid { what: "min_score", .. }));
     }
+    let (model, mut scores) = (forest.additive().unwrap(), [7.0; 4]);
+    let error = model.scores_of_sample(&[0.0; 2], &mut scores[..3]).unwrap_err();
+    assert_eq!(error.to_string(), "the sample has length 2, expected 3");
+    let error = model.scores_of_sample(&[0.0; 3], &mut scores).unwrap_err();
+    assert_eq!(error.to_string(), "scores has length 4, expected 3");
+    let error = model.scores_of_sample(&[0.0, f32::INFINITY, 0.0], &mut scores[..3]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Invalid { what: "X", .. }));
+    assert_eq!(scores, [7.0; 4]);
     let empty = Forest { trees: Vec::new(), ..forest.clone() };
     assert!(matches!(empty.predict(&x, &control).unwrap_err().kind(), ErrorKind::Invalid { .. }));
     control.stop();
@@ -242,6 +273,15 @@ fn results_that_do_not_fit_memory_are_an_error() {
     let x = Array2::zeros((9, 1));
     let error = Forest::from(tree).predict(&x, &Control::default()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutOfMemory { .. }));
+}
+
+/// Scores of one sample after the other.
+fn one_by_one(model: &Additive<'_>, x: &Array2<f32>) -> Array2<f64> {
+    let mut scores = Array2::from_elem((x.nrows(), model.n_scores()), f64::NAN);
+    for (row, mut scores) in x.rows().into_iter().zip(scores.rows_mut()) {
+        model.scores_of_sample(&row.to_vec(), scores.as_slice_mut().unwrap()).unwrap();
+    }
+    scores
 }
 
 /// Scores and predictions by the formula, from what [`Additive`] shows to others.
@@ -296,12 +336,14 @@ fn forests_boosted_and_compressed_models_are_readings_of_one_formula() {
         let forest = forest.fit((&x, y), &control).unwrap();
         let (scores, predictions) = by_formula(&forest.additive().unwrap(), &rows.c_order);
         assert_eq!(forest.predict(&x, &control).unwrap(), scores);
+        assert_eq!(one_by_one(&forest.additive().unwrap(), &rows.c_order), scores);
         assert_eq!(scores, predictions);
 
         for strategy in [OutputStrategy::SingleTarget, OutputStrategy::Joint, rank_one.clone()] {
             let config = BoostConfig { strategy, n_estimators: 5, ..BoostConfig::new(LossKind::LogLoss) };
             let model = config.fit((&x, y), &control).unwrap();
             let (scores, predictions) = by_formula(&model.additive().unwrap(), &rows.c_order);
+            assert_eq!(one_by_one(&model.additive().unwrap(), &rows.c_order), scores);
             for x in rows.layouts() {
                 assert_eq!(model.predict_scores(&x, &control).unwrap(), scores);
                 assert_eq!(model.predict(&x, &control).unwrap(), predictions);
@@ -322,6 +364,7 @@ fn forests_boosted_and_compressed_models_are_readings_of_one_formula() {
         let path = config.path(&forest, (&x, y), None, &control).unwrap();
         let model = path.at_step(path.n_steps(), &control).unwrap();
         let (scores, predictions) = by_formula(&model.additive().unwrap(), &rows.c_order);
+        assert_eq!(one_by_one(&model.additive().unwrap(), &rows.c_order), scores);
         assert_eq!(model.predict_scores(&x, &control).unwrap(), scores);
         assert_eq!(model.predict(&x, &control).unwrap(), predictions);
         let best = model.predict_topk(&x, 2, &control).unwrap();

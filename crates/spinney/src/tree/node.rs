@@ -41,6 +41,12 @@ impl Node {
         Node { feature: Node::LEAF, threshold: 0.0, right: row }
     }
 
+    /// Node number `at`, a leaf, as walks of a given number of steps need it: a split that every value passes back to
+    /// itself, for none is as small as its threshold.
+    pub(crate) fn standstill(at: u32) -> Self {
+        Node { feature: 0, threshold: f32::NEG_INFINITY, right: at }
+    }
+
     /// A split at a threshold whose right child is not known yet; missing values go right, none were seen.
     pub(crate) fn split(feature: u32, threshold: f32) -> Self {
         debug_assert!((feature as usize) < MOST_FEATURES);
@@ -107,6 +113,12 @@ impl Node {
     #[inline]
     pub(crate) fn tested(&self) -> usize {
         debug_assert!(!self.is_leaf());
+        self.feature_bits()
+    }
+
+    /// The same of any node, for walks that choose afterwards; it is larger than any feature in leaves.
+    #[inline]
+    pub(crate) fn feature_bits(&self) -> usize {
         (self.feature & !FLAGS) as usize
     }
 

@@ -12,7 +12,7 @@ use crate::data::{Matrix, SparseView};
 use crate::error::{Error, Result, try_filled};
 use crate::pool;
 use crate::tree::Tree;
-use crate::tree::traverse::{leaf_node, walk_rows};
+use crate::tree::traverse::{LANES, SmallTree, leaf_node, walk_rows, walk_trees};
 
 /// Rows of X, checked against the model.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl<'a> Rows<'a> {
             ByRow::Dense(_) => Vec::new(),
             ByRow::Sparse(_) => try_filled("a row of X", 0.0, self.n_features())?,
         };
-        Ok(Scratch { values })
+        Ok(Scratch { values, small: SmallTree::default() })
     }
 
     /// The leaves' nodes that `rows` reach: of row r on tree t at `ids[r * trees.len() + t]`.
@@ -116,9 +116,19 @@ impl<'a> Rows<'a> {
     ) {
         match &self.x {
             ByRow::Dense(x) => {
-                let block = dense_block(x, rows, scratch);
-                for (t, tree) in trees.iter().enumerate() {
-                    walk_rows::<MISSING>(tree, block, &mut ids[t..], trees.len());
+                let (n_rows, n_features) = (rows.len(), x.ncols());
+                // The last few rows are too few to go down a tree together: each goes down many trees at once.
+                let n_together = n_rows - n_rows % LANES;
+                let Scratch { values, small } = scratch;
+                let block = dense_block(x, rows, values);
+                if n_together > 0 {
+                    let (block, ids) = (&block[..n_together * n_features], &mut ids[..n_together * trees.len()]);
+                    for (t, tree) in trees.iter().enumerate() {
+                        walk_rows::<MISSING>(tree, block, &mut ids[t..], trees.len(), small);
+                    }
+                }
+                for (r, ids) in ids.chunks_exact_mut(trees.len().max(1)).enumerate().skip(n_together) {
+                    walk_trees::<MISSING>(trees, &block[r * n_features..(r + 1) * n_features], ids);
                 }
             }
             ByRow::Sparse(_) => {
@@ -158,7 +168,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn for_each(&self, rows: Range<usize>, scratch: &mut Scratch, mut visit: impl FnMut(&[f32])) {
         match &self.x {
             ByRow::Dense(x) if x.ncols() == 0 => rows.for_each(|_| visit(&[])),
-            ByRow::Dense(x) => dense_block(x, rows, scratch).chunks_exact(x.ncols()).for_each(visit),
+            ByRow::Dense(x) => dense_block(x, rows, &mut scratch.values).chunks_exact(x.ncols()).for_each(visit),
             ByRow::Sparse(x) => {
                 // Invariant: scratch is zero everywhere between two rows.
                 for row in rows {
@@ -173,19 +183,19 @@ impl<'a> Rows<'a> {
 }
 
 /// `rows` of a dense X, row-major: lent where they are contiguous, else copied.
-fn dense_block<'b>(x: &'b ArrayView2<'_, f32>, rows: Range<usize>, scratch: &'b mut Scratch) -> &'b [f32] {
+fn dense_block<'b>(x: &'b ArrayView2<'_, f32>, rows: Range<usize>, scratch: &'b mut Vec<f32>) -> &'b [f32] {
     let p = x.ncols();
     let block = x.slice_axis(Axis(0), Slice::from(rows));
     if let Some(values) = block.to_slice() {
         return values;
     }
-    scratch.values.resize(block.len(), 0.0);
+    scratch.resize(block.len(), 0.0);
     for (j, column) in block.columns().into_iter().enumerate() {
         for (i, &v) in column.iter().enumerate() {
-            scratch.values[i * p + j] = v;
+            scratch[i * p + j] = v;
         }
     }
-    &scratch.values
+    scratch
 }
 
 /// `trees` in turn, as many at once as have [`GROUP_NODES`] nodes, or one.
@@ -202,8 +212,10 @@ fn groups<'t, 'a>(mut trees: &'t [&'a Tree]) -> impl Iterator<Item = &'t [&'a Tr
     })
 }
 
-/// Buffer of one thread: a copied dense block, or one scattered row (zero between rows).
+/// What one thread writes on.
 #[derive(Debug)]
 pub(crate) struct Scratch {
+    /// A copied dense block, or one scattered row (zero between rows).
     values: Vec<f32>,
+    small: SmallTree,
 }
