@@ -193,7 +193,14 @@ def test_what_does_not_hold_is_refused(params, message):
 def test_bad_masks_are_refused():
     X, Y = make_data(REGRESSOR, outputs="several")
     model = make(REGRESSOR, step_size=STEP).fit(X, Y)
-    check_refused(model, ValueError, "y_mask must have shape", X, Y, y_mask=np.zeros((2, 2)))
+    check_refused(
+        model,
+        ValueError,
+        r"^y_mask must have shape \(60, 3\), that of y, with True or 1 for unknown entries, got \(2, 2\)$",
+        X,
+        Y,
+        y_mask=np.zeros((2, 2)),
+    )
     nothing = np.zeros(Y.shape, dtype=bool)
     nothing[:, 1] = True
     check_refused(model, ValueError, "y has no known cell in column 1", X, Y, y_mask=nothing)

@@ -275,7 +275,7 @@ def test_scores_leave_masked_cells_out_and_say_how_many_are_left(kind: str, mode
         assert score == model.score(X, sp.csr_array(y), y_mask=sp.csr_array(mask))
     assert model.score(X, np.where(mask, NAN, y)) == score
     assert model.score(X, y, y_mask=np.zeros_like(mask)) == model.score(X, y)
-    with pytest.raises(ValueError, match="y_mask must have shape"):
+    with pytest.raises(ValueError, match=r"^y_mask must have shape \(60, 5\), that of y, .*, got \(60, 1\)$"):
         model.score(X, y, y_mask=mask[:, :1])
 
 
@@ -287,9 +287,9 @@ def test_bad_masks_are_refused_by_name_and_leave_the_model(kind: str, model: Any
     hidden = mask.copy()
     hidden[:, 3] = True
     bad = [
-        (mask[:, 1:], "y_mask must have shape"),
-        (mask[1:], "y_mask must have shape"),
-        (sp.csr_array(mask[1:]), "y_mask must have shape"),
+        (mask[:, 1:], r"^y_mask must have shape \(120, 5\), that of y, .*, got \(120, 4\)$"),
+        (mask[1:], r"^y_mask must have shape \(120, 5\), that of y, .*, got \(119, 5\)$"),
+        (sp.csr_array(mask[1:]), r"^y_mask must have shape \(120, 5\), that of y, .*, got \(119, 5\)$"),
         (np.full(mask.shape, 2), "y_mask must be True or.*got other values"),
         (sp.csr_array(np.full(mask.shape, 0.5)), "y_mask must be True or.*got other values"),
         (np.full(mask.shape, "x"), "y_mask must be bool, or the numbers 0 and 1, got dtype"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -129,7 +130,10 @@ def test_masked_cells_are_left_out_of_the_ranking(seed, k, scores_as):
         assert ndcg_at_k(y, passed, k, y_mask=y_mask) == pytest.approx(np.mean(gains))
     assert precision_at_k(truth, passed, k, y_mask=np.zeros_like(mask)) == precision_at_k(truth, passed, k)
     assert np.isnan(precision_at_k(truth, passed, k, y_mask=np.ones_like(mask)))
-    with pytest.raises(ValueError, match="y_mask must have shape"):
+    with pytest.raises(
+        ValueError,
+        match=rf"^y_mask must have shape {re.escape(str(truth.shape))}, .*, got {re.escape(str(mask[:, 1:].shape))}$",
+    ):
         precision_at_k(truth, passed, k, y_mask=mask[:, 1:])
 
 
@@ -397,7 +401,7 @@ PAIR = (np.array([[0], [1]]), np.array([[0.5], [0.5]]))
         (sparse.csr_array((2, 3)), 1, "y_score must have 4 columns, as y_true, got 3"),
         (sparse.csr_array((3, 4)), 1, "y_score must have 2 rows, as y_true, got 3"),
         (sparse.csr_array((2, 4)), 5, "k must be an integer from 1 to 4, got 5"),
-        (sparse.csr_array((2, 4)), True, "k must be .*integer.*, got True"),
+        (sparse.csr_array((2, 4)), True, "^k must be an integer from 1 to 4, got True$"),
         (sparse.csr_array((2, 4)), 1.0, r"k must be an integer from 1 to 4, got 1\.0"),
     ],
 )
@@ -410,7 +414,7 @@ def test_more_bad_scores(scores, k, message):
 @pytest.mark.parametrize(
     ("p", "message"),
     [
-        (np.ones(3), "propensities must have shape"),
+        (np.ones(3), r"^propensities must have shape \(4,\), one value for each label, got \(3,\)$"),
         ([1, 1, 0, 1], "propensities must be greater than 0 and at most 1, got value"),
         ([1, 1, 2, 1], "propensities must be greater than 0 and at most 1, got value"),
         ([1, 1, np.nan, 1], "propensities contains NaN"),
@@ -427,7 +431,7 @@ def test_bad_propensities(p, message):
     [
         (np.full((2, 4), 0.5), {}, "y_pred must be labels, 0 or 1, got"),
         (sparse.csr_array([[2, 0, 0, 0], [0, 0, 0, 0]]), {}, "y_pred must be labels, 0 or 1, got"),
-        (np.ones((2, 3)), {}, "y_pred must have shape"),
+        (np.ones((2, 3)), {}, r"^y_pred must have shape \(2, 4\), that of y_true, got \(2, 3\)$"),
         (np.ones((2, 4)), {"zero_division": 0.5}, r"zero_division must be 0\.0, 1\.0 or np\.nan, got 0\.5"),
         (np.ones((2, 4)), {"zero_division": "warn"}, "zero_division must be 0.0, 1.0 or np.nan, got 'warn'"),
     ],
@@ -527,7 +531,7 @@ def test_scorers_of_estimators_that_rank_nothing_use_all_scores():
         (coverage_error, 1, ValueError, "needs scores of all labels"),
         (3, 1, TypeError, "metric must be a callable.*got 3"),
         (ndcg_at_k, 0, ValueError, "k must be a positive integer, got 0"),
-        (ndcg_at_k, True, ValueError, "k must be .*integer.*, got True"),
+        (ndcg_at_k, True, ValueError, "^k must be a positive integer, got True$"),
         (ndcg_at_k, 1.5, ValueError, r"k must be a positive integer, got 1\.5"),
     ],
 )

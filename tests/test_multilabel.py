@@ -784,7 +784,7 @@ def test_the_reliability_of_labels_is_counted_cell_by_cell():
     ]:
         with pytest.raises(ValueError, match=message):
             LabelReliabilityDisplay.from_estimator(model, X, Y, **bad)
-    with pytest.raises(ValueError, match="y_score must have shape"):
+    with pytest.raises(ValueError, match=r"^y_score must have shape \(200, 4\), that of y_true, got \(3, 4\)$"):
         LabelReliabilityDisplay.from_predictions(truth, scores[:3])
     with pytest.raises(ValueError, match="y_score must be probabilities from 0 to 1"):
         LabelReliabilityDisplay.from_predictions(truth, scores * 2)

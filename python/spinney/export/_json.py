@@ -153,9 +153,9 @@ def from_json(text: str | bytes) -> JsonModel:
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError as error:
-        raise ValueError("text is no model: lists in lists in lists") from error
+        raise ValueError("text is not a model: lists in lists in lists") from error
     except ValueError as error:
-        raise ValueError(f"text is no model: {error}") from error
+        raise ValueError(f"text is not a model: {error}") from error
     return JsonModel(_read(content))
 
 
@@ -165,7 +165,7 @@ def _refuse_constant(name: str) -> Any:
 
 def _need(holds: Any, fault: str) -> None:
     if not holds:
-        raise ValueError(f"text is no valid model: {fault}")
+        raise ValueError(f"text is not a valid model: {fault}")
 
 
 def _read(content: Any) -> Ensemble:
@@ -290,7 +290,7 @@ def _read_tree(content: Any, where: str, n_features: int, n_scores: int) -> Ense
 def _list(content: dict[str, Any], name: str) -> list[Any]:
     found = content.get(name)
     if not isinstance(found, list):
-        raise ValueError(f'text is no valid model: "{name}" is no list')
+        raise ValueError(f'text is not a valid model: "{name}" is no list')
     return found
 
 
@@ -313,7 +313,7 @@ def _floats(content: dict[str, Any], name: str) -> Float:
     try:
         found = np.array(listed, dtype=np.float64)
     except OverflowError as error:
-        raise ValueError(f'text is no valid model: "{name}" has numbers beyond float64') from error
+        raise ValueError(f'text is not a valid model: "{name}" has numbers beyond float64') from error
     _need(np.isfinite(found).all(), f'"{name}" has numbers beyond float64')
     return found
 
