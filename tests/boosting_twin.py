@@ -30,6 +30,7 @@ def minimise(total: Callable[[float], float]) -> float:
     with np.errstate(over="ignore"):
         best = int(np.argmin([total(rho) for rho in grid]))
         ends = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+        # The search stops at this width of its bracket: a step to about the root of the rounding of the loss.
         found = minimize_scalar(total, bounds=ends, method="bounded", options={"xatol": 1e-12}).x
         return min([0.0, grid[best], found], key=total)
 
@@ -116,6 +117,7 @@ class Hinge(Loss):
         corners = np.clip((y - f)[moved] / g[moved], -LARGEST_STEP, LARGEST_STEP)
         places = np.sort([0.0, *corners])
         totals = np.array([w @ self.value(y, f + rho * g) for rho in places])
+        # Totals of the same loss differ by the rounding of a sum of some hundred terms.
         best = places[totals <= totals.min() + 1e-12 * totals.max()]
         return float(min(best, key=abs))  # all between two that are best are best
 
@@ -133,7 +135,7 @@ class Quantile(Loss):
             return 0.0
         places = np.sort(np.clip((y - f)[moved] / g[moved], -LARGEST_STEP, LARGEST_STEP))
         totals = np.array([w @ self.value(y, f + rho * g) for rho in places])
-        # The least of all that are best.
+        # The least of all that are best, but for the rounding of a sum of some hundred terms.
         best = float(places[totals <= totals.min() * (1 + 1e-12)][0])
         return best if w @ self.value(y, f + best * g) <= w @ self.value(y, f) else 0.0
 
@@ -155,6 +157,7 @@ def huber(delta: float) -> Loss:
         return np.where(r <= delta, r**2 / 2, delta * (r - delta / 2))
 
     def start(y: Array, w: Array) -> float:
+        # The search stops at this width of its bracket.
         ends, options = (y.min(), y.max()), {"xatol": 1e-12}
         return float(
             minimize_scalar(lambda c: float(w @ value(y, c)), bounds=ends, method="bounded", options=options).x
@@ -313,6 +316,7 @@ class Twin:
             slopes = self.w @ (g * (softmax(scores, axis=1) - targets))
             return float(-self.w @ (targets * log_softmax(scores, axis=1)).sum(axis=1)), slopes
 
+        # As far as float64 goes: the loss no longer falls by some of its last bits, or slopes are next to nothing.
         options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
         bounds = [(-LARGEST_STEP, LARGEST_STEP)] * f.shape[1]
         return minimize(total, np.zeros(f.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x

@@ -315,8 +315,10 @@ def check_tree(estimator: Any, oracle: Oracle, limits: Limits = Limits(), splitt
         where = f"node {node} of {len(rows)}"
         assert len(here) > 0, f"{where}: no sample reaches it"
         assert tree.n_node_samples[node] == len(here), where
+        # The total is exact here, and in the engine a sum of rounded weights.
         assert math.isclose(tree.weighted_n_node_samples[node], oracle.total_weight(here), rel_tol=1e-12), where
         expected = oracle.impurity(here)
+        # Impurities are float64; sums of squares cancel, at worst down to the rounding of the impurity of the root.
         assert math.isclose(tree.impurity[node], expected, rel_tol=1e-9, abs_tol=1e-13 * oracle.impurity(rows[0])), (
             f"{where}: impurity {tree.impurity[node]!r}, exact {expected!r}"
         )
@@ -350,6 +352,7 @@ def check_leaf(
     if not cuts or (limits.min_impurity_decrease > 0 and splitter == "random"):
         return
     best = max(c.decrease for c in cuts)
+    # A share of exact numbers against one of float64 sums: some of the last bits of 1.
     too_little = 0 < limits.min_impurity_decrease > share_of_total(oracle, best) - 1e-12
     assert too_little, f"{where}: an impure leaf of {len(here)} samples, {len(cuts)} cuts are admissible"
 
@@ -376,6 +379,7 @@ def check_split(
         least = Fraction(limits.min_weight_fraction_leaf) * oracle.total_weight(oracle.all_rows)
         assert oracle.total_weight(here[side]) >= least, where
     chosen = oracle.decrease(here, left)
+    # As in `check_leaf`: rounding of a share of float64 sums.
     assert share_of_total(oracle, chosen) >= limits.min_impurity_decrease - 1e-12, where
     missing = np.isnan(x)
     if not missing.any():

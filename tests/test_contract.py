@@ -29,6 +29,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from spinney.projection import RademacherProjection
 
+# Sums and means of at most some hundred float64 numbers, taken in another order: about 1e-14 of the largest.
+ROUNDING = 1e-12
+
 
 def variations():
     for name in ALL:
@@ -214,14 +217,14 @@ def test_partial_dependence_by_recursion_is_that_of_scikit_learn(features):
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.05, size=200)
     model = make("DecisionTreeRegressor", max_depth=4).fit(X, y)
     theirs = sklearn.tree.DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, y)
-    np.testing.assert_allclose(theirs.predict(X), model.predict(X))
+    np.testing.assert_allclose(theirs.predict(X), model.predict(X), rtol=ROUNDING)
     grid = {"grid_resolution": 5, "method": "recursion"}
     here, there = (partial_dependence(m, X, features, **grid)["average"] for m in (model, theirs))
-    np.testing.assert_allclose(here, there)
+    np.testing.assert_allclose(here, there, rtol=ROUNDING)
     forest = make("RandomForestRegressor").fit(X, y)
     by_forest = forest._compute_partial_dependence_recursion([[0.5] * len(features)], np.array(features))
     by_tree = [t._compute_partial_dependence_recursion([[0.5] * len(features)], np.array(features)) for t in forest]
-    np.testing.assert_allclose(by_forest, np.mean(by_tree, axis=0))
+    np.testing.assert_allclose(by_forest, np.mean(by_tree, axis=0), rtol=ROUNDING)
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -244,7 +247,8 @@ def test_tree_arrays_agree_with_each_other_and_with_predictions(name, outputs):
     assert leaf.sum() == tree.n_leaves == model.get_n_leaves()
     inner = ~leaf
     for array in (tree.n_node_samples, tree.weighted_n_node_samples):
-        np.testing.assert_allclose(array[inner], array[tree.children_left[inner]] + array[tree.children_right[inner]])
+        # The weights of these data are whole numbers, whose sums are exact.
+        np.testing.assert_array_equal(array[inner], array[tree.children_left[inner]] + array[tree.children_right[inner]])
     assert tree.value.shape == (n, tree.n_outputs, tree.max_n_classes)
     leaves = model.apply(X)
     np.testing.assert_array_equal(tree.apply(X.astype(np.float32)), leaves)
@@ -254,13 +258,13 @@ def test_tree_arrays_agree_with_each_other_and_with_predictions(name, outputs):
     assert (path[np.arange(len(X)), leaves] == 1).all()
     assert path.sum(axis=1).max() == model.get_depth() + 1
     importances = tree.compute_feature_importances()
-    np.testing.assert_allclose(importances, model.feature_importances_, atol=1e-12)
+    np.testing.assert_allclose(importances, model.feature_importances_, rtol=0, atol=ROUNDING)
     if name in REGRESSORS:
-        np.testing.assert_allclose(tree.predict(X)[..., 0], model.predict(X))
+        np.testing.assert_array_equal(tree.predict(X)[..., 0], model.predict(X))
     elif outputs == "labels":
-        np.testing.assert_allclose(tree.predict(X)[..., 1], model.predict_proba(X))
+        np.testing.assert_array_equal(tree.predict(X)[..., 1], model.predict_proba(X))
     elif outputs == "single":
-        np.testing.assert_allclose(tree.predict(X), model.predict_proba(X))
+        np.testing.assert_array_equal(tree.predict(X), model.predict_proba(X))
 
 
 @pytest.mark.parametrize("name", FORESTS)
@@ -278,7 +282,7 @@ def test_members_average_to_the_forest(name, outputs):
         members[5]
     method = "predict" if name in REGRESSORS else "predict_proba"
     mean = np.mean([getattr(member, method)(X) for member in members], axis=0)
-    np.testing.assert_allclose(mean, getattr(model, method)(X), atol=1e-12)
+    np.testing.assert_allclose(mean, getattr(model, method)(X), rtol=ROUNDING, atol=ROUNDING)
     np.testing.assert_array_equal(model.apply(X), np.column_stack([member.apply(X) for member in members]))
     indicator, first = model.decision_path(X)
     assert first[-1] == indicator.shape[1] == sum(member.tree_.node_count for member in members)
@@ -355,7 +359,7 @@ def test_several_outputs_of_classes(name):
     model = make(name).fit(X, Y)
     proba = model.predict_proba(X)
     assert [part.shape for part in proba] == [(len(X), k) for k in model.n_classes_]
-    np.testing.assert_allclose([part.sum(axis=1) for part in proba], 1)
+    np.testing.assert_allclose([part.sum(axis=1) for part in proba], 1, rtol=ROUNDING)
     assert model.predict(X).shape == Y.shape
     assert [part.shape for part in model.predict_log_proba(X)] == [part.shape for part in proba]
     # 0/1 columns beside others are classes, not labels.
@@ -395,7 +399,8 @@ def test_balanced_classes_weigh_the_same(name, outputs, weighted):
     for rule in ("balanced", *(["balanced_subsample"] if name in FORESTS else [])):
         model = make(name, class_weight=rule, **params).fit(X, y, sample_weight=w if weighted else None)
         same = make(name, **params).fit(X, y, sample_weight=expected)
-        np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), atol=1e-6)
+        # Balanced weights are rounded to 30 bits, a billionth.
+        np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=0, atol=1e-8)
 
 
 def test_balanced_subsample_is_balanced_in_every_tree():
@@ -404,7 +409,8 @@ def test_balanced_subsample_is_balanced_in_every_tree():
     X, y = np.delete(X, rare, axis=0), np.delete(y, rare)
     forest = make("RandomForestClassifier", n_estimators=50, class_weight="balanced_subsample").fit(X, y)
     roots = np.array([tree.tree_.value[0, 0] for tree in forest])
-    np.testing.assert_allclose(roots, 1 / np.count_nonzero(roots, axis=1)[:, None] * (roots > 0), atol=1e-6)
+    # As above: weights are rounded to 30 bits.
+    np.testing.assert_allclose(roots, 1 / np.count_nonzero(roots, axis=1)[:, None] * (roots > 0), rtol=0, atol=1e-8)
     whole = make("RandomForestClassifier", n_estimators=50, class_weight="balanced").fit(X, y)
     assert np.std([tree.tree_.value[0, 0, 0] for tree in whole]) > 0.01
 
@@ -472,7 +478,7 @@ def test_inspection_by_outputs():
     first, second = (spinney.inspection.feature_importances(model, outputs=[j]) for j in (0, 1))
     assert first.argmax() == 0
     assert second.argmax() == 1
-    np.testing.assert_allclose(spinney.inspection.feature_importances(model), model.feature_importances_)
+    np.testing.assert_array_equal(spinney.inspection.feature_importances(model), model.feature_importances_)
     with pytest.raises(ValueError, match="outputs"):
         spinney.inspection.feature_importances(model, outputs=[2])
 
